@@ -69,11 +69,19 @@ describe("targets and items", () => {
     await receiver.arrivals(3);
     // What is still being delivered is not replayed.
     await until(list, (items) => items.length === 3 && items.every(({ status }) => status === "DELIVERED"));
-    const all = await run(["replay", "--target", "orders", "--event-type", "order.created", "--json"], {
-      env,
+    const matching = ["replay", "--target", "orders", "--event-type", "order.created", "--json"];
+    expect(await run(matching, { env })).toMatchObject({
+      code: 2,
+      out: "",
+      err: expect.stringContaining("2 items fit the filter: add --yes to replay them all"),
     });
-    expect(all.json()[0]).toMatchObject({ status: "RUNNING" });
-    await receiver.arrivals(5);
+    expect(receiver.received).toHaveLength(3);
+    const all = await run([...matching, "--yes", "--new-webhook-id"], { env });
+    expect(all.json()[0]).toMatchObject({ status: "RUNNING", include_replayed: false });
+    const arrived = await receiver.arrivals(5);
+    // The single replay kept the webhook-id; these have their own.
+    expect(arrived[2]!.id).toBe(id);
+    expect(new Set(arrived.map((one) => one.id)).size).toBe(4);
   });
 
   it("of a target are held while it is disabled, and its secret can be changed", async ({ env }) => {

@@ -27,7 +27,9 @@ it("makes one target, one key and one replay where the button was clicked twice"
   await page.getByText("Nothing waits").waitFor();
 
   await page.goto(`/items/${item}`);
-  await page.getByRole("button", { name: "Replay", exact: true }).dblclick();
+  await page.getByRole("button", { name: "Replay", exact: true }).click();
+  const question = page.getByRole("dialog", { name: "Replay this item?" });
+  await question.getByRole("button", { name: "Replay", exact: true }).dblclick();
   await page.getByRole("status").filter({ hasText: "Follow" }).waitFor();
 
   await page.goto("/settings");

@@ -48,6 +48,28 @@ it("finds a failing target, explains it, fixes it and replays all that failed", 
   await page.getByRole("link", { name: "Its items" }).click();
   await expect.poll(() => page.getByText("DELIVERED", { exact: true }).count()).toBe(3);
   expect(await stage.receiver.arrivals(3, { path: "/mended" })).toHaveLength(4);
+
+  // What was made good is not offered again, and an item that was delivered is replayed only after a question.
+  await page.goto("/items?status=FAILED");
+  await expect.poll(() => page.getByText("replayed, delivered").count()).toBe(3);
+  await page.keyboard.press("j");
+  await page.keyboard.press("x");
+  await page.getByText("1 replayed already").waitFor();
+  expect(await page.getByRole("button", { name: "Replay 1", exact: true }).count()).toBe(0);
+  await page.getByRole("button", { name: "Replay all 1" }).waitFor();
+  await page.keyboard.press("r");
+  const question = page.getByRole("dialog", { name: "Replay this item?" });
+  await question.getByText("It was replayed already, and that replay is DELIVERED.").waitFor();
+  await page.keyboard.press("Escape");
+  await page.goto(`/items/${ids[0]}`);
+  await page.getByText("Replayed by").waitFor();
+  await page.getByRole("button", { name: "Replay as new…" }).click();
+  await question.getByRole("button", { name: "Replay", exact: true }).click();
+  await page.getByRole("button", { name: "Follow" }).click();
+  await page.getByText("Replay of").waitFor();
+  const renewed = new URL(page.url()).pathname.split("/").at(-1);
+  const last = (await stage.receiver.arrivals(5, { path: "/mended" })).at(-1)!;
+  expect([last.id, last.headers["x-source-event-id"]]).toEqual([renewed, ids[0]]);
   expect(problems).toEqual([]);
 });
 

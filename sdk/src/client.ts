@@ -45,9 +45,9 @@ export interface Client extends Operations {
     filter?: Omit<Options<"listMessages">, "limit">,
   ): AsyncGenerator<MessageSummary, void>;
   /** Replays all events that fit, in the background; `readReplay` says how far it is. */
-  replayMatching(filter: ReplayFilter, options?: { ratePerSecond?: number }): Promise<ReplayJob>;
+  replayMatching(filter: ReplayFilter, options?: MatchingOptions): Promise<ReplayJob>;
   /** How many events {@link replayMatching} would replay. */
-  countMatching(filter: ReplayFilter): Promise<DryRun>;
+  countMatching(filter: ReplayFilter, options?: Pick<MatchingOptions, "includeReplayed">): Promise<DryRun>;
   /** All replays of many events, newest first, page by page. */
   allReplays(): AsyncGenerator<ReplayJob, void>;
   /** All publications that fit, newest first, page by page. */
@@ -90,12 +90,19 @@ export function createClient(options: ClientOptions): Client {
     allEvents: (filter) => allEvents(operations, filter),
     allMessages: (mailboxId, filter) => allMessages(operations, mailboxId, filter),
     // Which of the two answers it is follows from dry_run.
-    replayMatching: (filter, { ratePerSecond } = {}) =>
+    replayMatching: (filter, { ratePerSecond, includeReplayed, webhookId } = {}) =>
       operations.startReplay({
         filter,
         ...(ratePerSecond !== undefined && { rate_per_second: ratePerSecond }),
+        ...(includeReplayed !== undefined && { include_replayed: includeReplayed }),
+        ...(webhookId !== undefined && { webhook_id: webhookId }),
       }) as Promise<ReplayJob>,
-    countMatching: (filter) => operations.startReplay({ filter, dry_run: true }) as Promise<DryRun>,
+    countMatching: (filter, { includeReplayed } = {}) =>
+      operations.startReplay({
+        filter,
+        dry_run: true,
+        ...(includeReplayed !== undefined && { include_replayed: includeReplayed }),
+      }) as Promise<DryRun>,
     allReplays: () => allReplays(operations),
     allPublications: (filter) => allPublications(operations, filter),
     allCustomers: (filter) => allCustomers(operations, filter),
@@ -191,4 +198,11 @@ function allEventTypes(
     const page = { ...filter, ...(last && { after: last.name }), limit: pageSize };
     return (await operations.listEventTypes(page)).event_types;
   });
+} /** How {@link Client.replayMatching} replays. */
+export interface MatchingOptions {
+  ratePerSecond?: number;
+  /** Also the failures that have a replay which is under way or went through. */
+  includeReplayed?: boolean;
+  /** A webhook-id of its own for each replay, for receivers that must apply the events again. */
+  webhookId?: "new";
 }

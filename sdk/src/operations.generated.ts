@@ -278,6 +278,10 @@ export interface Event {
   held: boolean;
   is_replay: number;
   source_event_id: string | null;
+  /** The webhook-id of its deliveries: its own id, or that of the event which a replay repeats */
+  webhook_id: string;
+  /** Its latest replay, also one of a replay of it; null while it was not replayed */
+  replayed_by: LatestReplay | null;
   /** The replay of many events that made this one */
   replay_id: string | null;
   /** The publication that it is an item of; null for one that came alone, and once it is erased */
@@ -308,6 +312,8 @@ export interface EventSummary {
   next_attempt_at?: number | null;
   /** How long the last attempt took; null before the first */
   duration_ms?: number | null;
+  /** Its latest replay, also one of a replay of it; null while it was not replayed */
+  replayed_by?: LatestReplay | null;
 }
 
 export interface EventType {
@@ -446,6 +452,14 @@ export interface JsonRpcError {
     message: string;
   };
   id: string | number | null;
+}
+
+export interface LatestReplay {
+  id: string;
+  /** From UNREAD on: what mailbox messages are */
+  status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
+  /** Unix seconds */
+  created_at: number;
 }
 
 export interface ListedEventType {
@@ -629,6 +643,10 @@ export interface NewReplay {
   filter: ReplayFilter;
   /** How many events are replayed a second at most; 50 unless given */
   rate_per_second?: number;
+  /** With the status FAILED or DEAD: also those that have a replay which is under way or went through, and failed replays of what is replayed itself */
+  include_replayed?: boolean;
+  /** new: the deliveries get a webhook-id of their own, for receivers that must apply the event again. Without it they keep that of the event which is repeated, so that receivers which deduplicate apply it once */
+  webhook_id?: "new";
   /** Only says how many events fit */
   dry_run?: boolean;
 }
@@ -790,6 +808,8 @@ export interface PublicationItem {
   next_attempt_at?: number | null;
   /** How long the last attempt took; null before the first */
   duration_ms?: number | null;
+  /** Its latest replay, also one of a replay of it; null while it was not replayed */
+  replayed_by?: LatestReplay | null;
   /** The last item that repeats this one; null where it was not replayed */
   latest_replay: {
     id: string;
@@ -817,6 +837,8 @@ export interface PublicationReplay {
 export interface PublicationReplayInput {
   /** `failed`: the items that failed or are dead are delivered once more, unbilled, unless a replay of them is under way or went through. `added`: new items for the targets that would be reached now and were not */
   to: "failed" | "added";
+  /** new: the deliveries get a webhook-id of their own, for receivers that must apply the event again. Without it they keep that of the event which is repeated, so that receivers which deduplicate apply it once */
+  webhook_id?: "new";
 }
 
 export interface PublicationSummary {
@@ -885,6 +907,7 @@ export interface ReplayJob {
   /** DONE: everything in the set was replayed or skipped; deliveries may still be under way */
   status: "RUNNING" | "DONE" | "CANCELED";
   filter: ReplayFilter;
+  include_replayed: boolean;
   rate_per_second: number;
   /** How many events are in the set; null until they are counted */
   total: number | null;
@@ -1464,7 +1487,7 @@ export interface Operations {
     reason: string;
   }, options?: CallOptions): Promise<Message>;
   /** List events, newest or oldest first. One page without a total. An id that is no target of the workspace matches nothing. */
-  listEvents(options?: CallOptions & { limit?: number; /** What is skipped costs time; `before` and `after` do not */ offset?: number; /** desc: newest first; asc: oldest first */ order?: "desc" | "asc"; /** Only events older than the one with this id */ before?: string; /** Only events newer than the one with this id: the next page when the oldest come first */ after?: string; /** Only events of this target */ endpoint_id?: string; /** The same as endpoint_id */ target_id?: string; /** From UNREAD on: what mailbox messages are */ status?: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD"; /** Only events of exactly this type */ event_type?: string; correlation_id?: string; /** Only what was handed to an agent and stands so, such as WORKING, INPUT_REQUIRED or COMPLETED */ handoff_state?: string; /** Only events accepted at or after this, in Unix seconds */ created_after?: number; /** Only events accepted before this, in Unix seconds */ created_before?: number; /** Only events that this replay of many made */ replay_id?: string; /** What to show of each event besides, with commas between: attempts, last_status_code, next_attempt_at, duration_ms */ fields?: string }): Promise<{
+  listEvents(options?: CallOptions & { limit?: number; /** What is skipped costs time; `before` and `after` do not */ offset?: number; /** desc: newest first; asc: oldest first */ order?: "desc" | "asc"; /** Only events older than the one with this id */ before?: string; /** Only events newer than the one with this id: the next page when the oldest come first */ after?: string; /** Only events of this target */ endpoint_id?: string; /** The same as endpoint_id */ target_id?: string; /** From UNREAD on: what mailbox messages are */ status?: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD"; /** Only events of exactly this type */ event_type?: string; correlation_id?: string; /** Only what was handed to an agent and stands so, such as WORKING, INPUT_REQUIRED or COMPLETED */ handoff_state?: string; /** Only events accepted at or after this, in Unix seconds */ created_after?: number; /** Only events accepted before this, in Unix seconds */ created_before?: number; /** Only events that this replay of many made */ replay_id?: string; /** What to show of each event besides, with commas between: attempts, last_status_code, next_attempt_at, duration_ms, replayed_by */ fields?: string }): Promise<{
     events: EventSummary[];
   }>;
   /** Read an event and its delivery attempts. */
@@ -1476,11 +1499,14 @@ export interface Operations {
   }>;
   /** Read an event's payload, byte for byte. */
   readPayload(id: string, options?: CallOptions): Promise<unknown>;
-  /** Deliver an event's payload once more, as a new event that is not billed. Its deliveries carry the id of the event that they repeat in `x-source-event-id`. An event that is QUEUED or RETRYING is not replayed beside its own schedule. */
-  replayEvent(id: string, options?: CallOptions): Promise<Replay>;
+  /** Deliver an event's payload once more, as a new event that is not billed. Its deliveries keep the `webhook-id` of the event that they repeat, unless the body asks for a new one; `x-event-id` is the new event, `x-source-event-id` the repeated one. An event that is QUEUED or RETRYING is not replayed beside its own schedule. */
+  replayEvent(id: string, body?: {
+    /** new: the deliveries get a webhook-id of their own, for receivers that must apply the event again. Without it they keep that of the event which is repeated, so that receivers which deduplicate apply it once */
+    webhook_id?: "new";
+  }, options?: CallOptions): Promise<Replay>;
   /** Cancel an event that waits. It is not sent any more, or taken out of its mailbox, and reads as CANCELED. It stays billed: it was accepted. */
   cancelEvent(id: string, options?: CallOptions): Promise<CanceledEvent>;
-  /** Replay all events that fit a filter, or count them. Works in the background, on any node, and goes on where it was when a node dies. Of what fits, every event becomes one new event, as a single replay makes it: not billed, with `source_event_id`, and with `replay_id`. What is accepted or ends later is not part of it. What cannot be replayed is counted as skipped. A target with much waiting gets no more until it has caught up, so that new items are not held up. At most 5 run at a time. */
+  /** Replay all events that fit a filter, or count them. Works in the background, on any node, and goes on where it was when a node dies. Of what fits, every event becomes one new event, as a single replay makes it: not billed, with `source_event_id`, and with `replay_id`. What is accepted or ends later is not part of it. Of failures, those are left out that have a replay which is under way or went through, unless `include_replayed` asks for all. What cannot be replayed is counted as skipped. A target with much waiting gets no more until it has caught up, so that new items are not held up. At most 5 run at a time. */
   startReplay(body: NewReplay, options?: CallOptions): Promise<DryRun | ReplayJob>;
   /** List replays of many events, newest first. */
   listReplays(options?: CallOptions & { limit?: number; /** Only replays older than the one with this id */ before?: string }): Promise<{
@@ -1663,7 +1689,7 @@ export const operationTable = {
   listEvents: { method: "GET", path: "/api/v1/events", hasBody: false, headers: {}, query: ["limit", "offset", "order", "before", "after", "endpoint_id", "target_id", "status", "event_type", "correlation_id", "handoff_state", "created_after", "created_before", "replay_id", "fields"], idempotent: true },
   readEvent: { method: "GET", path: "/api/v1/events/{id}", hasBody: false, headers: {}, query: [], idempotent: true },
   readPayload: { method: "GET", path: "/api/v1/events/{id}/payload", hasBody: false, headers: {}, query: [], idempotent: true },
-  replayEvent: { method: "POST", path: "/api/v1/events/{id}/replay", hasBody: false, headers: {}, query: [], idempotent: false },
+  replayEvent: { method: "POST", path: "/api/v1/events/{id}/replay", hasBody: true, headers: {}, query: [], idempotent: false },
   cancelEvent: { method: "POST", path: "/api/v1/events/{id}/cancel", hasBody: false, headers: {}, query: [], idempotent: false },
   startReplay: { method: "POST", path: "/api/v1/replays", hasBody: true, headers: {}, query: [], idempotent: false },
   listReplays: { method: "GET", path: "/api/v1/replays", hasBody: false, headers: {}, query: ["limit", "before"], idempotent: true },

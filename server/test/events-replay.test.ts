@@ -10,8 +10,8 @@ const it = sharedStartedNodeTest().extend(
   "replay",
   file,
   ({ node, account }) =>
-    (id: string): Promise<Answer> =>
-      node.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key }),
+    (id: string, body?: object): Promise<Answer> =>
+      node.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key, ...(body && { body }) }),
 );
 
 /** An item of a target whose receiver answers 500, once it has the status that follows from it. */
@@ -52,7 +52,9 @@ describe("a replay", () => {
     const { id } = answer.body;
     const [first, second] = await receiver.arrivals(2, { path });
     expect(second!.body.equals(first!.body)).toBe(true);
-    expect([first!.id, second!.id]).toEqual([source, id]);
+    // The receiver deduplicates by webhook-id: to it, this is the same event.
+    expect([first!.id, second!.id]).toEqual([source, source]);
+    expect([first!.headers["x-event-id"], second!.headers["x-event-id"]]).toEqual([source, id]);
     expect(second!.headers).toMatchObject({
       "x-event-type": "order.made",
       "x-correlation-id": "order-7",
@@ -62,11 +64,13 @@ describe("a replay", () => {
     expect((await workspace.settled(id, "DELIVERED")).event).toMatchObject({
       is_replay: 1,
       source_event_id: source,
+      webhook_id: source,
       event_type: "order.made",
       correlation_id: "order-7",
       endpoint_id: targetId,
     });
-    expect(await workspace.read(source)).toEqual(before);
+    const replayed_by = { id, status: "DELIVERED", created_at: expect.any(Number) };
+    expect(await workspace.read(source)).toEqual({ ...before, event: { ...before.event, replayed_by } });
     expect(await acceptedEvents(node, workspace.account)).toBe(billed);
   });
 
@@ -81,6 +85,50 @@ describe("a replay", () => {
     const arrived = await receiver.arrivals(3, { path });
     expect(arrived.map(({ headers }) => headers["x-source-event-id"])).toEqual([undefined, first, second]);
     expect(new Set([first, second, third.body.id]).size).toBe(3);
+    // The webhook-id is that of the first, through replays of replays.
+    expect(arrived.map(({ id }) => id)).toEqual([first, first, first]);
+    expect(arrived.map(({ headers }) => headers["x-event-id"])).toEqual([first, second, third.body.id]);
+  });
+
+  it("has a webhook-id of its own where the body asks for one, and so have its replays", async ({
+    workspace,
+    replay,
+    receiver,
+  }) => {
+    const { id: targetId, path } = await workspace.newTarget();
+    const first = await workspace.send(targetId);
+    await workspace.settled(first, "DELIVERED");
+    const second = (await replay(first, { webhook_id: "new" })).body.id;
+    expect((await workspace.settled(second, "DELIVERED")).event.webhook_id).toBe(second);
+    await workspace.settled((await replay(second, {})).body.id, "DELIVERED");
+    const arrived = await receiver.arrivals(3, { path });
+    expect(arrived.map(({ id }) => id)).toEqual([first, second, second]);
+    expect((await replay(first, { webhook_id: "old" })).status).toBe(400);
+  });
+
+  it("is known to the event that it repeats: the latest, also one of a replay, and its status", async ({
+    workspace,
+    node,
+    replay,
+    receiver,
+  }) => {
+    const { targetId, source } = await failing({ workspace, receiver }, { max_retries: 0 }, "FAILED");
+    expect((await workspace.read(source)).event.replayed_by).toBeNull();
+    const second = (await replay(source)).body.id;
+    await workspace.settled(second, "FAILED");
+    const latest = async () => (await workspace.read(source)).event.replayed_by;
+    expect(await latest()).toMatchObject({ id: second, status: "FAILED" });
+    receiver.answer = answerOk;
+    const third = (await replay(second)).body.id;
+    await workspace.settled(third, "DELIVERED");
+    expect(await latest()).toMatchObject({ id: third, status: "DELIVERED" });
+    const list = `/api/v1/events?target_id=${targetId}&order=asc&fields=replayed_by`;
+    const { events } = (await node.call("GET", list, { key: workspace.account.api_key })).body;
+    expect(events.map((event: { replayed_by: { id: string } | null }) => event.replayed_by?.id)).toEqual([
+      third,
+      third,
+      undefined,
+    ]);
   });
 
   it("of a failed event gets the full schedule again, as the target has it now", async ({

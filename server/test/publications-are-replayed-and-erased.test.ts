@@ -35,7 +35,27 @@ describe("a replay of a publication", () => {
     expect(other).toMatchObject({ status: "DELIVERED", latest_replay: null });
     expect((await replay()).body).toEqual({ items: [], skipped: [] });
     expect(receiver.at(bad.path).map((one) => one.body.toString())).toEqual(['{"n":1}', '{"n":1}']);
+    expect(receiver.at(bad.path).map((one) => one.id)).toEqual([failed.id, failed.id]);
     expect(receiver.at(good.path)).toHaveLength(1);
+  });
+
+  it("to failed goes under webhook-ids of their own where the body asks for them", async ({
+    own,
+    newCustomer,
+    receiver,
+  }) => {
+    const customer = await newCustomer(own);
+    const target = await customer.webhook({ max_retries: 0 });
+    let isMended = false;
+    receiver.answer = (_received, response) => void response.writeHead(isMended ? 200 : 500).end();
+    const { body } = await customer.publish({ n: 2 });
+    await own.settled(body.items[0].id, "FAILED");
+    isMended = true;
+    const wish = { to: "failed", webhook_id: "new" };
+    const replay = await own.call("POST", `/api/v1/publications/${body.id}/replay`, wish);
+    const { id } = replay.body.items[0];
+    const arrived = await receiver.arrivals(2, { path: target.path });
+    expect(arrived.map((one) => one.id)).toEqual([body.items[0].id, id]);
   });
 
   it("goes to targets that were added since, as new items, once", async ({

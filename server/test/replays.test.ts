@@ -68,6 +68,49 @@ describe("a replay of many events", () => {
     expect(await jobs.listed(`target_id=${target.id}`)).toHaveLength(9);
   });
 
+  it("of failures leaves out what has a replay that is under way or went through", async ({
+    own,
+    jobs,
+    receiver,
+  }) => {
+    const target = await own.newTarget({ max_retries: 0 });
+    const [first, second, third] = await jobs.failedItems(target, 3);
+    const filter = { target_id: target.id, status: "FAILED" };
+    const count = async (more: object = {}): Promise<number> =>
+      (await jobs.start(filter, { ...more, dry_run: true })).body.count;
+    const replayOne = async (id: string): Promise<string> =>
+      (await own.call("POST", `/api/v1/events/${id}/replay`)).body.id;
+
+    await own.settled(await replayOne(first!), "DELIVERED");
+    expect(await count()).toBe(2);
+    // One that failed again is offered once: as itself, not as its replay besides.
+    receiver.answer = (_received, response) => response.writeHead(500).end();
+    const again = await replayOne(second!);
+    await own.settled(again, "FAILED");
+    expect((await jobs.start(filter, { dry_run: true })).body).toMatchObject({
+      count: 2,
+      sample: [second, third],
+    });
+    await own.call("PATCH", `/api/v1/targets/${target.id}`, { enabled: false });
+    const held = await replayOne(again);
+    expect(await count()).toBe(1);
+    expect(await count({ include_replayed: true })).toBe(4);
+    receiver.answer = answerOk;
+    await own.call("PATCH", `/api/v1/targets/${target.id}`, { enabled: true });
+    await own.settled(held, "DELIVERED");
+
+    const id = await jobs.started(filter);
+    expect(await jobs.ended(id)).toMatchObject({ total: 1, replayed: 1, include_replayed: false });
+    expect(await count()).toBe(0);
+    const all = await jobs.started(filter, { include_replayed: true, webhook_id: "new" });
+    const job = await jobs.ended(all);
+    expect(job).toMatchObject({ include_replayed: true, skipped: 0 });
+    expect(job.replayed).toBe(job.total);
+    const made = await jobs.listed(`replay_id=${all}`);
+    const read = await Promise.all(made.map((one) => own.call("GET", `/api/v1/events/${one.id}`)));
+    expect(read.every(({ body }) => body.event.webhook_id === body.event.id)).toBe(true);
+  });
+
   it("takes all parts of a filter together, of all targets where none is named", async ({
     own,
     jobs,

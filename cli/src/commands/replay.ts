@@ -9,12 +9,15 @@ export const replayCommand: Command = {
   words: "[item…]",
   summary: "send items once more: those named, or all that fit a filter",
   details:
-    "Each replay is a new item with the old payload. With a filter the service does the work by itself, at the rate given;\n--dry-run says first how many there are.",
+    "Each replay is a new item with the old payload. With a filter the service does the work by itself, at the rate given;\n--dry-run says first how many there are, and more than one takes --yes.\nDeliveries keep the webhook-id of what they repeat, so that receivers which deduplicate apply it once; --new-webhook-id\ngives them a new one. Of failures, those are left out that have a replay which is under way or went through.",
   options: {
     ...filterOptions,
     status: { ...filterOptions["status"]!, choices: endedStatuses },
     rate: { type: "string", value: "N", help: "items per second" },
     "dry-run": { type: "boolean", help: "only say what would be replayed" },
+    yes: { type: "boolean", help: "replay more than one item that fits" },
+    "include-replayed": { type: "boolean", help: "also failures whose replay is under way or went through" },
+    "new-webhook-id": { type: "boolean", help: "for receivers that must apply the events again" },
   },
   run: replay,
 };
@@ -40,10 +43,14 @@ async function replayNamed({ out, connect }: Session, input: Input): Promise<voi
       const { event } = await client.readEvent(id);
       out.line({ source_event_id: id, status: event.status, dry_run: true }, `${id}  ${event.status}`);
     } else {
-      const made = await client.replayEvent(id);
+      const made = await client.replayEvent(id, webhookId(input));
       out.line(made, `${made.source_event_id} -> ${made.id}  ${made.status}`);
     }
   }
+}
+
+function webhookId(input: Input): { webhook_id?: "new" } {
+  return input.flag("new-webhook-id") ? { webhook_id: "new" } : {};
 }
 
 async function replayAll({ out, connect }: Session, input: Input): Promise<void> {
@@ -52,8 +59,16 @@ async function replayAll({ out, connect }: Session, input: Input): Promise<void>
   // The status is one of those that the option allows.
   const filter = (await readFilter(client, input)) as NewReplay["filter"];
   const isDry = input.flag("dry-run");
+  const included = input.flag("include-replayed") ? { include_replayed: true } : {};
+  if (!isDry && !input.flag("yes")) {
+    const counted = await client.startReplay({ filter, ...included, dry_run: true });
+    const many = "count" in counted ? counted.count : 0;
+    if (many > 1) throw new UsageError(`${many} items fit the filter: add --yes to replay them all`);
+  }
   const answer = await client.startReplay({
     filter,
+    ...included,
+    ...webhookId(input),
     ...(rate !== undefined && { rate_per_second: rate }),
     ...(isDry && { dry_run: true }),
   });

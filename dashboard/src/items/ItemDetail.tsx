@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { itemQuery } from "../api/queries.ts";
 import type { Attempt, Handoff, ItemEvent } from "../api/shapes.ts";
 import { Card, Facts } from "../controls/Card.tsx";
+import { Button } from "../controls/Button.tsx";
 import { For } from "../controls/For.tsx";
 import { copyText } from "../controls/copyText.ts";
 import { toast } from "../controls/toasts.ts";
@@ -19,7 +20,7 @@ import { ReplayButton } from "./ReplayButton.tsx";
 import { nextStep } from "./nextStep.ts";
 import { sentHeaders } from "./sentHeaders.ts";
 import { statusLooks } from "./statuses.ts";
-import { useReplay } from "./useReplay.ts";
+import { useReplay } from "./useReplay.tsx";
 
 interface ReadItem {
   event: ItemEvent;
@@ -81,7 +82,7 @@ function Head({ event, attempts }: { event: ItemEvent; attempts: readonly Attemp
   const mayReplay =
     event.erased_at === null && (event.status !== "FILTERED" || event.target_kind === "webhook");
   useKeys({
-    r: () => replay.mutate(event.id),
+    r: () => replay.start(event),
     c: () =>
       void copyText(event.id).then((done) =>
         toast({ text: done ? "Id copied." : "The browser did not allow copying." }),
@@ -97,10 +98,16 @@ function Head({ event, attempts }: { event: ItemEvent; attempts: readonly Attemp
             look="primary"
             disabled={!mayReplay}
             isPending={replay.isPending}
-            onReplay={() => replay.mutate(event.id)}
+            onReplay={() => replay.start(event)}
           >
             Replay
           </ReplayButton>
+          {event.target_kind === "webhook" && (
+            <Button disabled={!mayReplay} onClick={() => replay.startAsNew(event)}>
+              Replay as new…
+            </Button>
+          )}
+          {replay.dialog}
         </For>
         <CopyAsCurl id={event.id} targetId={event.endpoint_id} eventType={event.event_type ?? ""} />
         <For least="member">

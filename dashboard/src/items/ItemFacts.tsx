@@ -6,6 +6,7 @@ import type { ItemEvent } from "../api/shapes.ts";
 import { Facts } from "../controls/Card.tsx";
 import { Id } from "../controls/Copy.tsx";
 import { Moment } from "../time/Moment.tsx";
+import { StatusPill } from "./StatusPill.tsx";
 
 /** What is known of an item beside its payload, with ways to what belongs to it. */
 export function ItemFacts({ event }: { event: ItemEvent }) {
@@ -39,8 +40,17 @@ export function ItemFacts({ event }: { event: ItemEvent }) {
       "Replay of",
       <ShortLink key="source" to="/items/$id" id={event.source_event_id} />,
     ],
-    event.replay_id !== null && [
+    event.replayed_by !== null && [
       "Replayed by",
+      <span key="replayed-by" className="flex flex-wrap items-center gap-2">
+        <ShortLink to="/items/$id" id={event.replayed_by.id} />
+        <StatusPill status={event.replayed_by.status} />
+        <Moment at={event.replayed_by.created_at} />
+      </span>,
+    ],
+    event.webhook_id !== event.id && ["Webhook id", <Id key="webhook-id" id={event.webhook_id} />],
+    event.replay_id !== null && [
+      "Part of replay",
       <ShortLink key="replay" to="/replays/$id" id={event.replay_id} />,
     ],
     event.erased_at !== null && ["Erased", <Moment key="erased" at={event.erased_at} />],

@@ -139,6 +139,12 @@ function Cells({ row, targets, onOpen }: Pick<ItemRowsProps, "targets" | "onOpen
           }}
         >
           {row.event_type === "" ? "no type" : row.event_type}
+          {row.replayed_by && (
+            <span className="font-normal text-muted">
+              {" "}
+              · replayed, {row.replayed_by.status.toLowerCase()}
+            </span>
+          )}
         </Link>
         <span className="block truncate text-meta text-muted md:hidden">
           {targetName(targets, row.endpoint_id)} · <Moment at={row.created_at} />

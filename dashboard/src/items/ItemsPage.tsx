@@ -13,9 +13,10 @@ import { FilterBar } from "./FilterBar.tsx";
 import { filterKeys, filterOf, isFiltered, type ItemFilter } from "./filter.ts";
 import { ItemDrawer } from "./ItemDrawer.tsx";
 import { ItemRows } from "./ItemRows.tsx";
+import type { ItemRow } from "./listItems.ts";
 import { SelectionBar } from "./SelectionBar.tsx";
 import { useItemList } from "./useItemList.ts";
-import { useReplay } from "./useReplay.ts";
+import { type Replay, useReplay } from "./useReplay.tsx";
 import { useSelection } from "./useSelection.ts";
 
 /** Every item, newest first. The filters and the open item stand in the URL. */
@@ -28,8 +29,11 @@ export function ItemsPage() {
   const selection = useSelection(ids);
   const input = useRef<HTMLInputElement>(null);
   const open = search["open"];
+  const replay = useReplay();
   const [marked, setMarked] = useListKeys({
+    rows: items.rows,
     ids,
+    replay,
     selection,
     open,
     input,
@@ -57,7 +61,7 @@ export function ItemsPage() {
         empty={<NoItems filter={filter} onClear={clearFilter} />}
         wayOn={isFiltered(filter) ? <Button onClick={clearFilter}>Clear the filters</Button> : undefined}
       >
-        <SelectionBar selection={selection} filter={filter} pageIds={ids} />
+        <SelectionBar selection={selection} filter={filter} rows={items.rows} />
         {items.newCount > 0 && <NewItems count={items.newCount} onShow={items.showNew} />}
         {items.rows.length > 0 && (
           <ItemRows
@@ -74,6 +78,7 @@ export function ItemsPage() {
           />
         )}
       </PagedList>
+      {replay.dialog}
       <ItemDrawer
         id={open}
         ids={ids}
@@ -120,6 +125,8 @@ function NoItems({ filter, onClear }: { filter: ItemFilter; onClear: () => void 
 }
 
 interface ListKeys {
+  rows: readonly ItemRow[];
+  replay: Replay;
   ids: readonly string[];
   selection: ReturnType<typeof useSelection>;
   open: string | undefined;
@@ -128,9 +135,8 @@ interface ListKeys {
 }
 
 /** The keys of the list; the drawer has its own while it is open. */
-function useListKeys({ ids, selection, open, input, onOpen }: ListKeys) {
+function useListKeys({ rows, replay, ids, selection, open, input, onOpen }: ListKeys) {
   const [marked, setMarked] = useState(-1);
-  const replay = useReplay();
   const id = ids[marked];
   useKeys(
     {
@@ -140,7 +146,7 @@ function useListKeys({ ids, selection, open, input, onOpen }: ListKeys) {
       Enter: () => (id === undefined ? undefined : onOpen(id)),
       x: () => (id === undefined ? undefined : selection.toggle(id)),
       "Shift+x": () => (id === undefined ? undefined : selection.extendTo(id)),
-      r: () => (id === undefined ? undefined : replay.mutate(id)),
+      r: () => (rows[marked] === undefined ? undefined : replay.start(rows[marked])),
       c: () => {
         if (id === undefined) return;
         void copyText(id).then((done) =>

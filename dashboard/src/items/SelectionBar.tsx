@@ -5,6 +5,8 @@ import { For } from "../controls/For.tsx";
 import { toast } from "../controls/toasts.ts";
 import { ReplayAllMatching } from "../replays/ReplayAllMatching.tsx";
 import type { ItemFilter } from "./filter.ts";
+import type { ItemRow } from "./listItems.ts";
+import { wentThrough } from "./statuses.ts";
 import { replayItems } from "./replayItems.ts";
 import type { useSelection } from "./useSelection.ts";
 
@@ -12,32 +14,51 @@ interface SelectionBarProps {
   selection: ReturnType<typeof useSelection>;
   filter: ItemFilter;
   /** The rows that are loaded. */
-  pageIds: readonly string[];
+  rows: readonly ItemRow[];
 }
 
-/** What to do with the selected rows; selecting all of them offers everything that matches, as a second step. */
-export function SelectionBar({ selection, filter, pageIds }: SelectionBarProps) {
+/**
+ * What to do with the selected rows; selecting all of them offers everything that matches, as a second step. Failures whose replay
+ * is under way or went through are replayed only when one asks for all.
+ */
+export function SelectionBar({ selection, filter, rows }: SelectionBarProps) {
   const replay = useReplaySelected(selection.clear);
   const count = selection.selected.size;
   if (count === 0) return null;
-  const hasAll = count === pageIds.length;
+  const hasAll = count === rows.length;
+  const open = rows.filter((row) => selection.selected.has(row.id) && !isMadeGood(row)).map(({ id }) => id);
   return (
     <div className="sticky top-13 z-20 flex flex-wrap items-center gap-2 border-b bg-surface px-3 py-2">
       <span className="figures font-medium">{count} selected</span>
       <Button onClick={selection.selectAll} disabled={hasAll}>
-        Select all {pageIds.length} shown
+        Select all {rows.length} shown
       </Button>
       <For least="member">
         {hasAll && <ReplayAllMatching filter={filter} />}
-        <Button look="primary" busy={replay.isPending} onClick={() => replay.mutate([...selection.selected])}>
-          Replay {count}
-        </Button>
+        {open.length > 0 && (
+          <Button look="primary" busy={replay.isPending} onClick={() => replay.mutate(open)}>
+            Replay {open.length}
+          </Button>
+        )}
+        {open.length < count && (
+          <>
+            <span className="text-muted">{count - open.length} replayed already</span>
+            <Button busy={replay.isPending} onClick={() => replay.mutate([...selection.selected])}>
+              Replay all {count}
+            </Button>
+          </>
+        )}
       </For>
       <Button look="quiet" onClick={selection.clear}>
         Clear
       </Button>
     </div>
   );
+}
+
+/** Whether a failure has a replay that is under way or went through. */
+function isMadeGood({ status, replayed_by: latest }: ItemRow): boolean {
+  return (status === "FAILED" || status === "DEAD") && wentThrough(latest);
 }
 
 function useReplaySelected(onDone: () => void) {

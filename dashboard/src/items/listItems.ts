@@ -1,6 +1,7 @@
 import { answer, client, given } from "../api/client.ts";
 import type { Status } from "../api/shapes.ts";
 import { serviceNowMs } from "../time/serviceClock.ts";
+import type { LatestReplay } from "./statuses.ts";
 import { eventsQuery, type ItemFilter } from "./filter.ts";
 
 /** One row of a list of items. */
@@ -15,10 +16,11 @@ export interface ItemRow {
   last_status_code?: number | null;
   duration_ms?: number | null;
   next_attempt_at?: number | null;
+  replayed_by?: LatestReplay | null;
 }
 
 export const pageSize = 100;
-const fields = "attempts,last_status_code,next_attempt_at,duration_ms";
+const fields = "attempts,last_status_code,next_attempt_at,duration_ms,replayed_by";
 
 /** A page of items, newest first; `before` is the id of the last one of the page before. @throws {Problem} */
 export async function listItems(

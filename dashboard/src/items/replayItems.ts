@@ -1,8 +1,16 @@
 import { answer, client } from "../api/client.ts";
 
 /** Sends one item once more, as an item of its own. @throws {Problem} */
-export async function replayItem(id: string): Promise<string> {
-  return (await answer(client.POST("/api/v1/events/{id}/replay", { params: { path: { id } } }))).id;
+export async function replayItem({
+  id,
+  isNewWebhookId = false,
+}: {
+  id: string;
+  /** Under a webhook-id of its own, so that a receiver which deduplicates applies it again. */
+  isNewWebhookId?: boolean;
+}): Promise<string> {
+  const body = isNewWebhookId ? { webhook_id: "new" as const } : {};
+  return (await answer(client.POST("/api/v1/events/{id}/replay", { params: { path: { id } }, body }))).id;
 }
 
 /** At most this many replays are asked for at a time. */
@@ -20,7 +28,7 @@ export async function replayItems(ids: readonly string[]): Promise<ReplayOutcome
   async function work(): Promise<void> {
     for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
       try {
-        await replayItem(id);
+        await replayItem({ id });
         outcome.replayed += 1;
       } catch (error) {
         outcome.failures.push(error);

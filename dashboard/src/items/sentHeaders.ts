@@ -11,9 +11,11 @@ export function sentHeaders(
   const last = attempts.at(-1);
   return [
     ["content-type", "application/json"],
-    ["webhook-id", event.id],
+    ["webhook-id", event.webhook_id],
+    ["x-event-id", event.id],
     ...(last === undefined ? [] : [["webhook-timestamp", String(last.attempted_at)] as const]),
     ["webhook-signature", "v1,… (made for each attempt, not kept)"],
+    ...(event.source_event_id === null ? [] : [["x-source-event-id", event.source_event_id] as const]),
     ...(!event.event_type ? [] : [["x-event-type", event.event_type] as const]),
     ...Object.entries(last?.request_headers ?? {}),
     ...(event.correlation_id === null ? [] : [["x-correlation-id", event.correlation_id] as const]),

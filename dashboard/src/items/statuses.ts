@@ -55,3 +55,14 @@ export const statusLooks: Record<Status, StatusLook> = {
 };
 
 export const statuses = Object.keys(statusLooks) as Status[];
+
+/** An item's latest replay. */
+export interface LatestReplay {
+  id: string;
+  status: Status;
+}
+
+/** Whether a replay is under way or went through, so that another one would send the item twice. */
+export function wentThrough(replay: LatestReplay | null | undefined): boolean {
+  return !["FAILED", "DEAD", "CANCELED", "EXPIRED", "FILTERED"].includes(replay?.status ?? "FAILED");
+}

@@ -60,7 +60,7 @@ function Delivery({ id }: { id: string }) {
 function Replay({ id }: { id: string }) {
   const queries = useQueryClient();
   const replay = useMutation({
-    mutationFn: () => replayItem(id),
+    mutationFn: () => replayItem({ id }),
     onSuccess: () => toast({ text: "Sent again, as a new delivery." }),
     onError: (error) => toast({ text: sentenceOf(error) }),
     onSettled: () => queries.invalidateQueries({ queryKey: ["items"] }),

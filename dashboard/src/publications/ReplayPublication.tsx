@@ -3,6 +3,7 @@ import { useState } from "react";
 import type { Publication } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Confirm } from "../controls/FormDialog.tsx";
+import { NewWebhookId } from "../replays/NewWebhookId.tsx";
 import { counted, replayedText } from "./outcomes.ts";
 import { type ReplayedTo, replayPublication } from "./publicationQueries.ts";
 
@@ -52,8 +53,9 @@ interface ConfirmReplayProps extends ReplayPublicationProps {
 
 function ConfirmReplay({ publication, failed, to, onResult, onClose }: ConfirmReplayProps) {
   const queries = useQueryClient();
+  const [isNewWebhookId, setIsNewWebhookId] = useState(false);
   const replay = useMutation({
-    mutationFn: () => replayPublication(publication.id, to),
+    mutationFn: () => replayPublication(publication.id, to, isNewWebhookId),
     onSuccess: (replayed) => {
       onResult(replayedText(to, replayed));
     },
@@ -70,6 +72,7 @@ function ConfirmReplay({ publication, failed, to, onResult, onClose }: ConfirmRe
       doing={replay}
     >
       {to === "failed" ? <OfFailed failed={failed} /> : <OfAdded customer={publication.customer_uid} />}
+      {to === "failed" && <NewWebhookId isChecked={isNewWebhookId} onChange={setIsNewWebhookId} />}
     </Confirm>
   );
 }

@@ -26,7 +26,13 @@ export function publicationQuery(id: string) {
 export type ReplayedTo = "failed" | "added";
 
 /** @throws {Problem} 410 when its payload was erased. */
-export async function replayPublication(id: string, to: ReplayedTo): Promise<PublicationReplay> {
+export async function replayPublication(
+  id: string,
+  to: ReplayedTo,
+  isNewWebhookId: boolean,
+): Promise<PublicationReplay> {
   const params = { path: { id } };
-  return answer(client.POST("/api/v1/publications/{id}/replay", { params, body: { to } }));
+  // Only a replay has an event whose webhook-id it could keep.
+  const body = { to, ...(isNewWebhookId && { webhook_id: "new" as const }) };
+  return answer(client.POST("/api/v1/publications/{id}/replay", { params, body }));
 }

@@ -1,9 +1,11 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
+import { Checkbox } from "../controls/Checkbox.tsx";
 import { TextField } from "../controls/Field.tsx";
 import { Confirm } from "../controls/FormDialog.tsx";
 import type { ItemFilter } from "../items/filter.ts";
+import { NewWebhookId } from "./NewWebhookId.tsx";
 import { countMatching, highestRate, startReplay, usualRate } from "./replayJobs.ts";
 
 interface StartReplayProps {
@@ -17,15 +19,17 @@ interface StartReplayProps {
 /** Says how many items match before they are replayed, and goes to the replay once it runs. */
 export function StartReplay({ title, filter, onClose, children }: StartReplayProps) {
   const [rate, setRate] = useState(String(usualRate));
+  const [includeReplayed, setIncludeReplayed] = useState(false);
+  const [isNewWebhookId, setIsNewWebhookId] = useState(false);
   const navigate = useNavigate();
   const count = useQuery({
-    queryKey: ["replays", "count", filter],
-    queryFn: () => countMatching(filter),
+    queryKey: ["replays", "count", filter, includeReplayed],
+    queryFn: () => countMatching(filter, includeReplayed),
     retry: false,
     staleTime: 0,
   });
   const start = useMutation({
-    mutationFn: () => startReplay(filter, Number(rate)),
+    mutationFn: () => startReplay(filter, { ratePerSecond: Number(rate), includeReplayed, isNewWebhookId }),
     onSuccess: ({ id }) => navigate({ to: "/replays/$id", params: { id }, search: {} }),
   });
   const isRate = /^\d{1,4}$/.test(rate) && Number(rate) >= 1 && Number(rate) <= highestRate;
@@ -52,6 +56,14 @@ export function StartReplay({ title, filter, onClose, children }: StartReplayPro
               ? "Nothing matches."
               : `${many} ${total === 1 ? "item matches. It becomes a new item" : "items match. Each becomes a new item"} with the stored payload, at a pace the target can take. Replays are not billed, and can be canceled while they run.`}
       </p>
+      {(filter.status === "FAILED" || filter.status === "DEAD") && (
+        <Checkbox
+          text="Include items that were replayed already"
+          isChecked={includeReplayed}
+          onChange={setIncludeReplayed}
+        />
+      )}
+      <NewWebhookId isChecked={isNewWebhookId} onChange={setIsNewWebhookId} />
       <TextField
         label="At most, a second"
         inputMode="numeric"

@@ -8,6 +8,15 @@ export interface Matching {
   count_is_exact: boolean;
 }
 
+/** How a replay of many items is made. */
+export interface ReplayOptions {
+  ratePerSecond: number;
+  /** Also the failures that have a replay which is under way or went through. */
+  includeReplayed: boolean;
+  /** Each under a webhook-id of its own. */
+  isNewWebhookId: boolean;
+}
+
 /** How many are replayed a second unless somebody says otherwise. */
 export const usualRate = 50;
 export const highestRate = 1000;
@@ -24,14 +33,22 @@ export function refusalOf(filter: ItemFilter): string | undefined {
 }
 
 /** How many items a replay of this filter would send. @throws {Problem} */
-export async function countMatching(filter: ItemFilter): Promise<Matching> {
-  const body = { filter: replayFilter(filter), dry_run: true };
+export async function countMatching(filter: ItemFilter, includeReplayed: boolean): Promise<Matching> {
+  const body = { filter: replayFilter(filter), include_replayed: includeReplayed, dry_run: true };
   return (await answer(client.POST("/api/v1/replays", { body }))) as Matching;
 }
 
 /** @throws {Problem} */
-export async function startReplay(filter: ItemFilter, ratePerSecond: number): Promise<ReplayJob> {
-  const body = { filter: replayFilter(filter), rate_per_second: ratePerSecond };
+export async function startReplay(
+  filter: ItemFilter,
+  { ratePerSecond, includeReplayed, isNewWebhookId }: ReplayOptions,
+): Promise<ReplayJob> {
+  const body = {
+    filter: replayFilter(filter),
+    rate_per_second: ratePerSecond,
+    include_replayed: includeReplayed,
+    ...(isNewWebhookId && { webhook_id: "new" as const }),
+  };
   return (await answer(client.POST("/api/v1/replays", { body }))) as ReplayJob;
 }
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Static } from "typebox";
 import { idTimeMs } from "../postgres/ids.ts";
 import type { DeliveryAttempt, Event, EventSummary, OptionalField } from "./schemas.ts";
+import type { EventPage } from "./listEvents.ts";
 import type { Progress } from "./progress.ts";
 import { kindNames } from "../items/kind.ts";
 import type { StoredAttempt, StoredEvent } from "./store.ts";
@@ -9,10 +10,12 @@ import type { StoredAttempt, StoredEvent } from "./store.ts";
 /** An event as a list shows it, with what was asked for besides. */
 export function listedAnswer(
   event: StoredEvent,
-  progress: Progress | undefined,
+  page: Pick<EventPage, "progress" | "replays">,
   fields: ReadonlySet<OptionalField>,
 ): Static<typeof EventSummary> {
   const answer: Static<typeof EventSummary> = summaryAnswer(event);
+  if (fields.has("replayed_by")) answer.replayed_by = latestAnswer(page.replays.get(event.id)?.[0]);
+  const progress = page.progress.get(event.id);
   if (progress === undefined) return answer;
   if (fields.has("attempts")) answer.attempts = progress.attempts;
   if (fields.has("last_status_code")) answer.last_status_code = progress.statusCode;
@@ -35,7 +38,11 @@ function summaryAnswer(event: StoredEvent) {
 }
 
 /** An event as it is read alone. */
-export function eventAnswer(event: StoredEvent, progress: Progress): Static<typeof Event> {
+export function eventAnswer(
+  event: StoredEvent,
+  progress: Progress,
+  replayedBy: StoredEvent | undefined,
+): Static<typeof Event> {
   const { attempts, statusCode, error, dueAtMs, isHeld } = progress;
   return {
     ...summaryAnswer(event),
@@ -52,10 +59,18 @@ export function eventAnswer(event: StoredEvent, progress: Progress): Static<type
     held: isHeld,
     is_replay: event.sourceEventId === null ? 0 : 1,
     source_event_id: event.sourceEventId,
+    webhook_id: event.webhookId,
+    replayed_by: latestAnswer(replayedBy),
     replay_id: event.replayId,
     publication_id: event.publicationId,
     erased_at: event.erasureId === null ? null : toSeconds(idTimeMs(event.erasureId)),
   };
+}
+
+/** An event's latest replay. */
+function latestAnswer(replay: StoredEvent | undefined): Static<typeof Event>["replayed_by"] {
+  if (replay === undefined) return null;
+  return { id: replay.id, status: replay.status, created_at: toSeconds(idTimeMs(replay.id)) };
 }
 
 /** One attempt; its id is made of the event's and its number, so that it need not be stored. */

@@ -3,6 +3,7 @@ import type { Queries, TargetKind } from "../postgres/tables.ts";
 import type { EventFilter } from "./eventFilter.ts";
 import { findIds, type Run } from "./findIds.ts";
 import { type Progress, readProgress } from "./progress.ts";
+import { replaysOf } from "./replaysOf.ts";
 import { isMailboxStatus } from "../items/eventStatuses.ts";
 import { ownedKind, readEvents, type StoredEvent } from "./store.ts";
 
@@ -11,13 +12,15 @@ export interface EventPage {
   events: StoredEvent[];
   /** By event; empty unless it was asked for. */
   progress: ReadonlyMap<string, Progress>;
+  /** By event, newest first; empty unless they were asked for. */
+  replays: ReadonlyMap<string, readonly StoredEvent[]>;
 }
 
 /** A page of an organization's events, all as of one moment. A foreign target has none. */
 export async function listEvents(
   queries: Queries,
   filter: EventFilter,
-  withProgress = false,
+  wants = { progress: false, replays: false },
 ): Promise<EventPage> {
   return inSnapshot(queries, async (snapshot) => {
     const ids = await listIds(
@@ -27,7 +30,11 @@ export async function listEvents(
     );
     const events = await readEvents(snapshot, filter, ids);
     if (filter.order === "asc") events.reverse();
-    return { events, progress: withProgress ? await readProgress(snapshot, events) : new Map() };
+    return {
+      events,
+      progress: wants.progress ? await readProgress(snapshot, events) : new Map(),
+      replays: wants.replays ? await replaysOf(snapshot, filter, ids) : new Map(),
+    };
   });
 }
 

@@ -2,6 +2,7 @@ import type { HandoffRow, Queries } from "../postgres/tables.ts";
 import { readHandoff } from "../handoff/record/handoffAnswer.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { inSnapshot } from "./listEvents.ts";
+import { replaysOf } from "./replaysOf.ts";
 import { type Progress, readProgress } from "./progress.ts";
 import { type EventScope, readAttempts, readEvents, type StoredAttempt, type StoredEvent } from "./store.ts";
 
@@ -9,6 +10,8 @@ export interface EventStory {
   event: StoredEvent;
   attempts: StoredAttempt[];
   progress: Progress;
+  /** Its latest replay. */
+  replayedBy: StoredEvent | undefined;
   /** What became of the work; undefined unless its target is an agent that was tried. */
   handoff: HandoffRow | undefined;
 }
@@ -23,6 +26,7 @@ export async function readEvent(queries: Queries, scope: EventScope, id: string)
       event,
       attempts: await readAttempts(snapshot, event),
       progress: progress.get(id)!,
+      replayedBy: (await replaysOf(snapshot, scope, [id])).get(id)?.[0],
       handoff: event.kind === 3 ? await readHandoff(snapshot, scope.orgId, id) : undefined,
     };
   });

@@ -33,7 +33,7 @@ interface Replayed {
 
 /**
  * Delivers an event's payload once more, as a new event that costs nothing and points to this one; this one and
- * its attempts stay as they are. Two calls make two events.
+ * its attempts stay as they are. Two calls make two events. Its deliveries carry this one's `webhook-id`, unless `isNewWebhookId`.
  * @throws {ApiError} 404 when the organization has no such event, 409 while it is still being delivered, and when its
  * target is gone or its mailbox disabled, 410 when its payload was erased.
  */
@@ -41,6 +41,7 @@ export async function replayEvent(
   deps: ReplayDeps,
   orgId: string,
   sourceId: string,
+  { isNewWebhookId = false }: { isNewWebhookId?: boolean } = {},
 ): Promise<{ id: string; status: "QUEUED" | "UNREAD" }> {
   deps.clock.refuseApart();
   await refuseWaiting(deps, orgId, sourceId);
@@ -51,6 +52,7 @@ export async function replayEvent(
       p_source: sourceId,
       p_id: id,
       p_mailbox_retention_ms: mailboxRetentionMs(deps.config),
+      p_new_webhook_id: isNewWebhookId,
     }).execute(deps.queries),
   );
   const { code, kind, target_id: targetId } = rows[0] as Replayed;

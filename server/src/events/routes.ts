@@ -15,7 +15,15 @@ import { readEvent } from "./readEvent.ts";
 import { readPayload } from "./readPayload.ts";
 import { limitPortalReplays } from "./limitPortalReplays.ts";
 import { type ReplayDeps, replayEvent } from "./replayEvent.ts";
-import { CanceledEvent, DeliveryAttempt, Event, EventQuery, EventSummary, Replay } from "./schemas.ts";
+import {
+  CanceledEvent,
+  DeliveryAttempt,
+  Event,
+  EventQuery,
+  EventSummary,
+  Replay,
+  ReplayBody,
+} from "./schemas.ts";
 import type { EventScope } from "./store.ts";
 
 /** `/api/v1/events`: what was accepted and what became of it. */
@@ -61,8 +69,11 @@ function readingRoutes(deps: ReplayDeps, scopeOf: (caller: Caller) => EventScope
         const fields = readFields(query.fields);
         const filter = filterOf(query, { ...scopeOf(caller), customerUid: customerOf(caller.scope) });
         if (filter === undefined) return { events: [] };
-        const { events, progress } = await listEvents(deps.queries, filter, fields.size > 0);
-        return { events: events.map((event) => listedAnswer(event, progress.get(event.id), fields)) };
+        const page = await listEvents(deps.queries, filter, {
+          replays: fields.has("replayed_by"),
+          progress: fields.difference(new Set(["replayed_by"])).size > 0,
+        });
+        return { events: page.events.map((event) => listedAnswer(event, page, fields)) };
       },
     ),
     read: route(
@@ -83,13 +94,13 @@ function readingRoutes(deps: ReplayDeps, scopeOf: (caller: Caller) => EventScope
       },
       async ({ caller, params }) => {
         if (!isId(params.id)) throw notFound();
-        const { event, attempts, progress, handoff } = await readEvent(
+        const { event, attempts, progress, replayedBy, handoff } = await readEvent(
           deps.queries,
           scopeOf(caller),
           params.id,
         );
         return {
-          event: eventAnswer(event, progress),
+          event: eventAnswer(event, progress, replayedBy),
           delivery_attempts: attempts.map((attempt) => attemptAnswer(event.id, attempt)),
           ...(event.kind === 3 && { handoff: handoffAnswer(handoff) }),
         };
@@ -104,8 +115,9 @@ function changingRoutes(deps: ReplayDeps & { pool: pg.Pool }): Routes<"replay" |
       {
         summary: "Deliver an event's payload once more, as a new event that is not billed",
         description:
-          "Its deliveries carry the id of the event that they repeat in `x-source-event-id`. An event that is QUEUED or RETRYING is not replayed beside its own schedule.",
+          "Its deliveries keep the `webhook-id` of the event that they repeat, unless the body asks for a new one; `x-event-id` is the new event, `x-source-event-id` the repeated one. An event that is QUEUED or RETRYING is not replayed beside its own schedule.",
         params: IdParams,
+        body: ReplayBody,
         response: { 202: Replay },
         errors: {
           409: "It is still being delivered, its target was deleted, its mailbox is disabled, or its payload has expired",
@@ -113,10 +125,12 @@ function changingRoutes(deps: ReplayDeps & { pool: pg.Pool }): Routes<"replay" |
           429: "A customer asked for too many in its portal",
         },
       },
-      async ({ caller, params, reply }) => {
+      async ({ caller, params, reply, body }) => {
         if (!isId(params.id)) throw notFound();
         await limitPortalReplays(deps.pool, caller, reply);
-        const replay = await replayEvent(deps, caller.orgId, params.id);
+        const replay = await replayEvent(deps, caller.orgId, params.id, {
+          isNewWebhookId: body?.webhook_id === "new",
+        });
         void reply.code(202);
         return { ...replay, source_event_id: params.id };
       },

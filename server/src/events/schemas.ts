@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { Id, NullableString, Timestamp } from "../http/contract/schemas.ts";
+import { Id, NullableString, optionalBody, Timestamp } from "../http/contract/schemas.ts";
 import { type EventStatus, eventStatuses } from "../items/eventStatuses.ts";
 
 const Status = Type.Unsafe<EventStatus>({
@@ -7,6 +7,11 @@ const Status = Type.Unsafe<EventStatus>({
   enum: [...eventStatuses],
   description: "From UNREAD on: what mailbox messages are",
 });
+
+const replayedBy = Type.Union(
+  [Type.Object({ id: Id, status: Status, created_at: Timestamp }, { title: "LatestReplay" }), Type.Null()],
+  { description: "Its latest replay, also one of a replay of it; null while it was not replayed" },
+);
 
 /** What a list shows of each event besides, when it is asked for. */
 const optionalFields = {
@@ -21,6 +26,7 @@ const optionalFields = {
   duration_ms: Type.Union([Type.Integer(), Type.Null()], {
     description: "How long the last attempt took; null before the first",
   }),
+  replayed_by: replayedBy,
 };
 
 export type OptionalField = keyof typeof optionalFields;
@@ -65,6 +71,11 @@ export const Event = Type.Object(
     held: Type.Boolean({ description: "It waits because its target is disabled" }),
     is_replay: Type.Integer({ minimum: 0, maximum: 1 }),
     source_event_id: NullableString,
+    webhook_id: Type.String({
+      description:
+        "The webhook-id of its deliveries: its own id, or that of the event which a replay repeats",
+    }),
+    replayed_by: replayedBy,
     replay_id: Type.Union([Type.String(), Type.Null()], {
       description: "The replay of many events that made this one",
     }),
@@ -175,3 +186,17 @@ export const CanceledEvent = Type.Object(
   { id: Id, status: Type.Literal("CANCELED") },
   { title: "CanceledEvent" },
 );
+
+/** What a replay may say of the `webhook-id`, in its body. */
+export const webhookIdField = {
+  webhook_id: Type.Optional(
+    Type.Unsafe<"new">({
+      type: "string",
+      enum: ["new"],
+      description:
+        "new: the deliveries get a webhook-id of their own, for receivers that must apply the event again. Without it they keep that of the event which is repeated, so that receivers which deduplicate apply it once",
+    }),
+  ),
+};
+
+export const ReplayBody = optionalBody(webhookIdField);

@@ -15,6 +15,8 @@ export interface StoredEvent {
   eventType: string | null;
   correlationId: string | null;
   sourceEventId: string | null;
+  /** The `webhook-id` of its deliveries. */
+  webhookId: string;
   /** The job that made it. */
   replayId: string | null;
   publicationId: string | null;
@@ -64,6 +66,7 @@ export async function readEvents(
       e.event_type as "eventType",
       e.correlation_id as "correlationId",
       e.source_event_id as "sourceEventId",
+      coalesce(e.webhook_id, e.id) as "webhookId",
       e.replay_id as "replayId",
       e.publication_id as "publicationId",
       e.erasure_id as "erasureId",

@@ -4,6 +4,7 @@ const replay = {
   id: "019a4b6c7d8e7f0011223344556677af",
   status: "RUNNING",
   filter: { target_id: "019a4b6c7d8e7f0011223344556677ac", status: "FAILED", created_after: 1_793_496_000 },
+  include_replayed: false,
   rate_per_second: 100,
   total: 1200,
   replayed: 800,

@@ -18,6 +18,8 @@ export interface Delivery {
   correlationId: string | null;
   /** The event that this one repeats, when it is a replay. */
   sourceEventId: string | null;
+  /** Its `webhook-id` where that is not its own id: that of the event which a replay repeats. */
+  webhookId: string | null;
   /** Where its trace goes on; null when it is not traced. */
   traceContext: TraceContext | null;
   /** Of the attempt under way; null when it is not traced. */

@@ -10,7 +10,8 @@ import { parseIf } from "../http/contract/parseIf.ts";
 import { route, sendAnswer, type FastAnswer, type Routes } from "../http/contract/route.ts";
 import { claimedMessageText } from "./message/message.ts";
 import { MailboxParams, type MailboxRouteDeps } from "./routes.ts";
-import { Claim, LeaseSeconds, optionalBody } from "./message/schemas.ts";
+import { optionalBody } from "../http/contract/schemas.ts";
+import { Claim, LeaseSeconds } from "./message/schemas.ts";
 
 const printable = /^[\x20-\x7e\x80-\xff]{1,255}$/;
 

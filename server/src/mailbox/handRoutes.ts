@@ -3,7 +3,8 @@ import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { route, sendAnswer, type Routes } from "../http/contract/route.ts";
 import { forceMessage } from "./finish/forceMessage.ts";
-import { optionalBody, ReadableMessage, Reason } from "./message/schemas.ts";
+import { optionalBody } from "../http/contract/schemas.ts";
+import { ReadableMessage, Reason } from "./message/schemas.ts";
 import { type MailboxRouteDeps, readDeps } from "./routes.ts";
 import { readMessage } from "./view/readMessage.ts";
 

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type pg from "pg";
 import { Type } from "typebox";
+import { optionalBody } from "../http/contract/schemas.ts";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import { isId, nobodysId } from "../postgres/ids.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
@@ -17,14 +18,7 @@ import { type MailboxStatus, mailboxStatuses } from "../items/eventStatuses.ts";
 import { readMessage } from "./view/readMessage.ts";
 import { maxRedriven, redriveMessages } from "./finish/redriveMessages.ts";
 import { changeRefusal, claimRefusal } from "./claimErrors.ts";
-import {
-  Acknowledged,
-  Claimed,
-  ListedMessage,
-  optionalBody,
-  ReadableMessage,
-  Stats,
-} from "./message/schemas.ts";
+import { Acknowledged, Claimed, ListedMessage, ReadableMessage, Stats } from "./message/schemas.ts";
 
 /** What the routes of mailboxes work with. */
 export interface MailboxRouteDeps {

@@ -78,6 +78,7 @@ export interface Tables {
     id: string;
     org_id: string;
     source_event_id: string | null;
+    webhook_id: string | null;
     event_type: string | null;
     correlation_id: string | null;
     ordering_key: string | null;

@@ -7,10 +7,10 @@ import { readProgress } from "../events/progress.ts";
 import { optionalFieldNames } from "../events/schemas.ts";
 import { type EventScope, readEvents } from "../events/store.ts";
 import { notFound } from "../http/contract/errors.ts";
+import { replaysOf } from "../events/replaysOf.ts";
 import { bucketOf, idTimeMs } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { itemsWithinReach } from "./itemsWithinReach.ts";
-import { latestCopies } from "./latestCopies.ts";
 import type { Publication, PublicationQuery, PublicationSummary } from "./schemas.ts";
 
 interface PublicationRow {
@@ -74,10 +74,14 @@ export async function readPublication(
     const stored = await readEvents(snapshot, scope, row.event_ids);
     const events = await itemsWithinReach(snapshot, stored, customerUid);
     const progress = await readProgress(snapshot, events);
-    const copies = await latestCopies(snapshot, scope, events);
+    const replays = await replaysOf(
+      snapshot,
+      scope,
+      events.map(({ id }) => id),
+    );
     const items = events.map((event) => {
-      const copy = copies.get(event.id);
-      return Object.assign(listedAnswer(event, progress.get(event.id), fields), {
+      const copy = replays.get(event.id)?.[0];
+      return Object.assign(listedAnswer(event, { progress, replays }, fields), {
         latest_replay: copy === undefined ? null : { id: copy.id, status: copy.status },
       });
     });

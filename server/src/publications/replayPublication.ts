@@ -1,6 +1,7 @@
 import type { Static } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
+import { replaysOf } from "../events/replaysOf.ts";
 import { type EventScope, readEvents, type StoredEvent } from "../events/store.ts";
 import { ApiError, notFound, workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
@@ -10,7 +11,6 @@ import { functionQuery } from "../postgres/functionQuery.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import { itemsWithinReach } from "./itemsWithinReach.ts";
-import { latestCopies } from "./latestCopies.ts";
 import { maxItems } from "./publisher.ts";
 import { largerThan, tooManyTargets } from "./refusals.ts";
 import type { PublicationReplay } from "./schemas.ts";
@@ -25,6 +25,11 @@ export interface PublicationKey {
   id: string;
 }
 
+interface FailedReplay extends PublicationKey {
+  customerUid: string | undefined;
+  isNewWebhookId: boolean;
+}
+
 /**
  * Delivers once more what of a publication failed or is dead. An item whose latest replay waits or went through is left
  * alone, so that the call can be repeated.
@@ -33,10 +38,12 @@ export interface PublicationKey {
  */
 export async function replayToFailed(
   deps: ReplayDeps,
-  { orgId, id, customerUid }: PublicationKey & { customerUid: string | undefined },
+  { orgId, id, customerUid, isNewWebhookId }: FailedReplay,
 ): Promise<Replayed> {
   deps.clock.refuseApart();
-  const replayed = await withPartitions(deps.pool, () => replayFailedItems(deps, { orgId, id, customerUid }));
+  const replayed = await withPartitions(deps.pool, () =>
+    replayFailedItems(deps, { orgId, id, customerUid, isNewWebhookId }),
+  );
   tell(deps, replayed.items);
   return replayed;
 }
@@ -44,18 +51,22 @@ export async function replayToFailed(
 /** In one transaction. */
 function replayFailedItems(
   deps: ReplayDeps,
-  { orgId, id, customerUid }: PublicationKey & { customerUid: string | undefined },
+  { orgId, id, customerUid, isNewWebhookId }: FailedReplay,
 ): Promise<Replayed> {
   const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
   return inTransactionOf(deps.queries, async (transaction) => {
     const stored = await readEvents(transaction, scope, await lockedItems(transaction, { orgId, id }));
     const events = await itemsWithinReach(transaction, stored, customerUid);
-    const copies = await latestCopies(transaction, scope, events);
+    const replays = await replaysOf(
+      transaction,
+      scope,
+      events.map(({ id }) => id),
+    );
     const items: ReplayedItem[] = [];
     const skipped: SkippedItem[] = [];
     for (const event of events) {
-      if (!isFailed(copies.get(event.id) ?? event)) continue;
-      const made = await replayOne(transaction, event, { scope, nowMs: deps.nowMs() });
+      if (!isFailed(replays.get(event.id)?.[0] ?? event)) continue;
+      const made = await replayOne(transaction, event, { scope, nowMs: deps.nowMs(), isNewWebhookId });
       if ("reason" in made) skipped.push(made);
       else items.push(made);
     }
@@ -174,7 +185,7 @@ const reasons: Readonly<Record<string, SkippedItem["reason"]>> = {
 async function replayOne(
   transaction: Queries,
   event: StoredEvent,
-  { scope, nowMs }: { scope: EventScope; nowMs: number },
+  { scope, nowMs, isNewWebhookId }: { scope: EventScope; nowMs: number; isNewWebhookId: boolean },
 ): Promise<ReplayedItem | SkippedItem> {
   const id = newId(bucketOf(event.id), nowMs);
   const { rows } = await functionQuery("replay_event", {
@@ -182,6 +193,7 @@ async function replayOne(
     p_source: event.id,
     p_id: id,
     p_mailbox_retention_ms: scope.mailboxRetentionMs,
+    p_new_webhook_id: isNewWebhookId,
   }).execute(transaction);
   const code = rows[0]!.code!;
   if (code !== "a") return { event_id: event.id, reason: reasons[code]! };

@@ -206,7 +206,12 @@ export function publicationRoutes(deps: PublicationDeps): Routes<"list" | "read"
         if (!isId(id)) throw notFound();
         const replayed =
           body.to === "failed"
-            ? await replayToFailed(deps, { orgId, id, customerUid: customerOf(scope) })
+            ? await replayToFailed(deps, {
+                orgId,
+                id,
+                customerUid: customerOf(scope),
+                isNewWebhookId: body.webhook_id === "new",
+              })
             : await publishToAdded(deps, { orgId, id });
         void reply.code(202);
         return replayed;

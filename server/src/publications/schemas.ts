@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { EventSummary } from "../events/schemas.ts";
+import { EventSummary, webhookIdField } from "../events/schemas.ts";
 import { Id, NullableString, pageBefore, Timestamp } from "../http/contract/schemas.ts";
 import { Uid } from "../targets/uid.ts";
 
@@ -67,6 +67,7 @@ export const PublicationReplayInput = Type.Object(
       description:
         "`failed`: the items that failed or are dead are delivered once more, unbilled, unless a replay of them is under way or went through. `added`: new items for the targets that would be reached now and were not",
     }),
+    ...webhookIdField,
   },
   { title: "PublicationReplayInput" },
 );

@@ -8,6 +8,7 @@ export interface ClaimedReplay {
   id: string;
   orgId: string;
   filter: Filter;
+  includeReplayed: boolean;
   ratePerSecond: number;
   createdAtMs: number;
   until: string;
@@ -51,6 +52,7 @@ export async function claimReplay(queries: Queries): Promise<ClaimedReplay | und
       l.id,
       l.org_id as "orgId",
       l.filter,
+      l.include_replayed as "includeReplayed",
       l.rate_per_second as "ratePerSecond",
       l.created_at as "createdAtMs",
       l.until_id as "until",

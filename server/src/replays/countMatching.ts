@@ -2,12 +2,15 @@ import { listIds, inSnapshot } from "../events/listEvents.ts";
 import type { EventScope } from "../events/store.ts";
 import { nobodysId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
-import { type Filter, pageFilter } from "./replayFilter.ts";
+import { pageFilter } from "./replayFilter.ts";
+import { type ReplaySet, withoutReplayed } from "./withoutReplayed.ts";
 
 /** How many events of a set are counted while the caller waits, and for how long. */
 const maxCounted = 10_000;
 const maxMs = 2_000;
 const sampleSize = 10;
+/** Events looked at together for their replays. */
+const perLook = 500;
 
 export interface Matching {
   count: number;
@@ -18,18 +21,15 @@ export interface Matching {
 /** Counts what fits at these targets, up to a bound of number and time. */
 export async function countMatching(
   queries: Queries,
-  {
-    filter,
-    targetIds,
-    until,
-    scope,
-  }: { filter: Filter; targetIds: readonly string[]; until: string; scope: EventScope },
+  { set, targetIds, scope }: { set: ReplaySet; targetIds: readonly string[]; scope: EventScope },
 ): Promise<Matching> {
   const endsAtMs = performance.now() + maxMs;
   const matching: Matching = { count: 0, isExact: true, sample: [] };
+  const { filter, until } = set;
+  let looked = 0;
   return inSnapshot(queries, async (snapshot) => {
     for (const targetId of targetIds) {
-      const limit = maxCounted - matching.count + 1;
+      const limit = maxCounted - looked + 1;
       const page = pageFilter({ filter, targetId, scope }, { after: nobodysId, until, limit });
       const ids = await listIds(snapshot, page, async (statement) => {
         // A walk that finds nothing more comes to its end.
@@ -39,10 +39,18 @@ export async function countMatching(
         }
         return (await statement.execute(snapshot)).rows;
       });
-      matching.sample.push(...ids.slice(0, sampleSize - matching.sample.length));
-      matching.count += ids.length;
-      if (matching.count <= maxCounted && matching.isExact) continue;
-      return { ...matching, count: Math.min(matching.count, maxCounted), isExact: false };
+      looked += ids.length;
+      if (looked > maxCounted) {
+        matching.isExact = false;
+        ids.pop();
+      }
+      for (let from = 0; from < ids.length; from += perLook) {
+        if (performance.now() > endsAtMs) return { ...matching, isExact: false };
+        const kept = await withoutReplayed(snapshot, set, scope, ids.slice(from, from + perLook));
+        matching.sample.push(...kept.slice(0, sampleSize - matching.sample.length));
+        matching.count += kept.length;
+      }
+      if (!matching.isExact) break;
     }
     return matching;
   });

@@ -4,6 +4,7 @@ import { inSnapshot, listIds } from "../events/listEvents.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { ClaimedReplay } from "./claimReplay.ts";
 import { pageFilter } from "./replayFilter.ts";
+import { withoutReplayed } from "./withoutReplayed.ts";
 
 /** Events counted between two batches. */
 const perStep = 5_000;
@@ -29,12 +30,17 @@ export async function countRest(
   const scope = { orgId: job.orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
   const span = { after: part.countedTo, until: job.until, limit: perStep };
   const page = pageFilter({ filter: job.filter, targetId: part.targetId, scope }, span);
-  const ids = await inSnapshot(deps.queries, (snapshot) =>
-    listIds(snapshot, page, async (statement) => (await statement.execute(snapshot)).rows),
-  );
+  const { ids, counted } = await inSnapshot(deps.queries, async (snapshot) => {
+    const found = await listIds(
+      snapshot,
+      page,
+      async (statement) => (await statement.execute(snapshot)).rows,
+    );
+    return { ids: found, counted: (await withoutReplayed(snapshot, job, scope, found)).length };
+  });
   await sql`
     update replay_parts
-    set counted = counted + ${ids.length},
+    set counted = counted + ${counted},
       counted_to = ${ids.at(-1) ?? part.countedTo},
       is_counted = ${ids.length < perStep}
     where replay_id = ${job.id}

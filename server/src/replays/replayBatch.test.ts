@@ -79,6 +79,8 @@ it.beforeEach(async ({ pool, queries }) => {
       createdAtMs,
       until: firstIdAt(createdAtMs + 1_000),
       total: items,
+      isNewWebhookId: false,
+      includeReplayed: false,
       targetIds: [targetId],
     },
   );

@@ -13,6 +13,7 @@ import { withPartitions } from "../postgres/partitions.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { ClaimedReplay } from "./claimReplay.ts";
 import { pageFilter } from "./replayFilter.ts";
+import { withoutReplayed } from "./withoutReplayed.ts";
 
 export interface BatchDeps {
   config: Pick<Config, "mailboxRetentionSeconds">;
@@ -90,7 +91,8 @@ async function readPage(deps: BatchDeps, job: ClaimedReplay): Promise<Page> {
       wanted,
       async (statement) => (await statement.execute(snapshot)).rows,
     );
-    const events = (await readEvents(snapshot, scope, ids)).reverse();
+    const kept = await withoutReplayed(snapshot, job, scope, ids);
+    const events = (await readEvents(snapshot, scope, kept)).reverse();
     const waiting = events.filter((event) => wasWaiting(event, job));
     return {
       cursor: ids.at(-1) ?? job.cursor,

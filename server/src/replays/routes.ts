@@ -10,7 +10,8 @@ import { cancelReplay, listReplays, maxRunning, readReplay, type StoredReplay } 
 
 const about = `Works in the background, on any node, and goes on where it was when a node dies. Of what fits, every event \
 becomes one new event, as a single replay makes it: not billed, with \`source_event_id\`, and with \`replay_id\`. What is \
-accepted or ends later is not part of it. What cannot be replayed is counted as skipped. A target with much waiting gets \
+accepted or ends later is not part of it. Of failures, those are left out that have a replay which is under way or went \
+through, unless \`include_replayed\` asks for all. What cannot be replayed is counted as skipped. A target with much waiting gets \
 no more until it has caught up, so that new items are not held up. At most ${maxRunning} run at a time.`;
 
 /** Counting takes up to two seconds, at a start as in a dry run. */
@@ -34,15 +35,15 @@ export function replayRoutes(deps: StartDeps): Routes<"start" | "list" | "read" 
       },
       async ({ caller, body, reply }) => {
         const { filter, rate_per_second: ratePerSecond = rates.default } = body;
+        const wanted = { filter, includeReplayed: body.include_replayed === true };
         if (body.dry_run === true) {
           const { count, isExact, sample } = await turns(caller.orgId, reply, () =>
-            tryReplay(deps, caller.orgId, filter),
+            tryReplay(deps, caller.orgId, wanted),
           );
           return { count, count_is_exact: isExact, sample };
         }
-        const replay = await turns(caller.orgId, reply, () =>
-          startReplay(deps, caller, { filter, ratePerSecond }),
-        );
+        const start = { ...wanted, ratePerSecond, isNewWebhookId: body.webhook_id === "new" };
+        const replay = await turns(caller.orgId, reply, () => startReplay(deps, caller, start));
         void reply.code(202);
         return replayAnswer(replay);
       },
@@ -96,6 +97,7 @@ function replayAnswer(replay: StoredReplay): Static<typeof ReplayJob> {
     id: replay.id,
     status: replay.status,
     filter: replay.filter,
+    include_replayed: replay.includeReplayed,
     rate_per_second: replay.ratePerSecond,
     total: replay.total,
     replayed: replay.replayed,

@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import { replayableStatuses } from "../items/eventStatuses.ts";
+import { webhookIdField } from "../events/schemas.ts";
 
 export const rates = { least: 1, most: 1_000, default: 50 } as const;
 
@@ -36,6 +37,13 @@ export const NewReplay = Type.Object(
         description: `How many events are replayed a second at most; ${rates.default} unless given`,
       }),
     ),
+    include_replayed: Type.Optional(
+      Type.Boolean({
+        description:
+          "With the status FAILED or DEAD: also those that have a replay which is under way or went through, and failed replays of what is replayed itself",
+      }),
+    ),
+    ...webhookIdField,
     dry_run: Type.Optional(Type.Boolean({ description: "Only says how many events fit" })),
   },
   { title: "NewReplay" },
@@ -60,6 +68,7 @@ export const ReplayJob = Type.Object(
       description: "DONE: everything in the set was replayed or skipped; deliveries may still be under way",
     }),
     filter: ReplayFilter,
+    include_replayed: Type.Boolean(),
     rate_per_second: Type.Integer(),
     total: Type.Union([Type.Integer(), Type.Null()], {
       description: "How many events are in the set; null until they are counted",

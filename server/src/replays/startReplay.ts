@@ -4,7 +4,8 @@ import type { Caller } from "../http/contract/credentials.ts";
 import { firstIdAt, newRootId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { countMatching, type Matching } from "./countMatching.ts";
-import { type Filter, refuseUnknownNames } from "./replayFilter.ts";
+import { refuseUnknownNames } from "./replayFilter.ts";
+import type { ReplaySet } from "./withoutReplayed.ts";
 import { insertReplay, type StoredReplay, targetsOf } from "./store.ts";
 
 export interface StartDeps {
@@ -16,9 +17,12 @@ export interface StartDeps {
   onReplay: () => void;
 }
 
+/** Which events a caller asks for. */
+type Wanted = Pick<ReplaySet, "filter" | "includeReplayed">;
+
 /** What a replay would be of. @throws {ApiError} 400 for an unknown part of the filter, 404 for an unknown target. */
-export async function tryReplay(deps: StartDeps, orgId: string, filter: Filter): Promise<Matching> {
-  return (await matchingNow(deps, orgId, filter)).matching;
+export async function tryReplay(deps: StartDeps, orgId: string, wanted: Wanted): Promise<Matching> {
+  return (await matchingNow(deps, orgId, wanted)).matching;
 }
 
 /**
@@ -28,21 +32,23 @@ export async function tryReplay(deps: StartDeps, orgId: string, filter: Filter):
 export async function startReplay(
   deps: StartDeps,
   caller: Caller,
-  { filter, ratePerSecond }: { filter: Filter; ratePerSecond: number },
+  { ratePerSecond, isNewWebhookId, ...wanted }: Wanted & { ratePerSecond: number; isNewWebhookId: boolean },
 ): Promise<StoredReplay> {
-  const { matching, ...set } = await matchingNow(deps, caller.orgId, filter);
+  const { matching, ...set } = await matchingNow(deps, caller.orgId, wanted);
   const replay = await insertReplay(deps.queries, caller, {
     ...set,
+    ...wanted,
     id: newRootId(deps.nowMs()),
-    filter,
     ratePerSecond,
+    isNewWebhookId,
     total: matching.isExact ? matching.count : null,
   });
   deps.onReplay();
   return replay;
 }
 
-async function matchingNow(deps: StartDeps, orgId: string, filter: Filter) {
+async function matchingNow(deps: StartDeps, orgId: string, wanted: Wanted) {
+  const { filter } = wanted;
   refuseUnknownNames(filter);
   const targetIds = await targetsOf(deps.queries, orgId, filter);
   const { rows } = await sql<{ now_ms: number }>`
@@ -52,6 +58,6 @@ async function matchingNow(deps: StartDeps, orgId: string, filter: Filter) {
   // This node's clock may be ahead of the database's, and with it the ids of what it accepted.
   const until = firstIdAt(Math.max(createdAtMs, deps.nowMs()) + 1);
   const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
-  const matching = await countMatching(deps.queries, { filter, targetIds, until, scope });
+  const matching = await countMatching(deps.queries, { set: { ...wanted, until }, targetIds, scope });
   return { matching, targetIds, createdAtMs, until };
 }

@@ -9,6 +9,7 @@ export interface StoredReplay {
   id: string;
   status: "RUNNING" | "DONE" | "CANCELED";
   filter: Filter;
+  includeReplayed: boolean;
   ratePerSecond: number;
   total: number | null;
   replayed: number;
@@ -26,11 +27,14 @@ export interface StoredReplay {
 export interface ReplayToStore {
   id: string;
   filter: Filter;
+  includeReplayed: boolean;
   ratePerSecond: number;
   createdAtMs: number;
   until: string;
   total: number | null;
   targetIds: readonly string[];
+  /** Whether its events get a webhook-id of their own. */
+  isNewWebhookId: boolean;
 }
 
 /** Jobs that may run in one organization at a time. */
@@ -40,6 +44,7 @@ const columns = sql`
   r.id,
   r.status,
   r.filter,
+  r.include_replayed as "includeReplayed",
   r.rate_per_second as "ratePerSecond",
   r.total,
   r.replayed,
@@ -80,12 +85,13 @@ export async function insertReplay(
     const isEmpty = replay.targetIds.length === 0;
     const { rows } = await sql<StoredReplay>`
       insert into replays as r (
-        id, org_id, status, filter, rate_per_second, created_by, created_at, finished_at, until_id, total, due_at
+        id, org_id, status, filter, rate_per_second, created_by, created_at, finished_at, until_id, total, due_at,
+        new_webhook_id, include_replayed
       )
       values (
         ${replay.id}, ${caller.orgId}, ${isEmpty ? "DONE" : "RUNNING"}, ${JSON.stringify(replay.filter)}::jsonb,
         ${replay.ratePerSecond}, ${await nameOf(transaction, caller)}, ${replay.createdAtMs}, ${isEmpty ? replay.createdAtMs : null},
-        ${replay.until}, ${replay.total}, ${replay.createdAtMs}
+        ${replay.until}, ${replay.total}, ${replay.createdAtMs}, ${replay.isNewWebhookId}, ${replay.includeReplayed}
       )
       returning ${columns}
     `.execute(transaction);

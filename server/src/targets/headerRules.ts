@@ -10,6 +10,7 @@ const reserved: ReadonlyMap<string, string> = new Map([
     "user-agent",
     "x-event-type",
     "x-correlation-id",
+    "x-event-id",
     "x-source-event-id",
     "traceparent",
     "tracestate",

@@ -74,6 +74,7 @@ function deliveryOf(
     targetVersion: target.version,
     correlationId: null,
     sourceEventId: null,
+    webhookId: null,
     traceContext: null,
     span: null,
     leaseToken: 0,

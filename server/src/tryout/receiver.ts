@@ -108,7 +108,7 @@ function toStored(deps: ReceiverDeps, target: TryoutTarget, request: OutboundReq
   const keys = target.secrets.map((sealed) => openSigningKey(deps.box, target.id, sealed));
   const nowMs = deps.nowMs();
   const id = newId(0, nowMs);
-  const eventId = headers.get("webhook-id") ?? id;
+  const eventId = headers.get("x-event-id") ?? id;
   return {
     targetId: target.id,
     id,

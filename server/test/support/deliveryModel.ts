@@ -72,6 +72,7 @@ export async function createPlayer(pool: pg.Pool): Promise<Player> {
         const { id: eventId, targetId, payload, eventType, correlationId } = item;
         const held = {
           sourceEventId: null,
+          webhookId: null,
           traceContext: null,
           span: null,
           attempts: 0,

@@ -67,7 +67,14 @@ export async function sendItems(
 }
 
 export interface EventView {
-  event: { id: string; status: string; retry_count: number; max_retries: number };
+  event: {
+    id: string;
+    status: string;
+    retry_count: number;
+    max_retries: number;
+    webhook_id: string;
+    replayed_by: { id: string; status: string } | null;
+  };
   delivery_attempts: {
     status_code: number;
     duration_ms: number;

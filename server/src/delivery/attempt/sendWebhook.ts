@@ -18,7 +18,7 @@ export interface SendDeps {
 }
 
 /**
- * One signed delivery (Standard Webhooks): the payload's bytes as received, under the event's id. Calls `ended` once,
+ * One signed delivery (Standard Webhooks): the payload's bytes as received, under the event's `webhook-id`. Calls `ended` once,
  * after it has returned.
  */
 export function sendWebhook(
@@ -30,17 +30,20 @@ export function sendWebhook(
   const { signing, headers: own } = target;
   if ("fault" in signing) return endUnsent(signing.fault, ended);
   if (own !== null && "fault" in own) return endUnsent(own.fault, ended);
+  // A replay repeats an event, and a receiver that deduplicates as Standard Webhooks advises applies it once.
+  const webhookId = delivery.webhookId ?? delivery.eventId;
   const timestampSeconds = Math.floor(deps.nowMs() / 1000);
   const headers = [
     "content-type",
     "application/json",
     "webhook-id",
-    delivery.eventId,
+    webhookId,
     "webhook-timestamp",
     String(timestampSeconds),
     "webhook-signature",
-    sign(signing.keys, delivery.eventId, timestampSeconds, delivery.payload),
+    sign(signing.keys, webhookId, timestampSeconds, delivery.payload),
   ];
+  headers.push("x-event-id", delivery.eventId);
   if (delivery.eventType !== null) headers.push("x-event-type", delivery.eventType);
   if (delivery.correlationId !== null) headers.push("x-correlation-id", delivery.correlationId);
   if (delivery.sourceEventId !== null) headers.push("x-source-event-id", delivery.sourceEventId);

@@ -164,6 +164,7 @@ export class Dispatcher implements DeliveryGauges {
       eventType: item.eventType,
       correlationId: item.correlationId,
       sourceEventId: null,
+      webhookId: null,
       traceContext: item.traceContext,
       span: null,
       leaseToken: leased.lease.token,

@@ -91,6 +91,7 @@ describe("a claim", () => {
       leaseToken: 2 ** 47 - 1,
       leaseDeadlineMs: expect.any(Number),
       sourceEventId: null,
+      webhookId: null,
       traceContext: null,
       span: null,
     };

@@ -107,6 +107,7 @@ function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadli
         scheduleAttempts: row.schedule_attempts!,
         targetVersion: row.target_version!,
         sourceEventId: row.source_event_id,
+        webhookId: row.webhook_id,
         payload: payloads![item]!,
         eventType: event_types![item]!,
         correlationId: correlation_ids![item]!,

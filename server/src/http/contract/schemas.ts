@@ -1,4 +1,4 @@
-import { type TString, Type } from "typebox";
+import { type TSchema, type TString, Type } from "typebox";
 
 /** 32 lower-case hex characters. Paths take any text, because an unknown id is a 404 and not a 400. */
 export const Id = Type.String({ pattern: "^[0-9a-f]{32}$", examples: ["0192f3a4b5c67d8e9fa0b1c2d3e4f506"] });
@@ -40,4 +40,9 @@ export function pageByName(Name: TString, [name, thing]: readonly [name: string,
       Type.Unsafe<string>({ ...Name, description: `Only ${thing}s whose ${name} begins with this` }),
     ),
   };
+}
+
+/** A body that may also be absent. */
+export function optionalBody<P extends Record<string, TSchema>>(properties: P) {
+  return Type.Union([Type.Object(properties), Type.Null()]);
 }

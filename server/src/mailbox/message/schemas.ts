@@ -1,4 +1,4 @@
-import { type TSchema, Type } from "typebox";
+import { Type } from "typebox";
 import { Id, NullableString, NullableTimestamp, Timestamp } from "../../http/contract/schemas.ts";
 import { type MailboxStatus, mailboxStatuses } from "../../items/eventStatuses.ts";
 
@@ -128,8 +128,3 @@ export const Reason = Type.String({ minLength: 1, maxLength: 1000 });
 
 /** Claimed messages that are rejected, each with a reason of its own where it has one. */
 export const RejectedClaims = Type.Array(Type.Object({ ...claim, reason: Type.Optional(Reason) }), batch);
-
-/** A body that may also be absent. */
-export function optionalBody<P extends Record<string, TSchema>>(properties: P) {
-  return Type.Union([Type.Object(properties), Type.Null()]);
-}

@@ -213,6 +213,7 @@ export const functions = {
       target_id: "uuid",
       target_version: "int8",
       source_event_id: "uuid",
+      webhook_id: "uuid",
       is_circle_closed: "bool",
       event_ids: "uuid[]",
       event_types: "text[]",
@@ -578,6 +579,7 @@ export const functions = {
       p_source: "uuid",
       p_id: "uuid",
       p_mailbox_retention_ms: "int8",
+      p_new_webhook_id: "bool",
     },
     columns: {
       code: "text",

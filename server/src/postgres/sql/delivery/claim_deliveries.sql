@@ -39,6 +39,7 @@ returns table (
   target_id uuid,
   target_version bigint,
   source_event_id uuid,
+  webhook_id uuid,
   is_circle_closed boolean,
   event_ids uuid[],
   event_types text[],
@@ -251,6 +252,7 @@ begin
       v_cursor,
       v_target.version,
       e.source_id,
+      e.webhook,
       null::boolean,
       e.ids,
       e.types,
@@ -267,7 +269,8 @@ begin
         -- Null for who does not trace.
         array_agg(x.trace_context) filter (where p_is_traced) as contexts,
         -- Nulls are left out, which is all that there is in most rows.
-        (array_agg(x.source_event_id) filter (where x.source_event_id is not null))[1] as source_id
+        (array_agg(x.source_event_id) filter (where x.source_event_id is not null))[1] as source_id,
+        (array_agg(x.webhook_id) filter (where x.webhook_id is not null))[1] as webhook
       from events x
       where x.bucket = v_bucket
         and x.target_id = v_cursor
@@ -286,6 +289,7 @@ begin
     null::smallint,
     v_cursor,
     null::bigint,
+    null::uuid,
     null::uuid,
     v_closed and not v_met_others,
     null::uuid[],

@@ -1,5 +1,6 @@
 -- Accepts the payload of an event once more: a new, unbilled event under p_id, due at once, or ready in its
--- mailbox. The ids share their last byte, the target's bucket. Codes:
+-- mailbox. The ids share their last byte, the target's bucket. Its deliveries carry the webhook-id of the event that it repeats,
+-- unless p_new_webhook_id. Codes:
 --   a accepted      n the organization has no such event      g its target is gone      d its mailbox is disabled
 --   x it expired in its mailbox      e its payload was erased
 create function replay_event(
@@ -7,6 +8,7 @@ create function replay_event(
   p_source uuid,
   p_id uuid,
   p_mailbox_retention_ms bigint,
+  p_new_webhook_id boolean,
   out code text,
   out kind smallint,
   out target_id uuid
@@ -54,7 +56,7 @@ begin
   end if;
 
   insert into events (
-    bucket, kind, max_retries, billable, target_id, id, org_id, source_event_id, event_type, correlation_id,
+    bucket, kind, max_retries, billable, target_id, id, org_id, source_event_id, webhook_id, event_type, correlation_id,
     ordering_key, payload, is_operational, trace_context
   )
   select
@@ -66,6 +68,7 @@ begin
     p_id,
     e.org_id,
     e.id,
+    case when not p_new_webhook_id then coalesce(e.webhook_id, e.id) end,
     e.event_type,
     e.correlation_id,
     e.ordering_key,

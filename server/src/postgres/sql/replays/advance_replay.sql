@@ -35,7 +35,7 @@ declare
 begin
   is_finished := false;
   made_ids := '{}';
-  select r.org_id, r.rate_per_second, r.due_at
+  select r.org_id, r.rate_per_second, r.due_at, r.new_webhook_id
   into v_job
   from replays r
   where r.id = p_replay
@@ -79,7 +79,7 @@ begin
           when v_target.kind = 'mailbox' then first_id_at(v_now_ms - p_mailbox_retention_ms)
           else '00000000-0000-0000-0000-000000000000'
         end,
-        v_now_ms
+        v_now_ms, v_job.new_webhook_id
       );
       v_made := cardinality(made_ids);
     end if;
@@ -128,7 +128,8 @@ create function store_replays(
   p_source_ids uuid[],
   p_ids uuid[],
   p_from_id uuid,
-  p_now_ms bigint
+  p_now_ms bigint,
+  p_new_webhook_id boolean
 )
 returns uuid[] language plpgsql as $$
 declare
@@ -140,11 +141,12 @@ declare
 begin
   with made as (
     insert into events (
-      bucket, kind, max_retries, billable, target_id, id, org_id, source_event_id, event_type, correlation_id,
-      ordering_key, payload, replay_id, is_operational, trace_context
+      bucket, kind, max_retries, billable, target_id, id, org_id, source_event_id, webhook_id, event_type,
+      correlation_id, ordering_key, payload, replay_id, is_operational, trace_context
     )
     select
-      e.bucket, e.kind, p_max_retries, false, e.target_id, p_ids[n], e.org_id, e.id, e.event_type, e.correlation_id,
+      e.bucket, e.kind, p_max_retries, false, e.target_id, p_ids[n], e.org_id, e.id,
+      case when not p_new_webhook_id then coalesce(e.webhook_id, e.id) end, e.event_type, e.correlation_id,
       e.ordering_key,
       case when e.publication_id is null then e.payload else publication_payload(e.publication_id) end, p_replay, e.is_operational, e.trace_context
     from generate_series(1, cardinality(p_source_ids)) as n

@@ -1,0 +1,103 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import { sentenceOf } from "../api/problem.ts";
+import { useMay } from "../api/role.ts";
+import type { Status } from "../api/shapes.ts";
+import { Confirm } from "../controls/FormDialog.tsx";
+import { toast } from "../controls/toasts.ts";
+import { replayItem } from "./replayItems.ts";
+import { type LatestReplay, wentThrough } from "./statuses.ts";
+
+/** What is known of an item that is to be replayed. */
+interface Item {
+  id: string;
+  status: Status;
+  replayed_by?: LatestReplay | null | undefined;
+}
+
+/** A replay that is asked about: under the webhook-id of its source, or one of its own. */
+interface Asked {
+  id: string;
+  isNewWebhookId: boolean;
+  /** What it means, in sentences. */
+  meaning: string;
+}
+
+export interface Replay {
+  isPending: boolean;
+  /** Replays a failure at once; asks first where the receiver has the item already. */
+  start: (item: Item) => void;
+  /** Asks, and replays under a webhook-id of its own. */
+  startAsNew: (item: Item) => void;
+  /** The question, to be rendered. */
+  dialog: ReactNode;
+}
+
+/** Replays one item, and offers to follow what came of it; who may not replay is told so. */
+export function useReplay(): Replay {
+  const mayReplay = useMay("member");
+  const navigate = useNavigate();
+  const queries = useQueryClient();
+  const [asked, setAsked] = useState<Asked>();
+  const replay = useMutation({
+    mutationFn: replayItem,
+    onSuccess: (id) => {
+      void queries.invalidateQueries({ queryKey: ["items"] });
+      toast({
+        text: "Replayed as a new item.",
+        action: {
+          name: "Follow",
+          run: () => void navigate({ to: "/items/$id", params: { id }, search: {} }),
+        },
+      });
+    },
+    onError: (error) => toast({ text: sentenceOf(error) }),
+  });
+  function ifAllowed(run: () => void): void {
+    if (mayReplay) run();
+    else toast({ text: "Your role does not allow replays; an admin of the organization can change it." });
+  }
+  return {
+    isPending: replay.isPending,
+    start: ({ id, ...item }) =>
+      ifAllowed(() => {
+        const meaning = doubt(item);
+        if (meaning === undefined) replay.mutate({ id });
+        else setAsked({ id, isNewWebhookId: false, meaning });
+      }),
+    startAsNew: ({ id }) =>
+      ifAllowed(() =>
+        setAsked({
+          id,
+          isNewWebhookId: true,
+          meaning:
+            "The replay gets a webhook-id of its own. A receiver that deduplicates by webhook-id applies the event again.",
+        }),
+      ),
+    dialog: asked !== undefined && (
+      <Confirm
+        title="Replay this item?"
+        action="Replay"
+        doing={{
+          ...replay,
+          mutate: (_input, then) =>
+            replay.mutate({ id: asked.id, isNewWebhookId: asked.isNewWebhookId }, then),
+        }}
+        onClose={() => setAsked(undefined)}
+      >
+        <p>{asked.meaning}</p>
+      </Confirm>
+    ),
+  };
+}
+
+/** Why a replay is asked about first; nothing for a failure that was not made good. */
+function doubt({ status, replayed_by: latest }: Omit<Item, "id">): string | undefined {
+  if (status === "DELIVERED")
+    return "It was delivered already. Its receiver gets it once more, under the same webhook-id.";
+  if (status === "ACKNOWLEDGED")
+    return "A consumer acknowledged it already. It becomes a new message of the mailbox.";
+  if (wentThrough(latest)) return `It was replayed already, and that replay is ${latest!.status}.`;
+  return undefined;
+}

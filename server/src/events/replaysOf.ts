@@ -1,0 +1,64 @@
+import { sql } from "kysely";
+import type { Queries } from "../postgres/tables.ts";
+import { type EventScope, readEvents, type StoredEvent } from "./store.ts";
+
+/** How far replays of replays are followed, how many of one event are read, and how many of a call before it goes no deeper. */
+const most = { generations: 20, perEvent: 50, inAll: 10_000 };
+
+/**
+ * The replays of each of these events, and the replays of these replays, newest first. Events that were not replayed are not in
+ * the map. Of an event with very many replays, the newest.
+ */
+export async function replaysOf(
+  queries: Queries,
+  scope: EventScope,
+  ids: readonly string[],
+): Promise<Map<string, StoredEvent[]>> {
+  const children = await descend(queries, scope.orgId, ids);
+  if (children.size === 0) return new Map();
+  const copies = await readEvents(queries, scope, [...new Set([...children.values()].flat())]);
+  const found = new Map<string, StoredEvent[]>();
+  for (const id of ids) {
+    const below = descendants(children, id);
+    if (below.size > 0)
+      found.set(
+        id,
+        copies.filter((copy) => below.has(copy.id)),
+      );
+  }
+  return found;
+}
+
+/** The ids of the direct replays, by the id of the event that they repeat, generation by generation. */
+async function descend(
+  queries: Queries,
+  orgId: string,
+  ids: readonly string[],
+): Promise<Map<string, string[]>> {
+  const children = new Map<string, string[]>();
+  let sources = ids;
+  let total = 0;
+  for (let depth = 0; depth < most.generations && sources.length > 0 && total < most.inAll; depth++) {
+    // Neither sorted nor bounded by id, either of which could have the planner walk what is sorted so already.
+    const { rows } = await sql<{ source: string; copies: string[] }>`
+      select e.source_event_id as source, (array_agg(e.id order by e.id desc))[1:${most.perEvent}::integer] as copies
+      from events e
+      where e.org_id = ${orgId}
+        and e.source_event_id = any (${sources}::uuid[])
+      group by e.source_event_id
+    `.execute(queries);
+    for (const { source, copies } of rows) children.set(source, copies);
+    sources = rows.flatMap(({ copies }) => copies).filter((id) => !children.has(id));
+    total += sources.length;
+  }
+  return children;
+}
+
+function descendants(
+  children: ReadonlyMap<string, string[]>,
+  id: string,
+  found = new Set<string>(),
+): Set<string> {
+  for (const copy of children.get(id) ?? []) descendants(children, copy, found.add(copy));
+  return found;
+}
