@@ -42,7 +42,7 @@ export interface Call {
 
 /** One delivery that reached a receiver, whole. */
 export interface Receipt {
-  /** `webhook-id`. */
+  /** The event: `x-event-id`. */
   id: string;
   /** The number that the sender gave to the item. */
   number: number;

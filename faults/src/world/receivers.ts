@@ -32,21 +32,25 @@ const lateMs = 80;
 
 export async function startReceivers(): Promise<Receivers> {
   const audiences = new Map<string, Audience & { isCalm: boolean }>();
-  const receiver: Receiver = await startReceiver(({ id, path: whole, body }, response) => {
-    const [, name, place] = whole.split("/");
-    const { recorder, random, isCalm } = audiences.get(name!)!;
-    const path = `/${place}`;
-    const mood = moods[path as keyof typeof moods] ?? moods["/prompt"];
-    const luck = random.integer(0, 99);
-    const isFailed = !isCalm && luck < mood.failed;
-    const isBroken = !isCalm && !isFailed && luck < mood.failed + mood.broken;
-    const answered = isBroken ? "broken" : isFailed ? 500 : 200;
-    const { number } = JSON.parse(body.toString()) as { number: number };
-    recorder.received({ id, number, path, answered });
-    if (answered === "broken") response.destroy();
-    else if (path === "/late") setTimeout(() => response.writeHead(answered).end(), lateMs);
-    else response.writeHead(answered).end();
-  });
+  const receiver: Receiver = await startReceiver(
+    ({ id: webhookId, headers, path: whole, body }, response) => {
+      // Versions from before x-event-id gave each replay a webhook-id of its own.
+      const id = String(headers["x-event-id"] ?? webhookId);
+      const [, name, place] = whole.split("/");
+      const { recorder, random, isCalm } = audiences.get(name!)!;
+      const path = `/${place}`;
+      const mood = moods[path as keyof typeof moods] ?? moods["/prompt"];
+      const luck = random.integer(0, 99);
+      const isFailed = !isCalm && luck < mood.failed;
+      const isBroken = !isCalm && !isFailed && luck < mood.failed + mood.broken;
+      const answered = isBroken ? "broken" : isFailed ? 500 : 200;
+      const { number } = JSON.parse(body.toString()) as { number: number };
+      recorder.received({ id, number, path, answered });
+      if (answered === "broken") response.destroy();
+      else if (path === "/late") setTimeout(() => response.writeHead(answered).end(), lateMs);
+      else response.writeHead(answered).end();
+    },
+  );
   const wire = await startWire();
   wire.to = receiver.port;
   return {
