@@ -223,7 +223,8 @@ describe("a session", () => {
     expect((await as("GET", `/api/v1/events/${body.id}`)).body.event).toMatchObject({
       endpoint_id: own.webhook,
     });
-    expect((await receiver.arrivals(2, { path: "/own" })).map(({ id }) => id)).toContain(body.id);
+    const arrived = await receiver.arrivals(2, { path: "/own" });
+    expect(arrived.map(({ headers }) => headers["x-event-id"])).toContain(body.id);
     // Nobody is billed for them, so a customer has a hundred a minute.
     const more = await Promise.all(
       Array.from({ length: 105 }, () => as("POST", `/api/v1/events/${own.event}/replay`)),

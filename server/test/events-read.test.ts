@@ -57,6 +57,8 @@ describe("an event", () => {
         held: false,
         is_replay: 0,
         source_event_id: null,
+        webhook_id: id,
+        replayed_by: null,
         replay_id: null,
         publication_id: null,
         erased_at: null,

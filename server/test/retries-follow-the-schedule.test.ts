@@ -182,9 +182,13 @@ describe.concurrent("a delivery that fails", () => {
     const { event } = await eventIs(body.id, "DELIVERED");
     expect(event).toMatchObject({ is_replay: 1, source_event_id: id, endpoint_id: targetId });
     const received = await receiver.arrivals(4, { path });
-    expect(received.at(-1)!.id).toBe(body.id);
+    expect([received.at(-1)!.id, received.at(-1)!.headers["x-event-id"]]).toEqual([id, body.id]);
     expect(received.at(-1)!.body.equals(received[0]!.body)).toBe(true);
-    expect(await readEvent(service, account, id)).toEqual(before);
+    const replayed_by = { id: body.id, status: "DELIVERED", created_at: expect.any(Number) };
+    expect(await readEvent(service, account, id)).toEqual({
+      ...before,
+      event: { ...before.event, replayed_by },
+    });
     expect(await acceptedEvents(service, account)).toBeGreaterThanOrEqual(usage);
   });
 });
