@@ -25,6 +25,7 @@ import { leastRole, requireRole } from "./contract/roles.ts";
 import { newRequestId } from "./contract/requestId.ts";
 import { judge, type NamedThing, outOfScope, type Scope } from "./contract/scope.ts";
 import type { RouteRow, ServerDeps } from "./contract/routeTable.ts";
+import { compressAnswers } from "./compress.ts";
 import { belowPrefix, pathPrefix } from "./pathPrefix.ts";
 import { fastRoutes } from "./fast/fastRoutes.ts";
 import { openFastPath } from "./fast/fastPath.ts";
@@ -99,6 +100,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     }
     done();
   });
+  compressAnswers(app);
   app.addHook("onResponse", (request, reply, done) => {
     const durationMs = performance.now() - request.startedAtMs;
     deps.metrics.observe(request.method, request.routePath, reply.statusCode, durationMs);

@@ -1,3 +1,4 @@
+import { gunzipSync } from "node:zlib";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import type { FastifyInstance } from "fastify";
 import { type AppDeps, interfaceTable } from "../../src/app.ts";
@@ -69,11 +70,15 @@ export function watchContract(app: FastifyInstance): string[] {
       path: route === undefined ? undefined : templatePath(route),
       status: reply.statusCode,
       headers: reply.getHeaders(),
-      text: payload.toString(),
+      text: plainText(payload, reply.getHeader("content-encoding")),
     });
     if (problem !== undefined) problems.push(problem);
   });
   return problems;
+}
+
+function plainText(payload: string | Buffer, encoding: unknown): string {
+  return (encoding === "gzip" ? gunzipSync(payload) : payload).toString();
 }
 
 function commonProblem(what: string, { path, status, headers, text }: GivenAnswer): string | undefined {
