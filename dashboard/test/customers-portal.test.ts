@@ -80,7 +80,7 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
   await dialog.getByRole("button", { name: "Create endpoint" }).click();
   await page.locator("code", { hasText: /^whsec_/ }).waitFor();
   await page.getByLabel("I saved it").check();
-  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByRole("button", { name: "Continue" }).click();
   await page.getByRole("link", { name: "mine" }).click();
   await page.getByRole("button", { name: "Send a test" }).click();
   await page.getByRole("dialog", { name: "Delivered", exact: true }).waitFor();
@@ -90,7 +90,7 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
   await page.getByRole("button", { name: "Rotate", exact: true }).click();
   await page.locator("code", { hasText: /^whsec_/ }).waitFor();
   await page.getByLabel("I saved it").check();
-  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByRole("button", { name: "Continue" }).click();
   await page.getByText("A rotation is in progress").waitFor();
 
   await page.getByRole("link", { name: "All endpoints" }).click();
@@ -169,10 +169,10 @@ it("has the looks that an admin gives it, and links that a member makes", async 
   await page.goto("/settings?tab=portal");
   await page.getByLabel("Name").fill("Acme Hooks");
   await page.getByLabel("Colour").fill("#0B6E4F");
-  await page.getByLabel("Pages that may show it").fill("https://app.example.com/path");
+  await page.getByLabel("Origins that may embed").fill("https://app.example.com/path");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("is no origin such as").waitFor();
-  await page.getByLabel("Pages that may show it").fill("https://app.example.com\nhttps://b.example.com");
+  await page.getByLabel("Origins that may embed").fill("https://app.example.com\nhttps://b.example.com");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();
   expect((await call("GET", "/api/v1/portal-settings")).body).toMatchObject({
@@ -186,8 +186,8 @@ it("has the looks that an admin gives it, and links that a member makes", async 
   const visitor = await stage.dashboard.open();
   await visitor.page.goto(url.pathname + url.hash);
   await visitor.page.getByText("Acme Hooks").first().waitFor();
-  await page.getByRole("button", { name: "End its sessions…" }).click();
-  await page.getByRole("button", { name: "End them" }).click();
+  await page.getByRole("button", { name: "Revoke portal sessions…" }).click();
+  await page.getByRole("button", { name: "Revoke", exact: true }).click();
   await page.getByText("Ended: 1.").waitFor();
   await visitor.page.reload();
   await visitor.page.getByRole("heading", { name: "This page needs a new link" }).waitFor();

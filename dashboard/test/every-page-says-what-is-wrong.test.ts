@@ -278,7 +278,7 @@ it.concurrent("pages keep what they had read, and say from when it is, where it 
     ["/publications", "0 items"],
     [`/publications/${publication}`, "It reached no target"],
     ["/mailboxes", "Oldest"],
-    [`/mailboxes/${mailbox}`, "In / out a minute"],
+    [`/mailboxes/${mailbox}`, "In / out per minute"],
     ["/handoffs?state=WORKING", "No handoff is in this state"],
     ["/replays", "status: FAILED"],
     ["/usage", "Accepted this month"],
@@ -377,7 +377,7 @@ it.concurrent("a session that has ended leads from every page to the sign-in, an
     await page.evaluate(`sessionStorage.setItem("postrider.session", ${JSON.stringify(ended)})`);
     await page.goto(path);
     await page
-      .getByText("Sign in to go on where you were.")
+      .getByText("Sign in to continue.")
       .waitFor()
       .catch(() => elsewhere.push(path));
     if (new URL(page.url()).searchParams.get("next") !== path) elsewhere.push(`${path}: ${page.url()}`);

@@ -21,9 +21,14 @@ it("has a signed webhook delivered to a stranger within a minute", async () => {
   await page.getByLabel("Password").fill("correct horse battery");
   await page.getByRole("button", { name: "Sign up" }).click();
   await page.getByRole("button", { name: "Create target" }).click();
-  const goOn = page.getByRole("button", { name: "Go on" });
+  const goOn = page.getByRole("button", { name: "Continue" });
   await goOn.waitFor();
   expect(await goOn.isDisabled()).toBe(true);
+  // A reload loses neither the secret nor the key.
+  const secret = await page.getByText(/^whsec_/).textContent();
+  await page.reload();
+  await goOn.waitFor();
+  expect(await page.getByText(/^whsec_/).textContent()).toBe(secret);
   await page.getByLabel("I saved it").check();
   await goOn.click();
   const snippet = page.getByLabel("curl command", { exact: true });
@@ -79,9 +84,9 @@ it("takes the first steps and changes a target's settings by keyboard alone", as
   };
   await page.goto("/start");
   await press("Create target");
-  await untilFocused(page, "The signing secret, shown this once");
+  await untilFocused(page, "Signing secret: shown only once");
   await press("I saved it", "Space");
-  await press("Go on");
+  await press("Continue");
   await untilFocused(page, "2\nSend an item to it");
   await press("Create a key for these snippets");
   await untilFocused(page, "2\nSend an item to it");
@@ -96,13 +101,14 @@ it("takes the first steps and changes a target's settings by keyboard alone", as
   await page.keyboard.press("Enter");
   await tabTo(page, page.getByLabel("Sections").getByRole("link", { name: "Settings" }));
   await page.keyboard.press("Enter");
-  await tabTo(page, page.getByLabel("Most a second"));
+  await tabTo(page, page.getByLabel("Rate limit (per second)"));
   await page.keyboard.type("250");
   await page.keyboard.press("Enter");
   await page.getByText("Saved.").waitFor();
-  // The form is there anew: its first field is one Tab away.
-  await untilFocused(page, "Settings");
-  await tabTo(page, page.getByLabel("Name", { exact: true }));
+  // Whoever saves with the keyboard stays where they are.
+  expect(await page.getByLabel("Rate limit (per second)").evaluate((field) => field.matches(":focus"))).toBe(
+    true,
+  );
   expect(problems).toEqual([]);
 });
 
@@ -113,9 +119,9 @@ it("plays the demo without an account and without a request", async () => {
     if (request.url().includes("/api/")) calls.push(request.url());
   });
   await page.goto("/demo");
-  await page.getByRole("button", { name: "Step on" }).click();
+  await page.getByRole("button", { name: "Next step" }).click();
   await page.getByText("The first attempt fails").waitFor();
-  await page.getByRole("button", { name: "Step back" }).click();
+  await page.getByRole("button", { name: "Previous step" }).click();
   await expect.poll(() => page.getByText("The first attempt fails").count()).toBe(0);
   await page.getByRole("button", { name: "A mailbox" }).click();
   await page.getByText("A message waits").waitFor();

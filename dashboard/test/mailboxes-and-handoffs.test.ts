@@ -112,9 +112,9 @@ it("tells a mailbox what somebody should look at, from its choice to its removal
   const watched = await newMailbox("watched");
   const { page, problems } = await dashboard.openAs(account);
   await page.goto("/settings?tab=notifications");
-  await page.getByLabel("Target to tell").selectOption({ label: "what to look at" });
+  await page.getByLabel("Notification target").selectOption({ label: "what to look at" });
   await page.getByLabel("a target answers again").uncheck();
-  await page.getByRole("button", { name: "Tell it" }).click();
+  await page.getByRole("button", { name: "Add", exact: true }).click();
   await page.getByText("event.failed, mailbox.message_dead", { exact: false }).waitFor();
   await sendItem(dashboard.service, account, watched, { event_type: "ticket.opened" });
   await dashboard.service.call("POST", `/api/v1/mailboxes/${watched}/reject`, {
@@ -154,7 +154,7 @@ it("answers an agent that asks for input", async () => {
   await page.getByRole("link", { name: "planner waits for your answer" }).click();
   await page.goto("/handoffs?state=COMPLETED");
   await page.getByText("No handoff is in this state").waitFor();
-  await page.getByLabel("Handoffs that are").selectOption({ label: "Waits for your answer" });
+  await page.getByLabel("Filter handoffs by state").selectOption({ label: "Waits for your answer" });
   await tabTo(page, page.getByRole("button", { name: /planner/ }));
   await page.keyboard.press("Enter");
   await tabTo(page, page.getByLabel("The agent waits for your answer"));

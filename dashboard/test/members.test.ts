@@ -33,7 +33,7 @@ it("invites a viewer, who reads everything and is offered no change, until the r
   const email = newEmail();
   await first.page.goto("/hooks/settings?tab=members");
   await first.page.getByLabel("Email").fill(email);
-  await first.page.getByLabel("As", { exact: true }).selectOption("viewer");
+  await first.page.getByLabel("Role", { exact: true }).selectOption("viewer");
   await first.page.getByRole("button", { name: "Invite" }).click();
   const link = (await first.page.getByLabel("invitation link", { exact: true }).textContent())!;
   await first.page.getByRole("button", { name: "Done" }).click();
@@ -49,11 +49,11 @@ it("invites a viewer, who reads everything and is offered no change, until the r
   await page.getByRole("button", { name: "Join" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   const changing =
-    /^(Replay|Cancel|Erase|Save|Pause|Enable|Send a test|Send to|New|Edit|Revoke|Remove|Invite|Tell it|Rename|Make|Delete|Import|Redrive)/;
+    /^(Replay|Cancel|Erase|Save|Pause|Enable|Send a test|Send to|New|Edit|Revoke|Remove|Invite|Rename|Make|Delete|Import|Redrive)/;
   for (const [path, shown] of [
     [`/items/${item}`, "seen.too"],
     [`/targets/${target.id}`, "Latest items"],
-    [`/targets/${target.id}?tab=settings`, "Under way at a time"],
+    [`/targets/${target.id}?tab=settings`, "Concurrency"],
     [`/targets/${target.id}?tab=secret`, "Verify deliveries"],
     ["/targets", "seen"],
     ["/customers", "Shop GmbH"],
@@ -112,7 +112,7 @@ it("invites a viewer, who reads everything and is offered no change, until the r
   await visit(first.page, "/hooks/settings?tab=members");
   await tabTo(first.page, first.page.getByRole("button", { name: `Remove ${email}` }));
   await first.page.keyboard.press("Enter");
-  await tabTo(first.page, first.page.getByLabel(`Type ${email} to go on`));
+  await tabTo(first.page, first.page.getByLabel(`Type ${email} to confirm`));
   await first.page.keyboard.type(email);
   await first.page.keyboard.press("Enter");
   await first.page.getByText(`${email} was removed.`).waitFor();

@@ -77,7 +77,7 @@ it("makes a customer with a target that its receiver knows, and deletes both for
   await page.getByRole("alert").filter({ hasText: "Not JSON yet" }).waitFor();
   expect(await make.isDisabled()).toBe(true);
   await page.getByLabel("Metadata").fill('{"plan": "gold"}');
-  await page.getByLabel("Name", { exact: true }).fill("Shop GmbH");
+  await page.getByLabel("Display name").fill("Shop GmbH");
   await make.click();
   await page.getByRole("heading", { name: "Shop GmbH" }).waitFor();
   await page.getByText('"plan": "gold"').waitFor();
@@ -109,7 +109,7 @@ it("makes a customer with a target that its receiver knows, and deletes both for
   await page.getByText("shop-7-orders").waitFor();
   await page.getByRole("button", { name: "Delete this customer…" }).click();
   await page.getByText("1 target goes with it.").waitFor();
-  await page.getByLabel("Type shop:7 to go on").fill("shop:7");
+  await page.getByLabel("Type shop:7 to confirm").fill("shop:7");
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByText("shop:7 was deleted, with 1 target.").waitFor();
   await page.getByText("No customers yet").waitFor();
@@ -141,7 +141,7 @@ it("describes event types, imports a document after a look at it, and proposes t
   await page.getByRole("heading", { name: "order.paid" }).waitFor();
   await page.getByText('"type": "object"').waitFor();
   await page.getByRole("button", { name: "Edit…" }).click();
-  await page.getByLabel("Deprecated: on its way out").check();
+  await page.getByLabel("Deprecated", { exact: true }).check();
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Deprecated", { exact: true }).waitFor();
 

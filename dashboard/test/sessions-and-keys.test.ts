@@ -60,7 +60,7 @@ it("makes a key that is limited, and says to what", async () => {
   await page.getByRole("button", { name: "New key" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("shop worker");
-  await dialog.getByLabel("May").selectOption("customer");
+  await dialog.getByLabel("Access").selectOption("customer");
   await dialog.getByLabel("Customer").fill("shop-7");
   await dialog.getByRole("button", { name: "Create key" }).click();
   const key = (await dialog.locator("code").textContent())!;
@@ -87,7 +87,7 @@ it("changes the password for who knows the present one, and ends the other sessi
     ["not the one", "The present password is wrong."],
     [account.password, "Changed. Your other sessions have ended."],
   ] as const) {
-    await page.getByLabel("Present password").fill(present);
+    await page.getByLabel("Current password").fill(present);
     await page.getByLabel("New password").fill(next);
     await page.getByRole("button", { name: "Change the password" }).click();
     await page.getByText(shown).first().waitFor();
@@ -110,7 +110,7 @@ it("asks for a sign-in when the session ends under an open page, and goes on the
   await page.getByRole("button", { name: /^Live/ }).waitFor();
   // The stream ends with the session, so the page learns of it by itself.
   await dashboard.service.call("POST", "/api/v1/auth/logout-all", { key: account.api_key });
-  await page.getByText("Sign in to go on where you were.").waitFor();
+  await page.getByText("Sign in to continue.").waitFor();
   await page.getByLabel("Email").fill(account.user.email);
   await page.getByLabel("Password").fill(account.password);
   await page.getByRole("button", { name: "Sign in" }).click();

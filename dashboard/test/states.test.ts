@@ -48,7 +48,7 @@ it("explains what a billing state refuses, and shows the way to what ends it", a
     await dialog.getByText(text, { exact: false }).waitFor();
     await dialog.getByText("Request ").waitFor();
     await dialog.getByRole("link", { name: "See usage and billing" }).waitFor();
-    await dialog.getByRole("button", { name: "Not now" }).click();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
   }
   await visit(page, "/usage");
   await page.getByText("Accepted this month").waitFor();

@@ -95,12 +95,53 @@ it("replays all that match a filter, seen or not, and cancels what runs", async 
   await page.getByRole("button", { name: /^Select all \d+ shown/ }).click();
   await page.getByRole("button", { name: "Replay all that match…" }).click();
   await page.getByText("40 items match.").waitFor();
-  await page.getByLabel("At most, a second").fill("1");
+  await page.getByLabel("Rate limit (per second)").fill("1");
   await page.getByRole("button", { name: "Replay 40" }).click();
   await page.getByRole("heading", { name: "Replay: running" }).waitFor();
   await page.getByRole("button", { name: "Cancel…" }).click();
   await page.getByRole("button", { name: "Cancel the replay" }).click();
   await page.getByRole("heading", { name: "Replay: canceled" }).waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("asks before unsaved settings are left, and keeps them while the target changes elsewhere", async () => {
+  const { service } = stage.dashboard;
+  const target = await createWebhookTarget(service, stage.account, `${stage.receiver.url}/unsaved`, {
+    name: "unsaved",
+  });
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
+  await page.goto(`/targets/${target.id}?tab=settings`);
+  const name = page.getByLabel("Name", { exact: true });
+  await name.fill("typed here");
+  const question = page.getByRole("dialog", { name: "Discard unsaved changes?" });
+  await page.getByLabel("Pages").getByRole("link", { name: "Items" }).click();
+  await question.getByRole("button", { name: "Keep editing" }).click();
+  expect(await name.inputValue()).toBe("typed here");
+
+  const { status } = await service.call("PATCH", `/api/v1/targets/${target.id}`, {
+    key: stage.account.api_key,
+    body: { description: "changed elsewhere" },
+  });
+  expect(status).toBe(200);
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+  await expect.poll(() => page.getByLabel("Description").inputValue()).toBe("changed elsewhere");
+  await page.getByRole("heading", { name: "typed here" }).waitFor();
+
+  await name.fill("never saved");
+  const closing = new Promise<string>((resolve) => {
+    page.once("dialog", (dialog) => {
+      resolve(dialog.type());
+      void dialog.dismiss();
+    });
+  });
+  await page.evaluate("location.reload()");
+  expect(await closing).toBe("beforeunload");
+  await page.getByLabel("Sections").getByRole("link", { name: "Health" }).click();
+  await question.getByRole("button", { name: "Discard" }).click();
+  await page.getByText("Last 24 hours").waitFor();
+  await page.getByLabel("Sections").getByRole("link", { name: "Settings" }).click();
+  expect(await name.inputValue()).toBe("typed here");
   expect(problems).toEqual([]);
 });
 
@@ -120,8 +161,8 @@ it("keeps secret headers as they are, shows none, and asks what becomes of held 
   await page.getByRole("textbox", { name: "Header 2" }).fill("X-Tenant");
   await page.getByRole("checkbox", { name: "Secret" }).nth(1).uncheck();
   await page.getByLabel("Value 2").fill("shop-7");
-  await page.getByLabel("Most a second").fill("250.5");
-  await page.getByLabel("Under way at a time").fill("4");
+  await page.getByLabel("Rate limit (per second)").fill("250.5");
+  await page.getByLabel("Concurrency").fill("4");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();
   const { body } = await stage.dashboard.service.call("GET", `/api/v1/targets/${target.id}`, {
@@ -138,7 +179,7 @@ it("keeps secret headers as they are, shows none, and asks what becomes of held 
   await page.getByRole("button", { name: "Enable…" }).click();
   await page.getByText("1 held item waits for it.").waitFor();
   await page.getByLabel("Discard them", { exact: false }).check();
-  await page.getByLabel("Type discard to go on").fill("discard");
+  await page.getByLabel("Type discard to confirm").fill("discard");
   await page.getByRole("button", { name: "Enable and discard 1" }).click();
   await page.getByText("Enabled; 1 canceled.").waitFor();
   expect(await readEvent(stage.dashboard.service, stage.account, id)).toMatchObject({
@@ -176,7 +217,7 @@ it("cancels an item that waits, and erases one for who types it", async () => {
   await page.getByText("Canceled before it was delivered").waitFor();
   await page.getByText("to be forgotten").waitFor();
   await page.getByRole("button", { name: "Erase…" }).click();
-  await page.getByLabel("Type erase to go on").fill("erase");
+  await page.getByLabel("Type erase to confirm").fill("erase");
   await page.getByRole("button", { name: "Erase", exact: true }).click();
   await page.getByText("The payload was erased, or is past its retention.").waitFor();
   expect(await page.getByText("to be forgotten").count()).toBe(0);
@@ -203,7 +244,7 @@ it("erases what all items of a correlation id held", async () => {
   expect(await erase.isDisabled()).toBe(true);
   await page.getByLabel("Correlation id").fill("customer-7");
   await erase.click();
-  await page.getByLabel("Type customer-7 to go on").fill("customer-7");
+  await page.getByLabel("Type customer-7 to confirm").fill("customer-7");
   await page.getByRole("button", { name: "Erase", exact: true }).click();
   // Its own row: an erasure of a test before stands in the list as well.
   const row = page.getByRole("listitem").filter({ hasText: "customer-7" });
@@ -233,18 +274,18 @@ it("rotates a secret without losing a delivery", async () => {
   await page.goto(`/targets/${target.id}?tab=secret`);
   await send();
   await page.getByRole("button", { name: "Create a new secret…" }).click();
-  await page.getByLabel("The present secret ends").selectOption({ label: "By itself in a day" });
+  await page.getByLabel("The current secret expires").selectOption({ label: "In a day" });
   await page.getByRole("button", { name: "Rotate", exact: true }).click();
   const shown = page.locator("code", { hasText: /^whsec_/ });
   secrets.push((await shown.textContent())!);
   await send();
   await page.getByLabel("I saved it").check();
-  await page.getByRole("button", { name: "Go on" }).click();
+  await page.getByRole("button", { name: "Continue" }).click();
   await page.getByText("A rotation is in progress").waitFor();
   await page.getByText("It ends by itself at").waitFor();
   await stage.receiver.arrivals(2, { path: "/rotated" });
   await page.getByRole("button", { name: "Delete the previous secret…" }).click();
-  await page.getByRole("button", { name: "Delete it" }).click();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByText("The previous secret no longer signs.").waitFor();
   await send();
   const arrived = await stage.receiver.arrivals(3, { path: "/rotated" });
@@ -316,7 +357,7 @@ it("deletes a target only for someone who types its name", async () => {
   await page.getByRole("button", { name: "Delete this target…" }).click();
   const remove = page.getByRole("button", { name: "Delete", exact: true });
   expect(await remove.isDisabled()).toBe(true);
-  await page.getByLabel("Type short-lived to go on").fill("short-lived");
+  await page.getByLabel("Type short-lived to confirm").fill("short-lived");
   await remove.click();
   await page.getByText("short-lived was deleted.").waitFor();
   await expect.poll(() => page.getByRole("link", { name: "short-lived" }).count()).toBe(0);

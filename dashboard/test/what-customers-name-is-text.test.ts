@@ -127,7 +127,7 @@ it("shows markup in names, types, payloads, answers and agents' words as the tex
     [`/targets/${agentTarget}?tab=card`]: markup,
     "/customers": markup,
     "/customers/planted": markup,
-    [`/targets/new?${new URLSearchParams({ customer: markup }).toString()}`]: "Where should items go?",
+    [`/targets/new?${new URLSearchParams({ customer: markup }).toString()}`]: "Destination",
     "/event-types": markup,
     [`/event-types?${new URLSearchParams({ type: markup }).toString()}`]: markup,
     "/publications": markup,

@@ -10,6 +10,7 @@ export interface Session {
 /** A customer's session in a portal is that page's alone, whoever is signed in beside it. */
 const isPortal = portalOrganization !== undefined;
 const key = isPortal ? `postrider.portal.${portalOrganization}` : "postrider.session";
+const keptPrefix = `${key}.kept.`;
 const listeners = new Set<() => void>();
 let current = read();
 
@@ -35,6 +36,20 @@ export function useSession(): Session | undefined {
   return useSyncExternalStore(subscribe, currentSession);
 }
 
+/** Keeps a value in this tab until the session ends, over reloads. */
+export function keepForSession(name: string, value: unknown): void {
+  store("sessionStorage", JSON.stringify(value), keptPrefix + name);
+}
+
+/** What was kept under this name, or undefined. */
+export function keptForSession(name: string): unknown {
+  try {
+    return JSON.parse(sessionStorage.getItem(keptPrefix + name) ?? "null") ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -51,9 +66,9 @@ function read(): Session | undefined {
   }
 }
 
-function store(where: "localStorage" | "sessionStorage", text: string): void {
+function store(where: "localStorage" | "sessionStorage", text: string, name = key): void {
   try {
-    window[where].setItem(key, text);
+    window[where].setItem(name, text);
   } catch {
     // Storage is full or forbidden; the session lasts as long as the page.
   }
@@ -62,7 +77,8 @@ function store(where: "localStorage" | "sessionStorage", text: string): void {
 function forget(): void {
   for (const where of ["localStorage", "sessionStorage"] as const) {
     try {
-      window[where].removeItem(key);
+      for (const name of Object.keys(window[where]))
+        if (name === key || name.startsWith(keptPrefix)) window[where].removeItem(name);
     } catch {
       // There is nothing to forget where storage is forbidden.
     }

@@ -36,7 +36,7 @@ interface FormDialogProps {
 
 /** A dialog that asks for something: a form, why it was refused, and a way out beside the way on. */
 export function FormDialog(props: FormDialogProps) {
-  const { title, wide = false, onClose, doing, isReady = true, decline = "Not now" } = props;
+  const { title, wide = false, onClose, doing, isReady = true, decline = "Cancel" } = props;
   return (
     <Modal title={title} open wide={wide} onClose={onClose}>
       <Form
@@ -75,7 +75,6 @@ export function EditDialog({ onClose, doing, ...rest }: EditDialogProps) {
       {...rest}
       onClose={onClose}
       action="Save"
-      decline="Keep it as it is"
       doing={doing}
       onSubmit={() => doing.mutate(undefined, { onSuccess: saved })}
     />
@@ -105,7 +104,7 @@ export function Confirm(props: ConfirmProps) {
       title={title}
       onClose={onClose}
       action={action}
-      decline="Keep it as it is"
+      decline={action.startsWith("Cancel") ? "Keep it" : "Cancel"}
       look="danger"
       doing={doing}
       isReady={mayConfirm && (typed === undefined || asShown(text) === asShown(typed))}
@@ -114,7 +113,7 @@ export function Confirm(props: ConfirmProps) {
       <div className="grid gap-2 text-form">{children}</div>
       {typed !== undefined && asShown(typed) !== "" && (
         <TextField
-          label={`Type ${typed} to go on`}
+          label={`Type ${typed} to confirm`}
           value={text}
           autoComplete="off"
           onChange={(event) => setText(event.target.value)}

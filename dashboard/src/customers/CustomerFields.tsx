@@ -16,11 +16,11 @@ export function CustomerFields({ draft, onChange }: CustomerFieldsProps) {
   return (
     <>
       <TextField
-        label="Name"
+        label="Display name (optional)"
         value={draft.name}
         maxLength={256}
         autoComplete="off"
-        hint="For people; it may stay empty"
+        hint="Shown on pages; the uid identifies the customer"
         onChange={(event) => onChange({ ...draft, name: event.target.value })}
       />
       <MetadataField value={draft.metadata} onChange={(metadata) => onChange({ ...draft, metadata })} />

@@ -48,10 +48,10 @@ export function PortalLink({ uid }: { uid: string }) {
             Create link
           </Button>
           <ConfirmButton
-            text="End its sessions…"
+            text="Revoke portal sessions…"
             look="quiet"
-            title="End the customer's sessions?"
-            action="End them"
+            title="Revoke the customer's portal sessions?"
+            action="Revoke"
             doing={end}
           >
             <p>Whoever is in its portal needs a new link; links that nobody has opened stop working.</p>

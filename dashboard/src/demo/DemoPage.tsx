@@ -71,7 +71,7 @@ function Player({ story }: { story: Story }) {
     <div className="grid gap-4">
       <div className="flex flex-wrap gap-2">
         <Button icon={<ChevronLeft size={14} aria-hidden />} disabled={at === 0} onClick={() => step(-1)}>
-          Step back
+          Previous step
         </Button>
         <Button
           icon={isPlaying ? <Pause size={14} aria-hidden /> : <Play size={14} aria-hidden />}
@@ -83,7 +83,7 @@ function Player({ story }: { story: Story }) {
           {isPlaying ? "Pause" : "Play"}
         </Button>
         <Button icon={<ChevronRight size={14} aria-hidden />} disabled={at === last} onClick={() => step(1)}>
-          Step on
+          Next step
         </Button>
       </div>
       <ol className="grid gap-3" aria-live="polite">

@@ -62,11 +62,11 @@ export function EventTypeFields({ draft, onChange }: EventTypeFieldsProps) {
         label="Group"
         maxLength={128}
         autoComplete="off"
-        hint="What it belongs to, such as Orders; it may stay empty"
+        hint="What it belongs to, such as Orders (optional)"
         {...field("group")}
       />
       <Checkbox
-        text="Deprecated: on its way out"
+        text="Deprecated"
         isChecked={draft.deprecated}
         onChange={(deprecated) => onChange({ ...draft, deprecated })}
       />
@@ -74,13 +74,13 @@ export function EventTypeFields({ draft, onChange }: EventTypeFieldsProps) {
         label="Schema"
         rows={6}
         error={objectProblem(draft.schema)}
-        hint="A JSON Schema of the payload, up to 64 KiB; it may stay empty"
+        hint="A JSON Schema of the payload, up to 64 KiB (optional)"
         {...field("schema")}
       />
       <CodeArea
         label="Example"
         error={jsonProblem(draft.example)}
-        hint="A payload as it may be, as JSON; it may stay empty"
+        hint="A payload as it may be, as JSON (optional)"
         {...field("example")}
       />
     </>

@@ -93,7 +93,7 @@ function Filters({ input, prefix, deprecated, onChange }: FiltersProps) {
         onChange={(event) => onChange({ prefix: event.target.value || undefined })}
       />
       <select
-        aria-label="Which event types"
+        aria-label="Filter event types"
         className="h-9 rounded-control border border-control bg-surface px-2.5"
         value={deprecated ?? ""}
         onChange={(event) => onChange({ deprecated: event.target.value || undefined })}

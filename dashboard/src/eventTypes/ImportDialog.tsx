@@ -67,7 +67,7 @@ function Preview({ found }: { found: ImportedEventTypes }) {
     <div role="status" className="grid gap-2">
       <Names title="New" names={found.created} />
       <Names title="Updated" names={found.updated} />
-      <Names title="As they are" names={found.unchanged} />
+      <Names title="Unchanged" names={found.unchanged} />
       {found.refused.length > 0 && (
         <section className="grid gap-1">
           <h3 className="font-medium">Refused: {found.refused.length}</h3>

@@ -4,7 +4,6 @@ import { targetName, targetsQuery } from "../api/queries.ts";
 import { Button } from "../controls/Button.tsx";
 import { FilterField } from "../controls/Field.tsx";
 import { ItemDrawer } from "../items/ItemDrawer.tsx";
-import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { useSteadyRows } from "../live/useSteadyRows.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
@@ -12,8 +11,9 @@ import { Empty } from "../states/Empty.tsx";
 import { Loaded } from "../states/Loaded.tsx";
 import { NewTargetLink } from "../targets/NewTargetLink.tsx";
 import { Ago } from "../time/Moment.tsx";
+import { HandoffPill } from "./HandoffPill.tsx";
 import { type HandedOver, handoffsQuery } from "./handoffsQuery.ts";
-import { handoffStates, isWaitingForInput, stateName } from "./handoffWords.ts";
+import { handoffStates, isWaitingForInput } from "./handoffWords.ts";
 
 /** What was handed to agents: those that wait for an answer first. */
 export function HandoffsPage() {
@@ -30,7 +30,7 @@ export function HandoffsPage() {
         <h1 className="text-page font-semibold">Handoffs</h1>
         <div className="w-56">
           <FilterField
-            label="Handoffs that are"
+            label="Filter handoffs by state"
             value={search["state"]}
             all="in any state"
             choices={handoffStates}
@@ -105,12 +105,14 @@ function Row({ row: { event, handoff }, onOpen }: { row: HandedOver; onOpen: (id
           <span className="truncate text-muted">{targetName(targets.data, event.endpoint_id)}</span>
         </span>
         <span className="justify-self-end">
-          <StatusPill status={event.status} />
+          <HandoffPill status={event.status} handoff={handoff} />
         </span>
         <span
           className={`flex min-w-0 items-center gap-1.5 ${isWaiting ? "font-medium text-claimed" : "text-muted"}`}
         >
-          {handoff === null ? "Not handed over yet" : stateName(handoff)}
+          <span className="truncate">
+            {handoff === null ? "Not handed over yet" : (handoff.status_message ?? "")}
+          </span>
           {handoff?.possible_duplicate === true && (
             <TriangleAlert size={14} className="text-retrying" aria-label="A duplicate is possible" />
           )}

@@ -48,7 +48,7 @@ function Item({ item }: { item: ReadItem }) {
   const isSent = event.target_kind !== "mailbox";
   return (
     <div className="grid gap-4">
-      <Head event={event} attempts={attempts} />
+      <Head event={event} attempts={attempts} handoff={handoff} />
       {handoff && (
         <Card title="Handoff">
           <Conversation eventId={event.id} handoff={handoff} />
@@ -76,7 +76,13 @@ function Item({ item }: { item: ReadItem }) {
   );
 }
 
-function Head({ event, attempts }: { event: ItemEvent; attempts: readonly Attempt[] }) {
+interface HeadProps {
+  event: ItemEvent;
+  attempts: readonly Attempt[];
+  handoff: Handoff | null | undefined;
+}
+
+function Head({ event, attempts, handoff }: HeadProps) {
   const now = useNow();
   const replay = useReplay();
   const mayReplay =
@@ -90,7 +96,7 @@ function Head({ event, attempts }: { event: ItemEvent; attempts: readonly Attemp
   });
   return (
     <div className="grid gap-3">
-      <ItemHeading level="h1" item={event} untyped="Item without a type" />
+      <ItemHeading level="h1" item={event} handoff={handoff} untyped="Item without a type" />
       <p className="text-form">{nextStep(event, attempts, now)}</p>
       <div className="flex flex-wrap gap-2">
         <For least="member">

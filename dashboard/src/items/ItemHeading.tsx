@@ -1,18 +1,19 @@
-import type { Status } from "../api/shapes.ts";
-import { StatusPill } from "./StatusPill.tsx";
+import type { Handoff, Status } from "../api/shapes.ts";
+import { HandoffPill } from "../handoffs/HandoffPill.tsx";
 
 interface ItemHeadingProps {
   level: "h1" | "h2";
   item: { status: Status; event_type?: string | null };
+  handoff?: Handoff | null | undefined;
   /** What it is called that has no type. */
   untyped: string;
 }
 
 /** An item's status and type, above what is known of it. */
-export function ItemHeading({ level: Heading, item, untyped }: ItemHeadingProps) {
+export function ItemHeading({ level: Heading, item, handoff, untyped }: ItemHeadingProps) {
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <StatusPill status={item.status} />
+      <HandoffPill status={item.status} handoff={handoff ?? null} />
       <Heading className="min-w-0 text-page font-semibold wrap-anywhere">
         {item.event_type || untyped}
       </Heading>

@@ -101,7 +101,7 @@ function Figures({ stats, mailbox }: { stats: MailboxStats; mailbox: Target }) {
         value={stats.oldest_age_seconds === null ? "–" : duration(stats.oldest_age_seconds)}
       />
       <Figure
-        name="In / out a minute"
+        name="In / out per minute"
         value={`${rate(stats.accepted_per_minute)} / ${rate(stats.acknowledged_per_minute)}`}
       />
       {asks && (

@@ -105,7 +105,7 @@ const deeds = { force_release: "Taken from its holder", force_reject: "Made dead
 function Interventions({ of: { interventions } }: { of: ReadMessage }) {
   const nameOf = useKeyName();
   return (
-    <Card title="By hand">
+    <Card title="Actions">
       <ol className="grid gap-2">
         {interventions.map(({ action, by, at, reason, claimed_by: holder }, index) => (
           <li key={index} className="min-w-0 wrap-anywhere">

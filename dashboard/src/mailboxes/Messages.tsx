@@ -39,7 +39,7 @@ export function Messages({ mailboxId, status, openId }: MessagesProps) {
       <div className="flex flex-wrap items-end justify-between gap-2">
         <div className="w-48">
           <FilterField
-            label="Messages that are"
+            label="Filter messages by state"
             value={status}
             all="UNREAD or CLAIMED"
             choices={messageStatuses.map((one) => [one, one])}

@@ -2,6 +2,7 @@ import type { Target } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { Form, TextField } from "../controls/Field.tsx";
+import { Unsaved } from "../shell/Unsaved.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { EventTypesField } from "../targets/EventTypesField.tsx";
 import { FilterFields } from "../targets/FilterFields.tsx";
@@ -12,13 +13,13 @@ import { useSettingsForm } from "../targets/useSettingsForm.ts";
 export function EndpointSettings({ target }: { target: Target }) {
   return (
     <Card title="Settings">
-      <SettingsForm key={target.updated_at} target={target} />
+      <SettingsForm target={target} />
     </Card>
   );
 }
 
 function SettingsForm({ target }: { target: Target }) {
-  const { field, headers, filter, change, canSave, save } = useSettingsForm(target);
+  const { field, headers, filter, change, hasChanges, canSave, save } = useSettingsForm(target);
   return (
     <Form className="grid max-w-160 gap-4" onSubmit={save}>
       <TextField label="Name" required maxLength={256} {...field("name")} />
@@ -27,6 +28,7 @@ function SettingsForm({ target }: { target: Target }) {
       <HeaderFields {...headers} />
       <FilterFields {...filter} />
       {change.isError && <ProblemCard error={change.error} />}
+      <Unsaved isUnsaved={hasChanges} />
       <div>
         <Button type="submit" look="primary" busy={change.isPending} disabled={!canSave}>
           Save

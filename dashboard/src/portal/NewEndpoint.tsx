@@ -46,7 +46,12 @@ export function NewEndpoint({
       onSubmit={() => create.mutate()}
     >
       <WebhookUrlField {...field("url")} />
-      <TextField label="Name" maxLength={256} hint="Left empty, the URL's host" {...field("name")} />
+      <TextField
+        label="Display name (optional)"
+        maxLength={256}
+        hint="Empty: the host of the URL"
+        {...field("name")}
+      />
       <EventTypesField {...field("types")} />
     </FormDialog>
   );

@@ -78,7 +78,7 @@ function Choice({ counts, total, wanted }: ChoiceProps) {
     ...outcomes.map((outcome) => [outcome, outcomeNames[outcome], counts[outcome]] as const),
   ];
   return (
-    <nav aria-label="What became of them" className="flex flex-wrap gap-x-4">
+    <nav aria-label="Filter by status" className="flex flex-wrap gap-x-4">
       {choices
         .filter(([outcome, , count]) => count > 0 || outcome === wanted)
         .map(([outcome, name, count]) => (

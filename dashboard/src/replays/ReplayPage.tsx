@@ -64,9 +64,9 @@ function Job({ job }: { job: ReplayJob }) {
       <div className="grid grid-cols-2 gap-4 md:grid-cols-4">
         <Figure name="Delivered" value={number(job.delivered)} />
         <Figure name="Failed" value={number(job.failed)} />
-        <Figure name="Under way" value={number(Math.max(0, job.replayed - job.delivered - job.failed))} />
+        <Figure name="In progress" value={number(Math.max(0, job.replayed - job.delivered - job.failed))} />
         <Figure
-          name="Items a second"
+          name="Items per second"
           value={averageRate(job, now)}
           detail={`${job.rate_per_second} at most`}
         />

@@ -65,7 +65,7 @@ export function StartReplay({ title, filter, onClose, children }: StartReplayPro
       )}
       <NewWebhookId isChecked={isNewWebhookId} onChange={setIsNewWebhookId} />
       <TextField
-        label="At most, a second"
+        label="Rate limit (per second)"
         inputMode="numeric"
         value={rate}
         error={isRate ? undefined : `A whole number from 1 to ${highestRate}`}

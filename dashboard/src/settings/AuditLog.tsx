@@ -25,7 +25,7 @@ export function AuditLog() {
     <div className="grid gap-3">
       <div className="w-64">
         <FilterField
-          label="Entries of"
+          label="Filter by"
           value={action}
           all="everything"
           choices={actions.map((one) => [one, one])}
@@ -85,7 +85,7 @@ function Row({ entry }: { entry: AuditEntry }) {
           <summary className="text-meta text-muted">What changed</summary>
           <pre
             tabIndex={0}
-            aria-label="What changed"
+            aria-label="Changes"
             className="mt-1 max-h-60 overflow-auto rounded-control bg-sunken p-2 text-meta wrap-anywhere whitespace-pre-wrap"
           >
             {JSON.stringify({ before, after }, undefined, 2)}

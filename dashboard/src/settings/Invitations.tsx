@@ -58,12 +58,12 @@ function Invite() {
           type="email"
           maxLength={256}
           autoComplete="off"
-          hint="Empty: whoever has the link"
+          hint="Optional; without it the link works for anyone who has it"
           value={email}
           onChange={(event) => setEmail(event.target.value)}
         />
         <SelectField
-          label="As"
+          label="Role"
           hint={roleMeanings[role].may}
           value={role}
           onChange={(event) => setRole(event.target.value as Role)}
@@ -77,7 +77,11 @@ function Invite() {
           Invite
         </Button>
       </div>
-      <Modal title="The invitation, shown this once" open={made !== undefined} onClose={() => invite.reset()}>
+      <Modal
+        title="Invitation link: shown only once"
+        open={made !== undefined}
+        onClose={() => invite.reset()}
+      >
         <p>Hand this link over yourself: no mail is sent. It works once, for seven days.</p>
         <Snippet text={made?.url ?? `${serviceUrl}/join#${made?.token ?? ""}`} name="invitation link" />
         <div className="flex justify-end">

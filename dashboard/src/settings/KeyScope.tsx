@@ -16,11 +16,11 @@ export interface ScopeDraft {
 export const unlimited: ScopeDraft = { scope: "", customerUid: "", mailboxIds: [] };
 
 const meanings: Record<ScopeDraft["scope"], string> = {
-  "": "Whatever a key may do",
-  send: "Send items and publications only",
-  read: "Read only",
-  consume: "Consume some mailboxes only",
-  customer: "One customer's things only",
+  "": "Full access",
+  send: "Send items and publications",
+  read: "Read",
+  consume: "Consume selected mailboxes",
+  customer: "One customer",
 };
 
 /** Whether nothing is missing. */
@@ -66,8 +66,8 @@ export function ScopeFields({
   return (
     <>
       <SelectField
-        label="May"
-        hint="For good: make another key to change it"
+        label="Access"
+        hint="Cannot be changed later; create another key instead"
         value={draft.scope}
         onChange={(event) => set({ scope: event.target.value as ScopeDraft["scope"] })}
       >

@@ -114,7 +114,7 @@ function Add({ heard }: { heard: readonly string[] }) {
   return (
     <Form className="grid gap-3" onSubmit={() => add.mutate()}>
       <SelectField
-        label="Target to tell"
+        label="Notification target"
         value={targetId}
         onChange={(event) => setTargetId(event.target.value)}
       >
@@ -130,7 +130,7 @@ function Add({ heard }: { heard: readonly string[] }) {
       {add.isError && <ProblemCard error={add.error} />}
       <div>
         <Button type="submit" busy={add.isPending} disabled={targetId === "" || types.length === 0}>
-          Tell it
+          Add
         </Button>
       </div>
     </Form>

@@ -27,7 +27,7 @@ export function Password() {
     <Card title="Password">
       <Form className="grid gap-3" onSubmit={() => change.mutate()}>
         <div className="grid gap-3 md:grid-cols-2">
-          <PasswordField label="Present password" value={present} onChange={setPresent} />
+          <PasswordField label="Current password" value={present} onChange={setPresent} />
           <NewPasswordField label="New password" value={next} onChange={setNext} />
         </div>
         {change.isError && <ProblemCard error={change.error} />}

@@ -8,6 +8,7 @@ import { Card } from "../controls/Card.tsx";
 import { Form, TextArea, TextField } from "../controls/Field.tsx";
 import { For } from "../controls/For.tsx";
 import { toast } from "../controls/toasts.ts";
+import { Unsaved } from "../shell/Unsaved.tsx";
 import { Loaded } from "../states/Loaded.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 
@@ -29,16 +30,14 @@ export function PortalSettings() {
 function SettingsForm({ settings }: { settings: Settings }) {
   const mayChange = useMay("admin");
   const queries = useQueryClient();
-  const [typed, setTyped] = useState({
-    name: settings.name ?? "",
-    logo: settings.logo ?? "",
-    colour: settings.colour ?? "",
-    origins: settings.origins.join("\n"),
-  });
+  const [typed, setTyped] = useState(() => textsOf(settings));
+  const shown = textsOf(settings);
+  const isUnsaved = (Object.keys(shown) as (keyof Texts)[]).some((name) => typed[name] !== shown[name]);
   const save = useMutation({
     mutationFn: () => answer(client.PUT("/api/v1/portal-settings", { body: settingsOf(typed) })),
     onSuccess: (saved) => {
       queries.setQueryData(settingsKey, saved);
+      setTyped(textsOf(saved));
       toast({ text: "Saved." });
     },
   });
@@ -53,7 +52,7 @@ function SettingsForm({ settings }: { settings: Settings }) {
         A customer's portal shows its own endpoints and what they were sent, and nothing else. Links to it are
         made on the customer's page, or by programs.
       </p>
-      <TextField label="Name" maxLength={80} hint="Left empty, the organization's" {...field("name")} />
+      <TextField label="Name" maxLength={80} hint="Empty: the organization's name" {...field("name")} />
       <TextField
         label="Logo"
         hint="An https URL, or a data: URL of an image of up to 64 KiB"
@@ -67,11 +66,12 @@ function SettingsForm({ settings }: { settings: Settings }) {
         {...field("colour")}
       />
       <TextArea
-        label="Pages that may show it in a frame"
-        hint="An origin a line, such as https://app.example.com; nobody's while it is empty"
+        label="Origins that may embed the portal"
+        hint="One per line, such as https://app.example.com; empty = none"
         {...field("origins")}
       />
       {save.isError && <ProblemCard error={save.error} />}
+      <Unsaved isUnsaved={isUnsaved} />
       <For least="admin">
         <div>
           <Button type="submit" look="primary" busy={save.isPending}>
@@ -83,7 +83,13 @@ function SettingsForm({ settings }: { settings: Settings }) {
   );
 }
 
-function settingsOf({ name, logo, colour, origins }: Record<"name" | "logo" | "colour" | "origins", string>) {
+type Texts = Record<"name" | "logo" | "colour" | "origins", string>;
+
+function textsOf({ name, logo, colour, origins }: Settings): Texts {
+  return { name: name ?? "", logo: logo ?? "", colour: colour ?? "", origins: origins.join("\n") };
+}
+
+function settingsOf({ name, logo, colour, origins }: Texts) {
   return {
     name: name.trim() || null,
     logo: logo.trim() || null,

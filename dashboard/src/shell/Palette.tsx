@@ -57,7 +57,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           <ul
             id="palette-choices"
             role="listbox"
-            aria-label="Where to go"
+            aria-label="Results"
             className="max-h-80 overflow-y-auto p-2"
           >
             {choices.map(({ name, go }, index) => (

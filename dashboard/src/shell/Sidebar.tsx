@@ -33,7 +33,7 @@ export function Sidebar({ onGone }: { onGone?: () => void }) {
         <FootLink to="/demo" name="Demo" {...(onGone && { onGone })} />
         {onGone && <ZoneChoice />}
         <a href={`${basePath}docs`} className="rounded-control px-2 py-1 hover:bg-sunken hover:text-ink">
-          Interface reference
+          API reference
         </a>
       </div>
     </nav>

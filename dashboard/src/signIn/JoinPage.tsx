@@ -67,7 +67,7 @@ function JoinForm({ token, onGone }: { token: string; onGone: () => void }) {
         label="Name"
         autoComplete="name"
         maxLength={256}
-        hint="Others see it; it can be left empty"
+        hint="Optional; shown to the other members"
         value={typed.name}
         onChange={(event) => field("name").onChange(event.target.value)}
       />

@@ -28,7 +28,7 @@ export function SignInPage() {
   const { secondsLeft } = useRetryAfter(logIn.error);
   return (
     <AuthCard title="Sign in" foot={<OtherWays />}>
-      {search["next"] !== undefined && <p className="text-muted">Sign in to go on where you were.</p>}
+      {search["next"] !== undefined && <p className="text-muted">Sign in to continue.</p>}
       <Form className="grid gap-3" onSubmit={() => logIn.mutate()}>
         <OwnEmailField value={email} onChange={setEmail} />
         <PasswordField value={password} onChange={setPassword} />

@@ -6,7 +6,7 @@ import { startSession } from "../api/session.ts";
 import { Button } from "../controls/Button.tsx";
 import { Form } from "../controls/Field.tsx";
 import { NewPasswordField, OwnEmailField } from "../controls/SignInFields.tsx";
-import { keepFirstKey } from "../start/firstKey.ts";
+import { keep } from "../start/kept.ts";
 import { AuthCard } from "./AuthCard.tsx";
 import { AuthProblem, NeutralAnswer, useRetryAfter } from "./AuthProblem.tsx";
 
@@ -19,8 +19,8 @@ export function SignUpPage() {
     mutationFn: () => answer(client.POST("/api/v1/auth/signup", { body: { email, password } })),
     onSuccess: (made) => {
       if (!("session_token" in made)) return;
-      if (made.api_key !== undefined) keepFirstKey(made.api_key);
       startSession({ token: made.session_token, email: made.user.email }, false);
+      keep({ apiKey: made.api_key });
       void navigate({ to: "/start", search: {} });
     },
   });

@@ -1,24 +1,33 @@
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
+import { useMay } from "../api/role.ts";
 import type { Target } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Snippet } from "../controls/Copy.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
+import { createFirstKey } from "./KeyToSend.tsx";
 import { curlSnippet, typescriptSnippet } from "../targets/SendSnippet.tsx";
 
 interface SendStepProps {
   target: Target;
   apiKey: string | undefined;
+  /** Gets the key that was made because there was none. */
+  onKey: (key: string) => void;
   onSent: (itemId: string) => void;
 }
 
 /** Snippets to run elsewhere, or a button that does the same from here. */
-export function SendStep({ target, apiKey, onSent }: SendStepProps) {
+export function SendStep({ target, apiKey, onKey, onSent }: SendStepProps) {
+  const mayMakeKeys = useMay("admin");
   const [language, setLanguage] = useState<"curl" | "TypeScript">("curl");
   const key = apiKey ?? "$POSTRIDER_KEY";
   const send = useMutation({
-    mutationFn: () => sendFirstItem(target.id, apiKey ?? ""),
+    mutationFn: async () => {
+      const made = apiKey ?? (await createFirstKey());
+      if (apiKey === undefined) onKey(made);
+      return sendFirstItem(target.id, made);
+    },
     onSuccess: ({ id }) => onSent(id),
   });
   return (
@@ -47,10 +56,10 @@ export function SendStep({ target, apiKey, onSent }: SendStepProps) {
         <Button
           look="primary"
           busy={send.isPending}
-          disabled={apiKey === undefined}
+          disabled={apiKey === undefined && !mayMakeKeys}
           onClick={() => send.mutate()}
         >
-          Send it from here
+          {apiKey === undefined && mayMakeKeys ? "Create a key and send" : "Send it from here"}
         </Button>
         <span className="text-muted">or run the snippet anywhere</span>
       </div>

@@ -1,23 +1,20 @@
-import { useMutation, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Check } from "lucide-react";
 import { lazy, type ReactNode, Suspense, useState } from "react";
-import { answer, client } from "../api/client.ts";
-import { keysQuery, targetsQuery } from "../api/queries.ts";
+import { targetsQuery } from "../api/queries.ts";
 import { useMay } from "../api/role.ts";
 import type { Target } from "../api/shapes.ts";
 import { Button, buttonLook } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
-import { CopyWithWords } from "../controls/Copy.tsx";
-import { For } from "../controls/For.tsx";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Loaded } from "../states/Loaded.tsx";
-import { ProblemCard } from "../states/ProblemCard.tsx";
 import { OrRoleTooLow } from "../states/OrRoleTooLow.tsx";
 import { CreateTarget } from "../targets/CreateTarget.tsx";
 import { SecretOnce } from "../targets/SecretOnce.tsx";
+import { KeyToSend } from "./KeyToSend.tsx";
 import { SendStep } from "./SendStep.tsx";
-import { keepFirstKey, keptFirstKey } from "./firstKey.ts";
+import { keep, kept } from "./kept.ts";
 
 const WatchStep = lazy(async () => ({ default: (await import("./WatchStep.tsx")).WatchStep }));
 
@@ -40,11 +37,14 @@ export function StartPage() {
 function Steps({ targets }: { targets: readonly Target[] }) {
   const [search, change] = useUrlState();
   const mayMake = useMay("member");
-  const [secret, setSecret] = useState<string>();
-  const [key, setKey] = useState(keptFirstKey);
+  const [{ apiKey, secret }, setKept] = useState(kept);
   const target = targets.find(({ id }) => id === search["target"]);
+  const keepAndShow: typeof keep = (changes) => {
+    keep(changes);
+    setKept(kept());
+  };
   const takeTarget = (made: Target): void => {
-    if (made.secret !== undefined) setSecret(made.secret);
+    if (made.secret !== undefined) keepAndShow({ secret: { targetId: made.id, value: made.secret } });
     change({ target: made.id });
   };
   return (
@@ -70,8 +70,8 @@ function Steps({ targets }: { targets: readonly Target[] }) {
           </p>
         )}
       </Step>
-      {secret !== undefined && target !== undefined && (
-        <SecretOnce secret={secret} onDone={() => setSecret(undefined)} />
+      {secret !== undefined && secret.targetId === target?.id && (
+        <SecretOnce secret={secret.value} onDone={() => keepAndShow({ secret: undefined })} />
       )}
       <Step
         number={2}
@@ -81,8 +81,13 @@ function Steps({ targets }: { targets: readonly Target[] }) {
       >
         {target !== undefined && (
           <div className="grid gap-4">
-            <KeyToSend value={key} onKey={setKey} />
-            <SendStep target={target} apiKey={key} onSent={(item) => change({ item })} />
+            <KeyToSend value={apiKey} onKey={(made) => keepAndShow({ apiKey: made })} />
+            <SendStep
+              target={target}
+              apiKey={apiKey}
+              onKey={(made) => keepAndShow({ apiKey: made })}
+              onSent={(item) => change({ item })}
+            />
           </div>
         )}
       </Step>
@@ -146,46 +151,6 @@ function ChooseTarget({
           <span className="truncate">{target.name}</span>
         </Button>
       ))}
-    </div>
-  );
-}
-
-/** The key that the snippets carry: the one that signing up made, or a new one. */
-function KeyToSend({ value, onKey }: { value: string | undefined; onKey: (key: string) => void }) {
-  const keys = useQuery(keysQuery);
-  const create = useMutation({
-    mutationFn: () => answer(client.POST("/api/v1/keys", { body: { name: "first steps" } })),
-    onSuccess: ({ key }) => {
-      keepFirstKey(key);
-      onKey(key);
-    },
-  });
-  if (value !== undefined)
-    return (
-      <div className="flex flex-wrap items-center gap-2 rounded-control bg-retrying-bg p-3 text-retrying">
-        <span className="min-w-0 flex-1 basis-60">
-          The snippets carry your API key. It is shown on this page alone and cannot be read again: keep it
-          somewhere safe.
-        </span>
-        <CopyWithWords text={value} name="Copy the key" />
-      </div>
-    );
-  return (
-    <div className="grid justify-items-start gap-2">
-      <p className="text-muted">
-        Sending needs an API key.{" "}
-        {keys.data === undefined
-          ? ""
-          : keys.data.length === 0
-            ? "You have none yet."
-            : `You have ${keys.data.length === 1 ? "one" : keys.data.length}, but a key cannot be read again.`}
-      </p>
-      <For least="admin">
-        <Button busy={create.isPending} onClick={() => create.mutate()}>
-          Create a key for these snippets
-        </Button>
-      </For>
-      {create.isError && <ProblemCard error={create.error} />}
     </div>
   );
 }

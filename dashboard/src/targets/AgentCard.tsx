@@ -22,7 +22,7 @@ export function AgentCard({ target }: { target: Target }) {
             busy={refresh.isPending}
             onClick={() => refresh.mutate({})}
           >
-            Read it again
+            Refresh the card
           </Button>
         </For>
       }

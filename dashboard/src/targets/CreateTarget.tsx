@@ -143,7 +143,7 @@ function fieldOf(error: unknown): string | undefined {
 function KindChoice({ choice, onChange }: { choice: Choice; onChange: (choice: Choice) => void }) {
   return (
     <fieldset className="grid gap-2 md:auto-rows-fr md:grid-cols-2">
-      <legend className="mb-2 font-medium">Where should items go?</legend>
+      <legend className="mb-2 font-medium">Destination</legend>
       {choices.map(({ id, name, detail, icon: Icon }) => (
         <label
           key={id}
@@ -190,10 +190,10 @@ function Fields({ choice, inputs, error, onChange }: FieldsProps) {
       {choice === "webhook" && <WebhookUrlField {...field("url")} />}
       {choice === "a2a" && <AgentFields inputs={inputs} field={field} onChange={onChange} />}
       <TextField
-        label="Name"
+        label="Display name (optional)"
         maxLength={256}
         placeholder={{ tryout: "Try it here", webhook: "orders", mailbox: "inbox", a2a: "planner" }[choice]}
-        hint="For people; it can be changed. Left empty, one is chosen."
+        hint="Can be changed later"
         {...field("name")}
       />
       <OwnFields

@@ -29,7 +29,7 @@ export function EventTypesField({ value, error, onChange }: EventTypesFieldProps
     <>
       <TextField
         label="Event types"
-        hint="Separated by commas, also as invoice.*; empty takes all"
+        hint="Comma-separated; wildcards such as invoice.*; empty = all"
         autoComplete="off"
         spellCheck={false}
         list={listId}

@@ -23,9 +23,7 @@ export function OwnFields({ own, takesSecret, errorOf, onChange }: OwnFieldsProp
   const isRefused = ["customer_uid", "uid", "secret"].some((name) => errorOf(name) !== undefined);
   return (
     <details open={isOpen || isRefused} onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary className="font-medium">
-        {takesSecret ? "Customer, own id, known secret" : "Customer, own id"}
-      </summary>
+      <summary className="font-medium">Advanced</summary>
       {(isOpen || isRefused) && (
         <div className="mt-3 grid gap-4">
           <CustomerField
@@ -42,7 +40,7 @@ export function OwnFields({ own, takesSecret, errorOf, onChange }: OwnFieldsProp
               maxLength={128}
               autoComplete="off"
               placeholder="whsec_…"
-              hint="One that the receiver verifies with already; left empty, a new one is made"
+              hint="A secret that the receiver already has; empty: a new one is created"
               error={errorOf("secret")}
               onChange={(event) => onChange({ ...own, secret: event.target.value })}
             />
@@ -69,7 +67,7 @@ export function CustomerField({ value, error, onChange }: UidProps) {
         value={value}
         {...uidInput}
         list={listId}
-        hint="A customer's uid; empty for none"
+        hint="The customer's uid (optional)"
         error={error}
         onChange={(event) => onChange(event.target.value)}
       />
@@ -85,7 +83,7 @@ export function UidField({ value, error, onChange }: UidProps) {
       label="Uid"
       value={value}
       {...uidInput}
-      hint="Your own id of the target, which no other of yours has"
+      hint="Your own id of the target, unique in your organization (optional)"
       error={error}
       onChange={(event) => onChange(event.target.value)}
     />

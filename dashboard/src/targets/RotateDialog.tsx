@@ -9,10 +9,10 @@ import { toast } from "../controls/toasts.ts";
 /** When the previous secret may end, in seconds; nothing is when it is deleted. */
 const ends = [
   ["", "When I delete it"],
-  ["3600", "By itself in an hour"],
-  ["86400", "By itself in a day"],
-  ["604800", "By itself in 7 days"],
-  ["2592000", "By itself in 30 days"],
+  ["3600", "In an hour"],
+  ["86400", "In a day"],
+  ["604800", "In 7 days"],
+  ["2592000", "In 30 days"],
 ] as const;
 
 interface RotateDialogProps {
@@ -50,7 +50,7 @@ export function RotateDialog({ target, onSecret, onClose }: RotateDialogProps) {
         </p>
       )}
       <SelectField
-        label="The present secret ends"
+        label="The current secret expires"
         hint="Until then deliveries carry both signatures"
         value={endsIn}
         onChange={(event) => setEndsIn(event.target.value)}
@@ -63,7 +63,7 @@ export function RotateDialog({ target, onSecret, onClose }: RotateDialogProps) {
         autoComplete="off"
         maxLength={128}
         placeholder="whsec_…"
-        hint="One that the receiver knows already; empty makes one"
+        hint="A secret that the receiver already has; empty: a new one is created"
         value={known}
         onChange={(event) => setKnown(event.target.value)}
       />

@@ -6,13 +6,13 @@ import { verificationSnippet } from "./verification.ts";
 /** A signing secret, shown this once. */
 export function SecretOnce({ secret, onDone }: { secret: string; onDone: () => void }) {
   return (
-    <Card title="The signing secret, shown this once" takesFocus>
+    <Card title="Signing secret: shown only once" takesFocus>
       <div className="grid gap-4">
         <p>
           Your receiver verifies with it that deliveries come from here. It cannot be read again, only
           replaced.
         </p>
-        <ShownOnce secret={secret} action="Go on" onDone={onDone}>
+        <ShownOnce secret={secret} action="Continue" onDone={onDone}>
           <details>
             <summary className="font-medium">How to verify a delivery</summary>
             <div className="mt-2">

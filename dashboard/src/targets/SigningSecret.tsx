@@ -72,7 +72,7 @@ function RotateStep({ target, onSecret }: { target: Target; onSecret: (secret: s
       <p className="mb-2">
         {isRotating
           ? "A rotation is in progress: deliveries carry the signatures of the new and the previous secret."
-          : "It is shown once. The present one keeps signing beside it."}
+          : "It is shown once. The current one keeps signing beside it."}
       </p>
       <Button look={isRotating ? "plain" : "primary"} onClick={() => setAsks(true)}>
         {isRotating ? "Create another…" : "Create a new secret…"}
@@ -116,7 +116,7 @@ function EndStep({ target }: { target: Target }) {
         look="plain"
         disabled={!isRotating}
         title="Delete the previous secret?"
-        action="Delete it"
+        action="Delete"
         doing={end}
       >
         <p>

@@ -9,6 +9,7 @@ import { Form, TextField } from "../controls/Field.tsx";
 import { For } from "../controls/For.tsx";
 import { ConfirmButton, DeletionCard } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
+import { Unsaved } from "../shell/Unsaved.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { isTryout } from "../tryout/tryoutUrl.ts";
 import { EventTypesField } from "./EventTypesField.tsx";
@@ -24,7 +25,7 @@ export function TargetSettings({ target }: { target: Target }) {
   return (
     <div className="grid gap-4">
       <Card title="Settings">
-        <SettingsForm key={target.updated_at} target={target} />
+        <SettingsForm target={target} />
       </Card>
       <For least="member">
         <DeleteTarget target={target} />
@@ -34,7 +35,8 @@ export function TargetSettings({ target }: { target: Target }) {
 }
 
 function SettingsForm({ target }: { target: Target }) {
-  const { draft, patch, field, errorOf, headers, filter, change, canSave, save } = useSettingsForm(target);
+  const { draft, patch, field, errorOf, headers, filter, change, hasChanges, canSave, save } =
+    useSettingsForm(target);
   const mayChange = useMay("member");
   return (
     <Form className="max-w-160" onSubmit={save}>
@@ -44,6 +46,7 @@ function SettingsForm({ target }: { target: Target }) {
         <FilterFields {...filter} />
         <OwnSettings draft={draft} errorOf={errorOf} onChange={patch} />
         {change.isError && <ProblemCard error={change.error} />}
+        <Unsaved isUnsaved={hasChanges} />
         {mayChange && (
           <div>
             <Button type="submit" look="primary" busy={change.isPending} disabled={!canSave}>
@@ -75,16 +78,20 @@ function Fields({ target, draft, field }: FieldsProps) {
       {target.kind === "webhook" && <EventTypesField {...field("event_types")} />}
       {target.kind === "mailbox" ? (
         <TextField
-          label="Most claims of a message"
+          label="Maximum claims"
           inputMode="numeric"
-          hint="After these it is dead; empty for any number"
+          hint="A message claimed this often without an acknowledgement becomes a dead letter; empty: no limit"
           {...field("max_claims")}
         />
       ) : (
         <>
           <div className="grid gap-3 md:grid-cols-2">
             <TextField label="Retries" inputMode="numeric" {...field("max_retries")} />
-            <TextField label="First wait, seconds" inputMode="numeric" {...field("retry_interval_seconds")} />
+            <TextField
+              label="First retry after (seconds)"
+              inputMode="numeric"
+              {...field("retry_interval_seconds")}
+            />
           </div>
           {hasSchedule && (
             <RetryAxis
@@ -104,21 +111,21 @@ function Pace({ field }: { field: SettingsField }) {
   return (
     <div className="grid gap-3 md:grid-cols-3">
       <TextField
-        label="Most a second"
+        label="Rate limit (per second)"
         inputMode="decimal"
-        hint="Empty: as many as it takes"
+        hint="Empty: no limit"
         {...field("rate_limit_per_second")}
       />
       <TextField
-        label="At once after a pause"
+        label="Burst"
         inputMode="numeric"
-        hint="Empty: a tenth of a second's worth"
+        hint="Deliveries at once after a pause; empty: a tenth of the rate"
         {...field("rate_limit_burst")}
       />
       <TextField
-        label="Under way at a time"
+        label="Concurrency"
         inputMode="numeric"
-        hint="Empty: as the service is set"
+        hint="Deliveries in flight at a time; empty: the service's default"
         {...field("max_concurrency")}
       />
     </div>
@@ -133,7 +140,11 @@ function DeleteTarget({ target }: { target: Target }) {
     onSuccess: () => {
       void queries.invalidateQueries({ queryKey: ["targets"], exact: true });
       toast({ text: `${target.name} was deleted.` });
-      void navigate({ to: target.kind === "mailbox" ? "/mailboxes" : "/targets", search: {} });
+      void navigate({
+        to: target.kind === "mailbox" ? "/mailboxes" : "/targets",
+        search: {},
+        ignoreBlocker: true,
+      });
     },
   });
   return (

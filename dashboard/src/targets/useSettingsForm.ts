@@ -13,13 +13,23 @@ export type SettingsField = (name: keyof Draft) => {
   onChange: (event: { target: { value: string } }) => void;
 };
 
-/** A target's settings while they are being changed: the texts, what is wrong with each, and what saves the difference. */
+/**
+ * A target's settings while they are being changed: the texts, what is wrong with each, and what saves the difference.
+ * What was changed elsewhere meanwhile is shown once nothing is unsaved here.
+ */
 export function useSettingsForm(target: Target) {
+  const [base, setBase] = useState(target);
   const [draft, setDraft] = useState<Draft>(() => draftOf(target));
   const [headers, setHeaders] = useState(() => headersOf(target));
   const change = useTargetChange(target.id);
-  const changes: TargetChanges = { ...toChanges(target, draft), ...headersChange(target, headers) };
+  const changes: TargetChanges = { ...toChanges(base, draft), ...headersChange(base, headers) };
   const hasChanges = Object.keys(changes).length > 0;
+  const show = (current: Target): void => {
+    setBase(current);
+    setDraft(draftOf(current));
+    setHeaders(headersOf(current));
+  };
+  if (target !== base && !hasChanges) show(target);
   const wrong = problemOf(draft);
   const wrongHeaders = headersProblem(headers);
   const errorOf = (name: keyof Draft): string | undefined => wrong[name] ?? refusalOf(change.error, name);
@@ -45,9 +55,16 @@ export function useSettingsForm(target: Target) {
       onChange: (filter: string) => patch({ filter }),
     },
     change,
+    hasChanges,
     canSave: hasChanges && wrongHeaders === undefined && Object.keys(wrong).length === 0,
     save: (): void => {
-      if (hasChanges) change.mutate(changes, { onSuccess: () => toast({ text: "Saved." }) });
+      if (!hasChanges) return;
+      change.mutate(changes, {
+        onSuccess: (saved) => {
+          show(saved);
+          toast({ text: "Saved." });
+        },
+      });
     },
   };
 }

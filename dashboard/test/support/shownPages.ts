@@ -4,7 +4,7 @@ export type Shown = readonly [path: string, text: string | RegExp, wayOn: string
 /** To somebody who has nothing. */
 export const empty: readonly Shown[] = [
   ["/?skip=1", "Nothing happened in this range", "Send an item"],
-  ["/start", "Where should items go?", "Create target"],
+  ["/start", "Destination", "Create target"],
   ["/items", "No items yet", "Send the first one"],
   ["/targets", "No targets yet", "Get started"],
   ["/customers", "No customers yet", "New customer"],
@@ -16,7 +16,7 @@ export const empty: readonly Shown[] = [
   ["/usage", "Nothing was accepted in the last 30 days.", "Usage"],
   ["/settings", "Signed in as", "New key"],
   ["/settings?tab=members", "Nobody was invited yet.", "Invite"],
-  ["/settings?tab=notifications", "None is told yet.", "Tell it"],
+  ["/settings?tab=notifications", "None is told yet.", "Add"],
   ["/settings?tab=erasures", "Nothing was erased yet.", "Erase all its items…"],
   ["/settings?tab=audit", "organization.created", "General"],
 ];
@@ -45,8 +45,8 @@ export const nonsense: readonly Shown[] = [
   ["/?skip=1&range=ages", "Nothing happened in this range", "24h"],
   ["/settings?tab=none", "Signed in as", "New key"],
   ["/settings?tab=audit&action=none", "organization.created", "General"],
-  ["/start?target=none&item=none", "Where should items go?", "Create target"],
-  ["/targets/new?kind=none", "Where should items go?", "Create target"],
+  ["/start?target=none&item=none", "Destination", "Create target"],
+  ["/targets/new?kind=none", "Destination", "Create target"],
   ["/demo?story=none", "A client posts an item", "Sign up"],
   ["/no/such/page", "There is no page at this address", "Go to the overview"],
 ];
