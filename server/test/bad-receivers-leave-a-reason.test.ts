@@ -304,7 +304,10 @@ describe("an address inside", () => {
       body: { kind: "webhook", name: "plain", url: "http://example.com/hook" },
     });
     await httpsOnly.stop();
-    expect(answer).toMatchObject({ status: 400, body: { error: "url must use https" } });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { error: "url must use https: http takes POSTRIDER_ALLOW_HTTP_TARGETS=true" },
+    });
   });
 
   it("is refused again at every connection: a target that points inside is sent nothing", async ({

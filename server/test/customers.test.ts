@@ -150,7 +150,7 @@ describe("a target of a customer", () => {
     const body = { kind: "mailbox", name: "m", customer_uid: "nobody" };
     const refusal = {
       status: 400,
-      body: { error: expect.stringMatching(/^customer_uid names no customer/) },
+      body: { error: expect.stringMatching(/^customer_uid: no customer/) },
     };
     expect(await call("POST", "/api/v1/targets", body)).toMatchObject(refusal);
     const id = await newMailbox({});

@@ -120,7 +120,7 @@ it.each(rows.filter(({ method, path }) => path.includes("/:") && method !== "PUT
     for (const [kind, id] of [["unknown", nobodysId], ...Object.entries(foreign.ids)] as const) {
       const body = withMessage(bodyOf(row), foreign.ids.message);
       const answer = await callRow(node, row, { ...options, ...(body && { body }) }, id);
-      expect({ kind, ...refusalOf(answer) }).toEqual({ kind, status: 404, error: "not found" });
+      expect({ kind, ...refusalOf(answer) }).toEqual({ kind, status: 404, error: unknownOf(row.path, id) });
     }
   },
 );
@@ -153,11 +153,17 @@ describe.each(["consume", "customer", "portal"] as const)("a credential limited 
       for (const [kind, id] of [["unknown", nobodysId], ...things] as const) {
         const body = withMessage(bodyOf(row), beside.ids.message);
         const answer = await callRow(node, row, { ...limited[scope], ...(body && { body }) }, id);
-        expect({ kind, ...refusalOf(answer) }).toEqual({ kind, status: 404, error: "not found" });
+        expect({ kind, ...refusalOf(answer) }).toEqual({ kind, status: 404, error: unknownOf(row.path, id) });
       }
     },
   );
 });
+
+/** What people name is named in the refusal, whether it is another organization's or nobody's. */
+function unknownOf(path: string, name: string): string {
+  if (/\/customers\/:|\/p\/:/.test(path)) return `no customer ${name}`;
+  return path.includes("/event-types/:") ? `no event type ${name}` : "not found";
+}
 
 /** A body that names messages names the given one. */
 function withMessage(body: object | undefined, id: string): object | undefined {

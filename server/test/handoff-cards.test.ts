@@ -144,7 +144,10 @@ describe("a card is refused with what is wrong and where", () => {
     const strict = createTestNode(database, { POSTRIDER_ALLOWED_NETWORKS: "" });
     for (const [url, problem] of [
       ["http://agent.example.com/card.json", "agent_card_url must use https"],
-      ["https://127.0.0.1/card.json", "agent_card_url points to an address that is not allowed"],
+      [
+        "https://127.0.0.1/card.json",
+        "agent_card_url points to an address that is not allowed: POSTRIDER_ALLOWED_NETWORKS exempts networks",
+      ],
       ["https://[::ffff:169.254.169.254]/", "agent_card_url points to"],
     ] as const) {
       const answer = await requestAgentTarget(strict, account, { agent_card_url: url });

@@ -49,7 +49,9 @@ describe("an a2a target", () => {
     cards.answer = (response) => answerJson(response, wholeCard(`${cards.origin}/a2a`));
     expect(await examine(false)).toEqual({
       kind: "bad",
-      problem: expect.stringMatching(/^names an interface whose URL .* must use https$/),
+      problem: expect.stringMatching(
+        /^names an interface whose URL .* must use https: http takes POSTRIDER_ALLOW_HTTP_TARGETS=true$/,
+      ),
     });
     expect(await examine(true)).toMatchObject({ kind: "good" });
     outbound.close();

@@ -72,7 +72,7 @@ describe("a key", () => {
   it.for([
     [{ scope: "admin" }, /scope must be one of|scope/],
     [{ scope: "customer" }, /customer_uid is required/],
-    [{ scope: "customer", customer_uid: "nobody" }, /customer_uid names no customer/],
+    [{ scope: "customer", customer_uid: "nobody" }, /customer_uid: no customer/],
     [{ scope: "consume" }, /mailbox_ids is required/],
     [{ scope: "consume", mailbox_ids: [] }, /mailbox_ids/],
     [{ scope: "consume", mailbox_ids: ["0".repeat(32)] }, /is no mailbox/],
@@ -182,7 +182,10 @@ describe("limited to a customer", () => {
     expect(await call("POST", `/api/v1/publications/${published}/replay`, { to: "failed" })).toMatchObject(
       unknown,
     );
-    expect(await call("POST", "/p/other", {})).toMatchObject(unknown);
+    expect(await call("POST", "/p/other", {})).toMatchObject({
+      status: 404,
+      body: { error: "no customer other" },
+    });
     expect(await call("POST", `/t/${other.webhook}`, {})).toMatchObject(unknown);
     expect(await call("DELETE", `/api/v1/targets/${other.webhook}`)).toMatchObject(unknown);
     expect(await call("POST", "/p", {})).toMatchObject(refused);
@@ -232,7 +235,7 @@ describe("limited to a customer", () => {
     for (const customer_uid of ["other", "nobody", null]) {
       const refusal = {
         status: 400,
-        body: { error: expect.stringMatching(/^customer_uid names no customer/) },
+        body: { error: expect.stringMatching(/^customer_uid: no customer/) },
       };
       expect(await call("PATCH", path, { customer_uid })).toMatchObject(refusal);
       const body = { kind: "mailbox", name: "stray", customer_uid };

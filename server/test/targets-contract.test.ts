@@ -23,7 +23,8 @@ const it = sharedNodeTest()
       },
   );
 
-const refusedAddress = "url points to an address that is not allowed";
+const refusedAddress =
+  "url points to an address that is not allowed: POSTRIDER_ALLOWED_NETWORKS exempts networks";
 const webhook = { kind: "webhook", name: "orders", url: "https://8.8.8.8/hooks" };
 
 const timestamps = {

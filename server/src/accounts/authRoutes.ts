@@ -84,7 +84,9 @@ function refuseStrangers(signup: Config["signup"]): void {
   if (signup === "open") return;
   const way =
     signup === "invited" ? "have somebody who has one invite you" : "ask whoever runs this service for one";
-  throw new ApiError(403, `accounts are not open to everybody here: ${way}`, { code: "signup_closed" });
+  throw new ApiError(403, `accounts are not open to everybody here (POSTRIDER_SIGNUP=${signup}): ${way}`, {
+    code: "signup_closed",
+  });
 }
 
 function signupRoute(deps: AuthDeps): RouteDefinition {

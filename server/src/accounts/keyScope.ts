@@ -91,7 +91,7 @@ async function holdCustomer(client: pg.ClientBase, orgId: string, uid: string): 
            for key share`,
     values: [orgId, uid],
   });
-  if (rowCount === 0) throw noSuchCustomer();
+  if (rowCount === 0) throw noSuchCustomer(uid);
 }
 
 async function requireMailboxes(client: pg.ClientBase, orgId: string, ids: readonly string[]): Promise<void> {

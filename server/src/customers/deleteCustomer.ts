@@ -43,7 +43,7 @@ function removeSome(deps: TargetDeps, origin: Origin, uid: string): Promise<Remo
       .where("uid", "=", uid)
       .forUpdate()
       .executeTakeFirst();
-    if (customer === undefined) throw notFound();
+    if (customer === undefined) throw notFound(`customer ${uid}`);
     const ids = await targetsOf(transaction, origin.orgId, uid);
     const targets: Removed["targets"] = [];
     for (const id of ids) {

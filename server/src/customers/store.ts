@@ -64,7 +64,7 @@ export async function readCustomer(pool: pg.Pool, { orgId, uid }: CustomerKey): 
     values: [orgId, uid],
   });
   const customer = rows[0];
-  if (customer === undefined) throw notFound();
+  if (customer === undefined) throw notFound(`customer ${uid}`);
   return customer;
 }
 

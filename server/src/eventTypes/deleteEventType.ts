@@ -21,7 +21,7 @@ export function deleteEventType(pool: pg.Pool, origin: Origin, name: string): Pr
       values: [origin.orgId, name],
     });
     const removed = rows[0];
-    if (removed === undefined) throw notFound();
+    if (removed === undefined) throw notFound(`event type ${name}`);
     await recordChange(client, origin, {
       action: "event_type.deleted",
       object: objectOf(removed),

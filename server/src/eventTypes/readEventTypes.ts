@@ -64,7 +64,7 @@ export async function readEventType(pool: pg.Pool, orgId: string, name: string):
     values: [orgId, name],
   });
   const type = rows[0];
-  if (type === undefined) throw notFound();
+  if (type === undefined) throw notFound(`event type ${name}`);
   return {
     ...type,
     schema: parsed(type.schema) as JsonSchema | null,

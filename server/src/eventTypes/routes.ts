@@ -117,6 +117,6 @@ function importRoute(deps: EventTypeDeps): RouteDefinition {
 
 /** @throws {ApiError} 404 for what is no name. */
 function nameOfPath({ name }: { name: string }): string {
-  if (!isTypeName(name)) throw notFound();
+  if (!isTypeName(name)) throw notFound(`event type ${name}`);
   return name;
 }

@@ -39,7 +39,7 @@ function mayCompress(
 }
 
 /** Whether `Accept-Encoding` (RFC 9110 §12.5.3) takes gzip: by name or by `*`, and not with `q=0`. */
-export function takesGzip(accepted: string | string[] | undefined): boolean {
+function takesGzip(accepted: string | string[] | undefined): boolean {
   const weights = new Map(
     String(accepted ?? "")
       .toLowerCase()

@@ -280,7 +280,7 @@ function scopeDoor(deps: ServerDeps, [, path, , , , rule]: RouteRow): ScopeDoor 
         case "refused":
           throw outOfScope(scope);
         case "unknown":
-          throw notFound();
+          throw notFound(rule!.names === "customer" ? `customer ${named}` : undefined);
         case "to be looked up": {
           const thing = { kind: rule!.names as NamedThing["kind"], id: named! };
           if (!(await deps.reach(orgId, scope, thing))) throw notFound();

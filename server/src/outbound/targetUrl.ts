@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import { type ParsedNetworks, refusedAddress, refusedKind } from "./addressGuard.ts";
+import { type ParsedNetworks, refusedAddress as pointsInside, refusedKind } from "./addressGuard.ts";
 import { createResolve, isLocalhost, type Resolve } from "./resolve.ts";
 
 export interface TargetUrlPolicy {
@@ -8,6 +8,8 @@ export interface TargetUrlPolicy {
   /** Replaces DNS in tests. */
   resolve?: Resolve;
 }
+
+const refusedAddress = `${pointsInside}: POSTRIDER_ALLOWED_NETWORKS exempts networks`;
 
 /** `reason` completes a sentence that begins with the field's name: `url` + ` must use https`. */
 export type TargetUrlCheck = { ok: true; url: URL } | { ok: false; reason: string };
@@ -49,7 +51,10 @@ function parse(text: string): URL | null {
 
 function refuseForm(url: URL, allowHttp: boolean): string | null {
   if (url.protocol !== "https:" && !(allowHttp && url.protocol === "http:")) {
-    return allowHttp ? "must use https or http" : "must use https";
+    if (allowHttp) return "must use https or http";
+    return url.protocol === "http:"
+      ? "must use https: http takes POSTRIDER_ALLOW_HTTP_TARGETS=true"
+      : "must use https";
   }
   if (url.username !== "" || url.password !== "") {
     return "must not contain a user name or password";

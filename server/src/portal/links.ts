@@ -35,7 +35,7 @@ export function createLink(
 ): Promise<{ code: string; expiresAt: number }> {
   return inTransaction(pool, async (client) => {
     const customer = await holdCustomer(client, { orgId: origin.orgId, uid });
-    if (customer === undefined) throw notFound();
+    if (customer === undefined) throw notFound(`customer ${uid}`);
     await requireNewer(client, { migration: portalMigration, cannot: "open portals" });
     const { token: code, hash } = newPortalCode();
     const expiresAt = await storeAmongFew(client, links, { hash, orgId: origin.orgId, uid, nowMs });

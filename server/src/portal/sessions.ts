@@ -34,7 +34,7 @@ export function endPortalSessions(
 ): Promise<{ sessions: number; links: number }> {
   return inTransaction(pool, async (client) => {
     const customer = await holdCustomer(client, { orgId: origin.orgId, uid });
-    if (customer === undefined) throw notFound();
+    if (customer === undefined) throw notFound(`customer ${uid}`);
     const { rows } = await client.query<{ sessions: number; links: number }>({
       name: "end_portal_sessions",
       text: `with sessions as (

@@ -1,9 +1,13 @@
-import { ApiError } from "../http/contract/errors.ts";
+import { ApiError, notFound } from "../http/contract/errors.ts";
 import { refusalOf } from "../intake/refusals.ts";
 import { maxItems, type Published } from "./publisher.ts";
 
-/** What is answered to a publication that was not accepted. */
-export function publicationRefusal(refused: Exclude<Published, { id: string }>): ApiError {
+/** What is answered to a publication that was not accepted; `customer` is whom its path named. */
+export function publicationRefusal(
+  refused: Exclude<Published, { id: string }>,
+  customer: string | undefined,
+): ApiError {
+  if (refused.outcome === "not_found" && customer !== undefined) return notFound(`customer ${customer}`);
   if (refused.outcome === "too_large") return largerThan(refused.targetId);
   if (refused.outcome === "too_many_targets") return tooManyTargets();
   return refusalOf(refused);

@@ -70,15 +70,13 @@ function publishRoute(
     async ({ request, reply, params }) => {
       const key = requiredKey(request);
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
-      const customer = (params as { customer?: string }).customer;
-      // A name that no customer could have goes on, so that a wrong key is refused before it.
-      const customerUid = customer === undefined || isPathUid(customer) ? (customer ?? null) : nobodysName;
-      return sendAnswer(reply, await publish(deps, { headers: request.headers, body, customerUid, key }));
+      const { customer } = params as { customer?: string };
+      return sendAnswer(reply, await publish(deps, { headers: request.headers, body, customer, key }));
     },
     {
       rawBody: true,
       fast({ headers, body, id, key }) {
-        return publish(deps, { headers, body, customerUid: id === "" ? null : id, key });
+        return publish(deps, { headers, body, customer: id === "" ? undefined : id, key });
       },
     },
   );
@@ -87,19 +85,21 @@ function publishRoute(
 interface PresentedPublication {
   headers: IncomingHttpHeaders;
   body: Buffer;
-  customerUid: string | null;
+  /** As the path names it; undefined for all targets of the organization. */
+  customer: string | undefined;
   key: string;
 }
 
 /** @throws {ApiError} 400 that names the field or header; rejects with what was refused. */
 function publish(
   deps: PublicationDeps,
-  { headers, body, customerUid, key }: PresentedPublication,
+  { headers, body, customer, key }: PresentedPublication,
 ): Promise<FastAnswer> {
   const { eventType, correlationId, orderingKey, idempotencyKey } = readItem(headers, body);
   const publication: NewPublication = {
     key,
-    customerUid,
+    // A name that no customer could have goes on, so that a wrong key is refused before it.
+    customerUid: customer === undefined || isPathUid(customer) ? (customer ?? null) : nobodysName,
     payload: body,
     eventType,
     correlationId,
@@ -107,12 +107,12 @@ function publish(
     idempotencyKey,
     traceContext: null,
   };
-  return publishTraced(deps, publication, headers).then(answerTo);
+  return publishTraced(deps, publication, headers).then((published) => answerTo(published, customer));
 }
 
 /** @throws {ApiError} for what was refused. */
-function answerTo(published: Published): FastAnswer {
-  if (!("id" in published)) throw publicationRefusal(published);
+function answerTo(published: Published, customer: string | undefined): FastAnswer {
+  if (!("id" in published)) throw publicationRefusal(published, customer);
   let items = "";
   for (const { id, targetId, kind } of published.items) {
     const status = kind === 2 ? "UNREAD" : "QUEUED";

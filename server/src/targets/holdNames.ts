@@ -25,7 +25,7 @@ export async function holdNames(
       .where((row) => row.and({ org_id: orgId, uid: customerUid }))
       .forKeyShare()
       .executeTakeFirst();
-    if (customer === undefined) throw noSuchCustomer();
+    if (customer === undefined) throw noSuchCustomer(customerUid);
   }
   if (typeof uid !== "string") return;
   // An advisory lock until the transaction ends: whoever wants the same uid at the same time waits, and then sees it.
@@ -43,6 +43,9 @@ export async function holdNames(
 }
 
 /** 400 for a customer_uid of nobody. */
-export function noSuchCustomer(): ApiError {
-  return new ApiError(400, "customer_uid names no customer: make it first, with PUT /api/v1/customers/:uid");
+export function noSuchCustomer(uid: string): ApiError {
+  return new ApiError(
+    400,
+    `customer_uid: no customer ${uid}; create it first with PUT /api/v1/customers/:uid`,
+  );
 }

@@ -56,7 +56,7 @@ export function asSeenBy(scope: Scope | undefined, target: StoredTarget): Stored
 
 /** Another customer is answered like one that is not there. */
 function refuseOtherCustomer(own: string, { customer_uid: customerUid }: TargetChanges): void {
-  if (customerUid !== own) throw noSuchCustomer();
+  if (customerUid !== own) throw noSuchCustomer(String(customerUid));
 }
 
 /** Results of an agent's tasks go to a target of the same customer, where the caller is limited to one. */

@@ -21,8 +21,8 @@ export function isPathUid(text: string): boolean {
   return uid.test(text) && text !== "." && text !== "..";
 }
 
-/** A uid of a path. @throws {ApiError} 404 for what no path can name. */
+/** A customer's uid in a path. @throws {ApiError} 404 for what no path can name. */
 export function uidOfPath({ uid }: { uid: string }): string {
-  if (!isPathUid(uid)) throw notFound();
+  if (!isPathUid(uid)) throw notFound(`customer ${uid}`);
   return uid;
 }

@@ -65,7 +65,11 @@ export function sharedStartedNode(): Promise<SharedNode & { url: string }> {
 /** A process of the service with the usual settings. One that has ended fails the file that used it, and no other. */
 export function sharedService(): Promise<SharedService> {
   return share("service", async (database) => {
-    const service = await startService({ storage: { databaseUrl: database.url } });
+    const service = await startService({
+      storage: { databaseUrl: database.url },
+      // So that `writtenSoFar` can wait for a line.
+      env: { LOG_LEVEL: "info", POSTRIDER_LOG_REQUESTS: "true" },
+    });
     const pool = createPool({ connection: database.connection, size: 1, onError: () => undefined });
     const leave = async (): Promise<void> => {
       await leaveNothingWaiting(pool);

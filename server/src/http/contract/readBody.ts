@@ -57,7 +57,7 @@ function appended(bytes: Buffer, length: number, piece: Buffer): Buffer {
 }
 
 function tooLarge(): ApiError {
-  return new ApiError(413, "the body is larger than the limit");
+  return new ApiError(413, "the body is larger than the limit (POSTRIDER_MAX_BODY_BYTES)");
 }
 
 function noRoom(): ApiError {
