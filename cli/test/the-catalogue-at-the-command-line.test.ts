@@ -30,10 +30,10 @@ describe("an event type", () => {
       schema,
       example: { order: 7 },
     });
-    expect((await eventType(["show", "order.paid"])).out).toMatch(
+    expect((await eventType(["get", "order.paid"])).out).toMatch(
       /^name +order\.paid\n[^]*\nschema +\{"type"/,
     );
-    expect(JSON.parse((await eventType(["show", "order.paid", "--only", "schema"])).out)).toEqual(schema);
+    expect(JSON.parse((await eventType(["get", "order.paid", "--only", "schema"])).out)).toEqual(schema);
 
     const [deprecated] = (await eventType(["deprecate", "order.paid", "--json"])).json();
     expect(deprecated).toMatchObject({ deprecated: true, group: "Orders", schema, example: { order: 7 } });
@@ -49,7 +49,7 @@ describe("an event type", () => {
     expect((await eventType(["delete", "order.paid"])).code).toBe(2);
     const gone = await eventType(["delete", "order.paid", "--yes", "--json"]);
     expect(gone.json()).toEqual([{ name: "order.paid", deleted: true, naming_targets: 0 }]);
-    expect((await eventType(["show", "order.paid"])).code).toBe(4);
+    expect((await eventType(["get", "order.paid"])).code).toBe(4);
     expect(await eventType(["list", "--prefix", "order."])).toMatchObject({
       code: 0,
       out: "",
@@ -79,7 +79,7 @@ describe("an event type", () => {
       /cannot read the schema/,
     ],
     ["no name", ["put", "order.*"], "", 2, /name must be/],
-    ["a type that is not there", ["deprecate", "none.such"], "", 4, /not found/],
+    ["a type that is not there", ["deprecate", "none.such"], "", 4, /no event type none\.such/],
     ["both halves of a list", ["list", "--deprecated", "--current"], "", 2, /give one/],
   ] as const)("is refused for %s", async ([, args, input, code, text], { eventType }) => {
     const ended = await eventType(args, input);
@@ -93,7 +93,7 @@ describe("an OpenAPI document", () => {
     const document = inFile("shop.json", shopDocument);
     const tried = await eventType(["import", document, "--dry-run", "--json"]);
     expect(tried.json()[0]).toMatchObject({ dry_run: true, created: expect.arrayContaining(["order.paid"]) });
-    expect((await eventType(["show", "order.paid"])).code).toBe(4);
+    expect((await eventType(["get", "order.paid"])).code).toBe(4);
     const imported = await eventType(["import", document]);
     expect(imported.out).toMatch(/^created +order\.paid$/m);
     expect(imported.err).toMatch(/^circle is refused: /m);

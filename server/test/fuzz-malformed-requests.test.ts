@@ -168,7 +168,10 @@ function complaintAbout({ status, headers, body }: RawAnswer): string | undefine
   const isExpected = status === 503 ? expected503.includes(message) : ofTheProtocol.includes(status);
   if (status >= 500 && !isExpected) return `${status} ${message}`;
   if (message.length > 300) return `${status} with a message of ${message.length} characters`;
-  const leak = internals.exec(message.replace(/\b\w+ is not a value of JSON/, ""));
+  const ofTheService = message
+    .replace(/\b\w+ is not a value of JSON/, "")
+    .replace(/\bno (?:customer|event type) [\w.:/-]+/, "");
+  const leak = internals.exec(ofTheService);
   return leak === null ? undefined : `${status} tells of internals ("${leak[0]}"): ${message}`;
 }
 

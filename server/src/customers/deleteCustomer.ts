@@ -1,6 +1,6 @@
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
-import { notFound } from "../http/contract/errors.ts";
+import { noneNamed } from "../http/contract/errors.ts";
 import { inTransactionOf, type Queries, type TargetKind } from "../postgres/tables.ts";
 import type { TargetDeps } from "../targets/createTarget.ts";
 import { afterRemoval } from "../targets/deleteTarget.ts";
@@ -43,7 +43,7 @@ function removeSome(deps: TargetDeps, origin: Origin, uid: string): Promise<Remo
       .where("uid", "=", uid)
       .forUpdate()
       .executeTakeFirst();
-    if (customer === undefined) throw notFound(`customer ${uid}`);
+    if (customer === undefined) throw noneNamed("customer", uid);
     const ids = await targetsOf(transaction, origin.orgId, uid);
     const targets: Removed["targets"] = [];
     for (const id of ids) {

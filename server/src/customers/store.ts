@@ -2,7 +2,7 @@ import type pg from "pg";
 import { differences } from "../audit/differences.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
-import { notFound } from "../http/contract/errors.ts";
+import { noneNamed } from "../http/contract/errors.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { Metadata } from "../targets/metadata.ts";
@@ -64,7 +64,7 @@ export async function readCustomer(pool: pg.Pool, { orgId, uid }: CustomerKey): 
     values: [orgId, uid],
   });
   const customer = rows[0];
-  if (customer === undefined) throw notFound(`customer ${uid}`);
+  if (customer === undefined) throw noneNamed("customer", uid);
   return customer;
 }
 

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
-import { notFound } from "../http/contract/errors.ts";
+import { noneNamed } from "../http/contract/errors.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { auditedColumns, type AuditedEventType, auditedOf, objectOf } from "./auditedEventType.ts";
 
@@ -21,7 +21,7 @@ export function deleteEventType(pool: pg.Pool, origin: Origin, name: string): Pr
       values: [origin.orgId, name],
     });
     const removed = rows[0];
-    if (removed === undefined) throw notFound(`event type ${name}`);
+    if (removed === undefined) throw noneNamed("event type", name);
     await recordChange(client, origin, {
       action: "event_type.deleted",
       object: objectOf(removed),

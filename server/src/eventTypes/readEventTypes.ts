@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { notFound } from "../http/contract/errors.ts";
+import { noneNamed } from "../http/contract/errors.ts";
 import type { JsonSchema } from "./schemas.ts";
 
 export interface ListedEventType {
@@ -64,7 +64,7 @@ export async function readEventType(pool: pg.Pool, orgId: string, name: string):
     values: [orgId, name],
   });
   const type = rows[0];
-  if (type === undefined) throw notFound(`event type ${name}`);
+  if (type === undefined) throw noneNamed("event type", name);
   return {
     ...type,
     schema: parsed(type.schema) as JsonSchema | null,

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
+import { ApiError, noneNamed } from "../http/contract/errors.ts";
 import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
 import { checkEventType } from "./checkEventType.ts";
 import { deleteEventType } from "./deleteEventType.ts";
@@ -117,6 +117,6 @@ function importRoute(deps: EventTypeDeps): RouteDefinition {
 
 /** @throws {ApiError} 404 for what is no name. */
 function nameOfPath({ name }: { name: string }): string {
-  if (!isTypeName(name)) throw notFound(`event type ${name}`);
+  if (!isTypeName(name)) throw noneNamed("event type", name);
   return name;
 }

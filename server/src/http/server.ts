@@ -17,7 +17,7 @@ import { createBodyRoom } from "./contract/bodyRoom.ts";
 import type { KeyOwners } from "./contract/keyOwners.ts";
 import { toApiError } from "./contract/errorAnswer.ts";
 import { noteFailure } from "./contract/noteFailure.ts";
-import { errorHeaders, notFound, unauthorized } from "./contract/errors.ts";
+import { errorHeaders, noneNamed, notFound, unauthorized } from "./contract/errors.ts";
 import { headProblem, isFramingFaulty } from "./contract/headProblem.ts";
 import { knownQuery } from "./contract/knownQuery.ts";
 import { queryNumbers } from "./contract/queryNumbers.ts";
@@ -280,7 +280,7 @@ function scopeDoor(deps: ServerDeps, [, path, , , , rule]: RouteRow): ScopeDoor 
         case "refused":
           throw outOfScope(scope);
         case "unknown":
-          throw notFound(rule!.names === "customer" ? `customer ${named}` : undefined);
+          throw rule!.names === "customer" ? noneNamed("customer", named!) : notFound();
         case "to be looked up": {
           const thing = { kind: rule!.names as NamedThing["kind"], id: named! };
           if (!(await deps.reach(orgId, scope, thing))) throw notFound();

@@ -4,7 +4,7 @@ import { recordChange } from "../audit/recordChange.ts";
 import { newPortalCode, newPortalToken } from "../accounts/newCredential.ts";
 import { type CustomerKey, objectOf } from "../customers/store.ts";
 import { hashCredential } from "../http/contract/credentials.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
+import { ApiError, noneNamed } from "../http/contract/errors.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { requireNewer } from "../items/upgradeGate.ts";
 import { inTransaction } from "../postgres/pool.ts";
@@ -35,7 +35,7 @@ export function createLink(
 ): Promise<{ code: string; expiresAt: number }> {
   return inTransaction(pool, async (client) => {
     const customer = await holdCustomer(client, { orgId: origin.orgId, uid });
-    if (customer === undefined) throw notFound(`customer ${uid}`);
+    if (customer === undefined) throw noneNamed("customer", uid);
     await requireNewer(client, { migration: portalMigration, cannot: "open portals" });
     const { token: code, hash } = newPortalCode();
     const expiresAt = await storeAmongFew(client, links, { hash, orgId: origin.orgId, uid, nowMs });

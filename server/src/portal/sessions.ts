@@ -3,7 +3,7 @@ import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { objectOf } from "../customers/store.ts";
 import type { Caller } from "../http/contract/credentials.ts";
-import { notFound } from "../http/contract/errors.ts";
+import { noneNamed } from "../http/contract/errors.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { holdCustomer } from "./holdCustomer.ts";
 
@@ -34,7 +34,7 @@ export function endPortalSessions(
 ): Promise<{ sessions: number; links: number }> {
   return inTransaction(pool, async (client) => {
     const customer = await holdCustomer(client, { orgId: origin.orgId, uid });
-    if (customer === undefined) throw notFound(`customer ${uid}`);
+    if (customer === undefined) throw noneNamed("customer", uid);
     const { rows } = await client.query<{ sessions: number; links: number }>({
       name: "end_portal_sessions",
       text: `with sessions as (

@@ -1,4 +1,4 @@
-import { ApiError, notFound } from "../http/contract/errors.ts";
+import { ApiError, noneNamed } from "../http/contract/errors.ts";
 import { refusalOf } from "../intake/refusals.ts";
 import { maxItems, type Published } from "./publisher.ts";
 
@@ -7,7 +7,7 @@ export function publicationRefusal(
   refused: Exclude<Published, { id: string }>,
   customer: string | undefined,
 ): ApiError {
-  if (refused.outcome === "not_found" && customer !== undefined) return notFound(`customer ${customer}`);
+  if (refused.outcome === "not_found" && customer !== undefined) return noneNamed("customer", customer);
   if (refused.outcome === "too_large") return largerThan(refused.targetId);
   if (refused.outcome === "too_many_targets") return tooManyTargets();
   return refusalOf(refused);

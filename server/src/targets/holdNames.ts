@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import { ApiError } from "../http/contract/errors.ts";
+import { isPathUid } from "./uid.ts";
 import type { Queries } from "../postgres/tables.ts";
 
 interface Names {
@@ -46,6 +47,6 @@ export async function holdNames(
 export function noSuchCustomer(uid: string): ApiError {
   return new ApiError(
     400,
-    `customer_uid: no customer ${uid}; create it first with PUT /api/v1/customers/:uid`,
+    `customer_uid: no customer ${isPathUid(uid) ? uid : "of this name"}; create it first with PUT /api/v1/customers/:uid`,
   );
 }

@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { notFound } from "../http/contract/errors.ts";
+import { noneNamed } from "../http/contract/errors.ts";
 
 const uidPattern = "^[A-Za-z0-9._:-]{1,128}$";
 /** What a uid is, for people. */
@@ -23,6 +23,6 @@ export function isPathUid(text: string): boolean {
 
 /** A customer's uid in a path. @throws {ApiError} 404 for what no path can name. */
 export function uidOfPath({ uid }: { uid: string }): string {
-  if (!isPathUid(uid)) throw notFound(`customer ${uid}`);
+  if (!isPathUid(uid)) throw noneNamed("customer", uid);
   return uid;
 }

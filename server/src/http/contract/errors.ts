@@ -78,12 +78,15 @@ export function errorHeaders({ status, retryAfterSeconds, code }: ApiError): [na
   return headers;
 }
 
-/**
- * 404 for what is unknown and for what is another organization's alike, so that existence is not disclosed.
- * @param what Names what was asked for where people choose its name, such as `customer acme`.
- */
-export function notFound(what?: string): ApiError {
-  return new ApiError(404, what === undefined ? "not found" : `no ${what}`);
+/** 404 for an unknown id and for one of another organization alike, so that existence is not disclosed. */
+export function notFound(): ApiError {
+  return new ApiError(404, "not found");
+}
+
+/** The same for what people name themselves: it says which name, unless nothing could be called so. */
+export function noneNamed(kind: "customer" | "event type", name: string): ApiError {
+  const isName = /^[A-Za-z0-9._:/-]{1,128}$/.test(name);
+  return new ApiError(404, isName ? `no ${kind} ${name}` : `no such ${kind}`);
 }
 
 /** 401 for no, an unknown or a revoked credential. */
