@@ -75,21 +75,43 @@ describe("the OpenAPI document", () => {
   });
 });
 
-describe("the readable page", () => {
-  it("is whole without the internet", async ({ node }) => {
-    const page = await node.service.app.inject({ url: "/docs" });
-    expect(page.statusCode).toBe(200);
-    expect(page.headers["content-type"]).toBe("text/html; charset=utf-8");
-    expect(page.headers["content-security-policy"]).toContain("default-src 'self'");
-    const links = [...page.body.matchAll(/(?:src|href)="([^"#]+)"/g)].map(([, link]) => link!);
-    expect(links.length).toBeGreaterThan(3);
-    for (const link of links) {
-      const { pathname, origin } = new URL(link, "http://localhost/docs");
-      expect(origin).toBe("http://localhost");
-      const asset = await node.service.app.inject({ url: pathname });
-      expect({ pathname, status: asset.statusCode }).toEqual({ pathname, status: 200 });
-      expect(asset.body.length).toBeGreaterThan(50);
+describe("the reference for people", () => {
+  it("is whole without the internet, and leads nowhere that is not there", async ({ node }) => {
+    const seen = new Map<string, string>();
+    const waiting = ["/docs"];
+    for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
+      const { statusCode, headers, body } = await node.service.app.inject({ url: path });
+      expect({ path, statusCode }).toEqual({ path, statusCode: 200 });
+      seen.set(path, body);
+      if (!String(headers["content-type"]).startsWith("text/html")) continue;
+      expect(headers["content-security-policy"]).toContain("default-src 'none'; script-src 'self'");
+      for (const [, link] of body.matchAll(/(?:src|href)="([^"]+)"/g)) {
+        const { pathname, origin, hash } = new URL(link!, `http://localhost${path}`);
+        expect(origin).toBe("http://localhost");
+        const isHere = pathname !== path || hash === "" || body.includes(`id="${hash.slice(1)}"`);
+        expect({ link, isHere }).toEqual({ link, isHere: true });
+        if (!seen.has(pathname) && !waiting.includes(pathname)) waiting.push(pathname);
+      }
     }
+    const tags = openApi["tags"] as { name: string }[];
+    expect([...seen.keys()].filter((path) => /^\/docs\/[a-z-]+$/.test(path))).toHaveLength(tags.length);
+    const all = [...seen.values()].join("");
+    for (const { operationId } of Object.values(openApi.paths).flatMap((methods) => Object.values(methods))) {
+      expect(all).toContain(`<section id="${operationId}"`);
+    }
+  });
+
+  it("has samples that call the operation", async ({ node }) => {
+    const { body } = await node.service.app.inject({ url: "/docs/ingestion" });
+    const text = body.replaceAll(/&#(\d+);/g, (_all, code: string) => String.fromCodePoint(Number(code)));
+    expect(text).toContain('curl -X POST "$POSTRIDER_URL/t/$TARGET_ID"');
+    expect(text).toContain("await postrider.sendItem(targetId, {");
+    expect(text).toContain('os.environ["POSTRIDER_URL"] + f"/t/{target_id}"');
+  });
+
+  it("is not found under a name that it does not have", async ({ node }) => {
+    expect((await node.service.app.inject({ url: "/docs/nothing" })).statusCode).toBe(404);
+    expect((await node.service.app.inject({ url: "/docs/" })).headers["location"]).toBe("../docs");
   });
 });
 

