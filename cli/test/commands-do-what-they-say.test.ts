@@ -144,7 +144,7 @@ describe("a publication", () => {
     const replay = (to: string) => run(["publication", "replay", id, "--to", to], { env });
     expect((await replay("added")).out).toMatch(new RegExp(`^${second.id} -> [0-9a-f]{32}  UNREAD\n$`));
     expect(await replay("failed")).toMatchObject({ code: 0, out: "", err: "nothing was sent\n" });
-    const shown = (await run(["publication", "show", id], { env })).out;
+    const shown = (await run(["publication", "get", id], { env })).out;
     expect(shown).toMatch(/customer_uid +shop-7\n/);
     expect(shown).toMatch(new RegExp(`\n${items[0].id}  ${first.id}  UNREAD`));
     const piped = await run(["publish", "-"], { env, input: "{}" });

@@ -12,7 +12,7 @@ describe("a customer", () => {
     expect((await postrider("customer list --names --prefix shop-")).out).toBe("shop-7\n");
     const created = await postrider("target create mailbox --name theirs --customer shop-7 --uid t-7 --json");
     expect(created.json()[0]).toMatchObject({ customer_uid: "shop-7", uid: "t-7" });
-    const shown = await postrider("customer show shop-7");
+    const shown = await postrider("customer get shop-7");
     expect(shown.out).toMatch(/^uid +shop-7\n[^]*\n\nID [^\n]*\n\S+ +mailbox +true +theirs/);
     expect((await postrider("target list --names --customer shop-7")).out).toBe("theirs\n");
 
@@ -28,7 +28,7 @@ describe("a customer", () => {
     expect((await postrider("customer delete shop-7")).code).toBe(2);
     const gone = await postrider("customer delete shop-7 --yes --json");
     expect(gone.json()).toEqual([{ uid: "shop-7", deleted: true, deleted_targets: 1 }]);
-    expect((await postrider("customer show shop-7")).code).toBe(4);
+    expect((await postrider("customer get shop-7")).code).toBe(4);
   });
 });
 
@@ -90,7 +90,7 @@ describe("what was sent", () => {
     expect((await postrider(`item cancel ${id}`)).out).toBe(`${id}  CANCELED\n`);
     const [job] = (await postrider("replay --target away --status CANCELED --rate 1 --json")).json();
     const shown = async (): Promise<{ status: string }> =>
-      (await postrider(`replay-job show ${job.id} --json`)).json()[0];
+      (await postrider(`replay-job get ${job.id} --json`)).json()[0];
     await until(shown, ({ status }) => status === "DONE");
     expect((await postrider("replay-job list")).out).toMatch(new RegExp(`\n${job.id}  .* DONE +1 +1 `));
     expect((await postrider(`item erase ${id}`)).code).toBe(2);

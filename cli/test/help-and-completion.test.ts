@@ -84,7 +84,7 @@ esac
       ]);
       expect(offered("postrider listen inbox --fo")).toEqual(["--forward-to"]);
       expect(offered("postrider item list --status DE")).toEqual(["DEAD", "DELIVERED"]);
-      expect(offered("postrider event-type show a --only ").sort()).toEqual(["example", "schema"]);
+      expect(offered("postrider event-type get a --only ").sort()).toEqual(["example", "schema"]);
       expect(offered("postrider completion ").filter((word) => !word.startsWith("-"))).toEqual([
         "bash",
         "fish",
@@ -99,7 +99,7 @@ esac
         expect([mine, theirs?.replaceAll("\\", "")]).toEqual(["inbox", "orders of $(touch pwned) May"]);
         expect(offered("postrider listen ").filter((word) => !word.startsWith("-"))).toEqual(["inbox"]);
         expect(offered("postrider item list --target in")).toEqual(["inbox"]);
-        expect(offered("postrider event-type show ord")).toEqual(["order.paid"]);
+        expect(offered("postrider event-type get ord")).toEqual(["order.paid"]);
         expect(offered("postrider item list --event-type ord")).toEqual(["order.paid"]);
         expect(existsSync(join(place, "pwned"))).toBe(false);
       },

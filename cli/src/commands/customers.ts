@@ -18,7 +18,7 @@ export const customerCommands: Command = {
       },
       run: list,
     },
-    { name: "show", words: "<customer>", summary: "show a customer and its targets", run: show },
+    { name: "get", words: "<customer>", summary: "show a customer and its targets", run: get },
     {
       name: "put",
       words: "<customer>",
@@ -66,7 +66,7 @@ async function list({ out, connect }: Session, input: Input): Promise<void> {
   if (rows.length === 0) out.say("there are no such customers; postrider customer put makes one");
 }
 
-async function show({ out, connect }: Session, { words }: Input): Promise<void> {
+async function get({ out, connect }: Session, { words }: Input): Promise<void> {
   const { client } = await connect();
   const [uid] = words as [string];
   const [customer, { targets }] = await Promise.all([

@@ -23,13 +23,13 @@ export const eventTypeCommands: Command = {
       run: list,
     },
     {
-      name: "show",
+      name: "get",
       words: "<event-type>",
       summary: "show an event type with its schema and its example",
       options: {
         only: { type: "string", value: "PART", choices: parts, help: "print this part, as JSON" },
       },
-      run: show,
+      run: get,
     },
     {
       name: "put",
@@ -94,7 +94,7 @@ async function list({ out, connect }: Session, input: Input): Promise<void> {
   if (rows.length === 0) out.say("there are no such event types; postrider event-type put makes one");
 }
 
-async function show({ out, connect }: Session, input: Input): Promise<void> {
+async function get({ out, connect }: Session, input: Input): Promise<void> {
   const { client } = await connect();
   const type = await client.readEventType(input.words[0]!);
   const part = parts.find((one) => one === input.text("only"));

@@ -36,10 +36,10 @@ export const publicationCommands: Command = {
       run: list,
     },
     {
-      name: "show",
+      name: "get",
       words: "<publication>",
       summary: "show a publication and what became of each of its items",
-      run: show,
+      run: get,
     },
     {
       name: "replay",
@@ -88,7 +88,7 @@ async function list({ out, connect }: Session, input: Input): Promise<void> {
   out.list(rows, ["id", "created_at", "customer_uid", "item_count", "event_type"]);
 }
 
-async function show({ out, connect }: Session, { words }: Input): Promise<void> {
+async function get({ out, connect }: Session, { words }: Input): Promise<void> {
   const { client } = await connect();
   const { publication } = await client.readPublication(words[0]!);
   if (out.isJson) {

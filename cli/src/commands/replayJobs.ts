@@ -16,7 +16,7 @@ export const replayJobCommands: Command = {
       },
       run: list,
     },
-    { name: "show", words: "<replay>", summary: "show a replay and how far it is", run: show },
+    { name: "get", words: "<replay>", summary: "show a replay and how far it is", run: get },
     {
       name: "cancel",
       words: "<replay>",
@@ -37,7 +37,7 @@ async function list({ out, connect }: Session, input: Input): Promise<void> {
   out.list(rows, ["id", "created_at", "status", "total", "replayed", "delivered", "failed", "skipped"]);
 }
 
-async function show({ out, connect }: Session, { words }: Input): Promise<void> {
+async function get({ out, connect }: Session, { words }: Input): Promise<void> {
   const { client } = await connect();
   out.one(await client.readReplay(words[0]!));
 }

@@ -18,7 +18,10 @@ export function SendSnippet({ target }: { target: Pick<Target, "id" | "kind"> })
       </Card>
       {target.kind === "mailbox" && (
         <Card title="Consume">
-          <Snippet text={consumeSnippet(target.id)} name="consumer snippet" />
+          <div className="grid gap-3">
+            <Snippet text={consumeCurlSnippet(target.id)} name="consumer curl commands" />
+            <Snippet text={consumeSnippet(target.id)} name="consumer snippet" />
+          </div>
         </Card>
       )}
     </div>
@@ -33,18 +36,36 @@ export function curlSnippet(targetId: string, key: string): string {
 }
 
 export function typescriptSnippet(targetId: string, key: string): string {
-  return `await fetch("${serviceUrl}/t/${targetId}", {
-  method: "POST",
-  headers: {
-    authorization: \`Bearer \${${key.startsWith("ak_") ? `"${key}"` : key}}\`,
-    "content-type": "application/json",
-    "idempotency-key": "order-1001",
-  },
-  body: JSON.stringify({ event_type: "order.created", order: 1001 }),
+  return `${clientLines(key)}
+
+await postrider.sendItem(
+  "${targetId}",
+  { event_type: "order.created", order: 1001 },
+  { idempotencyKey: "order-1001" },
+);`;
+}
+
+function clientLines(key: string): string {
+  return `import { createClient } from "@postrider/sdk";
+
+const postrider = createClient({
+  baseUrl: "${serviceUrl}",
+  apiKey: ${key.startsWith("ak_") ? `"${key}"` : key},
 });`;
 }
 
 function consumeSnippet(mailboxId: string): string {
+  return `import { consumeMailbox } from "@postrider/sdk/mailbox";
+${clientLines("process.env.POSTRIDER_KEY")}
+
+// What ends without an error is acknowledged; the claim is renewed meanwhile.
+const consumer = consumeMailbox(postrider, "${mailboxId}", async ({ payload }) => {
+  console.log(payload);
+});
+await consumer.finished;`;
+}
+
+function consumeCurlSnippet(mailboxId: string): string {
   return `# Claim up to ten, waiting up to 20 s for the first; then acknowledge what is done.
 curl -X POST ${serviceUrl}/api/v1/mailboxes/${mailboxId}/claim \\
   -H "authorization: Bearer $POSTRIDER_KEY" \\
