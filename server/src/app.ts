@@ -14,7 +14,7 @@ import type { Handoffs } from "./handoff/handoffs.ts";
 import { handoffRoutes } from "./handoff/routes.ts";
 import { routedByCell } from "./http/routedByCell.ts";
 import { addDashboard } from "./http/dashboard.ts";
-import { addDocumentation } from "./http/documentation.ts";
+import { addDocumentation } from "./http/reference/documentation.ts";
 import { type HealthDeps, healthRoutes } from "./http/health.ts";
 import type { RouteRow, ServerDeps } from "./http/contract/routeTable.ts";
 import { withScopes } from "./http/scopedRoutes.ts";

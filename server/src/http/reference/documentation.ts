@@ -1,8 +1,8 @@
 import type { FastifyInstance } from "fastify";
-import { notFound } from "./contract/errors.ts";
-import type { RouteRow } from "./contract/routeTable.ts";
-import { openApiDocument } from "./openapi.ts";
-import { referencePages, type ReferencePage } from "./reference/referencePages.ts";
+import { notFound } from "../contract/errors.ts";
+import type { RouteRow } from "../contract/routeTable.ts";
+import { openApiDocument } from "../openapi.ts";
+import { referencePages, type ReferencePage } from "./referencePages.ts";
 
 interface Documentation {
   text: Buffer;
