@@ -87,7 +87,7 @@ it("invites a viewer, who reads everything and is offered no change, until the r
   await page.keyboard.press("r");
   await page.getByText("Your role does not allow replays").waitFor();
   await page.keyboard.press("Control+k");
-  await page.getByLabel("Page, or an id of anything").fill("target");
+  await page.getByLabel("Page, target, customer, or an id of anything").fill("target");
   await page.getByRole("option", { name: "Targets" }).waitFor();
   expect(await page.getByRole("option", { name: "New target" }).count()).toBe(0);
   await page.keyboard.press("Escape");

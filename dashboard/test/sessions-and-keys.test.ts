@@ -136,7 +136,7 @@ it("reads nothing while it is paused, and shows what came meanwhile once it goes
   await page.getByRole("button", { name: "1 new" }).click();
   await page.getByRole("link", { name: "meanwhile" }).waitFor();
   await page.keyboard.press("Control+k");
-  await page.getByLabel("Page, or an id of anything").fill(`see ${target.id}`);
+  await page.getByLabel("Page, target, customer, or an id of anything").fill(`see ${target.id}`);
   await page.keyboard.press("Enter");
   await page.getByText("Latest items").waitFor();
   expect(problems).toEqual([]);

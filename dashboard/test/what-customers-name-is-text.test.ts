@@ -169,8 +169,8 @@ it("shows markup in names, types, payloads, answers and agents' words as the tex
   await page.getByRole("dialog").getByRole("group", { name: "Payload" }).waitFor();
   await page.keyboard.press("Escape");
   await page.keyboard.press("Control+k");
-  await page.getByLabel("Page, or an id of anything").fill(markup);
-  await page.getByText("No page has this name.").waitFor();
+  await page.getByLabel("Page, target, customer, or an id of anything").fill(markup);
+  await page.getByRole("option").filter({ hasText: markup }).first().waitFor();
   expect(await page.evaluate("window.planted")).toBeUndefined();
   expect(problems).toEqual([]);
 });

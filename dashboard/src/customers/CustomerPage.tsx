@@ -43,6 +43,9 @@ function CustomerView({ customer }: { customer: Customer }) {
           <Link to="/publications" search={{ customer: customer.uid }} className={buttonLook()}>
             Publications
           </Link>
+          <Link to="/items" search={{ customer: customer.uid }} className={buttonLook()}>
+            Items
+          </Link>
           <For least="member">
             <Button onClick={() => setEditing(true)}>Edit…</Button>
           </For>

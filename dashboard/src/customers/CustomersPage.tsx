@@ -9,7 +9,7 @@ import { useRefreshMs } from "../live/liveState.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { PagedList, usePages } from "../states/PagedList.tsx";
-import { Moment } from "../time/Moment.tsx";
+import { Ago } from "../time/Moment.tsx";
 import { NewCustomer } from "./CustomerDialog.tsx";
 import { customerPage, isUid, listCustomers } from "./customerQueries.ts";
 
@@ -112,7 +112,7 @@ function Row({ customer, isMarked }: { customer: Customer; isMarked: boolean }) 
           {customer.name}
         </span>
         <span className="text-right text-meta text-muted">
-          <Moment at={customer.created_at} />
+          <Ago at={customer.created_at} />
         </span>
       </Link>
     </MarkableRow>

@@ -5,6 +5,7 @@ import { targetName } from "../api/queries.ts";
 import { type TimeZone, useTimeZone } from "../time/timeZone.ts";
 import { shortTime } from "../time/wording.ts";
 import { type FilterKey, filterKeys, type ItemFilter } from "./filter.ts";
+import { TimeRangeDialog } from "./TimeRangeDialog.tsx";
 import { type Suggestion, suggestions } from "./suggestions.ts";
 
 interface FilterBarProps {
@@ -70,10 +71,17 @@ function FilterInput({ targets, inputRef, onChip, onBackspace }: FilterInputProp
   const [text, setText] = useState("");
   const [isOpen, setOpen] = useState(false);
   const [marked, setMarked] = useState(0);
+  const [isAsking, setAsking] = useState(false);
   const choices = suggestions(text, targets);
   function choose(choice: Suggestion | undefined): void {
     if (choice === undefined) return;
     setMarked(0);
+    if (choice.asks !== undefined) {
+      setText("");
+      setOpen(false);
+      setAsking(true);
+      return;
+    }
     if (choice.chip === undefined) {
       setText(choice.text);
       return;
@@ -102,7 +110,7 @@ function FilterInput({ targets, inputRef, onChip, onBackspace }: FilterInputProp
         aria-expanded={isOpen && choices.length > 0}
         aria-controls="filter-choices"
         aria-activedescendant={isOpen && choices.length > 0 ? `filter-choice-${marked}` : undefined}
-        placeholder="Filter: status, target, type, correlation, time"
+        placeholder="Filter: status, target, customer, type, correlation, time"
         className="h-6 w-full bg-transparent outline-none"
         value={text}
         onFocus={() => setOpen(true)}
@@ -116,6 +124,15 @@ function FilterInput({ targets, inputRef, onChip, onBackspace }: FilterInputProp
         onKeyDown={press}
       />
       {isOpen && choices.length > 0 && <Choices choices={choices} marked={marked} onChoose={choose} />}
+      {isAsking && (
+        <TimeRangeDialog
+          onClose={() => setAsking(false)}
+          onChoose={(range) => {
+            setAsking(false);
+            onChip("time", range);
+          }}
+        />
+      )}
     </div>
   );
 }

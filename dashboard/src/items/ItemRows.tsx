@@ -3,7 +3,7 @@ import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { memo, useEffect, useRef } from "react";
 import { targetName } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
-import { Moment } from "../time/Moment.tsx";
+import { Ago } from "../time/Moment.tsx";
 import { milliseconds } from "../time/wording.ts";
 import type { ItemRow } from "./listItems.ts";
 import { StatusPill } from "./StatusPill.tsx";
@@ -120,7 +120,7 @@ function Cells({ row, targets, onOpen }: Pick<ItemRowsProps, "targets" | "onOpen
   return (
     <>
       <span role="gridcell" className="truncate text-muted max-md:hidden">
-        <Moment at={row.created_at} />
+        <Ago at={row.created_at} />
       </span>
       <span role="gridcell" className="max-md:order-3 max-md:justify-self-end">
         <StatusPill status={row.status} />
@@ -147,7 +147,7 @@ function Cells({ row, targets, onOpen }: Pick<ItemRowsProps, "targets" | "onOpen
           )}
         </Link>
         <span className="block truncate text-meta text-muted md:hidden">
-          {targetName(targets, row.endpoint_id)} · <Moment at={row.created_at} />
+          {targetName(targets, row.endpoint_id)} · <Ago at={row.created_at} />
         </span>
       </span>
       <span role="gridcell" className="truncate text-muted max-md:hidden">

@@ -6,6 +6,8 @@ import type { Search } from "../shell/useUrlState.ts";
 export interface ItemFilter {
   status?: string | undefined;
   target?: string | undefined;
+  /** The uid of the customer to whom the targets belong. */
+  customer?: string | undefined;
   type?: string | undefined;
   correlation?: string | undefined;
   /** The id of the replay of many items that made it. */
@@ -14,7 +16,7 @@ export interface ItemFilter {
   time?: string | undefined;
 }
 
-export const filterKeys = ["status", "target", "type", "correlation", "replay", "time"] as const;
+export const filterKeys = ["status", "target", "customer", "type", "correlation", "replay", "time"] as const;
 export type FilterKey = (typeof filterKeys)[number];
 
 const spans: Record<string, number> = { "1h": 3600, "24h": 86_400, "7d": 604_800, "30d": 2_592_000 };
@@ -51,6 +53,7 @@ export function eventsQuery(filter: ItemFilter, nowMs: number) {
   return given({
     status: filter.status,
     target_id: filter.target,
+    customer_uid: filter.customer,
     event_type: filter.type,
     correlation_id: filter.correlation,
     replay_id: filter.replay,

@@ -1,4 +1,5 @@
 import type { Target } from "../api/shapes.ts";
+import { isUid } from "../customers/customerQueries.ts";
 import { type FilterKey, filterKeys, spanNames } from "./filter.ts";
 import { statuses } from "./statuses.ts";
 
@@ -8,11 +9,14 @@ export interface Suggestion {
   detail?: string;
   /** The chip that it makes; without it, the text is taken into the input to be completed. */
   chip?: { key: FilterKey; value: string };
+  /** It asks for more first. */
+  asks?: "time";
 }
 
 const details: Record<FilterKey, string> = {
   status: "what became of it",
   target: "where it goes",
+  customer: "to whom, by uid",
   type: "its event type",
   correlation: "its correlation id",
   replay: "the replay that made it",
@@ -33,7 +37,9 @@ export function suggestions(text: string, targets: readonly Target[]): Suggestio
     case "status":
       return among(key, statuses, value);
     case "time":
-      return among(key, spanNames, value);
+      return [...among(key, spanNames, value), { text: "time:between…", asks: "time" }];
+    case "customer":
+      return isUid(value) ? [{ text: `${key}:${value}`, chip: { key, value } }] : [];
     case "target":
       return targets
         .filter(({ id, name }) => `${name} ${id}`.toLowerCase().includes(value.toLowerCase()))

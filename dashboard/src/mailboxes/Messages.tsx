@@ -11,7 +11,7 @@ import { useSteadyRows } from "../live/useSteadyRows.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { PagedList, usePages } from "../states/PagedList.tsx";
-import { Countdown, Moment } from "../time/Moment.tsx";
+import { Ago, Countdown } from "../time/Moment.tsx";
 import { listMessages, messagePage } from "./mailboxQueries.ts";
 import { MessageDrawer } from "./MessageDrawer.tsx";
 
@@ -138,7 +138,7 @@ function Cells({ message }: { message: Message }) {
         <StatusPill status={message.status} />
       </span>
       <span className="truncate text-muted max-md:order-3">
-        <Moment at={message.created_at} />
+        <Ago at={message.created_at} />
       </span>
       <span className="truncate font-medium max-md:order-1">
         {message.event_type ?? "no type"}

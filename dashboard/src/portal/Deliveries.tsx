@@ -11,7 +11,7 @@ import { replayItems } from "../items/replayItems.ts";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Empty } from "../states/Empty.tsx";
-import { Moment } from "../time/Moment.tsx";
+import { Ago } from "../time/Moment.tsx";
 import { DeliveryDrawer } from "./DeliveryDrawer.tsx";
 import { deliveriesQuery, deliveriesShown } from "./portalQueries.ts";
 
@@ -60,7 +60,7 @@ function Row({ event, onOpen }: { event: EventSummary; onOpen: () => void }) {
         {event.event_type || "Without a type"}
       </button>
       <span className="text-meta text-muted max-md:order-3 max-md:col-span-2">
-        <Moment at={event.created_at} />
+        <Ago at={event.created_at} />
       </span>
     </li>
   );

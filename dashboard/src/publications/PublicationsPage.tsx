@@ -11,7 +11,7 @@ import { useSteadyRows } from "../live/useSteadyRows.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { PagedList, usePages } from "../states/PagedList.tsx";
-import { Moment } from "../time/Moment.tsx";
+import { Ago } from "../time/Moment.tsx";
 import { counted } from "./outcomes.ts";
 import { listPublications, publicationPage } from "./publicationQueries.ts";
 
@@ -130,7 +130,7 @@ function Row({ publication, isMarked }: { publication: PublicationSummary; isMar
         <code className="truncate text-meta text-muted max-md:hidden">{correlation}</code>
         <span className="figures text-right text-muted">{counted(publication.item_count, "item")}</span>
         <span className="text-right text-meta text-muted max-md:order-2">
-          <Moment at={publication.created_at} />
+          <Ago at={publication.created_at} />
         </span>
       </Link>
     </MarkableRow>

@@ -29,6 +29,7 @@ export function refusalOf(filter: ItemFilter): string | undefined {
   if (filter.status !== undefined && !replayable.includes(filter.status))
     return `Items that are ${filter.status} are not replayed: only what has ended is.`;
   if (filter.replay !== undefined) return "Take the replay out of the filter to replay all that match.";
+  if (filter.customer !== undefined) return "Take the customer out of the filter to replay all that match.";
   return undefined;
 }
 

@@ -6,7 +6,7 @@ import { RowList } from "../controls/Rows.tsx";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { PagedList, usePages } from "../states/PagedList.tsx";
-import { Moment } from "../time/Moment.tsx";
+import { Ago } from "../time/Moment.tsx";
 import { actions, type AuditAction } from "./auditActions.ts";
 
 const page = 50;
@@ -68,7 +68,7 @@ function Row({ entry }: { entry: AuditEntry }) {
           <span className="min-w-0 wrap-anywhere">{object.name ?? object.kind}</span>
         </span>
         <span className="text-muted">
-          <Moment at={entry.at} />
+          <Ago at={entry.at} />
         </span>
       </p>
       <p className="text-meta wrap-anywhere text-muted">

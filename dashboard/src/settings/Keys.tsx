@@ -8,7 +8,7 @@ import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { For } from "../controls/For.tsx";
 import { LoadedRows } from "../controls/Rows.tsx";
-import { Ago, Moment } from "../time/Moment.tsx";
+import { Ago } from "../time/Moment.tsx";
 import { ConfirmRemoval } from "./ConfirmRemoval.tsx";
 import { scopeText } from "./KeyScope.tsx";
 import { NewKey } from "./NewKey.tsx";
@@ -50,7 +50,7 @@ function KeyRow({ apiKey, isLast, onRevoke }: { apiKey: ApiKey; isLast: boolean;
       </span>
       <code className="text-meta text-muted max-md:order-3">{apiKey.prefix}…</code>
       <span className="text-meta text-muted max-md:order-4 max-md:col-span-2">
-        created <Moment at={apiKey.created_at} />,{" "}
+        created <Ago at={apiKey.created_at} />,{" "}
         {apiKey.last_used_at === null ? (
           "never used"
         ) : (

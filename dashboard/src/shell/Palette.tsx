@@ -5,13 +5,14 @@ import { sentenceOf } from "../api/problem.ts";
 import { useMay } from "../api/role.ts";
 import { findById, idIn } from "./findById.ts";
 import { pages } from "./pages.ts";
+import { useFound } from "./useFound.ts";
 
 interface Choice {
   name: string;
   go: () => void;
 }
 
-/** Goes to pages, and takes the pasted id of anything. */
+/** Goes to pages, targets and customers by their names, and takes the pasted id of anything. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [marked, setMarked] = useState(0);
@@ -44,8 +45,8 @@ export function Palette({ onClose }: { onClose: () => void }) {
             aria-expanded="true"
             aria-controls="palette-choices"
             aria-activedescendant={choices.length > 0 ? `palette-choice-${at}` : undefined}
-            aria-label="Page, or an id of anything"
-            placeholder="A page, or paste an id of anything"
+            aria-label="Page, target, customer, or an id of anything"
+            placeholder="A page, target or customer, or the id of anything"
             className="h-12 w-full border-b bg-surface px-4 text-form outline-none"
             value={text}
             onChange={(event) => {
@@ -62,7 +63,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
           >
             {choices.map(({ name, go }, index) => (
               <li
-                key={name}
+                key={`${index} ${name}`}
                 id={`palette-choice-${index}`}
                 role="option"
                 aria-selected={index === at}
@@ -75,7 +76,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
             ))}
           </ul>
           <p role="status" className="px-5 pb-3 text-muted empty:hidden">
-            {problem ?? (choices.length === 0 ? "No page has this name." : "")}
+            {problem ?? (choices.length === 0 ? "No page, target or customer has this name." : "")}
           </p>
         </Dialog.Popup>
       </Dialog.Portal>
@@ -87,6 +88,7 @@ function useChoices(text: string, onClose: () => void): { choices: Choice[]; pro
   const navigate = useNavigate();
   const mayMake = useMay("member");
   const [problem, setProblem] = useState<string>();
+  const found = useFound(idIn(text) === undefined ? text : "");
   const id = idIn(text);
   if (id !== undefined) {
     const open = async (): Promise<void> => {
@@ -113,6 +115,7 @@ function useChoices(text: string, onClose: () => void): { choices: Choice[]; pro
   const wanted = text.trim().toLowerCase();
   const choices = all
     .filter(({ name }) => name.toLowerCase().includes(wanted))
+    .concat(found)
     .map(({ path, name }) => ({
       name,
       go: () => {

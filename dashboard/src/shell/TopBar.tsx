@@ -1,9 +1,12 @@
 import { Menu, Moon, Search, Sun } from "lucide-react";
+import { lazy, Suspense } from "react";
 import { IconButton } from "../controls/Button.tsx";
 import { toggleTimeZone, useTimeZone } from "../time/timeZone.ts";
 import { LiveBadge } from "./LiveBadge.tsx";
 import { Breadcrumb } from "./Breadcrumb.tsx";
 import { toggleTheme, useTheme } from "./theme.ts";
+
+const AccountMenu = lazy(async () => ({ default: (await import("./AccountMenu.tsx")).AccountMenu }));
 
 /** Where one is, how fresh it is, and how it is shown. */
 export function TopBar({ onPalette, onMenu }: { onPalette: () => void; onMenu: () => void }) {
@@ -39,6 +42,9 @@ export function TopBar({ onPalette, onMenu }: { onPalette: () => void; onMenu: (
         <IconButton name={isDark ? "Light theme" : "Dark theme"} onClick={toggleTheme}>
           {isDark ? <Sun size={16} aria-hidden /> : <Moon size={16} aria-hidden />}
         </IconButton>
+        <Suspense fallback={<span className="size-8" />}>
+          <AccountMenu />
+        </Suspense>
       </div>
     </header>
   );

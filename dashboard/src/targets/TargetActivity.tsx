@@ -11,7 +11,7 @@ import { useSteadyRows } from "../live/useSteadyRows.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { Loaded } from "../states/Loaded.tsx";
-import { Moment } from "../time/Moment.tsx";
+import { Ago } from "../time/Moment.tsx";
 
 const shown = 25;
 
@@ -56,14 +56,14 @@ export function TargetActivity({ target }: { target: Target }) {
                     className="grid min-h-9 w-full grid-cols-[minmax(0,1fr)_auto] items-center gap-3 px-4 text-left hover:bg-sunken md:grid-cols-[136px_minmax(0,1fr)_auto]"
                   >
                     <span className="text-muted max-md:hidden">
-                      <Moment at={row.created_at} />
+                      <Ago at={row.created_at} />
                     </span>
                     <span className="min-w-0 max-md:py-1.5">
                       <span className="block truncate font-medium">
                         {row.event_type === "" ? "no type" : row.event_type}
                       </span>
                       <span className="block text-meta text-muted md:hidden">
-                        <Moment at={row.created_at} />
+                        <Ago at={row.created_at} />
                       </span>
                     </span>
                     <StatusPill status={row.status} />

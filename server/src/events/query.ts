@@ -14,9 +14,12 @@ export function filterOf(
 ): EventFilter | undefined {
   const targetId = targetOf(query);
   if (targetId !== undefined && !isId(targetId)) return undefined;
+  const customerUid = scope.customerUid ?? query.customer_uid;
+  if (query.customer_uid !== undefined && query.customer_uid !== customerUid) return undefined;
   const { limit, offset, order, status, created_after: from, created_before: until } = query;
   return {
     ...scope,
+    customerUid,
     targetId,
     status,
     correlationId: query.correlation_id,

@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import { Id, NullableString, optionalBody, Timestamp } from "../http/contract/schemas.ts";
 import { type EventStatus, eventStatuses } from "../items/eventStatuses.ts";
+import { Uid } from "../targets/uid.ts";
 
 const Status = Type.Unsafe<EventStatus>({
   type: "string",
@@ -142,6 +143,9 @@ export const EventQuery = Type.Object({
   ),
   endpoint_id: Type.Optional(Type.String({ description: "Only events of this target" })),
   target_id: Type.Optional(Type.String({ description: "The same as endpoint_id" })),
+  customer_uid: Type.Optional(
+    Type.Unsafe<string>({ ...Uid, description: "Only events of targets of this customer" }),
+  ),
   status: Type.Optional(Status),
   event_type: Type.Optional(
     Type.String({ pattern: "^[ -~]{1,256}$", description: "Only events of exactly this type" }),
