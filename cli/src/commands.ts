@@ -12,6 +12,7 @@ import { publicationCommands, publishCommand } from "./commands/publications.ts"
 import { replayJobCommands } from "./commands/replayJobs.ts";
 import { replayCommand } from "./commands/replay.ts";
 import { sendCommand } from "./commands/send.ts";
+import { triggerCommand } from "./commands/trigger.ts";
 import { targetCommands } from "./commands/targets.ts";
 import { statsCommand } from "./commands/stats.ts";
 import { serviceCommands } from "./serviceCommands.ts";
@@ -28,6 +29,7 @@ export const commands: Command = {
     targetCommands,
     sendCommand,
     publishCommand,
+    triggerCommand,
     itemCommands,
     publicationCommands,
     replayCommand,

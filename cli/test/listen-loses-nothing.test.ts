@@ -168,3 +168,86 @@ describe("postrider listen", () => {
     expect(receiver.received.length).toBeLessThanOrEqual(ids.length + 8);
   });
 });
+
+describe("postrider listen --target", () => {
+  it("posts what a target is sent from then on, while the target gets its own", async () => {
+    receiver = await startReceiver();
+    const made = await service.call("POST", "/api/v1/targets", {
+      key: account.api_key,
+      body: { kind: "webhook", name: "mirrored", url: `${receiver.url}/target` },
+    });
+    const id: string = made.body.id;
+    await send(id, '{"n": 0}');
+    await receiver.arrivals(1, { path: "/target" });
+    listener = start(["listen", "--target", "mirrored", "--forward-to", `${receiver.url}/mirror`], env());
+    await listener.says(/mirroring mirrored to/);
+    const body = '{"n": 12345678901234567890}';
+    const sent = await send(id, body, "order.created");
+    const [mirrored] = await receiver.arrivals(1, { path: "/mirror" });
+    expect([mirrored!.id, mirrored!.body.toString()]).toEqual([sent, body]);
+    expect(mirrored!.headers["x-event-type"]).toBe("order.created");
+    expect(isSignedWith(secret, mirrored!)).toBe(true);
+    await listener.says(new RegExp(`${sent}  order.created  200`));
+    expect((await receiver.arrivals(2, { path: "/target" })).map((one) => one.id)).toContain(sent);
+
+    // A replay arrives under the id of what it repeats, there as here.
+    await service.call("POST", `/api/v1/events/${sent}/replay`, { key: account.api_key });
+    const [, again] = await receiver.arrivals(2, { path: "/mirror" });
+    expect(again!.id).toBe(sent);
+    listener.kill("SIGINT");
+    expect(await listener.ended).toEqual({ code: 0, signal: null });
+  });
+
+  it("waits for a local server that is down, and then has missed nothing", async () => {
+    const down = await startReceiver();
+    await down.stop();
+    const mailbox = await createMailbox("mirrored box");
+    listener = start(["listen", "--target", mailbox, "--forward-to", down.url], env());
+    await listener.says(/mirroring/);
+    const ids = [await send(mailbox, "1"), await send(mailbox, "2")];
+    await listener.says(/ECONNREFUSED/);
+    receiver = await startReceiver(answerOk, down.port);
+    expect((await receiver.arrivals(2)).map(({ id }) => id)).toEqual(ids);
+    expect(await stats(mailbox)).toMatchObject({ ready: 2 });
+  });
+
+  it("is refused with a mailbox beside it, and with neither", async () => {
+    for (const words of [["inbox", "--target", "x"], []]) {
+      const { code, err } = await run(["listen", ...words, "--forward-to", "http://127.0.0.1:1"], {
+        env: env(),
+      });
+      expect([code, err]).toEqual([2, expect.stringContaining("give a mailbox")]);
+    }
+  });
+});
+
+describe("postrider trigger", () => {
+  it("sends the catalogue's example to a target, and to all that take it", async () => {
+    receiver = await startReceiver();
+    const { api_key: key } = account;
+    await service.call("PUT", "/api/v1/event-types/order.paid", { key, body: { example: { order: 7 } } });
+    await service.call("PUT", "/api/v1/event-types/order.bare", { key, body: {} });
+    const make = (name: string, fields: object): Promise<unknown> =>
+      service.call("POST", "/api/v1/targets", {
+        key,
+        body: { kind: "webhook", name, url: `${receiver!.url}/${name}`, ...fields },
+      });
+    await make("triggered", { event_types: ["order.paid"] });
+    const one = await run(["trigger", "order.paid", "--target", "triggered"], { env: env() });
+    expect(one.code).toBe(0);
+    const [arrived] = await receiver.arrivals(1, { path: "/triggered" });
+    expect([arrived!.headers["x-event-type"], arrived!.body.toString()]).toEqual([
+      "order.paid",
+      '{"order":7}',
+    ]);
+    const all = await run(["trigger", "order.paid", "--json"], { env: env() });
+    expect(all.json()[0].items.length).toBeGreaterThan(0);
+    await receiver.arrivals(2, { path: "/triggered" });
+    const bare = await run(["trigger", "order.bare"], { env: env() });
+    expect([bare.code, bare.err]).toEqual([5, expect.stringContaining("has no example")]);
+    expect((await run(["trigger", "none.such"], { env: env() })).code).toBe(4);
+    expect(
+      (await run(["trigger", "order.paid", "--target", "a", "--customer", "b"], { env: env() })).code,
+    ).toBe(2);
+  });
+});

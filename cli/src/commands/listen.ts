@@ -2,7 +2,9 @@ import type { ClaimedMessage } from "../../../sdk/src/client.ts";
 import { consumeMailbox } from "../../../sdk/src/consumeMailbox.ts";
 import type { Command, Input } from "../command.ts";
 import { CommandError, UsageError } from "../exitCodes.ts";
-import { forward, type Forwarding, type Outcome } from "../listen/forward.ts";
+import { forward, type Forwarding } from "../listen/forward.ts";
+import { mirrorTarget } from "../listen/mirrorTarget.ts";
+import { showForwarded } from "../listen/showForwarded.ts";
 import { isSigningSecret, newSigningSecret } from "../listen/sign.ts";
 import { createPacer, type Pacer } from "../listen/pacer.ts";
 import { type Output, plain } from "../output.ts";
@@ -13,13 +15,18 @@ import { consumerOptions } from "./work.ts";
 
 export const listenCommand: Command = {
   name: "listen",
-  words: "<mailbox>",
-  summary: "post a mailbox's messages to a local server, signed as webhooks are, until Ctrl-C",
+  words: "[mailbox]",
+  summary: "post messages of a mailbox, or what goes to a target, to a local server until Ctrl-C",
   details: `Each message is posted as a webhook would be, with webhook-id, webhook-timestamp and webhook-signature. An answer
 of 2xx acknowledges it; after any other it is given back and comes again after 2, 4, 8 … up to 60 seconds. The claim
 is renewed for as long as the local server works on it. When the service is away its return is waited for; Ctrl-C gives
-back what is under way. The signing secret is POSTRIDER_LISTEN_SECRET, or one that is made and shown at the start.`,
+back what is under way. The signing secret is POSTRIDER_LISTEN_SECRET, or one that is made and shown at the start.
+
+With --target, what the target is sent from now on goes to the local server as well. The target gets its own as
+before, and nothing is claimed. An answer other than 2xx is shown and not repeated; while the local server is away
+it is waited for.`,
   options: {
+    target: { type: "string", value: "TARGET", help: "mirror what goes to this target, by id or name" },
     "forward-to": { type: "string", value: "URL", help: "the local server; needed" },
     timeout: { type: "string", value: "SECONDS", help: "for the local server's answer; 300 unless given" },
     ...consumerOptions,
@@ -37,7 +44,16 @@ async function listen(session: Session, input: Input): Promise<void> {
   const concurrency = input.number("concurrency", 1, 100) ?? 1;
   const leaseSeconds = input.number("lease", 5, 86_400) ?? 60;
   const service = await session.connect();
-  const mailbox = await findMailbox(service.client, input.words[0]!);
+  const [mailboxWord] = input.words;
+  const target = input.text("target");
+  if ((mailboxWord === undefined) === (target === undefined)) {
+    throw new UsageError("give a mailbox to take messages from, or --target to mirror what goes there");
+  }
+  if (target !== undefined) {
+    await mirrorTarget({ out, service, forwarding, pacer: createPacer() }, target, session.untilStopped());
+    return;
+  }
+  const mailbox = await findMailbox(service.client, mailboxWord!);
   const stop = session.untilStopped();
   const cut = new AbortController();
   const forwarder: Forwarder = { out, service, forwarding, pacer: createPacer(), cut: cut.signal };
@@ -104,7 +120,7 @@ async function handle(
   const signal = AbortSignal.any([cut, lost]);
   const body = await service.readPayloadText(message.id);
   const outcome = await forward(forwarding, message, body, signal);
-  show(out, message, outcome);
+  showForwarded(out, message, outcome);
   if (outcome.kind === "unreachable") {
     // Otherwise every waiting message would be claimed once for nothing while the local server is being restarted.
     await pacer.afterFailure(signal);
@@ -114,28 +130,4 @@ async function handle(
   if (outcome.status < 200 || outcome.status > 299) {
     throw new NotDelivered(`the local server answered ${outcome.status}`);
   }
-}
-
-function show(out: Output, { id, event_type }: ClaimedMessage, outcome: Outcome): void {
-  const at = new Date();
-  const isGood = outcome.kind === "answered" && outcome.status >= 200 && outcome.status <= 299;
-  const what = outcome.kind === "answered" ? String(outcome.status) : plain(outcome.reason);
-  out.line(
-    {
-      at: Math.floor(at.getTime() / 1000),
-      id,
-      event_type,
-      status_code: outcome.kind === "answered" ? outcome.status : 0,
-      error: outcome.kind === "answered" ? null : outcome.reason,
-      duration_ms: outcome.durationMs,
-      acknowledged: isGood,
-    },
-    [
-      at.toTimeString().slice(0, 8),
-      id,
-      plain(event_type),
-      out.paint(isGood ? "green" : "red", what),
-      out.paint("dim", `${outcome.durationMs} ms`),
-    ].join("  "),
-  );
 }

@@ -1,4 +1,3 @@
-import type { ClaimedMessage } from "../../../sdk/src/client.ts";
 import { reasonOf } from "../reasonOf.ts";
 import { version } from "../version.ts";
 import { signatureOf } from "./sign.ts";
@@ -14,10 +13,18 @@ export interface Forwarding {
   timeoutMs: number;
 }
 
-/** Posts a message as a webhook would arrive. @param body the payload's bytes as they were accepted. */
+/** What is forwarded. */
+export interface Forwarded {
+  /** Its `webhook-id`. */
+  id: string;
+  event_type: string | null;
+  correlation_id: string | null;
+}
+
+/** Posts an item as a webhook would arrive. @param body the payload's bytes as they were accepted. */
 export async function forward(
   { url, secret, timeoutMs }: Forwarding,
-  message: ClaimedMessage,
+  item: Forwarded,
   body: string,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -27,7 +34,7 @@ export async function forward(
     const response = await fetch(url, {
       method: "POST",
       body,
-      headers: headersOf(message, body, secret),
+      headers: headersOf(item, body, secret),
       // A redirect is no success, as with webhooks.
       redirect: "manual",
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
@@ -39,16 +46,16 @@ export async function forward(
   }
 }
 
-function headersOf(message: ClaimedMessage, body: string, secret: string): Record<string, string> {
+function headersOf(item: Forwarded, body: string, secret: string): Record<string, string> {
   const timestamp = Math.floor(Date.now() / 1000);
   return {
     "content-type": "application/json",
     "user-agent": `Postrider/${version} listen`,
-    "webhook-id": message.id,
+    "webhook-id": item.id,
     "webhook-timestamp": String(timestamp),
-    "webhook-signature": signatureOf(secret, message.id, timestamp, body),
-    ...(message.event_type !== null && { "x-event-type": headerText(message.event_type) }),
-    ...(message.correlation_id !== null && { "x-correlation-id": message.correlation_id }),
+    "webhook-signature": signatureOf(secret, item.id, timestamp, body),
+    ...(item.event_type !== null && { "x-event-type": headerText(item.event_type) }),
+    ...(item.correlation_id !== null && { "x-correlation-id": item.correlation_id }),
   };
 }
 

@@ -1,0 +1,65 @@
+import { targetId } from "../commands/chooseTarget.ts";
+import { followItems } from "../commands/followItems.ts";
+import { PostriderError } from "../../../sdk/src/client.ts";
+import { type Output, plain } from "../output.ts";
+import type { Service } from "../session.ts";
+import { forward, type Forwarding } from "./forward.ts";
+import type { Pacer } from "./pacer.ts";
+import { showForwarded } from "./showForwarded.ts";
+
+interface Mirroring {
+  out: Output;
+  service: Service;
+  forwarding: Forwarding;
+  pacer: Pacer;
+}
+
+/** Posts what is accepted for a target from now on, in order, each once; ends when `stop` does. The target is left alone. */
+export async function mirrorTarget(
+  { out, service, forwarding, pacer }: Mirroring,
+  named: string,
+  stop: AbortSignal,
+): Promise<void> {
+  const id = await targetId(service.client, named);
+  const following = {
+    stop,
+    onBegun: () => out.say(`mirroring ${plain(named)} to ${forwarding.url}; Ctrl-C ends it`),
+    onProblem: (what: string) => out.say(what),
+  };
+  for await (const event of followItems(service.client, { target_id: id }, following)) {
+    if (stop.aborted) return;
+    if (event.status === "FILTERED") continue;
+    const item = await readItem(service, event.id);
+    if (item === undefined) {
+      out.say(`${event.id} is gone before it could be mirrored`);
+      continue;
+    }
+    for (;;) {
+      const outcome = await forward(forwarding, item, item.payload, stop);
+      if (stop.aborted) return;
+      showForwarded(out, item, outcome);
+      if (outcome.kind === "answered") break;
+      await pacer.afterFailure(stop);
+    }
+    pacer.afterSuccess();
+  }
+}
+
+/** An item as it goes to its target; undefined once its payload is not kept any more. */
+async function readItem({ client, readPayloadText }: Service, id: string) {
+  try {
+    const { event } = await client.readEvent(id);
+    const { event_type: type, correlation_id: correlation } = event;
+    // A replay goes out under the id of what it repeats.
+    const webhookId = event.webhook_id ?? id;
+    return {
+      id: webhookId,
+      event_type: type,
+      correlation_id: correlation,
+      payload: await readPayloadText(id),
+    };
+  } catch (error) {
+    if (error instanceof PostriderError && [404, 410].includes(error.status)) return undefined;
+    throw error;
+  }
+}
