@@ -67,6 +67,7 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
   await page.getByText("Corner Shop").waitFor();
   expect(page.url()).not.toContain("code");
   await page.getByRole("link", { name: "orders" }).waitFor();
+  await page.getByText("0 % delivered").waitFor();
   expect(await page.getByText("not theirs").count()).toBe(0);
   await page.locator("summary", { hasText: "order.paid" }).click();
   await page.getByText('"order": 1001').waitFor();
@@ -76,7 +77,14 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("URL").fill(`${stage.receiver.url}/mine`);
   await dialog.getByLabel("Name").fill("mine");
-  await dialog.getByLabel("Event types").fill("order.*");
+  await dialog.getByRole("button", { name: "Example of order.paid" }).click();
+  await dialog.getByText('"order": 1001').waitFor();
+  const types = dialog.getByLabel("Event types", { exact: true });
+  expect(await dialog.getByLabel("All event types").isChecked()).toBe(true);
+  await dialog.getByLabel("order.paid", { exact: true }).check();
+  expect(await types.inputValue()).toBe("order.paid");
+  expect(await violations(page)).toEqual([]);
+  await types.fill("order.*");
   await dialog.getByRole("button", { name: "Create endpoint" }).click();
   await page.locator("code", { hasText: /^whsec_/ }).waitFor();
   await page.getByLabel("I saved it").check();
@@ -95,6 +103,7 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
 
   await page.getByRole("link", { name: "All endpoints" }).click();
   await page.getByRole("link", { name: "orders" }).click();
+  await page.getByLabel("Answered 503").waitFor();
   await page.getByRole("button", { name: "order.paid" }).click();
   await page.getByText("no healthy upstream").waitFor();
   expect(await violations(page)).toEqual([]);
@@ -112,7 +121,7 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
   // The session is this page's: again by the same link there is none, and none by leaving.
   await page.reload();
   await page.getByRole("heading", { name: "orders" }).waitFor();
-  await page.getByRole("button", { name: "Leave" }).click();
+  await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "This page needs a new link" }).waitFor();
   await page.goto("/sign-in");
   await page.goto(link);
@@ -224,6 +233,7 @@ it("is shown in a frame by the pages that the organization lists, and by no othe
     await framed("localhost");
     const frame = page.frameLocator("iframe");
     await frame.getByText(body.org.name).waitFor();
+    expect(await frame.getByRole("button", { name: "Sign out" }).count()).toBe(0);
     await frame.getByRole("heading", { name: "Endpoints" }).waitFor();
     const refused = page.waitForEvent("console", (message) => message.text().includes("frame-ancestors"));
     await framed("127.0.0.1");

@@ -59,7 +59,10 @@ function Row({ event, onOpen }: { event: EventSummary; onOpen: () => void }) {
       <button type="button" className="min-w-0 truncate text-left font-medium underline" onClick={onOpen}>
         {event.event_type || "Without a type"}
       </button>
-      <span className="text-meta text-muted max-md:order-3 max-md:col-span-2">
+      <span className="figures text-meta text-muted max-md:order-3 max-md:col-span-2">
+        {(event.last_status_code ?? 0) > 0 && (
+          <span aria-label={`Answered ${event.last_status_code}`}>{event.last_status_code} · </span>
+        )}
         <Ago at={event.created_at} />
       </span>
     </li>

@@ -3,7 +3,7 @@ import { Link } from "@tanstack/react-router";
 import { Plus } from "lucide-react";
 import { useState } from "react";
 import { targetsQuery } from "../api/queries.ts";
-import type { Target } from "../api/shapes.ts";
+import type { ListedHealth, Target } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { LoadedRows } from "../controls/Rows.tsx";
@@ -11,11 +11,14 @@ import { useRefreshMs } from "../live/liveState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { EnabledPill } from "../targets/EnabledPill.tsx";
 import { SecretOnce } from "../targets/SecretOnce.tsx";
+import { useTargetHealths } from "../targets/useTargetHealths.ts";
+import { percent } from "../targets/health.ts";
 import { NewEndpoint } from "./NewEndpoint.tsx";
 
 /** The customer's endpoints, with a way to make another. */
 export function EndpointList() {
   const query = useQuery({ ...targetsQuery, refetchInterval: useRefreshMs(10_000) });
+  const { healths } = useTargetHealths(query.data ?? []);
   const [isMaking, setMaking] = useState(false);
   const [secret, setSecret] = useState<string>();
   if (secret !== undefined) return <SecretOnce secret={secret} onDone={() => setSecret(undefined)} />;
@@ -32,7 +35,7 @@ export function EndpointList() {
           query={query}
           none={<Empty title="No endpoint yet">What happens is sent to the endpoints that you create.</Empty>}
         >
-          {(target) => <EndpointRow target={target} />}
+          {(target) => <EndpointRow target={target} health={healths.get(target.id)} />}
         </LoadedRows>
       </Card>
       {isMaking && (
@@ -48,7 +51,8 @@ export function EndpointList() {
   );
 }
 
-function EndpointRow({ target }: { target: Target }) {
+function EndpointRow({ target, health }: { target: Target; health: ListedHealth | undefined }) {
+  const rate = health?.success_rate_24h ?? null;
   return (
     <li className="grid min-h-11 grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 border-b px-4 py-2 last:border-0">
       <span className="grid min-w-0">
@@ -57,7 +61,14 @@ function EndpointRow({ target }: { target: Target }) {
         </Link>
         <span className="truncate text-meta text-muted">{target.url ?? target.kind}</span>
       </span>
-      <EnabledPill target={target} />
+      <span className="flex items-center gap-3">
+        {rate !== null && (
+          <span className="figures text-meta text-muted" title="Success in the last 24 hours">
+            {percent(rate)} delivered
+          </span>
+        )}
+        <EnabledPill target={target} />
+      </span>
     </li>
   );
 }

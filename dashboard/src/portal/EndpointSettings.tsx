@@ -4,7 +4,7 @@ import { Card } from "../controls/Card.tsx";
 import { Form, TextField } from "../controls/Field.tsx";
 import { Unsaved } from "../shell/Unsaved.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
-import { EventTypesField } from "../targets/EventTypesField.tsx";
+import { EventTypeChoice } from "./EventTypeChoice.tsx";
 import { FilterFields } from "../targets/FilterFields.tsx";
 import { HeaderFields } from "../targets/HeaderFields.tsx";
 import { useSettingsForm } from "../targets/useSettingsForm.ts";
@@ -24,7 +24,7 @@ function SettingsForm({ target }: { target: Target }) {
     <Form className="grid max-w-160 gap-4" onSubmit={save}>
       <TextField label="Name" required maxLength={256} {...field("name")} />
       <TextField label="URL" type="url" required {...field("url")} />
-      <EventTypesField {...field("event_types")} />
+      <EventTypeChoice {...field("event_types")} />
       <HeaderFields {...headers} />
       <FilterFields {...filter} />
       {change.isError && <ProblemCard error={change.error} />}

@@ -4,20 +4,15 @@ import type { ListedEventType } from "../api/shapes.ts";
 import { Card } from "../controls/Card.tsx";
 import { TextBlock } from "../controls/Copy.tsx";
 import { DeprecatedPill } from "../eventTypes/DeprecatedPill.tsx";
-import { eventTypePage, eventTypeQuery, listEventTypes } from "../eventTypes/eventTypeQueries.ts";
+import { eventTypeQuery } from "../eventTypes/eventTypeQueries.ts";
 import { jsonText } from "../eventTypes/jsonText.ts";
 import { Loaded } from "../states/Loaded.tsx";
-import { NextPage, usePages } from "../states/PagedList.tsx";
+import { NextPage } from "../states/PagedList.tsx";
+import { useCatalogue } from "./useCatalogue.ts";
 
 /** What the organization sends, as its catalogue describes it; nothing where it has none. */
 export function EventTypes() {
-  const { query, rows: types } = usePages({
-    queryKey: ["eventTypes", "portal"],
-    read: (after, signal) => listEventTypes({}, { after, signal }),
-    size: eventTypePage,
-    cursorOf: ({ name }) => name,
-    staleTime: 60_000,
-  });
+  const { query, rows: types } = useCatalogue();
   if (types.length === 0) return null;
   return (
     <Card title="Event types" flush>
@@ -42,14 +37,15 @@ function Row({ type }: { type: ListedEventType }) {
         </summary>
         <div className="grid gap-3 px-4 pb-4">
           {type.description !== "" && <p className="wrap-anywhere whitespace-pre-wrap">{type.description}</p>}
-          {isOpen && <Detail name={type.name} />}
+          {isOpen && <EventTypeDetail name={type.name} />}
         </div>
       </details>
     </li>
   );
 }
 
-function Detail({ name }: { name: string }) {
+/** A type's example and schema. */
+export function EventTypeDetail({ name }: { name: string }) {
   const query = useQuery({ ...eventTypeQuery(name), staleTime: 60_000 });
   return (
     <Loaded query={query}>

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { TextField, WebhookUrlField } from "../controls/Field.tsx";
 import { FormDialog } from "../controls/FormDialog.tsx";
-import { EventTypesField } from "../targets/EventTypesField.tsx";
+import { EventTypeChoice } from "./EventTypeChoice.tsx";
 import { eventTypesOf } from "../targets/eventTypesText.ts";
 
 /** Makes an endpoint; its secret is handed on, to be shown once. */
@@ -52,7 +52,7 @@ export function NewEndpoint({
         hint="Empty: the host of the URL"
         {...field("name")}
       />
-      <EventTypesField {...field("types")} />
+      <EventTypeChoice {...field("types")} />
     </FormDialog>
   );
 }

@@ -31,13 +31,18 @@ export function PortalFrame({ portal, children }: { portal: Portal; children: Re
       </main>
       <footer className="flex items-center justify-between gap-2 border-t px-4 py-2 text-meta text-muted md:px-6">
         <span>Webhooks by Postrider</span>
-        <Button look="quiet" busy={leave.isPending} onClick={() => leave.mutate()}>
-          Leave
-        </Button>
+        {!isFramed && (
+          <Button look="quiet" busy={leave.isPending} onClick={() => leave.mutate()}>
+            Sign out
+          </Button>
+        )}
       </footer>
     </div>
   );
 }
+
+/** In a frame, who is signed in is the surrounding page's matter. */
+const isFramed = window.self !== window.top;
 
 /** Gives the page the organization's colour, as far as it can be read. By script: the page allows no inline style. */
 function useColour(colour: string | null): void {
