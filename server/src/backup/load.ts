@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { finished } from "node:stream/promises";
 import type { Writable } from "node:stream";
 import pg from "pg";
@@ -8,6 +7,7 @@ import { ensureCells } from "../postgres/ensureCells.ts";
 import { rowsInto } from "../postgres/copyStreams.ts";
 import { migrationLockKey } from "../postgres/migrate.ts";
 import { migrations } from "../postgres/migrations.ts";
+import { drained } from "./drained.ts";
 import { dropOwnTables, refuseUnlessEmpty } from "./emptiness.ts";
 import { tablesWithoutKey } from "../postgres/partitions.ts";
 import type { OwnTable } from "./ownTables.ts";
@@ -167,10 +167,6 @@ function intoOf(table: string, tables: readonly OwnTable[] = []): string {
   const columns = tables.find(({ name }) => name === table)?.columns;
   if (columns === undefined) throw new Error(`the table ${table} is not described`);
   return `${pg.escapeIdentifier(table)} (${columns.map((column) => pg.escapeIdentifier(column)).join(", ")})`;
-}
-
-async function drained(sink: Writable): Promise<void> {
-  await Promise.race([once(sink, "drain"), finished(sink)]);
 }
 
 async function endOf(sink: Writable): Promise<number> {
