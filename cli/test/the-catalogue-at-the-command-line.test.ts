@@ -104,9 +104,13 @@ describe("an OpenAPI document", () => {
     const good = { ...shopDocument, webhooks: { "order.paid": shopDocument.webhooks["order.paid"] } };
     const again = await eventType(["import", "-"], JSON.stringify(good));
     expect([again.code, again.out]).toEqual([0, "unchanged  order.paid\n"]);
-    expect(await eventType(["import", "-"], "openapi: 3.1.0")).toMatchObject({
+    const yaml =
+      "openapi: 3.1.0\nwebhooks:\n  parcel.sent:\n    post: {description: A parcel left., tags: [Parcels]}\n";
+    expect((await eventType(["import", "-"], yaml)).out).toBe("created    parcel.sent\n");
+    expect((await eventType(["get", "parcel.sent", "--json"])).json()[0]).toMatchObject({ group: "Parcels" });
+    expect(await eventType(["import", "-"], "openapi: [")).toMatchObject({
       code: 2,
-      err: expect.stringMatching(/the document is no JSON/),
+      err: expect.stringMatching(/the document is not valid YAML: /),
     });
   });
 });

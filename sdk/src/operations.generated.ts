@@ -1309,7 +1309,7 @@ export interface Operations {
     event_types: ListedEventType[];
   }>;
   /** Make event types of the webhooks of an OpenAPI document. Each webhook is put as if by its own request: the name that it stands under is the type's, its first tag the group, and schema and example are those of the request's body in JSON, with what they refer to in the document. What cannot become a type is refused by itself. Types that the document does not have stay. */
-  importEventTypes(body: Record<string, unknown>, options?: CallOptions & { /** true: says what the import would do, and does nothing */ dry_run?: "true" | "false" }): Promise<ImportedEventTypes>;
+  importEventTypes(body: Record<string, unknown> | string, options?: CallOptions & { /** true: says what the import would do, and does nothing */ dry_run?: "true" | "false" }): Promise<ImportedEventTypes>;
   /** Make an event type, or change one. The same call makes it and changes it, so that it can be repeated. What is left out becomes empty. From the first type on there is a catalogue: what targets newly name in event_types has to be in it. */
   putEventType(name: string, body: EventTypeInput, options?: CallOptions): Promise<EventType>;
   /** Read an event type. */

@@ -25,15 +25,15 @@ const it = nodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES
     "importing",
     file,
     ({ call }) =>
-      (document: object, query = "") =>
+      (document: object | string, query = "") =>
         call("POST", `/api/v1/event-types/import${query}`, document),
   );
 
 /** Somebody with an organization of their own, and with a catalogue of these types. */
 async function organization(node: Parameters<typeof signUp>[0], types: readonly string[]) {
   const { api_key: key } = await signUp(node);
-  const call = (method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: object) =>
-    node.call(method, path, { key, ...(body && { body }) });
+  const call = (method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE", path: string, body?: object | string) =>
+    node.call(method, path, { key, ...(body !== undefined && { body }) });
   for (const type of types) await call("PUT", `/api/v1/event-types/${type}`, {});
   const webhook = (eventTypes: readonly string[]) =>
     call("POST", "/api/v1/targets", {
@@ -330,6 +330,29 @@ describe("an import", () => {
     expect((await call("GET", "/api/v1/event-types/ping")).body.description).toBe("Is anybody there?");
   });
 
+  it("takes YAML, as a JSON string", async ({ node }) => {
+    const { call } = await organization(node, []);
+    const yaml = `
+openapi: 3.1.0
+webhooks:
+  order.sent: # A comment.
+    post: &operation
+      description: >-
+        A parcel
+        left.
+      tags: [Orders]
+  order.lost:
+    post: *operation
+`;
+    expect((await call("POST", "/api/v1/event-types/import", yaml)).body).toMatchObject({
+      created: ["order.sent", "order.lost"],
+    });
+    expect((await call("GET", "/api/v1/event-types/order.sent")).body).toMatchObject({
+      description: "A parcel left.",
+      group: "Orders",
+    });
+  });
+
   it.for([
     [
       "no document of a version with webhooks",
@@ -338,7 +361,18 @@ describe("an import", () => {
       /^openapi must be/,
     ],
     ["no webhooks", { openapi: "3.1.0" }, "", /^webhooks is required/],
-    ["no object", [], "", /body must be an object/],
+    ["no object", [], "", /must be/],
+    ["YAML that breaks off", "openapi: [", "", /^the document is not valid YAML: /],
+    ["YAML of no object", "- openapi", "", /^the document must be an object$/],
+    [
+      "YAML that refers to itself a billion times",
+      Array.from({ length: 9 }, (_, n) => {
+        const entries = Array(9).fill(n === 0 ? "x" : `*a${n - 1}`);
+        return `a${n}: &a${n} [${entries.join()}]`;
+      }).join("\n"),
+      "",
+      /^the document is not valid YAML: /,
+    ],
     [
       "a parameter that is misspelt",
       { openapi: "3.1.0", webhooks: { a: {} } },

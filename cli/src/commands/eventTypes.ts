@@ -2,7 +2,7 @@ import type { EventTypeInput, ImportedEventTypes, ListedEventType } from "../../
 import type { Command, Input } from "../command.ts";
 import { CommandError, UsageError } from "../exitCodes.ts";
 import { type Output, plain } from "../output.ts";
-import { checkStandardInput, readGivenJson, readGivenObject } from "../readGiven.ts";
+import { checkStandardInput, readGiven, readGivenJson, readGivenObject } from "../readGiven.ts";
 import type { Session } from "../session.ts";
 
 const parts = ["schema", "example"] as const;
@@ -66,7 +66,7 @@ export const eventTypeCommands: Command = {
     {
       name: "import",
       words: "<file>",
-      summary: "make event types of the webhooks of an OpenAPI document, as JSON; - is the standard input",
+      summary: "make event types of the webhooks of an OpenAPI document, JSON or YAML",
       details:
         "Types that the document does not have stay. Where a webhook cannot become a type, the others do, and the command\nends with 1.",
       options: { "dry-run": { type: "boolean", help: "only say what it would do" } },
@@ -139,7 +139,7 @@ async function importDocument({ out, stdin, connect }: Session, input: Input): P
   const [file] = input.words as [string];
   checkStandardInput(input, [file], "the document");
   const { client } = await connect();
-  const document = await readGivenObject(stdin, file, "the document");
+  const document = await readDocument(stdin, file);
   const isDryRun = input.flag("dry-run");
   const imported = await client.importEventTypes(document, { dry_run: isDryRun ? "true" : "false" });
   if (out.isJson) out.one(imported);
@@ -147,6 +147,19 @@ async function importDocument({ out, stdin, connect }: Session, input: Input): P
   const { refused } = imported;
   for (const { name, reason } of refused) out.say(`${plain(name)} is refused: ${plain(reason)}`);
   if (refused.length > 0) throw new CommandError(`${refused.length} of the document's webhooks were refused`);
+}
+
+/** JSON as what it says; anything else as the text that it is, for the service to read as YAML. */
+async function readDocument(
+  stdin: Session["stdin"],
+  file: string,
+): Promise<Record<string, unknown> | string> {
+  const text = new TextDecoder().decode(await readGiven(stdin, file, "the document"));
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return text;
+  }
 }
 
 function showImported(out: Output, imported: ImportedEventTypes): void {

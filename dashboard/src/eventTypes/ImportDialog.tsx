@@ -5,13 +5,14 @@ import { CodeArea } from "../controls/Field.tsx";
 import { FormDialog } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 import { importEventTypes } from "./eventTypeQueries.ts";
-import { jsonOf, objectProblem } from "./jsonText.ts";
+import { jsonOf, jsonProblem } from "./jsonText.ts";
 
 /** Makes types of the webhooks of an OpenAPI document: first it says what it would do. */
 export function ImportDialog({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const queries = useQueryClient();
-  const documentOf = () => jsonOf(text) as Record<string, unknown>;
+  const documentOf = () =>
+    jsonProblem(text) === undefined ? (jsonOf(text) as Record<string, unknown>) : text;
   const preview = useMutation({ mutationFn: () => importEventTypes(documentOf(), true) });
   const apply = useMutation({
     mutationFn: () => importEventTypes(documentOf(), false),
@@ -26,8 +27,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
     preview.reset();
     apply.reset();
   };
-  const problem = objectProblem(text);
-  const isReady = text.trim() !== "" && problem === undefined;
+  const isReady = text.trim() !== "";
   const found = preview.data;
   const isWorthIt = found !== undefined && found.created.length + found.updated.length > 0;
   return (
@@ -44,7 +44,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
         <span className="font-medium">An OpenAPI document from a file</span>
         <input
           type="file"
-          accept=".json,application/json"
+          accept=".json,.yaml,.yml,application/json,application/yaml"
           className="file:mr-2 file:h-8 file:rounded-control file:border file:border-control file:bg-surface file:px-3 file:font-medium hover:file:bg-sunken"
           onChange={(event) => void event.target.files?.[0]?.text().then(give)}
         />
@@ -53,8 +53,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
         label="The document"
         rows={8}
         value={text}
-        error={problem}
-        hint="OpenAPI 3.1 or 3.2 as JSON: each of its webhooks becomes a type. Types that it does not have stay"
+        hint="OpenAPI 3.1 or 3.2 as JSON or YAML: each of its webhooks becomes a type. Types that it does not have stay"
         onChange={(event) => give(event.target.value)}
       />
       {found !== undefined && <Preview found={found} />}

@@ -41,7 +41,7 @@ export function putEventType(name: string, body: EventTypeInput): Promise<EventT
 
 /** Makes types of a document's webhooks, or says what it would do. @throws {Problem} */
 export function importEventTypes(
-  body: Record<string, unknown>,
+  body: Record<string, unknown> | string,
   isDryRun: boolean,
 ): Promise<ImportedEventTypes> {
   const query = { dry_run: isDryRun ? "true" : "false" } as const;

@@ -6,6 +6,7 @@ import { type RouteDefinition, route, type Routes } from "../http/contract/route
 import { checkEventType } from "./checkEventType.ts";
 import { deleteEventType } from "./deleteEventType.ts";
 import { listEventTypes, readEventType } from "./readEventTypes.ts";
+import { parseYaml } from "./parseYaml.ts";
 import { readWebhooks } from "./readWebhooks.ts";
 import { type Saving, saveEventTypes, tooManyEventTypes } from "./saveEventTypes.ts";
 import {
@@ -19,6 +20,7 @@ import {
   NameParams,
   OpenApiDocument,
 } from "./schemas.ts";
+import { isObject } from "./subschemas.ts";
 import { isTypeName } from "./typeName.ts";
 
 interface EventTypeDeps {
@@ -98,7 +100,7 @@ function importRoute(deps: EventTypeDeps): RouteDefinition {
     },
     async (call) => {
       const isDryRun = call.query.dry_run === "true";
-      const { types, refused } = await readWebhooks(call.body);
+      const { types, refused } = await readWebhooks(await documentOf(call.body));
       const options = { nowMs: deps.nowMs(), isDryRun };
       const saved = [...(await saveEventTypes(deps.pool, originOf(call), types, options))];
       const named = (saving: Saving): string[] =>
@@ -113,6 +115,14 @@ function importRoute(deps: EventTypeDeps): RouteDefinition {
       };
     },
   );
+}
+
+/** @throws {ApiError} 400 for a text that is no YAML, or the YAML of something else than an object. */
+async function documentOf(body: Record<string, unknown> | string): Promise<Record<string, unknown>> {
+  if (typeof body !== "string") return body;
+  const document = await parseYaml(body);
+  if (isObject(document)) return document;
+  throw new ApiError(400, "the document must be an object");
 }
 
 /** @throws {ApiError} 404 for what is no name. */

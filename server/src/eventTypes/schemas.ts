@@ -83,11 +83,10 @@ export const DeletedEventType = Type.Object(
 );
 
 /** A document whose `webhooks` become event types. */
-export const OpenApiDocument = Type.Unsafe<Record<string, unknown>>(
-  Type.Record(Type.String(), Type.Unknown(), {
-    description: "An OpenAPI document of version 3.1 or 3.2, as JSON, with webhooks",
-  }),
-);
+export const OpenApiDocument = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.String()], {
+  description:
+    "An OpenAPI document of version 3.1 or 3.2 with webhooks: as JSON, or the text of one in YAML as a JSON string",
+});
 
 export const ImportQuery = Type.Object({
   dry_run: Type.Optional(

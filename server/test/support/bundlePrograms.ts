@@ -13,6 +13,7 @@ import { inJavaScript, root } from "./programFile.ts";
 const entries = [
   "server/src/process/cli.ts",
   "server/src/delivery/second-thread/run.ts",
+  "server/src/eventTypes/yamlThread.ts",
   "server/test/support/agent/agentMain.ts",
   "server/test/support/embeddedMain.ts",
   "server/test/support/stripeStandIn/main.ts",

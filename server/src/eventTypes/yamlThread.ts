@@ -1,0 +1,10 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { parse } from "yaml";
+
+/** The thread of `parseYaml.ts`: it gets a text and answers with its value as JSON, or with what is wrong. */
+try {
+  const value: unknown = parse(workerData as string, { maxAliasCount: 100, prettyErrors: false });
+  parentPort!.postMessage({ json: JSON.stringify(value) ?? "null" });
+} catch (error) {
+  parentPort!.postMessage({ problem: (error as Error).message.split("\n")[0]!.slice(0, 200) });
+}
