@@ -151,8 +151,8 @@ function lookAt({ path, text, wayOn, isAlert = false }: Wanted): string {
     history.pushState({}, "", ${JSON.stringify(path)});
     const text = ${pattern(text)}, wayOn = ${pattern(wayOn)};
     let missing;
-    // Longer than the ten seconds after which pages read again by themselves.
-    for (const endsAt = performance.now() + 15_000; performance.now() < endsAt; ) {
+    // Longer than the ten seconds after which pages read again by themselves, with what they try again before they say so.
+    for (const endsAt = performance.now() + 30_000; performance.now() < endsAt; ) {
       await new Promise((resolve) => setTimeout(resolve, 50));
       const place = document.querySelector("${place}");
       const alert = [...(place?.querySelectorAll("[role=alert]:not([data-old])") ?? [])].find((one) => text.test(one.textContent));

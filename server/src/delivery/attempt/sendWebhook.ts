@@ -42,8 +42,9 @@ export function sendWebhook(
     String(timestampSeconds),
     "webhook-signature",
     sign(signing.keys, webhookId, timestampSeconds, delivery.payload),
+    "x-event-id",
+    delivery.eventId,
   ];
-  headers.push("x-event-id", delivery.eventId);
   if (delivery.eventType !== null) headers.push("x-event-type", delivery.eventType);
   if (delivery.correlationId !== null) headers.push("x-correlation-id", delivery.correlationId);
   if (delivery.sourceEventId !== null) headers.push("x-source-event-id", delivery.sourceEventId);
