@@ -119,9 +119,9 @@ export const mutants: readonly Mutant[] = [
     name: "lets targets that nobody has tried have every connection",
     edits: [
       {
-        file: "delivery/dispatch/dispatcher.ts",
-        find: 'firstStanding: borrowing === undefined ? "untried" : "prompt",',
-        replace: 'firstStanding: "prompt",',
+        file: "delivery/dispatch/reputations.ts",
+        find: 'known.get(targetId) ?? "untried"',
+        replace: 'known.get(targetId) ?? "prompt"',
       },
     ],
     test: "hanging-targets-run-on-a-budget",
@@ -199,22 +199,15 @@ export const mutants: readonly Mutant[] = [
     pattern: "loses answers",
   },
   {
-    name: "keeps what it lends",
+    name: "has more requests under way to a target than it may",
     edits: [
       {
-        file: "delivery/dispatch/lending.ts",
-        find: "setMaxWindow(lane, lane.maxWindow - requests);",
+        file: "delivery/dispatch/lane.ts",
+        find: "lane.inFlight >= lane.window || ",
         replace: "",
       },
     ],
-    test: "backlog-is-sent-by-two-threads",
-    pattern: "both threads",
-  },
-  {
-    name: "ends the helping thread with what it has leased",
-    edits: [{ file: "delivery/second-thread/run.ts", find: "await dispatcher.stop();", replace: "" }],
-    test: "backlog-is-sent-by-two-threads",
-    pattern: "is stopped while both send",
+    test: "backlog-is-sent-once-within-the-limit",
   },
   {
     name: "never takes over the replay of a dead node",

@@ -111,7 +111,6 @@ const layers: readonly Layer[] = [
   { name: "HTTP fast path", off: { POSTRIDER_FAST_HTTP: "off" }, figures: [intake] },
   { name: "hot calls", off: { POSTRIDER_FAST_SQL: "off" }, figures: [intake, claims, drain] },
   { name: "outbound connections", off: { POSTRIDER_FAST_OUTBOUND: "off" }, figures: [drain] },
-  { name: "second thread", off: { POSTRIDER_SENDING_THREADS: "1" }, figures: [drain] },
 ];
 
 /** What gains less than this in none of its figures is not worth its code. */

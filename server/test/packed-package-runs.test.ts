@@ -1,8 +1,8 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -52,30 +52,6 @@ describe("the published service", () => {
       service.kill("SIGTERM");
     }
     expect(await ended).toEqual([0, null]);
-  });
-
-  it("has the thread that helps, which gives back what it cannot do", async () => {
-    const script = `
-      import { createHelper } from "../src/delivery/second-thread/helpingThread.js";
-      import { loadConfig } from "../src/config/config.js";
-      import { createLog } from "../src/telemetry/log.js";
-      const helper = createHelper(
-        {
-          connection: { url: "postgres://nobody@127.0.0.1:1/none" },
-          encryptionKey: Buffer.alloc(32),
-          previousEncryptionKeys: [],
-          config: loadConfig({}),
-          watchedFlag: new Int32Array(new SharedArrayBuffer(4)),
-        },
-        { log: createLog("silent"), changes: { count() {} } },
-      );
-      await new Promise((resolve) => helper.help("${"0".repeat(31)}1", 1, resolve));
-      process.stdout.write(helper.isAvailable() ? "runs" : "failed");
-      await helper.stop();`;
-    const path = join(dirname(cli), "help.js");
-    await writeFile(path, script);
-    const { stdout } = await run(process.execPath, [path], { env: { PATH: process.env["PATH"] } });
-    expect(stdout).toBe("runs");
   });
 });
 

@@ -9,7 +9,7 @@ import { file, serviceTest } from "./support/fixtures.ts";
 const items = 60;
 const limitMs = 30_000;
 
-const it = serviceTest({ POSTRIDER_SENDING_THREADS: "1" })
+const it = serviceTest()
   /** Lets the running service open so many descriptors more than it has: new ones get the lowest free numbers. */
   .extend("leaveDescriptors", file, ({ service }) => async (count: number): Promise<void> => {
     const used = new Set((await readdir(`/proc/${service.pid}/fd`)).map(Number));

@@ -57,7 +57,6 @@ describe("defaults", () => {
       connectTimeoutMs: 5000,
       targetConcurrency: 32,
       maxInFlight: 512,
-      sendingThreads: "auto",
       signup: "open",
       maxKeys: 5,
       signupLimit: 3,

@@ -136,8 +136,7 @@ const storage = {
     name: "POSTRIDER_DATABASE_POOL",
     parse: integer(2, 200),
     default: "10",
-    description:
-      "The most connections that this process opens to the database; three more while a second thread sends (POSTRIDER_SENDING_THREADS).",
+    description: "The most connections that this process opens to the database.",
   }),
   cells: always({
     name: "POSTRIDER_CELLS",
@@ -229,13 +228,6 @@ const outbound = {
     default: "on",
     description:
       "`off` leaves outbound connections to undici's own pools. Slower; for finding out whether our pool is to blame for a fault.",
-  }),
-  sendingThreads: always({
-    name: "POSTRIDER_SENDING_THREADS",
-    parse: oneOf(["auto", "1", "2"]),
-    default: "auto",
-    description:
-      "With `2` a second thread takes half of a webhook's backlog when the first is too busy to send it alone; limits hold for both together. `auto` is 2 where there are two cores or more.",
   }),
 };
 

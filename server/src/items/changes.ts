@@ -32,14 +32,6 @@ export type Change =
   | { type: "mailbox"; data: { id: string } }
   | { type: "handoff"; data: { event_id: string; target_id: string } };
 
-/** What happened at a target, where there is too much to tell of each. */
-export interface ChangeCounts {
-  accepted: number;
-  delivered: number;
-  retried: number;
-  failed: number;
-}
-
 /**
  * Where features report changes. Nothing waits for it and nothing depends on it: a change that nobody watches is
  * forgotten, and while nobody watches anything all of it costs one look at a flag.
@@ -53,8 +45,6 @@ export interface Changes {
   publish(targetId: string, change: Change): void;
   /** Of a target that may have just been made. */
   publishTarget(orgId: string, targetId: string): void;
-  /** What another thread of this process saw, told in numbers. */
-  count(targetId: string, counts: ChangeCounts): void;
 }
 
 /** For parts that run without a stream. */
@@ -63,5 +53,4 @@ export const noChanges: Changes = {
   isTargetWatched: () => false,
   publish: () => undefined,
   publishTarget: () => undefined,
-  count: () => undefined,
 };

@@ -20,7 +20,6 @@ import { connectOutbound } from "../outbound/connectOutbound.ts";
 import { Admission } from "../delivery/dispatch/admission.ts";
 import { type Cells, oneCell } from "../postgres/cells.ts";
 import { createClockCheck } from "../postgres/clock.ts";
-import type { DatabaseConnection } from "../postgres/pool.ts";
 import type { ProcessRecord } from "../postgres/processes.ts";
 import { createStreams } from "../stream/streams.ts";
 import { registerLoadMetrics } from "../telemetry/loadMetrics.ts";
@@ -42,8 +41,6 @@ export interface ServiceDeps {
   pool: pg.Pool;
   /** Where its items are; all in one cell on the pool unless told. */
   cells?: Cells | undefined;
-  /** Where the pool's database is, for a thread that helps; absent when none is to. */
-  connection?: DatabaseConnection;
   encryptionKey: Buffer;
   /** This process, as the database has it. */
   process?: ProcessRecord | undefined;
@@ -91,7 +88,7 @@ function layFoundation(deps: ServiceDeps) {
     onHeldDays: (cellNumber: number, days: number) => void heldDays.set(cellNumber, days),
     networks,
     // One cell's dispatcher has its own.
-    admission: (cells?.all().length ?? 1) > 1 ? new Admission(config.maxInFlight, () => 0) : undefined,
+    admission: (cells?.all().length ?? 1) > 1 ? new Admission(config.maxInFlight) : undefined,
     outbound: connectOutbound(config, networks),
     box: createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys }),
     keyUsage: createKeyUsage(pool, log),
@@ -193,17 +190,14 @@ function waitingItems(parts: readonly CellParts[]): { count: number; bytes: numb
   );
 }
 
-/** What all cells and both threads have counted, as `/metrics` says it; it is also exported, where that is asked for. */
+/** The metrics of all cells as the text of `/metrics`; OpenTelemetry exports them too, where that is configured. */
 function countedBy(
   { registry }: Foundation,
   parts: readonly CellParts[],
   telemetry: Telemetry | undefined,
 ): () => Promise<string> {
   const registries = parts.map((part) => part.registry).filter((one) => one !== registry);
-  const others = async () => [
-    ...(await Promise.all(registries.map((one) => one.getMetricsAsJSON()))),
-    ...((await parts[0]!.helper?.metrics()) ?? []),
-  ];
+  const others = () => Promise.all(registries.map((one) => one.getMetricsAsJSON()));
   telemetry?.exportMetrics(async () => metricValues(registry, await others()));
   return async () => metricsText(registry, await others());
 }
@@ -217,11 +211,7 @@ async function stopParts(
   await Promise.all(parts.flatMap(({ intake, publisher }) => [intake.drained(), publisher.drained()]));
   await Promise.all(parts.map(({ mailboxes }) => mailboxes.stop()));
   await Promise.all([
-    ...parts.flatMap(({ dispatcher, helper, handoffs }) => [
-      dispatcher.stop(),
-      helper?.stop(),
-      handoffs.stop(),
-    ]),
+    ...parts.flatMap(({ dispatcher, handoffs }) => [dispatcher.stop(), handoffs.stop()]),
     ...workers.map((worker) => worker?.stop()),
   ]);
   foundation.keyOwners.stop();

@@ -1,11 +1,9 @@
-import { availableParallelism } from "node:os";
 import type pg from "pg";
 import { Registry } from "prom-client";
 import { createReach } from "../accounts/scopeReach.ts";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { createDelivery } from "../delivery/dispatch/createDelivery.ts";
 import type { Dispatcher } from "../delivery/dispatch/dispatcher.ts";
-import { createHelper, type Helper } from "../delivery/second-thread/helpingThread.ts";
 import { KnownFilters } from "../filters/knownFilters.ts";
 import { createHandoffs, type Handoffs } from "../handoff/handoffs.ts";
 import type { ItemSink } from "../intake/handOn.ts";
@@ -22,7 +20,6 @@ import { createReplayWorker } from "../replays/worker.ts";
 import type { Streams } from "../stream/streams.ts";
 import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
-import { telemetryChoice } from "../telemetry/telemetryChoice.ts";
 import { withTryout } from "../tryout/receiver.ts";
 import type { Foundation, ServiceDeps } from "./assemble.ts";
 
@@ -49,7 +46,6 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
     changes,
     traces,
   };
-  const helper = cells.all().length === 1 ? createHelperFor(deps, foundation.streams) : undefined;
   // The dispatcher and handoffs call each other, as do handoffs and mailboxes, once all are there.
   const handoffs: Handoffs = createHandoffs({
     ...common,
@@ -63,7 +59,6 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
     ...common,
     admission: foundation.admission,
     sendHandoff: (delivery, target) => handoffs.send(delivery, target),
-    ...(helper && { helper }),
   });
   const mailboxes: Mailboxes = createMailboxes({
     pool: requestPool,
@@ -82,7 +77,6 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
     queries,
     registry,
     outbound,
-    helper,
     handoffs,
     dispatcher,
     mailboxes,
@@ -140,47 +134,4 @@ function itemSink({ dispatcher, mailboxes, keyUsage, changes, log }: SinkParts):
 
 function refusalLog(log: Log): (error: unknown) => void {
   return (error) => log.error({ err: error }, `items are refused: ${awayText[awayReason(error) ?? "away"]}`);
-}
-
-/** The thread that helps with backlogs, where there is a core for it. */
-function createHelperFor(
-  { config, connection, encryptionKey, log }: ServiceDeps,
-  { changes, watchedFlag }: Streams,
-): Helper | undefined {
-  const threads = config.sendingThreads === "auto" ? availableParallelism() : Number(config.sendingThreads);
-  if (connection === undefined || threads < 2 || !config.roles.has("dispatcher")) return undefined;
-  const { allowHttpTargets, allowedNetworks, connectTimeoutMs, deliveryTimeoutMs } = config;
-  const {
-    fastOutbound,
-    fastSql,
-    logLevel,
-    logRequests,
-    maxInFlight,
-    roles,
-    targetConcurrency,
-    previousEncryptionKeys,
-  } = config;
-  return createHelper(
-    {
-      connection,
-      encryptionKey,
-      previousEncryptionKeys,
-      watchedFlag,
-      telemetry: { ...telemetryChoice(config), metrics: null, problems: [] },
-      config: {
-        allowHttpTargets,
-        allowedNetworks,
-        connectTimeoutMs,
-        deliveryTimeoutMs,
-        fastOutbound,
-        fastSql,
-        logLevel,
-        logRequests,
-        maxInFlight,
-        roles,
-        targetConcurrency,
-      },
-    },
-    { log, changes },
-  );
 }

@@ -42,7 +42,6 @@ export async function serve(config: Config, say: (line: string) => void, isRunBy
       log,
       pool: database.pool,
       cells: database.cells,
-      connection: database.connection,
       encryptionKey: database.encryptionKey,
       process: database.process,
     });
@@ -118,7 +117,7 @@ async function openUnlessStopped(
 /** How long what is left of a process that exports has to end by itself. */
 const lastMomentMs = 200;
 
-/** A collector that does not answer keeps its connection, and with it the process or thread that has nothing else to do. */
+/** A collector that does not answer keeps its connection, and with it a process that has nothing else to do. */
 function endSoon(): void {
   // oxlint-disable-next-line unicorn/no-process-exit -- nothing else ends an exporter's request
   setTimeout(() => process.exit(), lastMomentMs).unref();

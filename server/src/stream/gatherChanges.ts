@@ -1,4 +1,4 @@
-import type { Change, ChangeCounts, ChangeType } from "../items/changes.ts";
+import type { Change, ChangeType } from "../items/changes.ts";
 
 /** One server-sent event, without its id. */
 export interface Frame {
@@ -13,6 +13,14 @@ const maxChanges = 50;
 const maxTargets = 40;
 /** A change whose JSON is longer is counted only: it must fit a notification of PostgreSQL. */
 const maxChangeBytes = 2_000;
+
+/** What happened at a target, where there is too much to tell of each. */
+interface ChangeCounts {
+  accepted: number;
+  delivered: number;
+  retried: number;
+  failed: number;
+}
 
 const noCounts: ChangeCounts = { accepted: 0, delivered: 0, retried: 0, failed: 0 };
 
@@ -46,11 +54,6 @@ export class GatheredChanges {
     const data = JSON.stringify(change.data);
     if (data.length <= maxChangeBytes) this.#frames.push({ type: change.type, data });
     else this.#isSummary = true;
-  }
-
-  count(targetId: string, counts: ChangeCounts): void {
-    this.#count(targetId, counts);
-    this.#isSummary = true;
   }
 
   /** What is to be told: each change, or the numbers of all. Subjects past the bound are left to the numbers' readers. */

@@ -13,8 +13,6 @@ export interface Streams {
   hub: StreamHub;
   /** Ends the ids of frames of this node. */
   nodeTag: string;
-  /** 1 while anybody watches anything, for other threads. */
-  watchedFlag: Int32Array<SharedArrayBuffer>;
   start(): void;
   /** Ends every stream; clients come back to another node. */
   endAll(): Promise<void>;
@@ -68,7 +66,6 @@ export function createStreams({ pool, log, nowMs }: StreamsDeps): Streams {
   return {
     hub,
     nodeTag,
-    watchedFlag: watches.flag,
     changes: turns.changes,
     start() {
       watches.start();
@@ -116,7 +113,7 @@ function createTurns(
   return {
     stop: () => clearTimeout(timer),
     changes: {
-      isWatched: () => watches.flag[0] === 1,
+      isWatched: () => watches.isAnyWatched,
       isTargetWatched: (targetId) => watches.orgOf(targetId) !== undefined,
       publish(targetId, change) {
         const orgId = watches.orgOf(targetId);
@@ -126,10 +123,6 @@ function createTurns(
         if (!watches.isWatched(orgId)) return;
         watches.noteTarget(orgId, targetId);
         gather(orgId).add(targetId, { type: "target", data: { id: targetId } });
-      },
-      count(targetId, counts) {
-        const orgId = watches.orgOf(targetId);
-        if (orgId !== undefined) gather(orgId).count(targetId, counts);
       },
     },
   };

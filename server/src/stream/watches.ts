@@ -22,8 +22,8 @@ const lateMs = 60_000;
 
 /** Which organizations somebody watches, on any node, by a table that each node looks at once a second. */
 export class Watches {
-  /** 1 while anybody watches anything; shared with other threads. */
-  readonly flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  /** Whether anybody watches anything. */
+  isAnyWatched = false;
   readonly #deps: WatchesDeps;
   readonly #own = new Set<string>();
   #elsewhere = new Set<string>();
@@ -143,7 +143,7 @@ export class Watches {
     });
     for (const row of rows) this.#orgOf.set(row.id, row.org_id);
     for (const orgId of orgIds) this.#orgs.add(orgId);
-    this.flag[0] = 1;
+    this.isAnyWatched = true;
   }
 
   /**
@@ -169,7 +169,7 @@ export class Watches {
     const gone = [...this.#orgs.keys()].filter((id) => !this.#own.has(id) && !this.#elsewhere.has(id));
     if (gone.length === 0) return;
     for (const orgId of gone) this.#orgs.delete(orgId);
-    this.flag[0] = Math.min(this.#orgs.size, 1);
+    this.isAnyWatched = this.#orgs.size > 0;
     for (const [targetId, orgId] of this.#orgOf) if (!this.#orgs.has(orgId)) this.#orgOf.delete(targetId);
   }
 

@@ -6,8 +6,6 @@ export interface DeliveryMetrics {
   /** Milliseconds from acceptance to the end of the attempt that delivered. */
   delivered(latencyMs: number): void;
   claimed(count: number): void;
-  /** A target's backlog is shared with the helping thread. */
-  lent(): void;
 }
 
 export interface DeliveryGauges {
@@ -55,11 +53,6 @@ export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges
     help: "Deliveries taken through the claim path rather than from memory.",
     registers,
   });
-  const lent = new Counter({
-    name: "postrider_targets_lent_total",
-    help: "Times that a target's backlog was shared with the helping thread.",
-    registers,
-  });
   registerGauges(registers, gauges);
 
   return {
@@ -73,7 +66,6 @@ export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges
     },
     delivered: (latencyMs) => latency.observe(latencyMs / 1000),
     claimed: (count) => claimed.inc(count),
-    lent: () => lent.inc(),
   };
 }
 

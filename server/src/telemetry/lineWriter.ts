@@ -77,30 +77,6 @@ export function createLineWriter(fd: number): LineWriter {
   };
 }
 
-/** Lines to whoever takes them in pieces: for a thread whose log another one writes. */
-export function createLineForwarder(forward: (lines: string) => void): LineWriter {
-  let gathered = "";
-  const schedule = soon(flush);
-
-  function flush(): void {
-    const lines = gathered;
-    gathered = "";
-    if (lines !== "") forward(lines);
-  }
-
-  return {
-    write(line) {
-      gathered += line;
-      if (gathered.length >= pieceLength) flush();
-      schedule();
-    },
-    flush() {
-      flush();
-      return Promise.resolve();
-    },
-  };
-}
-
 /** Calls it once, a while after the first of several wishes. */
 function soon(run: () => void): () => void {
   let isScheduled = false;

@@ -18,8 +18,6 @@ export interface Log {
   failure(requestId: string, status: number, error: Error): void;
   /** A refusal with 5xx that was foreseen; the same. */
   refusal(requestId: string, status: number, reason: string): void;
-  /** Lines that another thread has put together. */
-  lines(text: string): void;
   /** Writes out what is still in memory; called once, when the process ends. */
   flush(): Promise<void>;
 }
@@ -104,7 +102,6 @@ export function createLog(level: string, options: LogOptions = {}): Log {
         logger.warn({ request_id: requestId, status, reason }, "request refused");
       }
     },
-    lines: (text) => destination.write(text),
     flush() {
       digest.flush();
       return destination.flush();

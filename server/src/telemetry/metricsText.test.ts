@@ -2,7 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom
 import { expect, test } from "vitest";
 import { metricsText, sumOfCounters } from "./metricsText.ts";
 
-/** A thread's registry with something of each kind, that has seen `count` of everything. */
+/** A registry with something of each kind, that has seen `count` of everything. */
 function registryWith(count: number): Registry {
   const registry = new Registry();
   const registers = [registry];
@@ -23,14 +23,14 @@ function lines(text: string): string[] {
   return text.split("\n").filter((line) => line !== "");
 }
 
-test("what other threads have counted is added to the registry's values", async () => {
+test("what other registries have counted is added to the registry's values", async () => {
   const others = [registryWith(3), registryWith(4)];
   const values = await Promise.all(others.map((registry) => registry.getMetricsAsJSON()));
   const text = await metricsText(registryWith(2), structuredClone(values));
   expect(lines(text)).toEqual(lines(await registryWith(9).metrics()));
 });
 
-test("metrics that only this thread has stay as they are", async () => {
+test("metrics that only the first registry has stay as they are", async () => {
   const registry = registryWith(1);
   collectDefaultMetrics({ register: registry });
   const names = (text: string): string[] => lines(text).filter((line) => line.startsWith("# TYPE"));
@@ -41,7 +41,7 @@ test("metrics that only this thread has stay as they are", async () => {
   expect(started.exec(together)![0]).toBe(started.exec(alone)![0]);
 });
 
-test("of threads that have ended, counters and histograms remain", async () => {
+test("of registries that are gone, counters and histograms remain", async () => {
   const values = await Promise.all([3, 4].map((count) => registryWith(count).getMetricsAsJSON()));
   const whole = await registryWith(7).getMetricsAsJSON();
   const sums = await sumOfCounters(values);

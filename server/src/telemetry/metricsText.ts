@@ -1,9 +1,9 @@
 import { AggregatorRegistry, type Registry } from "prom-client";
 
-/** A metric with its values, as it goes from thread to thread. */
+/** A metric with its values, as it goes from one registry to another. */
 export type MetricValues = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>[number];
 
-/** Prometheus' text of a registry; what other threads have counted under the same names is added to its values. */
+/** Prometheus' text of a registry; values that other registries have under the same names are added. */
 export async function metricsText(
   registry: Registry,
   others: readonly (readonly MetricValues[])[],

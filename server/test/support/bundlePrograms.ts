@@ -9,10 +9,9 @@ import { inJavaScript, root } from "./programFile.ts";
  * than half of the processor time that a start takes; so every program is bundled once a run, from the same sources.
  */
 
-/** The service with its second thread, and what tests run beside it. */
+/** The service with its worker thread for YAML, and the programs that tests run beside it. */
 const entries = [
   "server/src/process/cli.ts",
-  "server/src/delivery/second-thread/run.ts",
   "server/src/eventTypes/yamlThread.ts",
   "server/test/support/agent/agentMain.ts",
   "server/test/support/embeddedMain.ts",
@@ -51,7 +50,7 @@ export async function setup(): Promise<() => Promise<void>> {
 
 /**
  * Lets modules find the files that they name relative to themselves, such as SQL. One beside an entry stands beside that
- * entry's bundle: the second thread is started from there.
+ * entry's bundle: the thread for YAML is started from there.
  */
 function standWhereTheyStood(folder: string): Plugin {
   const besideEntries = new Set(entries.map((path) => dirname(join(root, path))));

@@ -13,7 +13,6 @@ export const switches: Record<string, string> = {
     POSTRIDER_FAST_HTTP: "off",
     POSTRIDER_FAST_OUTBOUND: "off",
     POSTRIDER_FAST_SQL: "off",
-    POSTRIDER_SENDING_THREADS: "1",
   }),
   ...(cellCount > 1 && { POSTRIDER_CELLS: String(cellCount) }),
 };

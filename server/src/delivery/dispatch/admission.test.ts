@@ -21,7 +21,7 @@ function fill(admission: Admission, lane: Lane): number {
 }
 
 test("each standing has its budget, and leaves what the prompt need", () => {
-  const admission = new Admission(512, () => 0);
+  const admission = new Admission(512);
   const [a, b, c, d] = ["a", "b", "c", "d"] as const;
   expect(fill(admission, laneOf(admission, a, "hanging"))).toBe(64);
   expect(fill(admission, laneOf(admission, b, "untried"))).toBe(32);
@@ -31,21 +31,14 @@ test("each standing has its budget, and leaves what the prompt need", () => {
 });
 
 test("an organization alone leaves an eighth to others, and the more are at it the less each has", () => {
-  const admission = new Admission(512, () => 0);
+  const admission = new Admission(512);
   expect(fill(admission, laneOf(admission, "first", "prompt"))).toBe(448);
   expect(fill(admission, laneOf(admission, "second", "prompt"))).toBe(56);
   expect(fill(admission, laneOf(admission, "third", "prompt"))).toBe(7);
 });
 
-test("what another thread has counts among all and to its organization", () => {
-  const admission = new Admission(100, () => 60);
-  const lane = laneOf(admission, "a", "prompt");
-  lane.org!.lent = 60;
-  expect(fill(admission, lane)).toBe(28);
-});
-
 test("what several dispatchers share is counted once, and they have the first choice of it by turns", () => {
-  const admission = new Admission(512, () => 0);
+  const admission = new Admission(512);
   const asked: string[] = [];
   for (const name of ["a", "b", "c"]) admission.takePart(() => asked.push(name));
   expect(admission.isShared()).toBe(true);
@@ -56,7 +49,7 @@ test("what several dispatchers share is counted once, and they have the first ch
 });
 
 test("some untried targets are tried however many of those that were trusted hang", () => {
-  const admission = new Admission(512, () => 0);
+  const admission = new Admission(512);
   const trusted = laneOf(admission, "a", "prompt");
   expect(fill(admission, trusted)).toBe(448);
   expect(admission.isStrained()).toBe(false);
@@ -70,14 +63,14 @@ test("some untried targets are tried however many of those that were trusted han
 
 test("a process with a single request under way serves every standing", () => {
   for (const standing of ["prompt", "slow", "untried", "hanging"] as const) {
-    const admission = new Admission(1, () => 0);
+    const admission = new Admission(1);
     expect(fill(admission, laneOf(admission, "a", standing))).toBe(1);
   }
 });
 
 /** Lanes that wait for their turn, in the order of their names; those of one organization begin with its letter. */
 function queue(standing: Standing, names: string[]): { round: RoundOfTurns; admission: Admission } {
-  const admission = new Admission(512, () => 0);
+  const admission = new Admission(512);
   const round = new RoundOfTurns(admission);
   for (const name of names) {
     const lane = createLane(name, 8, standing);

@@ -17,8 +17,6 @@ export interface OrgAtWork {
   inFlight: number;
   /** Those of `inFlight` to targets that are untried or hang. */
   unproven: number;
-  /** Requests that are lent to another thread. */
-  lent: number;
   /** Deliveries that wait in memory for targets that are untried or hang. */
   waitingUnproven: number;
 }
@@ -50,7 +48,6 @@ const orgTimesUnprovenFree = 3;
  */
 export class Admission {
   readonly #maxInFlight: number;
-  readonly #lent: () => number;
   readonly #slowLimit: number;
   readonly #unprovenLimit: number;
   readonly #hangingLimit: number;
@@ -61,10 +58,9 @@ export class Admission {
   #firstPump = 0;
   #total = 0;
 
-  /** @param maxInFlight Requests under way in all. @param lent How many of them another thread has. */
-  constructor(maxInFlight: number, lent: () => number) {
+  /** @param maxInFlight Requests under way in all. */
+  constructor(maxInFlight: number) {
     this.#maxInFlight = maxInFlight;
-    this.#lent = lent;
     this.#slowLimit = atLeastOne(maxInFlight * slowPart);
     this.#unprovenLimit = atLeastOne(maxInFlight * unprovenPart);
     this.#hangingLimit = atLeastOne(maxInFlight * hangingPart);
@@ -106,7 +102,7 @@ export class Admission {
 
   /** Whether the organization leaves enough to others with one more request to a target of this standing. */
   hasOrgBudget(org: OrgAtWork, standing: Standing): boolean {
-    if (org.inFlight + org.lent >= this.#free() * orgTimesFree) return false;
+    if (org.inFlight >= this.#free() * orgTimesFree) return false;
     if (standing === "prompt" || standing === "slow") return true;
     if (standing === "untried" && this.#inFlight.untried < this.#untriedReserve) return true;
     const free = this.#unprovenLimit - this.unproven();
@@ -134,7 +130,7 @@ export class Admission {
   join(lane: Lane, orgId: string): void {
     let org = this.#orgs.get(orgId);
     if (org === undefined) {
-      org = { id: orgId, lanes: 0, inFlight: 0, unproven: 0, lent: 0, waitingUnproven: 0 };
+      org = { id: orgId, lanes: 0, inFlight: 0, unproven: 0, waitingUnproven: 0 };
       this.#orgs.set(orgId, org);
     }
     org.lanes++;
@@ -167,7 +163,7 @@ export class Admission {
   }
 
   #free(): number {
-    return this.#maxInFlight - this.#total - this.#lent();
+    return this.#maxInFlight - this.#total;
   }
 
   #count({ org }: Lane, standing: Standing, requests: number): void {

@@ -60,8 +60,6 @@ it("a claim that filled its target is not repeated until there is room, and then
     fullTargets: () => (isFull ? [target] : []),
     targetsEnding: () => [target],
     choose: () => ({ proven: [], unproven: [], lookedAt: 0 }),
-    onBacklog: () => undefined,
-    forgetIdle: () => false,
     take(deliveries) {
       isFull = true;
       pending.shift()?.resolve(deliveries.length);

@@ -3,7 +3,7 @@ import type { Lease } from "../../items/item.ts";
 import type { DeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Traces } from "../../telemetry/traces.ts";
-import { type ClaimSize, lookAt, maxPerClaim, nothingSeen, sizeClaim, targetsWithMore } from "./claimSize.ts";
+import { lookAt, maxPerClaim, nothingSeen, sizeClaim } from "./claimSize.ts";
 import type { Delivery } from "../../items/delivery.ts";
 import { createSleeper, repeatUntil } from "../../runtime/sleeper.ts";
 import { dueTargets, type DueTarget } from "../rows/dueTargets.ts";
@@ -39,10 +39,6 @@ export interface ClaimLoopDeps {
   /** Chooses, from targets with something due, those that there is room for. */
   choose: (due: readonly DueTarget[]) => Chosen;
   take: (deliveries: Delivery[]) => void;
-  /** Told that a claim brought as much of these targets as it may: more is due. */
-  onBacklog: (targetIds: string[]) => void;
-  /** Forgets a target that has nothing in memory or under way; false when it has. */
-  forgetIdle: (targetId: string) => boolean;
 }
 
 /** How long nothing may be due before the database is asked again. */
@@ -131,7 +127,7 @@ class Claims implements ClaimLoop {
         ? await this.#chosen.next(this.#cursor, size, this.#skipped)
         : await this.#claim({ ...size, skip: full });
       const tookMs = performance.now() - startedAtMs;
-      return this.#take(claim, size, looksFirst ? tookMs * lookPauses : tookMs);
+      return this.#take(claim, looksFirst ? tookMs * lookPauses : tookMs);
     } catch (error) {
       this.#deps.log.warn({ err: error }, "due deliveries could not be claimed; trying again");
       return errorPauseMs;
@@ -156,15 +152,13 @@ class Claims implements ClaimLoop {
    * @param pauseMs How long to wait after a claim that brought little.
    * @returns how long to wait before the next.
    */
-  #take({ deliveries, cursor, isCircleClosed }: Claim, size: ClaimSize, pauseMs: number): number {
+  #take({ deliveries, cursor, isCircleClosed }: Claim, pauseMs: number): number {
     this.#cursor = cursor;
     if (deliveries.length > 0) {
       this.#seen = lookAt(deliveries, this.#seen);
       this.#deps.metrics.claimed(deliveries.length);
       this.#deps.take(deliveries);
       this.#circleMs = 0;
-      const unfinished = targetsWithMore(deliveries, size);
-      if (unfinished.length > 0) this.#deps.onBacklog(unfinished);
       if (isCircleClosed && this.#areFull(this.#seen.targets)) return pollMs;
       return deliveries.length < sparseClaim ? pauseMs : 0;
     }

@@ -58,11 +58,3 @@ export function lookAt(deliveries: readonly Delivery[], before: Seen): Seen {
   const average = now > before.bytesPerDelivery ? now : (now + before.bytesPerDelivery) / 2;
   return { targets, bytesPerDelivery: average };
 }
-
-/** The targets that a claim gave as much as it may, when it brought about as much as a claim can: more of theirs is due. */
-export function targetsWithMore(deliveries: readonly Delivery[], { perTarget }: ClaimSize): string[] {
-  if (deliveries.length < sharedPerClaim) return [];
-  const counts = new Map<string, number>();
-  for (const { targetId } of deliveries) counts.set(targetId, (counts.get(targetId) ?? 0) + 1);
-  return [...counts.keys()].filter((targetId) => counts.get(targetId)! >= perTarget);
-}

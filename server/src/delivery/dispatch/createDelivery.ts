@@ -1,6 +1,7 @@
 import { randomInt } from "node:crypto";
 import type pg from "pg";
 import type { Registry } from "prom-client";
+import type { Config } from "../../config/config.ts";
 import type { Changes } from "../../items/changes.ts";
 import type { Outbound } from "../../outbound/outbound.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
@@ -11,18 +12,15 @@ import type { Traces } from "../../telemetry/traces.ts";
 import type { AttemptResult, Delivery } from "../../items/delivery.ts";
 import type { Admission } from "./admission.ts";
 import { Dispatcher } from "./dispatcher.ts";
-import { createBusyMeter, createLending, type HelpingThread } from "./lending.ts";
 import { createOpenCircuits } from "./openCircuits.ts";
 import { createAttemptRecorder } from "../attempt/recordAttempts.ts";
 import { createAttemptReport } from "../attempt/reportAttempt.ts";
 import { sendWebhook } from "../attempt/sendWebhook.ts";
 import { createFinisher } from "../attempt/finishAttempt.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
-import type { BorrowedClaims } from "./borrowedClaims.ts";
-import type { SendingConfig } from "./sendingConfig.ts";
 
 export interface DeliveryDeps {
-  config: SendingConfig;
+  config: Pick<Config, "deliveryTimeoutMs" | "maxInFlight" | "roles" | "targetConcurrency">;
   pool: pg.Pool;
   box: SecretBox;
   outbound: Outbound;
@@ -35,13 +33,9 @@ export interface DeliveryDeps {
   sendHandoff: (delivery: Delivery, target: TargetConfig) => Promise<AttemptResult>;
   /** Shared by the cells of a process; a dispatcher has its own unless told. */
   admission?: Admission | undefined;
-  /** Takes a part of what this thread is too busy for. */
-  helper?: HelpingThread;
-  /** In the thread that helps: the targets that are lent to it, which are all that it sends to. */
-  borrowed?: BorrowedClaims;
 }
 
-/** The parts of delivery, put together for one thread. */
+/** The parts of delivery, put together. */
 export function createDelivery(deps: DeliveryDeps): Dispatcher {
   const { config, pool, box, outbound, log, registry, nowMs } = deps;
   const metrics = createDeliveryMetrics(registry, {
@@ -52,7 +46,6 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
   });
   const recorder = createAttemptRecorder(pool, log, createAttemptReport(metrics, log, deps.changes));
   const sendDeps = { outbound, timeoutMs: config.deliveryTimeoutMs, nowMs };
-  const { helper, borrowed } = deps;
   const nodeId = newRootId(nowMs());
   const dispatcher: Dispatcher = new Dispatcher({
     pool,
@@ -73,17 +66,7 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
     admission: deps.admission,
     nodeId,
     newToken: () => randomInt(2 ** 47),
-    // What a helping thread has trouble with, it gives back.
-    ...(!borrowed && { circuits: createOpenCircuits({ pool, log, changes: deps.changes, nodeId }) }),
-    ...(helper && {
-      lending: createLending({
-        thread: helper,
-        isBusy: createBusyMeter(),
-        onLent: () => metrics.lent(),
-        nowMs: () => performance.now(),
-      }),
-    }),
-    ...(borrowed && { borrowing: borrowed, createClaims: (claimDeps) => borrowed.connect(claimDeps) }),
+    circuits: createOpenCircuits({ pool, log, changes: deps.changes, nodeId }),
   });
   return dispatcher;
 }

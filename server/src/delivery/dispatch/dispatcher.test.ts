@@ -9,16 +9,11 @@ import { parseNetworks } from "../../outbound/addressGuard.ts";
 import { createOutbound } from "../../outbound/outbound.ts";
 import { noChanges } from "../../items/changes.ts";
 import { createSecretBox } from "../../items/secretBox.ts";
-import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import { createLog } from "../../telemetry/log.ts";
 import { createDelivery, type DeliveryDeps } from "./createDelivery.ts";
-import type { AttemptResult, Delivery } from "../../items/delivery.ts";
+import type { AttemptResult } from "../../items/delivery.ts";
 import { everyAttempt } from "../../../test/support/everyAttempt.ts";
-import { Dispatcher } from "./dispatcher.ts";
-import { createAttemptRecorder } from "../attempt/recordAttempts.ts";
-import { createAttemptReport } from "../attempt/reportAttempt.ts";
-import { createFinisher } from "../attempt/finishAttempt.ts";
-import type { TargetConfig } from "../../targets/targetConfig.ts";
+import type { Dispatcher } from "./dispatcher.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
 const orgId = newId(0, Date.now());
@@ -108,64 +103,4 @@ it("whatever a sender throws, at once or later, is one failed attempt, and the o
   );
   expect(dispatcher.inFlight()).toBe(0);
   expect(dispatcher.inMemory()).toBe(0);
-});
-
-it("what is lent counts among the requests that may be under way in all", async ({ makeTarget, pool }) => {
-  const targets = await Promise.all([5, 6, 7, 8, 9].map((bucket) => makeTarget(bucket, 3)));
-  const log = createLog("silent");
-  const gauges = { inFlight: () => 0, inFlightUnproven: () => 0, inMemory: () => 0, openCircuits: () => 0 };
-  const metrics = createDeliveryMetrics(new Registry(), gauges);
-  const recorder = createAttemptRecorder(pool, log, createAttemptReport(metrics, log, noChanges));
-  let lent = 38;
-  const ends: (() => void)[] = [];
-  const hold = (_delivery: Delivery, _target: TargetConfig, ended: (result: AttemptResult) => void): void =>
-    void ends.push(() => ended(taken));
-  const dispatcher = new Dispatcher({
-    pool,
-    box: createSecretBox({ current: Buffer.alloc(32, 7) }),
-    log,
-    metrics,
-    recorder,
-    finisher: createFinisher({
-      pool,
-      log,
-      recorder,
-      changes: noChanges,
-      nowMs: Date.now,
-      random: Math.random,
-    }),
-    senders: { 1: hold, 3: hold },
-    enabled: true,
-    timeoutMs: 15_000,
-    targetConcurrency: 1,
-    maxInFlight: 40,
-    nodeId: newId(0, Date.now()),
-    newToken: () => 1,
-    lending: {
-      requests: () => lent,
-      isLent: () => false,
-      offer: () => undefined,
-      ended: () => undefined,
-    },
-  });
-  onTestFinished(async () => {
-    lent = 0;
-    const letGo = setInterval(() => ends.splice(0).forEach((end) => end()), 5);
-    await dispatcher.stop();
-    clearInterval(letGo);
-  });
-  dispatcher.start();
-  // All are in memory, and each target might have one request under way.
-  await until(
-    () => dispatcher.inMemory() + dispatcher.inFlight(),
-    (count) => count === targets.length * 5,
-  );
-  await until(
-    () => dispatcher.inFlight(),
-    (count) => count >= 2,
-  );
-  expect(ends).toHaveLength(2);
-  lent = 36;
-  for (const end of ends.splice(0)) end();
-  expect(ends).toHaveLength(4);
 });

@@ -67,8 +67,7 @@ export class Dispatcher implements DeliveryGauges {
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
-    const { borrowing, lending, log } = deps;
-    this.#admission = deps.admission ?? new Admission(deps.maxInFlight, () => lending?.requests() ?? 0);
+    this.#admission = deps.admission ?? new Admission(deps.maxInFlight);
     this.#admission.takePart(() => this.#pump());
     this.#paces = new Paces({
       ...deps,
@@ -78,13 +77,11 @@ export class Dispatcher implements DeliveryGauges {
     this.#lanes = new Lanes({
       admission: this.#admission,
       paces: this.#paces,
-      maxWindowOf: (targetId) => borrowing?.requestsOf(targetId) ?? deps.targetConcurrency,
-      // Only prompt targets are lent.
-      firstStanding: borrowing === undefined ? "untried" : "prompt",
+      targetConcurrency: deps.targetConcurrency,
     });
     this.#judge = createJudge(deps.timeoutMs);
-    this.#releases = createReleases(deps.pool, log);
-    this.#unsent = createUnsentReport(log);
+    this.#releases = createReleases(deps.pool, deps.log);
+    this.#unsent = createUnsentReport(deps.log);
     this.#checks = createTargetChecks({
       ...deps,
       apply: (lane, config, askedAtMs) => this.#applyConfig(lane, config, askedAtMs),
@@ -97,7 +94,7 @@ export class Dispatcher implements DeliveryGauges {
     this.#tickedAtMs = performance.now();
     this.#ticker = setInterval(() => this.#tick(), tickMs);
     const lanes = this.#lanes;
-    this.#claims = (this.#deps.createClaims ?? createClaimLoop)({
+    this.#claims = createClaimLoop({
       pool: this.#deps.pool,
       log: this.#deps.log,
       metrics: this.#deps.metrics,
@@ -110,11 +107,6 @@ export class Dispatcher implements DeliveryGauges {
       take: (deliveries) => {
         for (const lane of new Set(deliveries.map((delivery) => lanes.add(delivery)))) this.#offerTurn(lane);
         this.#pump();
-      },
-      onBacklog: (targetIds) => this.#lend(targetIds),
-      forgetIdle: (targetId) => {
-        const lane = lanes.find(targetId);
-        return lane === undefined || lanes.forget(lane);
       },
     });
     this.#claims.start();
@@ -134,7 +126,7 @@ export class Dispatcher implements DeliveryGauges {
     await this.#paces.returnAll();
     await this.#deps.recorder.drained();
     this.#deps.recorder.stop();
-    await this.#deps.circuits?.stop();
+    await this.#deps.circuits.stop();
   }
 
   newLease(): Lease {
@@ -243,7 +235,6 @@ export class Dispatcher implements DeliveryGauges {
     lane.openUntilMs = Math.max(lane.openUntilMs, untilMs);
     this.#releaseWaiting(lane);
     void this.#releases.flush();
-    if (isEmpty(lane)) this.#deps.borrowing?.idle(lane.targetId);
   }
 
   /** Starts the lane's next request, or gives back what it cannot send; false when it has to wait for something. */
@@ -286,7 +277,6 @@ export class Dispatcher implements DeliveryGauges {
     if (result.verdict.outcome === "unsent") this.#takeBack(lane, delivery, result.verdict.error);
     else {
       this.#note(lane, result);
-      this.#deps.lending?.ended(lane);
       this.#deps.finisher.finish(delivery, target, result, attemptedAtMs);
     }
     if (this.#lanes.turns.isEmpty() && !this.#admission.isShared()) this.#startFrom(lane);
@@ -296,17 +286,15 @@ export class Dispatcher implements DeliveryGauges {
     }
     this.#wantMore(lane);
     if (this.inFlight() === 0) this.#onIdle?.();
-    if (isEmpty(lane)) this.#deps.borrowing?.idle(lane.targetId);
   }
 
   #note(lane: Lane, result: AttemptResult): void {
     const nowMs = performance.now();
     const wasTripped = isTripped(lane);
     this.#lanes.move(lane, this.#judge.ended(lane, result, nowMs));
-    if (wasTripped && !isTripped(lane)) this.#deps.circuits?.closed(lane.targetId);
+    if (wasTripped && !isTripped(lane)) this.#deps.circuits.closed(lane.targetId);
     if (!isCircuitOpen(lane, nowMs)) return;
-    this.#deps.circuits?.opened(lane.targetId, lane.openUntilMs - nowMs);
-    this.#deps.borrowing?.troubled(lane.targetId);
+    this.#deps.circuits.opened(lane.targetId, lane.openUntilMs - nowMs);
     this.#releaseWaiting(lane);
   }
 
@@ -317,7 +305,6 @@ export class Dispatcher implements DeliveryGauges {
     this.#releases.add(delivery);
     this.#releaseWaiting(lane);
     hold(lane, performance.now() + unsentPauseMs);
-    this.#deps.lending?.ended(lane);
   }
 
   /** Has more claimed when the lane has room for what was left. */
@@ -333,8 +320,6 @@ export class Dispatcher implements DeliveryGauges {
   /** Gives back what waits for a deleted or disabled target: the claim cancels it or leaves it held. */
   #applyConfig(lane: Lane, config: TargetConfig | undefined, askedAtMs: number): void {
     this.#lanes.configure(lane, config, askedAtMs);
-    // What is limited is sent by one thread.
-    if (lane.pace !== undefined) this.#deps.borrowing?.troubled(lane.targetId);
     if (config === undefined || !config.enabled) this.#releaseWaiting(lane);
     else this.#offerTurn(lane);
   }
@@ -346,17 +331,6 @@ export class Dispatcher implements DeliveryGauges {
   /** Whether an attempt that starts now might outlive the lease. */
   #isLate(delivery: Delivery, nowMs: number): boolean {
     return delivery.leaseDeadlineMs - nowMs < this.#deps.timeoutMs + lease.reserveMs;
-  }
-
-  /** Offers the other thread a part of what these webhooks' targets may have under way. */
-  #lend(targetIds: readonly string[]): void {
-    for (const targetId of targetIds) {
-      const lane = this.#lanes.find(targetId);
-      if (lane?.queue[lane.head]?.kind !== 1 || lane.standing !== "prompt" || lane.pace !== undefined)
-        continue;
-      if (lane.org !== undefined && this.#admission.hasOrgBudget(lane.org, "prompt"))
-        this.#deps.lending?.offer(lane, this.#admission.targetShare());
-    }
   }
 
   #tick(): void {
@@ -374,8 +348,7 @@ export class Dispatcher implements DeliveryGauges {
       for (const delivery of this.#lanes.removeSurplus(lane)) this.#releases.add(delivery);
       this.#paces.trim(lane);
       this.#offerTurn(lane);
-      const isIdle = isEmpty(lane) && lane.previous === 0 && !this.#deps.lending?.isLent(lane.targetId);
-      if (isIdle && lane.openUntilMs < nowMs - 60_000) this.#lanes.forget(lane);
+      if (isEmpty(lane) && lane.previous === 0 && lane.openUntilMs < nowMs - 60_000) this.#lanes.forget(lane);
     }
     void this.#releases.flush();
     this.#pump();
@@ -385,7 +358,6 @@ export class Dispatcher implements DeliveryGauges {
   #stall(lane: Lane): void {
     this.#lanes.move(lane, "hanging");
     this.#releaseWaiting(lane);
-    this.#deps.borrowing?.troubled(lane.targetId);
   }
 
   /** Gives back what has waited too long for its turn, so that another node may send it. */

@@ -7,9 +7,6 @@ import type { Senders } from "../attempt/attempt.ts";
 import type { AttemptRecorder } from "../attempt/recordAttempts.ts";
 import type { Finisher } from "../attempt/finishAttempt.ts";
 import type { Admission } from "./admission.ts";
-import type { Borrowing } from "./borrowedClaims.ts";
-import type { ClaimLoop, ClaimLoopDeps } from "./claimLoop.ts";
-import type { Lending } from "./lending.ts";
 import type { OpenCircuits } from "./openCircuits.ts";
 
 /** What a dispatcher stands on. */
@@ -35,12 +32,6 @@ export interface DispatcherDeps {
   nodeId: string;
   /** A whole random number below 2^53, for lease tokens. */
   newToken: () => number;
-  /** What brings due deliveries into memory; the circle over all targets unless told. */
-  createClaims?: (deps: ClaimLoopDeps) => ClaimLoop;
   /** Told when circuits open and close. */
-  circuits?: OpenCircuits;
-  /** The part of targets' requests that another thread has. */
-  lending?: Lending;
-  /** Told, where targets are another thread's, what becomes of them. */
-  borrowing?: Borrowing;
+  circuits: OpenCircuits;
 }

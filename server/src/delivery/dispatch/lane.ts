@@ -33,15 +33,11 @@ export interface Lane {
   window: number;
   /** How far the window opens. */
   maxWindow: number;
-  /** How far it opens while nothing is lent. */
-  ownWindow: number;
   /** Where the target's owner has set a limit. */
   pace: Pace | undefined;
   config: TargetConfig | undefined;
   /** When `config` was last known to be current, by the monotonic clock. */
   checkedAtMs: number;
-  /** From when on a part of it may be lent to another thread, by the monotonic clock. */
-  lendableAtMs: number;
   /** Failures since the last success. */
   failures: number;
   /** Requests in a row that held a connection for long and brought no answer. */
@@ -79,11 +75,9 @@ export function createLane(targetId: string, maxWindow: number, standing: Standi
     inFlight: 0,
     window: firstWindow,
     maxWindow,
-    ownWindow: maxWindow,
     pace: undefined,
     config: undefined,
     checkedAtMs: 0,
-    lendableAtMs: 0,
     failures: 0,
     timeouts: 0,
     openUntilMs: 0,
@@ -187,13 +181,6 @@ export function isTripped(lane: Lane): boolean {
 export function setMaxWindow(lane: Lane, maxWindow: number): void {
   lane.maxWindow = maxWindow;
   lane.window = Math.max(1, Math.min(lane.window, maxWindow));
-}
-
-/** Changes how far it opens while nothing is lent, for what is lent as well. */
-export function setOwnWindow(lane: Lane, ownWindow: number): void {
-  if (lane.ownWindow === ownWindow) return;
-  setMaxWindow(lane, lane.maxWindow + ownWindow - lane.ownWindow);
-  lane.ownWindow = ownWindow;
 }
 
 export function noteSuccess(lane: Lane): void {

@@ -1,7 +1,7 @@
 import type { Delivery } from "../../items/delivery.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
 import { type Admission, isUnproven, type Standing } from "./admission.ts";
-import { createLane, isCircuitOpen, isEmpty, isReady, type Lane, setOwnWindow, waiting } from "./lane.ts";
+import { createLane, isCircuitOpen, isReady, type Lane, setMaxWindow, waiting } from "./lane.ts";
 import { createPace } from "./pace.ts";
 import type { Paces } from "./paces.ts";
 import { createReputations } from "./reputations.ts";
@@ -11,9 +11,7 @@ import { WaitingRoom } from "./waitingRoom.ts";
 export interface LanesDeps {
   admission: Admission;
   /** How many requests a target may have under way. */
-  maxWindowOf: (targetId: string) => number;
-  /** What targets are taken for of which nothing is known here. */
-  firstStanding: Standing;
+  targetConcurrency: number;
   /** For targets with limits of their owner's. */
   paces: Paces;
 }
@@ -45,7 +43,7 @@ export class Lanes {
   /** What is known of the target, whether it has a lane or not. */
   standingOf(targetId: string): Standing {
     const lane = this.#lanes.get(targetId);
-    return lane === undefined ? this.#remembered(this.#reputations.of(targetId)) : lane.standing;
+    return lane === undefined ? this.#reputations.of(targetId) : lane.standing;
   }
 
   add(delivery: Delivery): Lane {
@@ -141,32 +139,25 @@ export class Lanes {
     if (lane.inFlight === 0 && nowMs - lane.answeredAtMs > trustMs) this.move(lane, "untried");
   }
 
-  /** Forgets a target that has nothing in memory or under way, apart from its standing; false when it has. */
-  forget(lane: Lane): boolean {
-    if (!isEmpty(lane)) return false;
+  /** Forgets a target that has nothing in memory or under way, apart from its standing. */
+  forget(lane: Lane): void {
     this.#lanes.delete(lane.targetId);
     this.#deps.paces.forget(lane);
     this.#deps.admission.leave(lane);
     this.#reputations.remember(lane.targetId, lane.standing);
-    return true;
   }
 
   #setLimits(lane: Lane, { perSecond, maxConcurrency }: TargetConfig): void {
-    setOwnWindow(lane, maxConcurrency ?? this.#deps.maxWindowOf(lane.targetId));
+    setMaxWindow(lane, maxConcurrency ?? this.#deps.targetConcurrency);
     if (perSecond === null && maxConcurrency === null) this.#deps.paces.forget(lane);
     else (lane.pace ??= createPace({ perSecond, maxConcurrency })).limits = { perSecond, maxConcurrency };
   }
 
   #open(targetId: string): Lane {
-    const standing = this.#remembered(this.#reputations.recall(targetId));
-    const lane = createLane(targetId, this.#deps.maxWindowOf(targetId), standing);
+    const lane = createLane(targetId, this.#deps.targetConcurrency, this.#reputations.recall(targetId));
     this.#lanes.set(targetId, lane);
     this.doubt(lane, performance.now());
     return lane;
-  }
-
-  #remembered(standing: Standing): Standing {
-    return standing === "untried" ? this.#deps.firstStanding : standing;
   }
 
   /** Lets the lane have its turn, if it can take a request. */
