@@ -11,31 +11,36 @@ import { intakeFigures } from "./intake.ts";
 import { latencyFigures } from "./latency.ts";
 import { neighboursFigures } from "./neighbours.ts";
 import { layerFigures } from "./layers.ts";
-import { mailboxFigures, mailboxStoredFigures } from "./mailbox.ts";
+import { mailboxFigures } from "./mailbox.ts";
 import { peerFigures } from "./peers/peers.ts";
 import { printTable } from "./printTable.ts";
 import { publicationFigures } from "./publications.ts";
-import { storedFigures } from "./stored.ts";
 import { streamsFigures } from "./streams.ts";
 import { tenMillionFigures } from "./tenMillion.ts";
 import { upgradeFigures } from "./upgrade/upgrade.ts";
 
 /*
- * npm run bench [-- --quick] [intake] [in-and-out] [latency] [drain] [neighbours] [stored] [mailbox] [mailbox-stored] [layers]
- *   [streams] [publications] [peers] [ten-million] [figures [--stored <events>]] [before --folder <checkout of the version before>] [dashboard]
- *   [upgrade [--stored <events>] [--open-transaction <seconds>]]
- * Each figure is measured against its own ceiling in the same run, because machines and their noise differ;
- * compare ratios, not absolute figures.
+ * npm run bench [-- --quick] [<scenario> ...]
+ *   figures [--stored <events>]
+ *   before --folder <checkout of another version>
+ *   upgrade [--stored <events>] [--open-transaction <seconds>]
+ * A scenario compares with a ceiling that is measured in the same run, because machines and their noise differ.
+ * Compare ratios, not absolute figures.
  */
-const scenarios: Record<string, (size: BenchSize) => Promise<Figure[]>> = {
+type Scenario = (size: BenchSize) => Promise<Figure[]>;
+
+/** Runs when no scenario is named. */
+const standard: Record<string, Scenario> = {
   intake: intakeFigures,
   "in-and-out": inAndOutFigures,
   latency: latencyFigures,
   drain: drainFigures,
-  stored: storedFigures,
   neighbours: neighboursFigures,
   mailbox: mailboxFigures,
-  "mailbox-stored": mailboxStoredFigures,
+};
+
+/** Runs only when named: needs another version or a browser, or takes longer than all the others together. */
+const onRequest: Record<string, Scenario> = {
   layers: layerFigures,
   streams: streamsFigures,
   publications: publicationFigures,
@@ -50,18 +55,7 @@ const scenarios: Record<string, (size: BenchSize) => Promise<Figure[]>> = {
       openTransactionSeconds: Number(values["open-transaction"]),
     }),
 };
-/** What compares the service with itself, takes a browser, or takes longer than all the rest, runs only when it is asked for. */
-const onRequest = new Set([
-  "layers",
-  "dashboard",
-  "streams",
-  "publications",
-  "peers",
-  "ten-million",
-  "figures",
-  "before",
-  "upgrade",
-]);
+const scenarios = { ...standard, ...onRequest };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -70,7 +64,7 @@ const { values, positionals } = parseArgs({
     folder: { type: "string", default: "../before" },
     /** Events that `figures` and `upgrade` store before they measure. */
     stored: { type: "string" },
-    /** Seconds for which a transaction stays open that has read events when `upgrade` starts the new version. */
+    /** Seconds for which a transaction that has read events stays open when `upgrade` starts the new version. */
     "open-transaction": { type: "string", default: "0" },
   },
 });
@@ -78,14 +72,13 @@ const stored = values.stored === undefined ? undefined : Number(values.stored);
 const size: BenchSize = values.quick
   ? { durationMs: 7_500, warmupMs: 3_000, drainItems: 20_000 }
   : { durationMs: 15_000, warmupMs: 6_000, drainItems: 50_000 };
-const chosen =
-  positionals.length > 0 ? positionals : Object.keys(scenarios).filter((name) => !onRequest.has(name));
+const chosen = positionals.length > 0 ? positionals : Object.keys(standard);
 const unknown = chosen.find((name) => scenarios[name] === undefined);
 if (unknown !== undefined) {
   throw new Error(`there is no scenario "${unknown}": choose from ${Object.keys(scenarios).join(", ")}`);
 }
 
-// Whoever is stopped ends what was started: programs end with this process when it exits, and not when a signal ends it.
+// Child processes are ended by the exit handler, which a signal alone does not run.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
 process.stdout.write(

@@ -1,24 +1,20 @@
 import net from "node:net";
 import { host } from "./workload.ts";
 
-/** Streams of server-sent events that were opened together. */
+/** A group of open streams of server-sent events. */
 export interface OpenStreams {
-  /** How many of them are still open. */
-  open(): number;
-  /** Bytes that came, all of them together. */
-  bytes(): number;
-  /** Ends them all, and resolves when that is done. */
+  /** Closes all streams; resolves when every connection is closed. */
   close(): Promise<void>;
 }
 
-/** So many are being opened at a time. */
+/** Connections that are being opened at the same time. */
 const atATime = 64;
-/** What every stream begins with. */
+/** The first bytes of every stream. */
 const beginning = ": open\n\n";
 
 /**
- * Opens `/api/v1/stream` once with each key; resolves when all have begun.
- * @param isRead False for clients that read nothing after the beginning, so that what is told stays with the service.
+ * Opens `/api/v1/stream` once per key; resolves when all streams have started.
+ * @param isRead False for clients that stop reading after the start, so that events stay in the service's buffers.
  */
 export async function openStreams(
   port: number,
@@ -26,7 +22,6 @@ export async function openStreams(
   isRead = true,
 ): Promise<OpenStreams> {
   const sockets = new Set<net.Socket>();
-  let bytes = 0;
   let next = 0;
 
   async function openOne(key: string): Promise<void> {
@@ -36,10 +31,9 @@ export async function openStreams(
       socket.once("error", reject);
       socket.once("close", () => reject(new Error(`a stream was refused: ${text.slice(0, 200)}`)));
       socket.on("data", (piece: Buffer) => {
-        bytes += piece.length;
         if (text.endsWith(beginning)) return;
         text += piece.toString("latin1");
-        // The chunk's end follows.
+        // The end of the HTTP chunk follows the start of the stream.
         if (!text.trimEnd().endsWith(": open")) return;
         text = beginning;
         if (!isRead) socket.pause();
@@ -57,8 +51,6 @@ export async function openStreams(
 
   await Promise.all(Array.from({ length: atATime }, openNext));
   return {
-    open: () => sockets.size,
-    bytes: () => bytes,
     async close() {
       await Promise.all(
         [...sockets].map((socket) => {
