@@ -39,7 +39,7 @@ export interface AuditEntry {
   id: string;
   /** Unix seconds */
   at: number;
-  /** `organization.created` (signed up, or made by an operator), `organization.renamed`, `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `customer.created`, `customer.updated`, `customer.deleted` (with its targets), `event_type.created`, `event_type.updated`, `event_type.deleted`, `portal_link.created` (for a customer), `portal_session.started` (somebody opened a customer's link), `portal_session.ended` (by whoever had it), `portal_sessions.ended` (all of a customer, and the links that nobody had opened), `portal_settings.saved` (how the portal looks, and whose pages may show it), `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
+  /** `organization.created` (signed up, or made by an operator), `organization.renamed`, `organization.revealing_changed` (whether admins may reveal signing secrets), `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `customer.created`, `customer.updated`, `customer.deleted` (with its targets), `event_type.created`, `event_type.updated`, `event_type.deleted`, `portal_link.created` (for a customer), `portal_session.started` (somebody opened a customer's link), `portal_session.ended` (by whoever had it), `portal_sessions.ended` (all of a customer, and the links that nobody had opened), `portal_settings.saved` (how the portal looks, and whose pages may show it), `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.secret_revealed` (an admin read the signing secret), `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
   action: string;
   actor: {
     kind: "user" | "key" | "customer" | "operator" | "service" | "unknown";
@@ -720,6 +720,8 @@ export interface Organization {
   billing_status: "pending" | "active" | "grace" | "suspended" | "exempt";
   /** Unix seconds */
   billing_grace_ends_at: number | null;
+  /** Whether admins may reveal signing secrets after they were made */
+  secrets_can_be_revealed: boolean;
   /** Unix seconds */
   created_at: number;
 }
@@ -926,6 +928,12 @@ export interface ReplayJob {
   created_at: number;
   /** Unix seconds */
   finished_at: number | null;
+}
+
+export interface RevealedSecrets {
+  secret: string;
+  /** While a rotation is in progress */
+  previous_secret?: string;
 }
 
 export interface Rotation {
@@ -1351,6 +1359,8 @@ export interface Operations {
   refreshTarget(id: string, body: Consent | null, options?: CallOptions): Promise<Target>;
   /** Give a webhook target a new signing secret. Deliveries carry the signatures of both secrets until the previous one is deleted, or ends by itself when the rotation says so. Rotating again before that drops the oldest of the three. */
   rotateSigningSecret(id: string, body: Rotation | null, options?: CallOptions): Promise<Target>;
+  /** Read the signing secret of a webhook target again. Only where the organization's `secrets_can_be_revealed` is on, and with an admin's session. Each time is on record in the audit log as `target.secret_revealed`, committed before the answer leaves. */
+  revealSigningSecret(id: string, options?: CallOptions): Promise<RevealedSecrets>;
   /** Delete the previous signing secret, which ends a rotation. Answers the same when no rotation is in progress, so that it is safe to repeat. */
   deletePreviousSigningSecret(id: string, options?: CallOptions): Promise<Deleted>;
   /** Send a test to a webhook and see what its receiver says. One signed delivery, made at once and never again, with the header `x-postrider-test: true`. It is no item: it is not stored, billed or counted, and the target stays as it is whatever comes of it. Also for a target that is disabled. At most 10 tests a minute to one target, 30 in all. */
@@ -1530,9 +1540,11 @@ export interface Operations {
   readOrganization(options?: CallOptions): Promise<{
     org: Organization;
   }>;
-  /** Rename the caller's organization. */
+  /** Rename the caller's organization, or let its admins reveal signing secrets. */
   renameOrganization(body: {
-    name: string;
+    name?: string;
+    /** Whether admins may read signing secrets again, each time on record in the audit log. Taken with an admin's session, not with an API key */
+    secrets_can_be_revealed?: boolean;
   }, options?: CallOptions): Promise<{
     updated: true;
   }>;
@@ -1572,7 +1584,7 @@ export interface Operations {
     message: string;
   }>;
   /** List changes of configuration, credentials and billing state, newest first. Each entry was written in the transaction of its change. None holds a secret: of addresses only the origin and a fingerprint are kept. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS`. */
-  listAuditLog(options?: CallOptions & { limit?: number; /** The id of the last entry of the page before */ before?: string; action?: "organization.created" | "organization.renamed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "customer.created" | "customer.updated" | "customer.deleted" | "event_type.created" | "event_type.updated" | "event_type.deleted" | "portal_link.created" | "portal_session.started" | "portal_session.ended" | "portal_sessions.ended" | "portal_settings.saved" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled"; /** A user, an API key or a customer */ actor_id?: string; /** What was changed, such as a target */ object_id?: string; /** Unix seconds, included */ created_after?: number; /** Unix seconds, not included */ created_before?: number }): Promise<{
+  listAuditLog(options?: CallOptions & { limit?: number; /** The id of the last entry of the page before */ before?: string; action?: "organization.created" | "organization.renamed" | "organization.revealing_changed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "customer.created" | "customer.updated" | "customer.deleted" | "event_type.created" | "event_type.updated" | "event_type.deleted" | "portal_link.created" | "portal_session.started" | "portal_session.ended" | "portal_sessions.ended" | "portal_settings.saved" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.secret_revealed" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled"; /** A user, an API key or a customer */ actor_id?: string; /** What was changed, such as a target */ object_id?: string; /** Unix seconds, included */ created_after?: number; /** Unix seconds, not included */ created_before?: number }): Promise<{
     entries: AuditEntry[];
   }>;
   /** Erase an event's payload and answers, and those of its copies. They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same. */
@@ -1656,6 +1668,7 @@ export const operationTable = {
   deleteTarget: { method: "DELETE", path: "/api/v1/targets/{id}", hasBody: false, headers: {}, query: [], idempotent: false },
   refreshTarget: { method: "POST", path: "/api/v1/targets/{id}/refresh", hasBody: true, headers: {}, query: [], idempotent: true },
   rotateSigningSecret: { method: "POST", path: "/api/v1/targets/{id}/signing-secret/rotate", hasBody: true, headers: {}, query: [], idempotent: false },
+  revealSigningSecret: { method: "POST", path: "/api/v1/targets/{id}/signing-secret/reveal", hasBody: false, headers: {}, query: [], idempotent: false },
   deletePreviousSigningSecret: { method: "DELETE", path: "/api/v1/targets/{id}/signing-secret/previous", hasBody: false, headers: {}, query: [], idempotent: true },
   testTarget: { method: "POST", path: "/api/v1/targets/{id}/test", hasBody: true, headers: {}, query: [], idempotent: false },
   listTryoutRequests: { method: "GET", path: "/api/v1/targets/{id}/tryout", hasBody: false, headers: {}, query: [], idempotent: true },

@@ -141,6 +141,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ["DELETE", "/api/v1/targets/:id", "either", targets.remove],
     ["POST", "/api/v1/targets/:id/refresh", "either", targets.refresh],
     ["POST", "/api/v1/targets/:id/signing-secret/rotate", "either", targets.rotate],
+    ["POST", "/api/v1/targets/:id/signing-secret/reveal", "session", targets.reveal, "admin"],
     ["DELETE", "/api/v1/targets/:id/signing-secret/previous", "either", targets.deletePrevious],
     ["POST", "/api/v1/targets/:id/test", "either", testRoutes(deps).send],
     ["GET", "/api/v1/targets/:id/tryout", "either", tryout.list],
@@ -197,7 +198,7 @@ function memberRows(deps: AppDeps): RouteRow[] {
   const audit = auditRoutes(deps);
   return [
     ["GET", "/api/v1/orgs", "either", organization.read],
-    ["PATCH", "/api/v1/orgs", "either", organization.rename, "admin"],
+    ["PATCH", "/api/v1/orgs", "either", organization.change, "admin"],
     ["GET", "/api/v1/members", "either", members.list],
     ["PATCH", "/api/v1/members/:id", "session", members.changeRole, "admin"],
     ["DELETE", "/api/v1/members/:id", "session", members.remove, "admin"],

@@ -28,6 +28,7 @@ describe("the organization", () => {
           slug: expect.any(String),
           billing_status: "active",
           billing_grace_ends_at: null,
+          secrets_can_be_revealed: false,
           created_at: expect.closeTo(Date.now() / 1000, -2),
         },
       });
@@ -72,12 +73,21 @@ describe("the organization", () => {
   });
 
   it.for([
-    ["no known field", { colour: "red" }, "name is required"],
+    ["no known field", { colour: "red" }, "name is required, unless secrets_can_be_revealed is given"],
     ["an empty name", { name: "" }, "name must not be empty"],
     ["a blank name", { name: "  " }, "name must not be empty"],
     ["a name of 257 characters", { name: "x".repeat(257) }, "name must be at most 256 characters"],
+    [
+      "a switch that is none",
+      { secrets_can_be_revealed: "true" },
+      "secrets_can_be_revealed must be a boolean",
+    ],
     ["null for a name", { name: null }, "name must be a string"],
-    ["a billing state", { billing_status: "exempt" }, "name is required"],
+    [
+      "a billing state",
+      { billing_status: "exempt" },
+      "name is required, unless secrets_can_be_revealed is given",
+    ],
   ] as const)("is not changed by %s: 400", async ([_what, body, message], { node, read }) => {
     const account = await signUp(node);
     const before = await read(account);

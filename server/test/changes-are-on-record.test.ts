@@ -167,6 +167,14 @@ const changes: Record<string, Change> = {
       return () => asKey("DELETE", `/api/v1/targets/${id}/signing-secret/previous`)(account);
     },
   },
+  "POST /api/v1/targets/{id}/signing-secret/reveal": {
+    action: "target.secret_revealed",
+    prepare: async (account) => {
+      const id = await createSecretWebhook(node, account);
+      await asSession("PATCH", "/api/v1/orgs", { secrets_can_be_revealed: true })(account);
+      return () => asSession("POST", `/api/v1/targets/${id}/signing-secret/reveal`)(account);
+    },
+  },
   "POST /api/v1/endpoints": plainly(
     "target.created",
     asKey("POST", "/api/v1/endpoints", { name: "e", url: secretUrl }),
@@ -228,6 +236,16 @@ const changes: Record<string, Change> = {
   },
 };
 
+/** What a route changes beside what it does above. */
+const otherChanges: Record<string, Change> = {
+  "PATCH /api/v1/orgs, whether secrets can be revealed,": plainly(
+    "organization.revealing_changed",
+    asSession("PATCH", "/api/v1/orgs", { secrets_can_be_revealed: true }),
+  ),
+};
+
+const everyChange = { ...changes, ...otherChanges };
+
 const isAnItem = "an item, which is on record by itself";
 const isAClaim = "a message's life is kept with the message, by the key that holds it";
 
@@ -280,7 +298,7 @@ describe("every route that changes something", () => {
     expect([...Object.keys(changes), ...Object.keys(exceptions)].toSorted()).toEqual(changing.toSorted());
   });
 
-  it.each(Object.entries(changes))("%s is on record once", async (_route, { action, prepare }) => {
+  it.each(Object.entries(everyChange))("%s is on record once", async (_route, { action, prepare }) => {
     const account = await signUp(node);
     const change = await prepare(account);
     const before = await entries(node, account);
@@ -289,7 +307,7 @@ describe("every route that changes something", () => {
     expect(after.slice(0, after.length - before.length).map((entry) => entry.action)).toEqual([action]);
   });
 
-  it.each(Object.entries(changes))(
+  it.each(Object.entries(everyChange))(
     "%s is not done when it cannot be put on record",
     async (_route, { prepare }) => {
       const account = await signUp(node);
@@ -297,7 +315,8 @@ describe("every route that changes something", () => {
       const change = await prepare(account);
       const before = await contents(orgId);
       await refuseEntries(orgId);
-      expect((await change()).status).toBe(503);
+      const { status, body } = await change();
+      expect({ status, body }).toEqual({ status: 503, body: { error: expect.any(String) } });
       expect(await contents(orgId)).toEqual(before);
     },
   );
@@ -344,7 +363,7 @@ describe("every route that changes something", () => {
   it("leaves no secret in the log", async () => {
     const account = await signUp(node);
     const secrets = new Set(["T0KEN-IN-PATH", "TOKEN-IN-QUERY", "BEARER-OF-AN-AGENT", "another horse"]);
-    for (const { prepare } of Object.values(changes)) {
+    for (const { prepare } of Object.values(everyChange)) {
       // Each with an account of its own: some end the credentials that they are called with.
       const fresh = await signUp(node);
       for (const one of [fresh.api_key, fresh.session_token, fresh.password]) secrets.add(one);

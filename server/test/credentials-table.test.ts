@@ -283,6 +283,7 @@ describe("the table", () => {
       "POST /api/v1/auth/logout",
       "POST /api/v1/auth/password",
       "POST /api/v1/keys",
+      "POST /api/v1/targets/:id/signing-secret/reveal",
       "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-release",
       "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject",
       "PATCH /api/v1/members/:id",

@@ -8,6 +8,7 @@ export type AuditAction = NonNullable<
 const every: Record<AuditAction, true> = {
   "organization.created": true,
   "organization.renamed": true,
+  "organization.revealing_changed": true,
   "session.started": true,
   "session.refused": true,
   "session.ended": true,
@@ -39,6 +40,7 @@ const every: Record<AuditAction, true> = {
   "target.disabled": true,
   "target.secret_rotated": true,
   "target.previous_secret_deleted": true,
+  "target.secret_revealed": true,
   "target.card_replaced": true,
   "notification_target.saved": true,
   "notification_target.removed": true,

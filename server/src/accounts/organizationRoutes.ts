@@ -1,11 +1,12 @@
 import { Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
-import { unauthorized } from "../http/contract/errors.ts";
+import type { Caller } from "../http/contract/credentials.ts";
+import { ApiError, unauthorized } from "../http/contract/errors.ts";
 import { route, type Routes } from "../http/contract/route.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import { Name, requireName } from "./name.ts";
-import { readOrganization, renameOrganization } from "./organizationStore.ts";
+import { changeOrganization, readOrganization } from "./organizationStore.ts";
 
 export interface OrganizationDeps {
   pool: pg.Pool;
@@ -15,8 +16,8 @@ const billingStates = (["pending", "active", "grace", "suspended", "exempt"] as 
   Type.Literal(state),
 );
 
-/** Reading and renaming the caller's organization. */
-export function organizationRoutes(deps: OrganizationDeps): Routes<"read" | "rename"> {
+/** Reading and changing the caller's organization. */
+export function organizationRoutes(deps: OrganizationDeps): Routes<"read" | "change"> {
   return {
     read: route(
       {
@@ -32,6 +33,9 @@ export function organizationRoutes(deps: OrganizationDeps): Routes<"read" | "ren
                 }),
                 billing_status: Type.Union(billingStates),
                 billing_grace_ends_at: NullableTimestamp,
+                secrets_can_be_revealed: Type.Boolean({
+                  description: "Whether admins may reveal signing secrets after they were made",
+                }),
                 created_at: Timestamp,
               },
               { title: "Organization" },
@@ -45,16 +49,43 @@ export function organizationRoutes(deps: OrganizationDeps): Routes<"read" | "ren
         return { org };
       },
     ),
-    rename: route(
+    change: route(
       {
-        summary: "Rename the caller's organization",
-        body: Type.Object({ name: Name }),
+        summary: "Rename the caller's organization, or let its admins reveal signing secrets",
+        body: Type.Object({
+          name: Type.Optional(Name),
+          secrets_can_be_revealed: Type.Optional(
+            Type.Boolean({
+              description:
+                "Whether admins may read signing secrets again, each time on record in the audit log. Taken with an admin's session, not with an API key",
+            }),
+          ),
+        }),
         response: { 200: Type.Object({ updated: Type.Literal(true) }) },
       },
       async (call) => {
-        await renameOrganization(deps.pool, originOf(call), requireName(call.body.name));
+        const { name, secrets_can_be_revealed: secretsCanBeRevealed } = call.body;
+        if (secretsCanBeRevealed === undefined) {
+          if (name === undefined)
+            throw new ApiError(400, "name is required, unless secrets_can_be_revealed is given");
+        } else {
+          requireSession(call.caller);
+        }
+        await changeOrganization(deps.pool, originOf(call), {
+          name: name === undefined ? undefined : requireName(name),
+          secretsCanBeRevealed,
+        });
         return { updated: true };
       },
     ),
   };
+}
+
+/** API keys have no role: whoever found one must not get at the secrets of all receivers with it. */
+function requireSession({ kind }: Caller): void {
+  if (kind === "session") return;
+  throw new ApiError(
+    403,
+    "secrets_can_be_revealed needs an admin's session token in X-Session-Token, not an API key",
+  );
 }

@@ -31,7 +31,7 @@ export async function createOrganization(
     name: "create_organization",
     text: `insert into organizations (id, name, slug, billing_status, created_at)
            values ($1, $2, $3, $4, $5)
-           returning id, name, slug, billing_status, billing_grace_ends_at, created_at`,
+           returning id, name, slug, billing_status, billing_grace_ends_at, secrets_can_be_revealed, created_at`,
     values: [id, name, slugOf(name, id), billingStatus, createdAt],
   });
   await client.query({
@@ -73,19 +73,46 @@ export async function lockOrganization(
   return rows[0];
 }
 
-/** Renames the organization; its slug stays, because others may have written it down. */
-export function renameOrganization(pool: pg.Pool, origin: Origin, name: string): Promise<void> {
+/** What admins set of their organization; an absent field stays as it is. */
+export interface OrganizationChanges {
+  name?: string | undefined;
+  secretsCanBeRevealed?: boolean | undefined;
+}
+
+/**
+ * Changes the organization, each field with an entry of its own in the audit log. Its slug stays when it is renamed, because
+ * others may have written it down.
+ */
+export function changeOrganization(
+  pool: pg.Pool,
+  origin: Origin,
+  { name, secretsCanBeRevealed }: OrganizationChanges,
+): Promise<void> {
   const { orgId } = origin;
   return inTransaction(pool, async (client) => {
     const organization = await lockOrganization(client, orgId);
     if (organization === undefined) throw unauthorized();
-    if (organization.name === name) return;
-    await client.query("update organizations set name = $2 where id = $1", [orgId, name]);
+    const object = { kind: "organization", id: orgId, name: name ?? organization.name } as const;
+    if (name !== undefined && name !== organization.name) {
+      await client.query("update organizations set name = $2 where id = $1", [orgId, name]);
+      await recordChange(client, origin, {
+        action: "organization.renamed",
+        object,
+        before: { name: organization.name },
+        after: { name },
+      });
+    }
+    const before = organization.secrets_can_be_revealed;
+    if (secretsCanBeRevealed === undefined || secretsCanBeRevealed === before) return;
+    await client.query("update organizations set secrets_can_be_revealed = $2 where id = $1", [
+      orgId,
+      secretsCanBeRevealed,
+    ]);
     await recordChange(client, origin, {
-      action: "organization.renamed",
-      object: { kind: "organization", id: orgId, name },
-      before: { name: organization.name },
-      after: { name },
+      action: "organization.revealing_changed",
+      object,
+      before: { secrets_can_be_revealed: before },
+      after: { secrets_can_be_revealed: secretsCanBeRevealed },
     });
   });
 }
@@ -108,7 +135,7 @@ export function requireBillingInOrder(organization: Organization): void {
 
 const lapsed = `o.billing_status = 'grace' and o.billing_grace_ends_at <= extract(epoch from clock_timestamp())`;
 
-const columns = `o.id, o.name, o.slug, o.created_at,
+const columns = `o.id, o.name, o.slug, o.secrets_can_be_revealed, o.created_at,
   case when ${lapsed} then 'suspended' else o.billing_status end as billing_status,
   case when ${lapsed} then null else o.billing_grace_ends_at end as billing_grace_ends_at`;
 

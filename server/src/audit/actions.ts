@@ -5,6 +5,7 @@
 export const actions = {
   "organization.created": "signed up, or made by an operator",
   "organization.renamed": "",
+  "organization.revealing_changed": "whether admins may reveal signing secrets",
   "session.started": "a login",
   "session.refused": "a login to an account with a wrong password",
   "session.ended": "a logout",
@@ -36,6 +37,7 @@ export const actions = {
   "target.disabled": "by the service, with the reason",
   "target.secret_rotated": "",
   "target.previous_secret_deleted": "",
+  "target.secret_revealed": "an admin read the signing secret",
   "target.card_replaced": "an agent's card was read again and is in use",
   "notification_target.saved": "a target hears of operational events",
   "notification_target.removed": "",

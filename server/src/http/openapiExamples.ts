@@ -168,6 +168,7 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
       },
     },
   },
+  revealSigningSecret: { answer: { secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } },
   sendItem: {
     request: { "An order": { event_type: "order.created", order: { id: 1001, total_cents: 4200 } } },
     answer: { id: "019a4b6c7d8e7f0011223344556677ad", status: "QUEUED" },
@@ -329,7 +330,25 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
       created_at: 1_793_500_000,
     },
   },
-  renameOrganization: { request: { "A new name": { name: "Ada's workshop" } } },
+  readOrganization: {
+    answer: {
+      org: {
+        id: "019a4b6c7d8e7f0011223344556677ab",
+        name: "Ada's workshop",
+        slug: "adas-workshop-33445566ab",
+        billing_status: "active",
+        billing_grace_ends_at: null,
+        secrets_can_be_revealed: false,
+        created_at: 1_793_400_000,
+      },
+    },
+  },
+  renameOrganization: {
+    request: {
+      "A new name": { name: "Ada's workshop" },
+      "Admins may reveal signing secrets": { secrets_can_be_revealed: true },
+    },
+  },
   readUsage: {
     answer: {
       usage: {

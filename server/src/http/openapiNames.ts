@@ -62,6 +62,7 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "DELETE /api/v1/targets/:id": ["Targets", "deleteTarget"],
   "POST /api/v1/targets/:id/refresh": ["Targets", "refreshTarget"],
   "POST /api/v1/targets/:id/signing-secret/rotate": ["Targets", "rotateSigningSecret"],
+  "POST /api/v1/targets/:id/signing-secret/reveal": ["Targets", "revealSigningSecret"],
   "DELETE /api/v1/targets/:id/signing-secret/previous": ["Targets", "deletePreviousSigningSecret"],
   "POST /api/v1/targets/:id/test": ["Targets", "testTarget"],
   "GET /api/v1/targets/:id/tryout": ["Targets", "listTryoutRequests"],

@@ -23,6 +23,10 @@ export const answerHeaders = {
     description: "The content codings of bodies that are taken, where another was refused",
     schema: { type: "string", enum: ["identity"] },
   },
+  CacheControl: {
+    description: "Whether the answer may be stored (RFC 9111, section 5.2.2)",
+    schema: { type: "string", examples: ["no-store"] },
+  },
   ContentDisposition: {
     description: "The name of a file for what is answered (RFC 6266)",
     schema: { type: "string", examples: ['attachment; filename="0192f3a4b5c67d8e9fa0b1c2d3e4f506.json"'] },
@@ -193,6 +197,7 @@ const mayHaveCode = new Set([402, 403, 409, 410, 415]);
 
 /** The headers of its own that a route may name. */
 const ownHeaderComponents = {
+  "Cache-Control": "CacheControl",
   "Content-Disposition": "ContentDisposition",
   "Mcp-Session-Id": "McpSessionId",
 } as const;

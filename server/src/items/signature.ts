@@ -38,7 +38,12 @@ export function sign(
  * @param randomBytes The source of randomness; `node:crypto`'s in production.
  */
 export function newSigningSecret(randomBytes: (size: number) => Buffer): string {
-  return secretPrefix + randomBytes(newKeyBytes).toString("base64");
+  return signingSecretOf(randomBytes(newKeyBytes));
+}
+
+/** The `whsec_` secret that holds these key bytes; {@link parseSigningSecret} gives them back. */
+export function signingSecretOf(key: Buffer): string {
+  return secretPrefix + key.toString("base64");
 }
 
 /**

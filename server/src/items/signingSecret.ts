@@ -1,4 +1,4 @@
-import { parseSigningSecret } from "./signature.ts";
+import { parseSigningSecret, signingSecretOf } from "./signature.ts";
 import type { SecretBox } from "./secretBox.ts";
 
 /** Seals the key inside a `whsec_` secret for storage with its target. */
@@ -9,6 +9,11 @@ export function sealSigningSecret(box: SecretBox, targetId: string, secret: stri
 /** The signing key that {@link sealSigningSecret} sealed. @throws {Error} when it belongs to another target. */
 export function openSigningKey(box: SecretBox, targetId: string, sealed: Buffer): Buffer {
   return box.open(sealed, contextOf(targetId));
+}
+
+/** The `whsec_` secret that {@link sealSigningSecret} sealed, as its owner first saw it. @throws {Error} as above. */
+export function openSigningSecret(box: SecretBox, targetId: string, sealed: Buffer): string {
+  return signingSecretOf(openSigningKey(box, targetId, sealed));
 }
 
 function contextOf(targetId: string): string {

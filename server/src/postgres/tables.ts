@@ -33,6 +33,8 @@ export interface Tables {
     billing_status: BillingStatus;
     /** Unix seconds, as the other moments; null outside grace. */
     billing_grace_ends_at: number | null;
+    /** Whether admins may read signing secrets after they were made. */
+    secrets_can_be_revealed: boolean;
     created_at: number;
   };
   users: {

@@ -12,6 +12,7 @@ import { deleteTarget } from "./deleteTarget.ts";
 import { checkCatalogued } from "./eventTypes.ts";
 import { handoffTargets } from "./handoffTargets.ts";
 import { asSeenBy, newWithinReach, refuseBeyondReach, withinReach } from "./ofCustomer.ts";
+import { RevealedSecrets, revealSecret } from "./revealSecret.ts";
 import { deletePreviousSecret, rotateSecret } from "./rotateSecret.ts";
 import {
   Consent,
@@ -28,14 +29,15 @@ import { updateTarget } from "./updateTarget.ts";
 const catalogued =
   "Where there is a catalogue of event types, what a target newly names in event_types has to be in it.";
 
-type Names = "list" | "create" | "read" | "update" | "remove" | "refresh" | "rotate" | "deletePrevious";
+type CollectionNames = "list" | "create" | "read" | "update" | "remove";
+type SecretNames = "rotate" | "reveal" | "deletePrevious";
 
 /** `/api/v1/targets`: where items go, whatever the kind. */
-export function targetRoutes(deps: TargetDeps): Routes<Names> {
-  return { ...collectionRoutes(deps), ...secretRoutes(deps) };
+export function targetRoutes(deps: TargetDeps): Routes<CollectionNames | "refresh" | SecretNames> {
+  return { ...collectionRoutes(deps), refresh: refreshRoute(deps), ...secretRoutes(deps) };
 }
 
-function collectionRoutes(deps: TargetDeps): Routes<"list" | "create" | "read" | "update" | "remove"> {
+function collectionRoutes(deps: TargetDeps): Routes<CollectionNames> {
   const inputs = targetInputs(deps.config.maxBodyBytes);
   return {
     list: route(
@@ -107,33 +109,36 @@ function removeRoute(deps: TargetDeps): RouteDefinition {
   });
 }
 
-function secretRoutes(deps: TargetDeps): Routes<"refresh" | "rotate" | "deletePrevious"> {
+function refreshRoute(deps: TargetDeps): RouteDefinition {
+  return route(
+    {
+      summary: "Read the agent card of an a2a target again",
+      description:
+        "The card is judged wholly before it takes the place of the last good one. A card that moves the agent to an origin that the bearer token was not given for waits for confirm_origin.",
+      params: IdParams,
+      body: Consent,
+      response: { 200: Target },
+      errors: {
+        409: "The card needs the owner's consent; the last good one stays in use",
+        502: "The card cannot be read or used; the last good one stays in use",
+      },
+    },
+    async (call) => {
+      const { caller, params, body } = call;
+      const { id } = await findTargetOfKind(deps, caller.orgId, params.id, "a2a");
+      await handoffTargets(deps).refresh(id, {
+        origin: originOf(call),
+        confirmOrigin: body?.confirm_origin,
+        confirmSignature: body?.confirm_signature,
+      });
+      deps.changes.publishTarget(caller.orgId, id);
+      return withAgent(deps, await readTarget(deps.queries, caller.orgId, id));
+    },
+  );
+}
+
+function secretRoutes(deps: TargetDeps): Routes<SecretNames> {
   return {
-    refresh: route(
-      {
-        summary: "Read the agent card of an a2a target again",
-        description:
-          "The card is judged wholly before it takes the place of the last good one. A card that moves the agent to an origin that the bearer token was not given for waits for confirm_origin.",
-        params: IdParams,
-        body: Consent,
-        response: { 200: Target },
-        errors: {
-          409: "The card needs the owner's consent; the last good one stays in use",
-          502: "The card cannot be read or used; the last good one stays in use",
-        },
-      },
-      async (call) => {
-        const { caller, params, body } = call;
-        const { id } = await findTargetOfKind(deps, caller.orgId, params.id, "a2a");
-        await handoffTargets(deps).refresh(id, {
-          origin: originOf(call),
-          confirmOrigin: body?.confirm_origin,
-          confirmSignature: body?.confirm_signature,
-        });
-        deps.changes.publishTarget(caller.orgId, id);
-        return withAgent(deps, await readTarget(deps.queries, caller.orgId, id));
-      },
-    ),
     rotate: route(
       {
         summary: "Give a webhook target a new signing secret",
@@ -147,6 +152,22 @@ function secretRoutes(deps: TargetDeps): Routes<"refresh" | "rotate" | "deletePr
         const { id } = await findTargetOfKind(deps, call.caller.orgId, call.params.id, "webhook");
         const { target, secret } = await rotateSecret(deps, originOf(call), id, call.body ?? {});
         return targetAnswer(asSeenBy(call.caller.scope, target), { secret });
+      },
+    ),
+    reveal: route(
+      {
+        summary: "Read the signing secret of a webhook target again",
+        description:
+          "Only where the organization's `secrets_can_be_revealed` is on, and with an admin's session. Each time is on record in the audit log as `target.secret_revealed`, committed before the answer leaves.",
+        params: IdParams,
+        response: { 200: RevealedSecrets },
+        answerHeaders: ["Cache-Control"],
+      },
+      async (call) => {
+        const { id } = await findTargetOfKind(deps, call.caller.orgId, call.params.id, "webhook");
+        const revealed = await revealSecret(deps, originOf(call), id);
+        void call.reply.header("cache-control", "no-store");
+        return revealed;
       },
     ),
     deletePrevious: removal(

@@ -234,6 +234,24 @@ export async function replaceSecret(
   return inTransactionOf(queries, (transaction) => changeTarget(transaction, change, changes, nowSeconds));
 }
 
+/**
+ * The signing secrets of a webhook target, sealed as they are stored.
+ * @throws {ApiError} 404 when the organization has no such target, or it is of a kind without secrets.
+ */
+export async function readSealedSecrets(
+  queries: Queries,
+  key: TargetKey,
+): Promise<{ name: string; secret: Buffer; previous_secret: Buffer | null }> {
+  const target = await queries
+    .selectFrom("targets")
+    .select(["name", "secret", "previous_secret"])
+    .where("id", "=", key.id)
+    .where("org_id", "=", key.orgId)
+    .executeTakeFirst();
+  if (target === undefined || target.secret === null) throw notFound();
+  return { ...target, secret: target.secret };
+}
+
 function objectOf({ id, name }: StoredTarget) {
   return { kind: "target", id, name } as const;
 }

@@ -50,6 +50,7 @@ export const errorCodes = {
   host_refused: "the request was sent to a name that is not the service's",
   origin_refused: "a page of another site sent the request",
   role_too_low: "the user's role does not allow it",
+  revealing_is_off: "the organization has not switched on that admins may reveal signing secrets",
   scope_refused: "the credential is limited, and this is beyond it",
   signup_closed: "not everybody may make an account here",
   too_many_targets: "the publication would reach more targets than one call can",

@@ -28,7 +28,7 @@ export interface RouteSchema {
   /** The bodies of `errors` that are not `{"error": message}`, by status code. */
   errorBodies?: Record<number, TSchema>;
   /** Headers of its own that successful answers carry. */
-  answerHeaders?: readonly ("Content-Disposition" | "Mcp-Session-Id")[];
+  answerHeaders?: readonly ("Cache-Control" | "Content-Disposition" | "Mcp-Session-Id")[];
 }
 
 /** One call of a route, with its inputs as its schema declares them. */
