@@ -36,12 +36,12 @@ export async function seed(call: Call, { agentCardUrl, items = 60 }: SeedOptions
   const { api_key: key, session_token: session } = (await call("POST", "/api/v1/auth/signup", {
     body: { email, password, name: "Ada" },
   })) as { api_key: string; session_token: string };
-  await call("PATCH", "/api/v1/orgs", { key, body: { name: "Analytical Engines" } });
+  const organization = { name: "Analytical Engines", secrets_can_be_revealed: true };
+  await call("PATCH", "/api/v1/orgs", { session, body: organization });
   const receiver = await startReceiver();
   const make = async (body: unknown): Promise<string> =>
     ((await call("POST", "/api/v1/targets", { key, body })) as { id: string }).id;
-  await makeCustomers(call, key);
-  await makeEventTypes(call, key);
+  await Promise.all([makeCustomers(call, key), makeEventTypes(call, key)]);
   const targets: Seeded["targets"] = {
     orders: await make({
       kind: "webhook",

@@ -25,6 +25,10 @@ it("invites a viewer, who reads everything and is offered no change, until the r
     key: admin.api_key,
     body: { description: "Paid in full" },
   });
+  await dashboard.service.call("PATCH", "/api/v1/orgs", {
+    session: admin.session_token,
+    body: { secrets_can_be_revealed: true },
+  });
   const publication = await dashboard.service.call("POST", "/p", {
     key: admin.api_key,
     body: { event_type: "published.too" },
@@ -49,7 +53,7 @@ it("invites a viewer, who reads everything and is offered no change, until the r
   await page.getByRole("button", { name: "Join" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   const changing =
-    /^(Replay|Cancel|Erase|Save|Pause|Enable|Send a test|Send to|New|Edit|Revoke|Remove|Invite|Rename|Make|Delete|Import|Redrive)/;
+    /^(Replay|Cancel|Erase|Save|Pause|Enable|Send a test|Send to|New|Edit|Revoke|Remove|Invite|Rename|Make|Delete|Import|Redrive|Reveal)/;
   for (const [path, shown] of [
     [`/items/${item}`, "seen.too"],
     [`/targets/${target.id}`, "Latest items"],

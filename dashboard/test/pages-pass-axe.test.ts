@@ -67,7 +67,7 @@ function pages(failed: string): [path: string, shown: string][] {
     ["/targets/new?kind=a2a", "Agent card URL"],
     [`/targets/${orders}`, "Latest items"],
     [`/targets/${broken}?tab=health`, "When an attempt fails"],
-    [`/targets/${orders}?tab=secret`, "Rotate the signing secret"],
+    [`/targets/${orders}?tab=secret`, "Reveal the signing secret"],
     [`/targets/${orders}?tab=settings`, "First retry after (seconds)"],
     [`/targets/${agentTarget}?tab=card`, "Agent card"],
     [`/targets/new?kind=webhook&customer=shop-7`, "A secret that the receiver already has"],

@@ -2,10 +2,15 @@
 export function Checkbox({
   text,
   isChecked,
+  isDisabled = false,
+  describedBy,
   onChange,
 }: {
   text: string;
   isChecked: boolean;
+  isDisabled?: boolean;
+  /** The id of the element that says what it means. */
+  describedBy?: string;
   onChange: (isChecked: boolean) => void;
 }) {
   return (
@@ -14,6 +19,8 @@ export function Checkbox({
         type="checkbox"
         className="size-4 accent-accent"
         checked={isChecked}
+        disabled={isDisabled}
+        aria-describedby={describedBy}
         onChange={(event) => onChange(event.target.checked)}
       />
       {text}

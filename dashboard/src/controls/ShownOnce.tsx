@@ -3,6 +3,23 @@ import { Button } from "./Button.tsx";
 import { Checkbox } from "./Checkbox.tsx";
 import { CopyWithWords } from "./Copy.tsx";
 
+interface SecretTextProps {
+  secret: string;
+  /** The name of the button that copies it. */
+  copy?: string;
+  onCopied?: () => void;
+}
+
+/** A secret as text to select, with a way to copy it. */
+export function SecretText({ secret, copy = "Copy", onCopied }: SecretTextProps) {
+  return (
+    <div className="flex flex-wrap items-center gap-2 rounded-control border bg-sunken p-3">
+      <code className="min-w-0 flex-1 break-all">{secret}</code>
+      <CopyWithWords text={secret} name={copy} {...(onCopied && { onCopied })} />
+    </div>
+  );
+}
+
 interface ShownOnceProps {
   secret: string;
   /** The name of the button that goes on. */
@@ -11,15 +28,12 @@ interface ShownOnceProps {
   children?: ReactNode;
 }
 
-/** What cannot be read again: it goes on only after it was copied or declared saved. */
+/** Shows what is not shown again by itself: the button goes on only after it was copied or declared saved. */
 export function ShownOnce({ secret, action, onDone, children }: ShownOnceProps) {
   const [isSaved, setSaved] = useState(false);
   return (
     <>
-      <div className="flex flex-wrap items-center gap-2 rounded-control border bg-sunken p-3">
-        <code className="min-w-0 flex-1 break-all">{secret}</code>
-        <CopyWithWords text={secret} name="Copy" onCopied={() => setSaved(true)} />
-      </div>
+      <SecretText secret={secret} onCopied={() => setSaved(true)} />
       {children}
       <Checkbox text="I saved it" isChecked={isSaved} onChange={setSaved} />
       <div>

@@ -12,14 +12,20 @@ import { For } from "../controls/For.tsx";
 import { toast } from "../controls/toasts.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
+import { RevealSwitch } from "./RevealSwitch.tsx";
 
-/** The organization and its name. */
+/** The organization: its name, and what its admins may do. */
 export function OrganizationName() {
   const query = useQuery(organizationQuery);
   return (
     <Card title="Organization">
       <Loaded query={query}>
-        {(organization) => <NameForm key={organization.name} organization={organization} />}
+        {(organization) => (
+          <div className="grid gap-4">
+            <NameForm key={organization.name} organization={organization} />
+            <RevealSwitch organization={organization} />
+          </div>
+        )}
       </Loaded>
     </Card>
   );

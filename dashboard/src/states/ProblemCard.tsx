@@ -53,7 +53,7 @@ function WayOn({ status, code }: { status: number | undefined; code: string | un
       </p>
     );
   if (status === 403 && code === "role_too_low") return <RoleTooLow />;
-  if (status === 403 && code === "password_wrong") return null;
+  if (status === 403 && (code === "password_wrong" || code === "revealing_is_off")) return null;
   if (status === 403)
     return (
       <p>

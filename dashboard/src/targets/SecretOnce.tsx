@@ -9,8 +9,8 @@ export function SecretOnce({ secret, onDone }: { secret: string; onDone: () => v
     <Card title="Signing secret: shown only once" takesFocus>
       <div className="grid gap-4">
         <p>
-          Your receiver verifies with it that deliveries come from here. It cannot be read again, only
-          replaced.
+          Your receiver verifies with it that deliveries come from here. Save it now: a secret that was lost
+          is replaced by a new one.
         </p>
         <ShownOnce secret={secret} action="Continue" onDone={onDone}>
           <details>

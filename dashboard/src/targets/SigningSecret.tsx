@@ -9,6 +9,7 @@ import { For } from "../controls/For.tsx";
 import { ConfirmButton } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 import { Moment } from "../time/Moment.tsx";
+import { RevealSecret } from "./RevealSecret.tsx";
 import { RotateDialog } from "./RotateDialog.tsx";
 import { SecretOnce } from "./SecretOnce.tsx";
 import { verificationSnippet } from "./verification.ts";
@@ -31,6 +32,7 @@ export function SigningSecret({ target }: { target: Target }) {
           </ol>
         </Card>
       </For>
+      <RevealSecret target={target} />
       <Card title="Verify deliveries">
         <Snippet text={verificationSnippet} name="verification snippet" />
       </Card>
