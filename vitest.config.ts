@@ -12,7 +12,6 @@ process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "postrider-compile-cache");
  * those ways themselves. What is decided within SQL, or behind the same calls once more, is left to the other project.
  */
 const core = [
-  "server/src/outbound/{outbound,outboundGuard,outboundTls,fast/goOn}.test.ts",
   "server/src/postgres/hot/{callFunction,binaryRow}.test.ts",
   "server/src/{delivery/rows/store,mailbox/finish/sweepMessages}.test.ts",
   "server/test/{accepted-item-survives-crash,standard-webhooks-delivery}.test.ts",

@@ -110,7 +110,6 @@ export const drain: Measure = {
 const layers: readonly Layer[] = [
   { name: "HTTP fast path", off: { POSTRIDER_FAST_HTTP: "off" }, figures: [intake] },
   { name: "hot calls", off: { POSTRIDER_FAST_SQL: "off" }, figures: [intake, claims, drain] },
-  { name: "outbound connections", off: { POSTRIDER_FAST_OUTBOUND: "off" }, figures: [drain] },
 ];
 
 /** What gains less than this in none of its figures is not worth its code. */

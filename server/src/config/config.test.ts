@@ -35,7 +35,6 @@ describe("defaults", () => {
       bodyMemoryBytes: 67_108_864,
       maxConnections: undefined,
       fastHttp: "on",
-      fastOutbound: "on",
       fastSql: "on",
       metricsToken: undefined,
       mcpHosts: [],

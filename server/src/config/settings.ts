@@ -222,13 +222,6 @@ const outbound = {
     description:
       "The most deliveries in flight from this process to all targets together. One target has at most an eighth of what is still free, 57 of 512 when it is alone; one organization has at most seven times what is free; targets that hang, or that nobody has tried yet, have three eighths of all together.",
   }),
-  fastOutbound: always({
-    name: "POSTRIDER_FAST_OUTBOUND",
-    parse: oneOf(["on", "off"]),
-    default: "on",
-    description:
-      "`off` leaves outbound connections to undici's own pools. Slower; for finding out whether our pool is to blame for a fault.",
-  }),
 };
 
 const agents = {

@@ -4,7 +4,7 @@ import { type ParsedNetworks, refusedAddress, refusedKind } from "./addressGuard
 import type { Deadlines, Expiring } from "../runtime/deadlines.ts";
 import { ConnectFailure, describeConnectError, describeTlsError } from "./failures.ts";
 import type { Resolve } from "./resolve.ts";
-import type { Connect, Peer } from "./transport/transport.ts";
+import type { Connect, Peer } from "./transport.ts";
 
 export interface ConnectDeps {
   networks: ParsedNetworks;

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Dispatcher } from "undici";
 import type { DeadlineLink, Deadlines, Expiring } from "../runtime/deadlines.ts";
 import type { ExchangeHeaders, ExchangeResult } from "./exchangeResult.ts";
-import { describeExchangeError, type Failure, isClosedByPeer, shuttingDown } from "./failures.ts";
-import type { Job, Transport, UsedConnection } from "./transport/transport.ts";
+import { describeExchangeError, type Failure, isClosedByPeer } from "./failures.ts";
+import type { Job, Transport } from "./transport.ts";
 
 export interface ExchangeDeps {
   transport: Transport;
@@ -23,7 +23,7 @@ const noBody = Buffer.alloc(0);
 
 /**
  * One request and its answer, from dispatch to the end of the body that is read. It is undici's handler, the
- * deadline's item and the pool's job in one object, because this path runs for every delivery.
+ * deadline's item and the transport's job in one object, because this path runs for every delivery.
  *
  * Calls `ended` exactly once, later than `start`, and never throws: undici would turn a throw into an abort.
  */
@@ -32,17 +32,15 @@ export class Exchange implements Job, Expiring {
   readonly options: Dispatcher.DispatchOptions;
   readonly timeoutMs: number;
   link: DeadlineLink | null = null;
-  connection: UsedConnection | null = null;
+  connection: Job["connection"] = null;
   controller: Dispatcher.DispatchController | null = null;
-  ahead: Job | null = null;
-  behind: Job | null = null;
+  hasEnded = false;
 
   readonly #deps: ExchangeDeps;
   readonly #ended: (result: ExchangeResult) => void;
   readonly #bodyLimitBytes: number;
   readonly #startedAtMs = performance.now();
   #repeatable: boolean;
-  #hasEnded = false;
   /** Something of the request may have reached the peer. */
   #sent = false;
   /** It went out on a connection that had carried another exchange before. */
@@ -72,7 +70,6 @@ export class Exchange implements Job, Expiring {
   expire(): void {
     const seconds = this.timeoutMs / 1000;
     if (this.connection === null) {
-      this.#deps.transport.withdraw(this);
       this.#fail({ code: "local", message: `no free connection to the host within ${seconds} s` });
       return;
     }
@@ -84,12 +81,8 @@ export class Exchange implements Job, Expiring {
     this.#deps.transport.discard(this);
   }
 
-  abandon(): void {
-    this.#fail(shuttingDown);
-  }
-
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#hasEnded) {
+    if (this.hasEnded) {
       controller.abort(new Error("ended before it began"));
       return;
     }
@@ -114,7 +107,7 @@ export class Exchange implements Job, Expiring {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#hasEnded) {
+    if (this.hasEnded) {
       return;
     }
     const roomBytes = this.#bodyLimitBytes - this.#receivedBytes;
@@ -130,7 +123,7 @@ export class Exchange implements Job, Expiring {
   }
 
   onResponseEnd(): void {
-    if (!this.#hasEnded) {
+    if (!this.hasEnded) {
       this.#deps.transport.release(this);
     }
   }
@@ -150,7 +143,7 @@ export class Exchange implements Job, Expiring {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#hasEnded) {
+    if (this.hasEnded) {
       return;
     }
     if (this.#isStale(error)) {
@@ -212,10 +205,10 @@ export class Exchange implements Job, Expiring {
 
   /** Whether this is the first end. */
   #markEnded(): boolean {
-    if (this.#hasEnded) {
+    if (this.hasEnded) {
       return false;
     }
-    this.#hasEnded = true;
+    this.hasEnded = true;
     this.#deps.deadlines.remove(this);
     return true;
   }

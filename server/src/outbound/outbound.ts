@@ -1,12 +1,13 @@
 import type { ParsedNetworks } from "./addressGuard.ts";
 import { createConnect } from "./connect.ts";
-import { FastTransport } from "./fast/fastTransport.ts";
 import { createDeadlines } from "../runtime/deadlines.ts";
+import type { Config } from "../config/config.ts";
+import { version } from "../config/version.ts";
 import { Exchange } from "./exchange.ts";
 import type { ExchangeResult } from "./exchangeResult.ts";
 import { type Failure, shuttingDown } from "./failures.ts";
-import { PlainTransport } from "./transport/plainTransport.ts";
 import { createResolve, type Resolve } from "./resolve.ts";
+import { Transport } from "./transport.ts";
 
 export interface OutboundOptions {
   /** Permit `http:` URLs. */
@@ -24,8 +25,6 @@ export interface OutboundOptions {
   keepAliveTimeoutMs?: number;
   /** Certificate authorities to trust in place of the system's; PEM. */
   ca?: string | Buffer;
-  /** Leaves connections to undici's own pools, as the twin of `fast/` does. */
-  isPlain?: boolean;
   /** Replaces DNS in tests. */
   resolve?: Resolve;
 }
@@ -53,8 +52,8 @@ export interface Outbound {
   /** Never rejects: whatever happens comes back as a value. Redirects, cookies and compression are left alone. */
   request(request: OutboundRequest): Promise<ExchangeResult>;
   /**
-   * The same for many requests to one origin: calls `ended` once, after it has returned. What `ended` sends to the
-   * same origin at once goes out on the connection that the answer came on.
+   * The same with a callback, which is called once, after `send` has returned. A request that `ended` sends to the same
+   * origin finds the connection of the answer free.
    */
   send(request: OutboundRequest, ended: (result: ExchangeResult) => void): void;
   /** Ends every connection at once; requests under way come back as errors. Let them finish first. */
@@ -67,7 +66,7 @@ const defaultBodyLimitBytes = 16 * 1024;
 /** The one client for everything the service sends: webhooks, agent cards, A2A and key sets. */
 export function createOutbound(options: OutboundOptions): Outbound {
   const deadlines = createDeadlines();
-  const transport = new (options.isPlain === true ? PlainTransport : FastTransport)({
+  const transport = new Transport({
     connect: createConnect({
       networks: options.networks,
       resolve: options.resolve ?? createResolve(),
@@ -115,6 +114,21 @@ export function createOutbound(options: OutboundOptions): Outbound {
       transport.close();
     },
   };
+}
+
+/** The outbound client that the configuration describes. */
+export function connectOutbound(
+  config: Pick<Config, "allowHttpTargets" | "connectTimeoutMs" | "maxInFlight">,
+  networks: ParsedNetworks,
+): Outbound {
+  return createOutbound({
+    allowHttp: config.allowHttpTargets,
+    networks,
+    userAgent: `Postrider/${version}`,
+    connectTimeoutMs: config.connectTimeoutMs,
+    // The dispatcher bounds what is under way; targets that share a host must not wait for each other.
+    maxConnectionsPerOrigin: config.maxInFlight,
+  });
 }
 
 function notSent({ code, message }: Failure): ExchangeResult {

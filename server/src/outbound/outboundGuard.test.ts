@@ -1,6 +1,5 @@
 import { afterEach, expect, test } from "vitest";
 import { type RawReceiver, startRawReceiver } from "../../test/support/rawReceiver.ts";
-import { isPlain } from "../../test/support/plain.ts";
 import { noNetworks, parseNetworks } from "./addressGuard.ts";
 import { createOutbound, type OutboundOptions } from "./outbound.ts";
 
@@ -17,7 +16,6 @@ async function start(options: Partial<OutboundOptions>) {
     allowHttp: true,
     networks: noNetworks,
     userAgent: "test",
-    isPlain,
     ...options,
   });
   stops.push(

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { afterEach, expect, test } from "vitest";
 import { startRawReceiver } from "../../test/support/rawReceiver.ts";
-import { isPlain } from "../../test/support/plain.ts";
 import { parseNetworks } from "./addressGuard.ts";
 import { createOutbound, type Outbound, type OutboundOptions } from "./outbound.ts";
 
@@ -21,7 +20,6 @@ async function start(options: Partial<OutboundOptions>) {
     allowHttp: false,
     networks: parseNetworks("127.0.0.0/8"),
     userAgent: "Postrider/test",
-    isPlain,
     resolve: () => Promise.resolve(["127.0.0.1"]),
     ...options,
   });

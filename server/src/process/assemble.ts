@@ -16,7 +16,7 @@ import type { Handoffs } from "../handoff/handoffs.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { createGivenUpRelay } from "../mcp/givenUpRelay.ts";
 import { parseNetworks } from "../outbound/addressGuard.ts";
-import { connectOutbound } from "../outbound/connectOutbound.ts";
+import { connectOutbound } from "../outbound/outbound.ts";
 import { Admission } from "../delivery/dispatch/admission.ts";
 import { type Cells, oneCell } from "../postgres/cells.ts";
 import { createClockCheck } from "../postgres/clock.ts";

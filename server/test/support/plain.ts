@@ -11,7 +11,6 @@ export const cellCount = Number(process.env["TEST_CELLS"] ?? 1);
 export const switches: Record<string, string> = {
   ...(isPlain && {
     POSTRIDER_FAST_HTTP: "off",
-    POSTRIDER_FAST_OUTBOUND: "off",
     POSTRIDER_FAST_SQL: "off",
   }),
   ...(cellCount > 1 && { POSTRIDER_CELLS: String(cellCount) }),

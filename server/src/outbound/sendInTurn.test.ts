@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { type RawReceiver, startRawReceiver } from "../../../test/support/rawReceiver.ts";
-import { isPlain } from "../../../test/support/plain.ts";
-import { parseNetworks } from "../addressGuard.ts";
-import type { ExchangeResult } from "../exchangeResult.ts";
-import { createOutbound, type Outbound } from "../outbound.ts";
+import { type RawReceiver, startRawReceiver } from "../../test/support/rawReceiver.ts";
+import { parseNetworks } from "./addressGuard.ts";
+import type { ExchangeResult } from "./exchangeResult.ts";
+import { createOutbound, type Outbound } from "./outbound.ts";
 
 const stops: (() => unknown)[] = [];
 afterEach(async () => {
@@ -12,7 +11,7 @@ afterEach(async () => {
 
 function openOutbound(): Outbound {
   const networks = parseNetworks("127.0.0.0/8");
-  const outbound = createOutbound({ allowHttp: true, networks, userAgent: "Postrider/test", isPlain });
+  const outbound = createOutbound({ allowHttp: true, networks, userAgent: "Postrider/test" });
   stops.push(() => outbound.close());
   return outbound;
 }

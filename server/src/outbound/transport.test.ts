@@ -1,10 +1,10 @@
 import type { Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { type RawReceiver, startRawReceiver } from "../../../test/support/rawReceiver.ts";
-import { until } from "../../../test/support/until.ts";
-import { parseNetworks } from "../addressGuard.ts";
-import type { ExchangeResult } from "../exchangeResult.ts";
-import { createOutbound, type Outbound, type OutboundOptions } from "../outbound.ts";
+import { type RawReceiver, startRawReceiver } from "../../test/support/rawReceiver.ts";
+import { until } from "../../test/support/until.ts";
+import { parseNetworks } from "./addressGuard.ts";
+import type { ExchangeResult } from "./exchangeResult.ts";
+import { createOutbound, type Outbound, type OutboundOptions } from "./outbound.ts";
 
 const stops: (() => unknown)[] = [];
 afterEach(async () => {
@@ -60,7 +60,7 @@ async function requested(from: Receiver, count: number): Promise<void> {
   );
 }
 
-test("of idle connections to several origins, the one idle for longest gives way", async () => {
+test("past the bound on idle connections over several origins, the one idle for longest is closed", async () => {
   const [a, b, c, d] = (await receivers(4)) as [Receiver, Receiver, Receiver, Receiver];
   const outbound = outboundWith({ maxIdleConnections: 3 });
   await getInTurn(outbound, a, b, c, a, d);
@@ -141,6 +141,22 @@ test("a connection that is lost passes its place on to the first that waits", as
   }
   expect(slow.requests.map((request) => request.split(" ")[1])).toEqual(["/hook/1", "/hook/2", "/hook/3"]);
   expect(slow.connections).toBe(2);
+});
+
+test("a repeated request goes out on a new connection, although idle ones are there", async () => {
+  const first: Socket[] = [];
+  const raw = await startRawReceiver((socket, number) => {
+    if (number <= 3) first.push(socket);
+    // The three are idle together, and each of them meets the keep-alive race.
+    if (number === 3) for (const each of first) each.write(ok);
+    else if (number > 3) void (first.includes(socket) ? socket.resetAndDestroy() : socket.write(ok));
+  });
+  stops.push(() => raw.stop());
+  const outbound = outboundWith({});
+  await Promise.all([get(outbound, raw), get(outbound, raw), get(outbound, raw)]);
+  expect(raw.connections).toBe(3);
+  expect(await get(outbound, raw)).toMatchObject({ status: 200 });
+  expect(raw.connections).toBe(4);
 });
 
 test("closing ends all that wait and closes every connection, busy and idle, to all origins", async () => {
