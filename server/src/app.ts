@@ -21,7 +21,6 @@ import { withScopes } from "./http/scopedRoutes.ts";
 import { addConnections, addRoutes, createServer } from "./http/server.ts";
 import type { Intake } from "./intake/intake.ts";
 import { intakeRoutes } from "./intake/routes.ts";
-import type { Publisher } from "./publications/publisher.ts";
 import { publicationRoutes, publishRoutes } from "./publications/routes.ts";
 import { consumerRoutes } from "./mailbox/consumerRoutes.ts";
 import type { Mailboxes } from "./mailbox/mailboxes.ts";
@@ -62,7 +61,6 @@ export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRou
   /** Networks exempt from the address guard. */
   networks: ParsedNetworks;
   intake: Intake;
-  publisher: Publisher;
   mailboxes: Mailboxes;
   changes: Changes;
   /** What notes the traces of items and of their consumers; absent when nothing is traced. */

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { sharedNodeTest } from "./support/fixtures.ts";
-import { bodyOf, callRow, nobodysId, rows } from "./support/routeRows.ts";
+import { bodyOf, callRow, unknownId, rows } from "./support/routeRows.ts";
 import { enterPortal } from "./support/portal.ts";
 import { type Account, type Answer, type CallOptions, signUp, type TestNode } from "./support/testNode.ts";
 
@@ -117,7 +117,7 @@ it.each(rows.filter(({ method, path }) => path.includes("/:") && method !== "PUT
   async (row) => {
     const options =
       row.credential === "session" ? { session: caller.session_token } : { key: caller.api_key };
-    for (const [kind, id] of [["unknown", nobodysId], ...Object.entries(foreign.ids)] as const) {
+    for (const [kind, id] of [["unknown", unknownId], ...Object.entries(foreign.ids)] as const) {
       const body = withMessage(bodyOf(row), foreign.ids.message);
       const answer = await callRow(node, row, { ...options, ...(body && { body }) }, id);
       expect({ kind, ...refusalOf(answer) }).toEqual({ kind, status: 404, error: unknownOf(row.path, id) });
@@ -150,7 +150,7 @@ describe.each(["consume", "customer", "portal"] as const)("a credential limited 
     "$method $path answers what is not its own like ids that never were",
     async (row) => {
       const things = [...Object.entries(foreign.ids), ...Object.entries(beside.ids)];
-      for (const [kind, id] of [["unknown", nobodysId], ...things] as const) {
+      for (const [kind, id] of [["unknown", unknownId], ...things] as const) {
         const body = withMessage(bodyOf(row), beside.ids.message);
         const answer = await callRow(node, row, { ...limited[scope], ...(body && { body }) }, id);
         expect({ kind, ...refusalOf(answer) }).toEqual({ kind, status: 404, error: unknownOf(row.path, id) });
@@ -168,7 +168,7 @@ function unknownOf(path: string, name: string): string {
 /** A body that names messages names the given one. */
 function withMessage(body: object | undefined, id: string): object | undefined {
   if (body === undefined || !("messages" in body)) return body;
-  return { ...body, messages: [{ id, claim_token: nobodysId }] };
+  return { ...body, messages: [{ id, claim_token: unknownId }] };
 }
 
 /** A refusal, be it the answer's or that of the one message that the request named. */
@@ -180,7 +180,7 @@ function refusalOf({ status, body }: Answer): { status: number; error: string } 
 }
 
 it.each(["endpoint_id", "target_id", "before"])("as the filter %s match nothing", async (filter) => {
-  for (const id of [nobodysId, foreign.ids.webhook, foreign.ids.mailbox, foreign.ids.event]) {
+  for (const id of [unknownId, foreign.ids.webhook, foreign.ids.mailbox, foreign.ids.event]) {
     const answer = await node.call("GET", `/api/v1/events?${filter}=${id}`, { key: caller.api_key });
     expect(answer).toMatchObject({ status: 200, body: { events: [] } });
   }

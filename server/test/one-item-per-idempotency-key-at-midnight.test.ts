@@ -6,10 +6,11 @@ import { bucketOf, newId, newRootId } from "../src/postgres/ids.ts";
 import { ensurePartitions } from "../src/postgres/partitions.ts";
 import { KnownFilters } from "../src/filters/knownFilters.ts";
 import { acceptItems } from "../src/intake/acceptItems.ts";
-import type { ItemSink } from "../src/intake/handOn.ts";
+import type { ItemSink } from "../src/intake/dispatchAccepted.ts";
+import { createIntake, type Intake } from "../src/intake/intake.ts";
+import type { Published } from "../src/intake/publishItems.ts";
 import { noChanges } from "../src/items/changes.ts";
-import type { Acceptance, UnjudgedItem } from "../src/items/item.ts";
-import { createPublisher, type Published, type Publisher } from "../src/publications/publisher.ts";
+import type { Acceptance, UnmatchedItem } from "../src/items/item.ts";
 import { createRandom } from "./support/billing/random.ts";
 import { until } from "./support/until.ts";
 import { storeOrganization, storeTarget, storeApiKey } from "./support/storedItems.ts";
@@ -33,14 +34,14 @@ const it = databaseTest({ poolSize: 4 });
 /** A connection whose clock stands still where it is set. */
 class Session {
   readonly pool: pg.Pool;
-  #publisher: Publisher | undefined;
+  #intake: Intake | undefined;
 
   constructor(pool: pg.Pool) {
     this.pool = pool;
   }
 
   /** Accepts items with these keys in one batch, at `atMs` after midnight. */
-  async accept(atMs: number, keys: string[], body = "1"): Promise<(Acceptance | UnjudgedItem)[]> {
+  async accept(atMs: number, keys: string[], body = "1"): Promise<(Acceptance | UnmatchedItem)[]> {
     await this.setClock(atMs);
     const nowMs = Date.now();
     return acceptItems(
@@ -55,7 +56,7 @@ class Session {
         correlationId: null,
         orderingKey: null,
         traceContext: null,
-        verdict: null,
+        match: null,
         idempotencyKey,
       })),
       { token: 1, durationMs: 1000, deadlineMs: 0 },
@@ -66,12 +67,12 @@ class Session {
   /** Publishes to nobody's targets under this key, at `atMs` after midnight. */
   async publish(atMs: number, idempotencyKey: string, body = "1"): Promise<Published> {
     await this.setClock(atMs);
-    this.#publisher ??= createPublisher(this.pool, sink, {
+    this.#intake ??= createIntake(this.pool, sink, {
       maxQueuedBytes: 1_000_000,
       ownerOf: () => "",
       filters: new KnownFilters(),
     });
-    return this.#publisher.publish({
+    return this.#intake.publish({
       key: apiKey,
       customerUid: null,
       payload: Buffer.from(body),
@@ -132,7 +133,7 @@ const sink: ItemSink = {
 /** How often each key was accepted, by the record: an event per acceptance, and the id that replays name. */
 async function expectOneItem(
   keys: string[],
-  answers: { key: string; acceptance: Acceptance | UnjudgedItem }[],
+  answers: { key: string; acceptance: Acceptance | UnmatchedItem }[],
 ): Promise<void> {
   for (const key of keys) {
     const ofKey = answers.filter((answer) => answer.key === key).map((answer) => answer.acceptance);
@@ -216,7 +217,7 @@ it("batches that overlap at any clock make one item of each key, and a different
   for (let round = 0; round < 12; round++) {
     const edgeMs = [-60_000, 0, 60_000][round % 3]!;
     const keys = newKeys(10);
-    const answers: { key: string; acceptance: Acceptance | UnjudgedItem }[] = [];
+    const answers: { key: string; acceptance: Acceptance | UnmatchedItem }[] = [];
     await Promise.all(
       sessions.map(async (session, index) => {
         const batch = random.shuffle(keys);

@@ -245,7 +245,7 @@ describe("a trace", () => {
     const spans = await collector.arrivals(4, ofTrace(client.traceId));
     const intake = spans.find(({ kind }) => kind === kinds.server)!;
     expect(intake).toMatchObject({
-      name: "POST /p",
+      name: "POST /p/:customer",
       parentSpanId: client.spanId,
       attributes: { "http.route": "/p/:customer", "postrider.outcome": "accepted" },
     });

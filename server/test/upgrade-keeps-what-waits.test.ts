@@ -173,7 +173,7 @@ it("what an older version accepted is delivered, and its keys are known", async 
     correlationId: null,
     orderingKey: null,
     traceContext: null,
-    verdict: null,
+    match: null,
     idempotencyKey: "order-1",
   });
   const lease = { token: 9, durationMs: 60_000, deadlineMs: 0 };

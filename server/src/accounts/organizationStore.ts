@@ -133,11 +133,18 @@ export function requireBillingInOrder(organization: Organization): void {
   }
 }
 
-const lapsed = `o.billing_status = 'grace' and o.billing_grace_ends_at <= extract(epoch from clock_timestamp())`;
+/**
+ * The billing state of a row `o` of `organizations`, as SQL: a grace period that has ended reads as suspended.
+ * @param nowMs an expression for the moment, in Unix milliseconds.
+ */
+export function billingColumns(nowMs: string): string {
+  const state = `billing_state(o.billing_status, o.billing_grace_ends_at, ${nowMs})`;
+  return `${state} as billing_status,
+    case when ${state} = 'grace' then o.billing_grace_ends_at end as billing_grace_ends_at`;
+}
 
 const columns = `o.id, o.name, o.slug, o.secrets_can_be_revealed, o.created_at,
-  case when ${lapsed} then 'suspended' else o.billing_status end as billing_status,
-  case when ${lapsed} then null else o.billing_grace_ends_at end as billing_grace_ends_at`;
+  ${billingColumns("(extract(epoch from clock_timestamp()) * 1000)::bigint")}`;
 
 const present = `select ${columns}
   from organizations o

@@ -4,8 +4,16 @@ import type { Actor } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { notFound } from "../http/contract/errors.ts";
-import type { StatusChange } from "./standing.ts";
-import { effectiveStatus, graceSeconds, type StoredStatus } from "./status.ts";
+import { graceSeconds, type StatusChange } from "./standing.ts";
+
+/** What is stored of an organization's billing state, and the state that counts. */
+export interface LockedStatus {
+  billing_status: BillingStatus;
+  /** Unix seconds; set exactly while `billing_status` is `grace`. */
+  billing_grace_ends_at: number | null;
+  /** Suspended once a grace period has ended, whether or not that is stored. */
+  state: BillingStatus;
+}
 
 export interface RecordedChange {
   from: BillingStatus;
@@ -23,8 +31,8 @@ export function setStatus(
 ): Promise<RecordedChange> {
   const { orgId, status, cause, actor, nowSeconds } = input;
   return inTransaction(pool, async (client) => {
-    const stored = await lockStatus(client, orgId);
-    const from = effectiveStatus(stored, nowSeconds);
+    const stored = await lockStatus(client, orgId, nowSeconds);
+    const from = stored.state;
     const change = { status, graceEndsAt: status === "grace" ? nowSeconds + graceSeconds : null };
     if (from !== status) await applyChange(client, { orgId, stored, change, cause, actor, nowSeconds });
     return { from, to: status };
@@ -32,13 +40,20 @@ export function setStatus(
 }
 
 /** The organization's stored state, locked until the transaction ends. @throws {ApiError} 404 without one. */
-export async function lockStatus(client: pg.PoolClient, orgId: string): Promise<StoredStatus> {
-  const { rows } = await client.query<StoredStatus>(
-    `select billing_status, billing_grace_ends_at
+export async function lockStatus(
+  client: pg.PoolClient,
+  orgId: string,
+  nowSeconds: number,
+): Promise<LockedStatus> {
+  const { rows } = await client.query<LockedStatus>(
+    `select
+       billing_status,
+       billing_grace_ends_at,
+       billing_state(billing_status, billing_grace_ends_at, $2::bigint * 1000) as state
      from organizations
      where id = $1
      for no key update`,
-    [orgId],
+    [orgId, nowSeconds],
   );
   const stored = rows[0];
   if (stored === undefined) throw notFound();
@@ -53,7 +68,7 @@ export async function applyChange(
   client: pg.PoolClient,
   input: {
     orgId: string;
-    stored: StoredStatus;
+    stored: LockedStatus;
     change: StatusChange;
     cause: string;
     actor: Actor;
@@ -61,8 +76,8 @@ export async function applyChange(
   },
 ): Promise<void> {
   const { orgId, stored, change, cause, actor, nowSeconds } = input;
-  const from = effectiveStatus(stored, nowSeconds);
-  if (from !== stored.billing_status) await recordGraceEnd(client, orgId, stored);
+  const from = stored.state;
+  if (from !== stored.billing_status) await recordGraceEnd(client, orgId, stored.billing_grace_ends_at!);
   if (stored.billing_status === "exempt") await waiveUnexported(client, orgId);
   await client.query(
     `update organizations
@@ -104,8 +119,7 @@ async function record(
   );
 }
 
-async function recordGraceEnd(client: pg.PoolClient, orgId: string, stored: StoredStatus): Promise<void> {
-  const endedAt = stored.billing_grace_ends_at!;
+async function recordGraceEnd(client: pg.PoolClient, orgId: string, endedAt: number): Promise<void> {
   await record(client, {
     orgId,
     from: "grace",
@@ -142,8 +156,8 @@ async function waiveUnexported(client: pg.PoolClient, orgId: string): Promise<vo
  */
 export function suspendLapsedGraces(pool: pg.Pool, nowSeconds: number): Promise<number> {
   return inTransaction(pool, async (client) => {
-    const { rows } = await client.query<StoredStatus & { id: string }>(
-      `select id, billing_status, billing_grace_ends_at
+    const { rows } = await client.query<{ id: string; ended_at: number }>(
+      `select id, billing_grace_ends_at as ended_at
        from organizations
        where billing_status = 'grace'
          and billing_grace_ends_at <= $1
@@ -159,7 +173,7 @@ export function suspendLapsedGraces(pool: pg.Pool, nowSeconds: number): Promise<
        where id = any ($1::uuid[])`,
       [rows.map(({ id }) => id)],
     );
-    for (const stored of rows) await recordGraceEnd(client, stored.id, stored);
+    for (const { id, ended_at: endedAt } of rows) await recordGraceEnd(client, id, endedAt);
     return rows.length;
   });
 }

@@ -1,10 +1,12 @@
 import type pg from "pg";
+import type { BillingStatus } from "../postgres/tables.ts";
 import { notFound } from "../http/contract/errors.ts";
 import type { Period } from "./period.ts";
-import type { StoredStatus } from "./status.ts";
 
 /** An organization's month in the ledger, and how far it is exported. All counts are items. */
-export interface LedgerMonth extends StoredStatus {
+export interface LedgerMonth {
+  /** As stored. */
+  billing_status: BillingStatus;
   accepted: number;
   /** Accepted while the workspace was exempt: never exported, never paid. */
   waived: number;
@@ -39,7 +41,6 @@ export async function readLedgerMonth(pool: pg.Pool, orgId: string, period: Peri
            )
            select
              o.billing_status,
-             o.billing_grace_ends_at,
              a.customer_id as "customerId",
              coalesce((select l.accepted from ledger l where l.period = $2), 0) as accepted,
              coalesce(c.waived, 0) as waived,

@@ -1,10 +1,10 @@
 import type pg from "pg";
-import { isId } from "../postgres/ids.ts";
+import { billingColumns } from "../accounts/organizationStore.ts";
+import { isId, unknownId } from "../postgres/ids.ts";
 import type { BillingStatus } from "../postgres/tables.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { pendingItems, readLedgerMonth } from "./ledger.ts";
 import { periodOf } from "./period.ts";
-import { effectiveGraceEnd, effectiveStatus, type StoredStatus } from "./status.ts";
 
 /** The id of the organization that an operator names. @throws {ApiError} 404 when there is none. */
 export async function findOrganizationId(pool: pg.Pool, idOrSlug: string): Promise<string> {
@@ -19,10 +19,12 @@ export async function findOrganizationId(pool: pg.Pool, idOrSlug: string): Promi
   return organization.id;
 }
 
-interface ListedOrganization extends StoredStatus {
+interface ListedOrganization {
   id: string;
   name: string;
   slug: string;
+  billing_status: BillingStatus;
+  billing_grace_ends_at: number | null;
   created_at: number;
 }
 
@@ -34,18 +36,17 @@ export async function* listOrganizations(
   status: BillingStatus | undefined,
   nowSeconds: number,
 ): AsyncGenerator<ListedOrganization> {
-  let after = "0".repeat(32);
+  let after = unknownId;
   for (;;) {
     const { rows } = await pool.query<ListedOrganization>(
-      `select id, name, slug, billing_status, billing_grace_ends_at, created_at
-       from organizations
-       where id > $1
-       order by id
+      `select ${listedColumns("$3")}
+       from organizations o
+       where o.id > $1
+       order by o.id
        limit $2`,
-      [after, pageSize],
+      [after, pageSize, nowSeconds],
     );
-    for (const row of rows) {
-      const listed = asOf(row, nowSeconds);
+    for (const listed of rows) {
       if (status === undefined || listed.billing_status === status) yield listed;
     }
     if (rows.length < pageSize) return;
@@ -66,10 +67,10 @@ export async function describeOrganization(
   const month = await readLedgerMonth(pool, orgId, period);
   const [organizations, changes, accounts, batches, invoices] = await Promise.all([
     pool.query<ListedOrganization>(
-      `select id, name, slug, billing_status, billing_grace_ends_at, created_at
-       from organizations
-       where id = $1`,
-      [orgId],
+      `select ${listedColumns("$2")}
+       from organizations o
+       where o.id = $1`,
+      [orgId, nowSeconds],
     ),
     pool.query<object>(
       `select from_status as "from", to_status as "to", cause, changed_at
@@ -102,7 +103,7 @@ export async function describeOrganization(
     ),
   ]);
   return {
-    ...asOf(organizations.rows[0]!, nowSeconds),
+    ...organizations.rows[0]!,
     usage: {
       period,
       accepted: month.accepted,
@@ -117,10 +118,7 @@ export async function describeOrganization(
   };
 }
 
-function asOf(row: ListedOrganization, nowSeconds: number): ListedOrganization {
-  return {
-    ...row,
-    billing_status: effectiveStatus(row, nowSeconds),
-    billing_grace_ends_at: effectiveGraceEnd(row, nowSeconds),
-  };
+/** @param nowSeconds the parameter that holds the moment, in Unix seconds. */
+function listedColumns(nowSeconds: string): string {
+  return `o.id, o.name, o.slug, ${billingColumns(`${nowSeconds}::bigint * 1000`)}, o.created_at`;
 }

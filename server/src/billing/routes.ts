@@ -6,6 +6,8 @@ import { ApiError, notFound } from "../http/contract/errors.ts";
 import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
 import { NullableTimestamp } from "../http/contract/schemas.ts";
 import type { Log } from "../telemetry/log.ts";
+import { billingColumns } from "../accounts/organizationStore.ts";
+import type { BillingStatus } from "../postgres/tables.ts";
 import { findAccount } from "./accountStore.ts";
 import { openCheckout } from "./checkout.ts";
 import { Invoice, listInvoices } from "./invoices.ts";
@@ -13,7 +15,6 @@ import { price } from "./price.ts";
 import { askProcessor, createProcessor } from "./processor.ts";
 import { receiveEvent } from "./receiveEvent.ts";
 import { Reconciliation, reconcile } from "./reconciliation.ts";
-import { effectiveGraceEnd, effectiveStatus, type StoredStatus } from "./status.ts";
 import { usageRoute } from "./usage.ts";
 
 /** What the billing routes need. */
@@ -82,24 +83,22 @@ function statusRoute(deps: BillingDeps): RouteDefinition {
       },
     },
     async ({ caller }) => {
-      const { rows } = await deps.pool.query<StoredStatus & { has_payment_method: boolean }>({
+      const { rows } = await deps.pool.query<BillingRow>({
         name: "read_billing_status",
         text: `select
-                 o.billing_status,
-                 o.billing_grace_ends_at,
+                 ${billingColumns("$2::bigint * 1000")},
                  coalesce(a.has_payment_method, false) as has_payment_method
                from organizations o
                left join billing_accounts a on a.org_id = o.id
                where o.id = $1`,
-        values: [caller.orgId],
+        values: [caller.orgId, Math.floor(deps.nowMs() / 1000)],
       });
       const stored = rows[0];
       if (stored === undefined) throw notFound();
-      const nowSeconds = Math.floor(deps.nowMs() / 1000);
       return {
-        status: effectiveStatus(stored, nowSeconds),
+        status: stored.billing_status,
         billing_enabled: deps.config.billing.kind === "stripe",
-        grace_ends_at: effectiveGraceEnd(stored, nowSeconds),
+        grace_ends_at: stored.billing_grace_ends_at,
         has_payment_method: stored.has_payment_method,
         currency: price.currency,
         price_cents: price.priceCents,
@@ -107,6 +106,13 @@ function statusRoute(deps: BillingDeps): RouteDefinition {
       };
     },
   );
+}
+
+interface BillingRow {
+  billing_status: BillingStatus;
+  /** Unix seconds. */
+  billing_grace_ends_at: number | null;
+  has_payment_method: boolean;
 }
 
 const Url = Type.Object({ url: Type.String() });

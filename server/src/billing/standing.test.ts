@@ -3,8 +3,7 @@ import type { Stripe } from "stripe";
 import { describe, expect, it } from "vitest";
 import type { BillingStatus } from "../postgres/tables.ts";
 import type { Standing } from "./accountStore.ts";
-import { changeAfter, standingOf } from "./standing.ts";
-import { effectiveGraceEnd, effectiveStatus, graceSeconds } from "./status.ts";
+import { changeAfter, graceSeconds, standingOf } from "./standing.ts";
 
 const states: BillingStatus[] = ["pending", "active", "grace", "suspended", "exempt"];
 const standings: (Standing | null)[] = [null, "paying", "failing", "ended"];
@@ -46,14 +45,6 @@ describe("a change of standing", () => {
         expect(change?.graceEndsAt ?? null).toBe(change?.status === "grace" ? now + graceSeconds : null);
       }),
     );
-  });
-});
-
-describe("a grace", () => {
-  it("reads as suspended from the second it ends", () => {
-    const stored = { billing_status: "grace" as const, billing_grace_ends_at: now };
-    expect([effectiveStatus(stored, now - 1), effectiveGraceEnd(stored, now - 1)]).toEqual(["grace", now]);
-    expect([effectiveStatus(stored, now), effectiveGraceEnd(stored, now)]).toEqual(["suspended", null]);
   });
 });
 

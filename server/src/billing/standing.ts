@@ -1,7 +1,9 @@
 import type { Stripe } from "stripe";
 import type { BillingStatus } from "../postgres/tables.ts";
 import type { Standing } from "./accountStore.ts";
-import { graceSeconds } from "./status.ts";
+
+/** How long ingestion goes on after a failed invoice: three days. */
+export const graceSeconds = 3 * 86_400;
 
 /** What one reading of the processor says about a customer. */
 export interface ProcessorFacts {

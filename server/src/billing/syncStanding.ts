@@ -7,7 +7,6 @@ import { findAccountOfCustomer } from "./accountStore.ts";
 import { applyChange, lockStatus } from "./changeStatus.ts";
 import { type Period, periodOf } from "./period.ts";
 import { changeAfter, type ProcessorFacts, standingOf } from "./standing.ts";
-import { effectiveStatus } from "./status.ts";
 
 export interface SyncDeps {
   pool: pg.Pool;
@@ -65,7 +64,7 @@ function applyFacts(
   const orgId = account.org_id;
   const nowSeconds = Math.floor(nowMs() / 1000);
   return inTransaction(cells.ofOrg(orgId).pool, async (client) => {
-    const stored = await lockStatus(client, orgId);
+    const stored = await lockStatus(client, orgId, nowSeconds);
     const { rowCount } = await client.query(
       `update billing_accounts
        set standing = coalesce($3, standing),
@@ -87,8 +86,7 @@ function applyFacts(
       ],
     );
     if (rowCount === 0) return false;
-    const current = effectiveStatus(stored, nowSeconds);
-    const change = changeAfter(current, account.standing, facts.standing, nowSeconds);
+    const change = changeAfter(stored.state, account.standing, facts.standing, nowSeconds);
     if (change !== undefined) {
       const actor = { kind: "service", name: cause } as const;
       await applyChange(client, { orgId, stored, change, cause, actor, nowSeconds });

@@ -1,6 +1,5 @@
 import { sql } from "kysely";
 import { idTimeMs } from "../postgres/ids.ts";
-import { storedPayload } from "../items/storedPayload.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { databaseNowMs } from "./statuses.ts";
@@ -20,7 +19,7 @@ export async function readPayload(
     select
       e.kind,
       ${databaseNowMs} as now_ms,
-      ${sql.raw(storedPayload)} as payload
+      stored_payload(e.publication_id, e.payload) as payload
     from events e
     where e.org_id = ${orgId}
       and e.id = ${id}

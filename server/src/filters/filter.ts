@@ -11,7 +11,7 @@ const maxBytes = 4_096;
 export interface StoredFilter {
   /** The filter as JSON. */
   filter: string;
-  /** Names it: two filters of the same text have the same. An id's form. */
+  /** Digest of the text, in the form of an id. */
   filter_digest: string;
 }
 
@@ -35,7 +35,7 @@ export function checkedPattern(filter: Readonly<Record<string, unknown>>): Patte
   }
 }
 
-/** A stored filter, read. */
+/** A stored filter, parsed. */
 export interface Filter {
   digest: string;
   pattern: Pattern;
@@ -45,12 +45,12 @@ export function openFilter(text: string): Filter {
   return { digest: digestOf(text), pattern: readPattern(JSON.parse(text) as Record<string, unknown>) };
 }
 
-/** The beginning of its SHA-256, as hexadecimal digits. */
+/** The first 32 hexadecimal digits of the SHA-256. */
 function digestOf(text: string): string {
   return hash("sha256", text, "hex").slice(0, 32);
 }
 
-/** What a filter looks at, of an item as it was posted. */
+/** The parts of a posted item that a filter sees. */
 export interface Filtered {
   payload: Buffer;
   eventType: string | null;
@@ -67,7 +67,7 @@ function documentOf({ payload, eventType, correlationId, orderingKey }: Filtered
   });
 }
 
-/** The same of a payload that was read. What is null is absent. */
+/** The same for a parsed payload. Metadata that is null is left out. */
 export function documentWith(
   payload: unknown,
   metadata: Readonly<Record<"event_type" | "correlation_id" | "ordering_key", string | null>>,
@@ -78,47 +78,50 @@ export function documentWith(
   };
 }
 
-/** Whether an item is for a target with this filter. What cannot be decided is: nothing is withheld by a guess. */
+/** A document whose match takes too many steps to decide counts as a match, so that no item is withheld by a guess. */
 function isLetThrough(verdict: Verdict): boolean {
   return verdict !== "differs";
 }
 
-/** Whether an item is let through by a filter. */
-export function isPassed(filtered: Filtered, { pattern }: Filter): boolean {
+/** Whether an item matches a filter. */
+export function matchesFilter(filtered: Filtered, { pattern }: Filter): boolean {
   return isLetThrough(matchFilter(pattern, documentOf(filtered)));
 }
 
 /** Steps that all filters of one publication may take together, as much as ten filters may at most. */
 const mostStepsTogether = 10 * mostSteps;
 
-/** Whether an item is let through by each of some filters, by their digests. More than ten share the steps of ten. */
-export async function judge(filtered: Filtered, filters: readonly Filter[]): Promise<Map<string, boolean>> {
+/** Whether an item matches each of some filters, by their digests. More than ten share the steps of ten. */
+export async function matchesFilters(
+  filtered: Filtered,
+  filters: readonly Filter[],
+): Promise<Map<string, boolean>> {
   if (filters.length === 0) return new Map();
   const document = documentOf(filtered);
   const most = Math.min(mostSteps, Math.floor(mostStepsTogether / filters.length));
   return new Map(
-    await inTurns(filters, ({ digest, pattern }) => [
+    await mapInSlices(filters, ({ digest, pattern }) => [
       digest,
       isLetThrough(matchFilter(pattern, document, most)),
     ]),
   );
 }
 
-/** The same as {@link openFilter} of many. */
+/** {@link openFilter} for many texts. */
 export function openFilters(texts: readonly string[]): Promise<Filter[]> {
-  return inTurns(texts, openFilter);
+  return mapInSlices(texts, openFilter);
 }
 
-/** After so long, in milliseconds, others have a turn. One filter more may take up to 4 ms. */
-const turnMs = 1;
+/** Milliseconds after which the event loop is yielded. One filter may take up to 4 ms. */
+const sliceMs = 1;
 
-/** Does some work on each of many, and lets others have the event loop between. */
-async function inTurns<T, R>(many: readonly T[], work: (one: T) => R): Promise<R[]> {
+/** Maps in time slices, so that a thousand filters do not block the event loop. */
+async function mapInSlices<T, R>(many: readonly T[], work: (one: T) => R): Promise<R[]> {
   const results: R[] = [];
   let sinceMs = performance.now();
   for (const one of many) {
     results.push(work(one));
-    if (performance.now() - sinceMs < turnMs) continue;
+    if (performance.now() - sinceMs < sliceMs) continue;
     await setImmediate();
     sinceMs = performance.now();
   }

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import type pg from "pg";
 import { callFunction } from "../postgres/hot/callFunction.ts";
 import { withPartitions } from "../postgres/partitions.ts";
@@ -13,25 +12,26 @@ import {
   uuidArray,
   uuidBytesArray,
 } from "../postgres/hot/binaryArray.ts";
-import type { Acceptance, HeldLease, NewItem, RefusedItem, UnjudgedItem } from "../items/item.ts";
+import type { Acceptance, HeldLease, NewItem, RefusedItem, UnmatchedItem } from "../items/item.ts";
 import type { KindNumber } from "../items/kind.ts";
+import { bodyDigestOf, hashOfKey, keyDigestOf } from "./digests.ts";
 import { endsOf, type Group, groupItems } from "./groupItems.ts";
 
 /**
- * Accepts a batch in one transaction, in one statement.
- * @param isImmediate Which items this node will dispatch itself; they are stored under `lease`.
+ * Accepts a batch of items in one statement and one transaction.
+ * @param isImmediate whether this node dispatches the item from memory; such items are stored under `lease`.
  */
 export async function acceptItems(
   pool: pg.Pool,
   items: readonly NewItem[],
   lease: HeldLease,
   isImmediate: (item: NewItem) => boolean,
-): Promise<(Acceptance | UnjudgedItem)[]> {
+): Promise<(Acceptance | UnmatchedItem)[]> {
   const { pairNumbers, keyHashes, targetIds, legacy, largest, filters } = numberPairs(items);
   const immediate = items.map(isImmediate);
   const groups = groupItems(items, pairNumbers, immediate);
   const isTraced = items.some((item) => item.traceContext !== null);
-  const isJudged = items.some((item) => item.verdict !== null);
+  const isMatched = items.some((item) => item.match !== null);
   const hasKeys = items.some((item) => item.idempotencyKey !== null);
   const rows = await withPartitions(pool, () =>
     callFunction(pool, "accept_items", {
@@ -41,7 +41,7 @@ export async function acceptItems(
       p_pair_target_ids: uuidArray(targetIds),
       p_pair_legacy: boolArray(legacy),
       p_pair_largest: int4Array(largest),
-      p_pair_filters: isJudged ? uuidArray(filters) : null,
+      p_pair_filters: isMatched ? uuidArray(filters) : null,
       p_pairs: int2Array(pairNumbers),
       p_ids: uuidArray(items.map((item) => item.id)),
       p_group_ids: uuidArray(groups.map((group) => group.id)),
@@ -56,13 +56,13 @@ export async function acceptItems(
       p_key_digests: hasKeys ? uuidBytesArray(items.map(keyDigestOf)) : null,
       p_body_digests: hasKeys ? uuidBytesArray(items.map(bodyDigestOf)) : null,
       p_trace_contexts: isTraced ? byteaArray(items.map((item) => item.traceContext)) : null,
-      p_differs: isJudged ? boolArray(items.map((item) => item.verdict?.isPassed === false)) : null,
+      p_differs: isMatched ? boolArray(items.map((item) => item.match?.isMatch === false)) : null,
     }),
   );
   return readAcceptances(rows[0]!, items, { pairNumbers, groups, lease });
 }
 
-/** An absent array costs less than one of nulls. */
+/** Null for a column of nulls, which costs less than an array of them. */
 function textColumn(values: (string | null)[]): BinaryParameter<"text[]"> | null {
   return values.some((value) => value !== null) ? textArray(values) : null;
 }
@@ -75,11 +75,11 @@ interface Pairs {
   legacy: boolean[];
   /** Bytes of the largest payload. */
   largest: number[];
-  /** What the items were judged by. */
+  /** Digests of the filters that the items were matched with. */
   filters: (string | null)[];
 }
 
-/** The distinct (key, target, filter) of a batch: authorization runs once for each. */
+/** The distinct triples of key, target and filter in a batch. Authorization runs once for each. */
 function numberPairs(items: readonly NewItem[]): Pairs {
   const numbers = new Map<string, number>();
   const pairs: Pairs = {
@@ -93,13 +93,13 @@ function numberPairs(items: readonly NewItem[]): Pairs {
   let previous: NewItem | undefined;
   let number = 0;
   for (const item of items) {
-    const filter = item.verdict?.filterDigest ?? null;
-    // Neighbours often name the same pair, which is cheaper to see than to look up.
+    const filter = item.match?.filterDigest ?? null;
+    // Consecutive items often have the same pair; comparing is cheaper than the map.
     if (previous === undefined || !isSamePair(item, previous)) {
       const name = `${item.key}${item.targetId}${item.legacy ? "e" : "t"}${filter ?? ""}`;
       number = numbers.get(name) ?? 0;
       if (number === 0) {
-        pairs.keyHashes.push(hash("sha256", item.key, "buffer"));
+        pairs.keyHashes.push(hashOfKey(item.key));
         pairs.targetIds.push(item.targetId);
         pairs.legacy.push(item.legacy);
         pairs.largest.push(0);
@@ -120,30 +120,11 @@ function isSamePair(one: NewItem, other: NewItem): boolean {
     one.key === other.key &&
     one.targetId === other.targetId &&
     one.legacy === other.legacy &&
-    one.verdict?.filterDigest === other.verdict?.filterDigest
+    one.match?.filterDigest === other.match?.filterDigest
   );
 }
 
-const digestBytes = 16;
-
-/** Of the key and its target, which is mixed in so that neither the table nor its index holds the target as well. */
-function keyDigestOf({ idempotencyKey, targetId }: NewItem): Buffer | null {
-  if (idempotencyKey === null) return null;
-  const digest = digestOf(idempotencyKey);
-  const target = Buffer.from(targetId, "hex");
-  for (let index = 0; index < digestBytes; index++) digest[index]! ^= target[index]!;
-  return digest;
-}
-
-function bodyDigestOf({ idempotencyKey, payload }: NewItem): Buffer | null {
-  return idempotencyKey === null ? null : digestOf(payload);
-}
-
-function digestOf(data: string | Buffer): Buffer {
-  return hash("sha256", data, "buffer").subarray(0, digestBytes);
-}
-
-/** The letters of `accept_items` for what it did not store. */
+/** Codes of `accept_items` for items that it did not store. */
 const refusals: Readonly<Record<string, RefusedItem["outcome"]>> = {
   u: "unauthorized",
   n: "not_found",
@@ -154,12 +135,12 @@ const refusals: Readonly<Record<string, RefusedItem["outcome"]>> = {
   p: "pending",
 };
 
-/** `codes` has a letter for each item, or is null when all were accepted. */
+/** `codes` has one character per item, or is null when all were accepted. */
 function readAcceptances(
   row: RowOf<"accept_items">,
   items: readonly NewItem[],
   { pairNumbers, groups, lease }: { pairNumbers: number[]; groups: Group[]; lease: HeldLease },
-): (Acceptance | UnjudgedItem)[] {
+): (Acceptance | UnmatchedItem)[] {
   const groupOf: Group[] = [];
   for (const group of groups) for (const number of group.numbers) groupOf[number - 1] = group;
   const { codes, winners, pair_versions: versions, pair_kinds: kinds, pair_held: held } = row;
@@ -169,7 +150,7 @@ function readAcceptances(
     const code = codes === null ? "a" : codes[index]!;
     const refusal = refusals[code];
     if (refusal !== undefined) return { outcome: refusal };
-    if (code === "v") return { outcome: "unjudged", filter: row.pair_filters?.[pair] ?? null };
+    if (code === "v") return { outcome: "filter_changed", filter: row.pair_filters?.[pair] ?? null };
     if (code === "r") return { outcome: "replayed", id: winners![index]!, kind };
     if (code === "f") return { outcome: "filtered", id, kind };
     if (kind === 2) return { outcome: "unread", id, kind };

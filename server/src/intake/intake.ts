@@ -1,25 +1,38 @@
 import type pg from "pg";
-import { createGroupCommit } from "../runtime/groupCommit.ts";
+import type { KnownFilters } from "../filters/knownFilters.ts";
+import type { Acceptance, HeldLease, Lease, NewItem, UnmatchedItem } from "../items/item.ts";
+import { createUpgradeGate } from "../items/upgradeGate.ts";
 import { awayReason, isTooSlow } from "../postgres/awayReason.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
-import type { Acceptance, HeldLease, Lease, NewItem, UnjudgedItem } from "../items/item.ts";
-import type { KnownFilters } from "../filters/knownFilters.ts";
+import { createGroupCommit, type GroupCommit, type GroupCommitOptions } from "../runtime/groupCommit.ts";
 import { acceptItems } from "./acceptItems.ts";
-import { addJudged } from "./addJudged.ts";
-import { handOn, type ItemSink } from "./handOn.ts";
+import { dispatchAccepted, type ItemSink } from "./dispatchAccepted.ts";
+import {
+  asNewItem,
+  type MatchedPublication,
+  type NewPublication,
+  type Published,
+  publishItems,
+  type StoredPublication,
+} from "./publishItems.ts";
+import { submitItem } from "./submitItem.ts";
+import { submitPublication } from "./submitPublication.ts";
 
-/** Takes items in and answers once they are durable. */
+/** Accepts items and publications, and answers once they are durable. */
 export interface Intake {
-  /** @throws {QueueFullError} when too many wait, or the database's error. */
+  /** @throws {QueueFullError} when too many wait, {ApiError} 503 when its filter keeps changing, or the database's error. */
   add(item: NewItem): Promise<Acceptance>;
-  /** Resolves when everything taken so far is answered. */
+  /** The same for a publication. @throws {ApiError} 503 while an older process runs, too. */
+  publish(publication: NewPublication): Promise<Published>;
+  /** Resolves when everything submitted so far is answered. */
   drained(): Promise<void>;
+  /** Submissions that are not answered yet. */
   pending(): number;
-  /** What waits for its batch. */
+  /** Submissions that wait for the next batch. */
   waiting(): { count: number; bytes: number };
-  /** Why the last batch was not committed, and when (monotonic clock); undefined once one is. */
+  /** Why the last batch of items was not committed, and when (monotonic clock); undefined once one is. */
   trouble(): IntakeTrouble | undefined;
-  /** Forgets the trouble: whoever looked found it gone. */
+  /** Clears the trouble, after a check found the database well. */
   forgetTrouble(): void;
 }
 
@@ -29,65 +42,124 @@ export interface IntakeTrouble {
 }
 
 export interface IntakeLimits {
-  /** The most bytes of payloads that wait. */
+  /** Bytes of payloads that may wait. */
   maxQueuedBytes: number;
-  /** Whose a key is: owners have equal parts of each batch, and of what waits. */
+  /** The owner of an API key. Owners have equal shares of each batch and of the queue. */
   ownerOf: (key: string) => string;
   filters: KnownFilters;
-  /** Nothing is accepted while it is too far from the database's. */
+  /** Nothing is accepted while this process's clock is too far from the database's. */
   clock?: Pick<ClockCheck, "refuseApart"> | undefined;
 }
 
-const maxBatch = 256;
-/** Batches of large payloads stay within a few megabytes of memory on both sides. */
+/** Bounds the memory of a batch on both sides. */
 const maxBatchBytes = 4 * 1024 * 1024;
-const maxQueued = 10_000;
+const items = { maxBatch: 256, maxQueued: 10_000 };
+/** A batch has at most as many publications as a row of `deliveries` has items, and 65,536 items (`numbered_id`). */
+const publications = { maxBatch: 64, maxQueued: 2_000 };
+/** The first migration whose processes find the payload of a publication. */
+const publicationsMigration = 31;
 
-/** Intake through group commit: see {@link createGroupCommit} for the pace. */
+/** Items and publications each have a group commit of their own, see {@link createGroupCommit}. */
 export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits): Intake {
-  const { clock } = limits;
-  let trouble: IntakeTrouble | undefined;
-  const accept = async (items: NewItem[]): Promise<(Acceptance | UnjudgedItem)[]> => {
-    try {
-      clock?.refuseApart();
-      const acceptances = await acceptItems(pool, items, hold(sink.newLease()), (item) =>
-        sink.hasRoom(item.targetId),
-      );
-      trouble = undefined;
-      return acceptances;
-    } catch (error) {
-      if (awayReason(error) !== undefined) {
-        if (trouble === undefined) sink.onRefused(error);
-        trouble = { error, atMs: performance.now() };
-      }
-      throw error;
-    }
-  };
-  const commits = createGroupCommit<NewItem, Acceptance | UnjudgedItem>({
-    run: accept,
-    committed: (items, acceptances) => handOn(sink, items, acceptances),
-    isPieceAtFault: (error) => awayReason(error) === undefined,
-    isHopeless: isTooSlow,
-    sizeOf: (item) => item.payload.length,
-    maxBatch,
-    maxBatchBytes,
-    maxQueued,
-    maxQueuedBytes: limits.maxQueuedBytes,
-    ownerOf: (item) => limits.ownerOf(item.key),
+  const { filters, ownerOf } = limits;
+  const gate = createUpgradeGate(pool, { migration: publicationsMigration, cannot: "deliver publications" });
+  const outages = trackOutages(sink);
+  const itemCommits: GroupCommit<NewItem, Acceptance | UnmatchedItem> = createGroupCommit({
+    ...batchOptions(limits),
+    ...items,
+    run: (batch: NewItem[]) =>
+      outages.watch(() => {
+        limits.clock?.refuseApart();
+        return acceptItems(pool, batch, startLease(sink), (item) => sink.hasRoom(item.targetId));
+      }),
+    committed: (batch: NewItem[], acceptances) => dispatchAccepted(sink, batch, acceptances),
+  });
+  const publicationCommits: GroupCommit<MatchedPublication, StoredPublication> = createGroupCommit({
+    ...batchOptions(limits),
+    ...publications,
+    run: async (batch: MatchedPublication[]) => {
+      limits.clock?.refuseApart();
+      return publishItems(pool, batch, { sink, lease: startLease(sink), isOpen: gate.isOpen() });
+    },
+    committed: (batch: MatchedPublication[], stored) => dispatchPublished(sink, batch, stored),
   });
   return {
-    add: (item) => addJudged(item, { commits, filters: limits.filters }),
-    drained: () => commits.drained(),
-    pending: () => commits.pending(),
-    waiting: () => commits.waiting(),
-    trouble: () => trouble,
-    forgetTrouble: () => {
-      trouble = undefined;
+    add: (item) => submitItem(item, { commits: itemCommits, filters }),
+    publish: (publication) =>
+      submitPublication(publication, {
+        commits: publicationCommits,
+        filters,
+        gate,
+        owner: ownerOf(publication.key),
+      }),
+    async drained() {
+      await Promise.all([itemCommits.drained(), publicationCommits.drained()]);
     },
+    pending: () => itemCommits.pending(),
+    waiting: () => itemCommits.waiting(),
+    trouble: () => outages.trouble,
+    forgetTrouble: () => outages.end(),
   };
 }
 
-/** The lease, from now on. */
-export function hold(lease: Lease): HeldLease {
+type Batching = "isPieceAtFault" | "isHopeless" | "sizeOf" | "ownerOf" | "maxBatchBytes" | "maxQueuedBytes";
+
+/** What the group commits of items and of publications have in common. */
+function batchOptions(
+  limits: IntakeLimits,
+): Pick<GroupCommitOptions<{ key: string; payload: Buffer }, never>, Batching> {
+  return {
+    isPieceAtFault: (error) => awayReason(error) === undefined,
+    isHopeless: isTooSlow,
+    sizeOf: ({ payload }) => payload.length,
+    ownerOf: ({ key }) => limits.ownerOf(key),
+    maxBatchBytes,
+    maxQueuedBytes: limits.maxQueuedBytes,
+  };
+}
+
+/** Starts the lease of items that this node dispatches from memory. */
+export function startLease(sink: ItemSink): HeldLease {
+  const lease: Lease = sink.newLease();
   return { ...lease, deadlineMs: performance.now() + lease.durationMs };
+}
+
+function dispatchPublished(
+  sink: ItemSink,
+  batch: readonly MatchedPublication[],
+  stored: readonly StoredPublication[],
+): void {
+  batch.forEach((publication, index) => {
+    const { published, acceptances } = stored[index]!;
+    if (published.outcome !== "unauthorized") sink.onKeyUsed(publication.key);
+    if (published.outcome !== "accepted") return;
+    const newItems = published.items.map((item) => asNewItem(publication, item));
+    dispatchAccepted(sink, newItems, acceptances);
+  });
+}
+
+/** Remembers the last failure to commit, and reports the first of an outage. */
+function trackOutages(sink: ItemSink) {
+  let trouble: IntakeTrouble | undefined;
+  return {
+    get trouble(): IntakeTrouble | undefined {
+      return trouble;
+    },
+    end(): void {
+      trouble = undefined;
+    },
+    async watch<R>(commit: () => Promise<R>): Promise<R> {
+      try {
+        const result = await commit();
+        trouble = undefined;
+        return result;
+      } catch (error) {
+        if (awayReason(error) !== undefined) {
+          if (trouble === undefined) sink.onRefused(error);
+          trouble = { error, atMs: performance.now() };
+        }
+        throw error;
+      }
+    },
+  };
 }

@@ -1,14 +1,16 @@
 import {
   ApiError,
   mailboxDisabled,
+  noneNamed,
   notFound,
   unauthorized,
   workspacePending,
   workspaceSuspended,
 } from "../http/contract/errors.ts";
 import type { RefusedItem } from "../items/item.ts";
+import { maxItems, type Published } from "./publishItems.ts";
 
-/** What is answered to an item that was not accepted. */
+/** The error for an item that was not accepted. */
 export function refusalOf({ outcome }: RefusedItem): ApiError {
   return refusals[outcome]();
 }
@@ -23,3 +25,27 @@ const refusals: Record<RefusedItem["outcome"], () => ApiError> = {
   suspended: workspaceSuspended,
   pending: workspacePending,
 };
+
+/**
+ * The error for a publication that was not accepted.
+ * @param customer the customer in the path; undefined for a publication to the targets without a customer.
+ */
+export function publicationRefusal(
+  refused: Exclude<Published, { id: string }>,
+  customer: string | undefined,
+): ApiError {
+  if (refused.outcome === "not_found" && customer !== undefined) return noneNamed("customer", customer);
+  if (refused.outcome === "too_large") return largerThan(refused.targetId);
+  if (refused.outcome === "too_many_targets") return tooManyTargets();
+  return refusalOf(refused);
+}
+
+export function largerThan(targetId: string): ApiError {
+  return new ApiError(413, `the body is larger than max_payload_bytes of the target ${targetId}`);
+}
+
+export function tooManyTargets(): ApiError {
+  return new ApiError(409, `it would reach more than ${maxItems} targets, which one call cannot`, {
+    code: "too_many_targets",
+  });
+}

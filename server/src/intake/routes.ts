@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Type } from "typebox";
 import { requiredKey } from "../http/contract/credentials.ts";
-import { bucketOf, isId, newId } from "../postgres/ids.ts";
+import { bucketOf, isId, newId, unknownId } from "../postgres/ids.ts";
 import {
   type RouteDefinition,
   route,
@@ -55,9 +55,6 @@ const Accepted = Type.Object(
   { title: "AcceptedItem" },
 );
 
-/** A path that is no id still goes through authorization, under an id that no target has. */
-const nobodysTarget = "0".repeat(32);
-
 /** `POST /t/:target_id` and `POST /e/:endpoint_id`. */
 export function intakeRoutes(deps: IntakeRouteDeps): Routes<"target" | "endpoint"> {
   return {
@@ -89,7 +86,8 @@ function itemRoute(
       const key = requiredKey(request);
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
       const presented = (params as Record<string, string>)[parameter]!;
-      const targetId = isId(presented) ? presented : nobodysTarget;
+      // A path that is no id still goes through authorization, so that a wrong key is refused first.
+      const targetId = isId(presented) ? presented : unknownId;
       return sendAnswer(reply, await accept(deps, { headers: request.headers, body, targetId, key, legacy }));
     },
     {
@@ -116,8 +114,9 @@ function accept(deps: IntakeRouteDeps, presented: PresentedItem): Promise<FastAn
   if (traces === undefined) return intake.add(item).then(answerTo);
   return acceptTraced(traces, item, {
     routePath: presented.legacy ? "/e/:endpoint_id" : "/t/:target_id",
+    targetId: item.targetId,
     headers: presented.headers,
-    add: (one) => intake.add(one),
+    accept: () => intake.add(item),
     answerTo,
   });
 }
@@ -136,7 +135,7 @@ function itemOf({ headers, body, targetId, key, legacy }: PresentedItem, nowMs: 
     orderingKey,
     idempotencyKey,
     traceContext: null,
-    verdict: null,
+    match: null,
   };
 }
 

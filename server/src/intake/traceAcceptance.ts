@@ -1,24 +1,29 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { ApiError } from "../http/contract/errors.ts";
 import type { FastAnswer } from "../http/contract/route.ts";
-import type { Acceptance, NewItem } from "../items/item.ts";
+import type { NewContent } from "../items/item.ts";
 import { parseTraceparent } from "../telemetry/traceContext.ts";
 import { messaging, type Traces } from "../telemetry/traces.ts";
 
-interface Accepting {
-  /** As it is declared, such as `/t/:target_id`. */
+interface Accepting<T> {
+  /** The declared path, such as `/t/:target_id`. */
   routePath: string;
+  /** The target; undefined for a publication. */
+  targetId?: string;
   headers: IncomingHttpHeaders;
-  add: (item: NewItem) => Promise<Acceptance>;
-  /** @throws {ApiError} for what was refused. */
-  answerTo: (acceptance: Acceptance) => FastAnswer;
+  accept: () => Promise<T>;
+  /** @throws {ApiError} for a refusal. */
+  answerTo: (accepted: T) => FastAnswer;
 }
 
-/** Accepts an item under a span, which goes on from the client's `traceparent` and from which all goes on that follows. */
-export async function acceptTraced(
+/**
+ * Accepts an item or a publication under a span that continues the client's `traceparent`. The spans of all that follows
+ * continue this one.
+ */
+export async function acceptTraced<T extends { outcome: string }>(
   traces: Traces,
-  item: NewItem,
-  { routePath, headers, add, answerTo }: Accepting,
+  content: NewContent,
+  { routePath, targetId, headers, accept, answerTo }: Accepting<T>,
 ): Promise<FastAnswer> {
   const span = traces.start({
     name: `POST ${routePath}`,
@@ -27,22 +32,22 @@ export async function acceptTraced(
     attributes: {
       ...messaging,
       "messaging.operation.type": "receive",
-      "messaging.destination.name": item.targetId,
-      "messaging.message.body.size": item.payload.length,
+      ...(targetId !== undefined && { "messaging.destination.name": targetId }),
+      "messaging.message.body.size": content.payload.length,
       "http.request.method": "POST",
       "http.route": routePath,
     },
   });
-  if (span === null) return add(item).then(answerTo);
-  item.traceContext = span.context;
+  if (span === null) return accept().then(answerTo);
+  content.traceContext = span.context;
   try {
-    const acceptance = await add(item);
-    const answer = answerTo(acceptance);
+    const accepted = await accept();
+    const answer = answerTo(accepted);
     span.end({
       attributes: {
         "http.response.status_code": answer.status,
-        "postrider.outcome": acceptance.outcome,
-        ...("id" in acceptance && { "messaging.message.id": acceptance.id }),
+        "postrider.outcome": accepted.outcome,
+        ...("id" in accepted && { "messaging.message.id": String(accepted.id) }),
       },
     });
     return answer;

@@ -20,16 +20,17 @@ export interface NewItem extends NewContent {
   targetId: string;
   /** Whether it came in at `/e/`, where only webhook endpoints are found. */
   legacy: boolean;
-  /** What the filter says that its target was last seen with; null where none is known. */
-  verdict: { filterDigest: string; isPassed: boolean } | null;
+  /** Whether it matches the filter that its target was last seen with; null where no filter is known. */
+  match: { filterDigest: string; isMatch: boolean } | null;
 }
 
 /** What became of an item: accepted, accepted before, or refused. */
 export type Acceptance = LeasedItem | StoredItem | ReplayedKey | RefusedItem;
 
-/** An item that was not stored, because its target has a filter by which it was not judged; null when it is gone since. */
-export interface UnjudgedItem {
-  outcome: "unjudged";
+/** An item that was not stored, because its target's filter is another than the one it was matched with. */
+export interface UnmatchedItem {
+  outcome: "filter_changed";
+  /** The target's filter as JSON; null when the target has none any more. */
   filter: string | null;
 }
 

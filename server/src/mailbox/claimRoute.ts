@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyReply } from "fastify";
 import { type Static, Type } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
-import { isId, nobodysId } from "../postgres/ids.ts";
+import { isId, unknownId } from "../postgres/ids.ts";
 import { callerGone } from "../http/contract/callerGone.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
@@ -32,7 +32,7 @@ export function claimRoute(deps: MailboxRouteDeps): Routes<"claim"> {
       },
       async ({ request, reply, params, body }) => {
         const signal = body?.wait_seconds ? closeSignal(reply) : neverAborted;
-        const mailboxId = isId(params.mailbox_id) ? params.mailbox_id : nobodysId;
+        const mailboxId = isId(params.mailbox_id) ? params.mailbox_id : unknownId;
         const { headers } = request;
         return sendAnswer(
           reply,

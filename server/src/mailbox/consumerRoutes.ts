@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { isId, nobodysId } from "../postgres/ids.ts";
+import { isId, unknownId } from "../postgres/ids.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/parseIf.ts";
@@ -201,9 +201,9 @@ async function changeEach(
 function claimOf(key: string, mailboxId: string, { id, claim_token: token }: PresentedClaim) {
   return {
     key,
-    messageId: isId(id) ? id : nobodysId,
-    mailboxId: isId(mailboxId) ? mailboxId : nobodysId,
-    claimToken: isId(token) ? token : nobodysId,
+    messageId: isId(id) ? id : unknownId,
+    mailboxId: isId(mailboxId) ? mailboxId : unknownId,
+    claimToken: isId(token) ? token : unknownId,
   };
 }
 

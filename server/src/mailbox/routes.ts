@@ -3,7 +3,7 @@ import type pg from "pg";
 import { Type } from "typebox";
 import { optionalBody } from "../http/contract/schemas.ts";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
-import { isId, nobodysId } from "../postgres/ids.ts";
+import { isId, unknownId } from "../postgres/ids.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/parseIf.ts";
@@ -187,7 +187,7 @@ export function consumerOf(
 async function claimOne(deps: MailboxRouteDeps, consumer: Consumer, messageId: string): Promise<FastAnswer> {
   const outcome = await deps.mailboxes.claimNamed({
     key: consumer.key,
-    messageId: isId(messageId) ? messageId : nobodysId,
+    messageId: isId(messageId) ? messageId : unknownId,
     leaseMs: deps.config.mailboxLeaseSeconds * 1000,
   });
   if (outcome.kind === "refused") throw claimRefusal(outcome.refusal);
@@ -203,9 +203,9 @@ async function acknowledgeOne(
 ): Promise<FastAnswer> {
   const result = await deps.mailboxes.end({
     key: consumer.key,
-    messageId: isId(messageId) ? messageId : nobodysId,
+    messageId: isId(messageId) ? messageId : unknownId,
     mailboxId: null,
-    claimToken: token === undefined ? null : isId(token) ? token : nobodysId,
+    claimToken: token === undefined ? null : isId(token) ? token : unknownId,
     reason: null,
   });
   const refusal = changeRefusal(result);

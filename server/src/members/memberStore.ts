@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { unknownId } from "../postgres/ids.ts";
 import type { Static } from "typebox";
 import { lockOrganization } from "../accounts/organizationStore.ts";
 import { recordChange } from "../audit/recordChange.ts";
@@ -28,7 +29,7 @@ export async function listMembers(
              and u.id > $2
            order by u.id
            limit $3`,
-    values: [orgId, after ?? "0".repeat(32), limit],
+    values: [orgId, after ?? unknownId, limit],
   });
   return rows;
 }

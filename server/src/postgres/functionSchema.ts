@@ -50,7 +50,7 @@ export const innerFunctions = [
   "latency_percentiles",
   "publication_payload",
   "erase_publication",
-  "publication_winner",
+  "idempotency_winners",
   "store_published_items",
 ] as const;
 

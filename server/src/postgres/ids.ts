@@ -21,8 +21,11 @@ export function newId(bucket: number, nowMs: number): string {
   return timeDigits(nowMs) + random + bucketDigits[bucket]!;
 }
 
-/** An id that nothing has: what is no id is looked for under this one, so that the key is still checked. */
-export const nobodysId = "0".repeat(32);
+/**
+ * The lowest id, which nothing has. A path that is no id is looked up under this one, so that the credential is still checked;
+ * keyset pages begin after it.
+ */
+export const unknownId = "0".repeat(32);
 
 const bucketDigits = Array.from({ length: 256 }, (_, bucket) => bucket.toString(16).padStart(2, "0"));
 

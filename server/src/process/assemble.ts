@@ -208,7 +208,7 @@ async function stopParts(
   parts: readonly CellParts[],
   workers: ({ stop(): Promise<void> } | undefined)[],
 ): Promise<void> {
-  await Promise.all(parts.flatMap(({ intake, publisher }) => [intake.drained(), publisher.drained()]));
+  await Promise.all(parts.map(({ intake }) => intake.drained()));
   await Promise.all(parts.map(({ mailboxes }) => mailboxes.stop()));
   await Promise.all([
     ...parts.flatMap(({ dispatcher, handoffs }) => [dispatcher.stop(), handoffs.stop()]),

@@ -6,7 +6,7 @@ import { createDelivery } from "../delivery/dispatch/createDelivery.ts";
 import type { Dispatcher } from "../delivery/dispatch/dispatcher.ts";
 import { KnownFilters } from "../filters/knownFilters.ts";
 import { createHandoffs, type Handoffs } from "../handoff/handoffs.ts";
-import type { ItemSink } from "../intake/handOn.ts";
+import type { ItemSink } from "../intake/dispatchAccepted.ts";
 import { createIntake } from "../intake/intake.ts";
 import { createMailboxes, type Mailboxes } from "../mailbox/mailboxes.ts";
 import { createConsumerTraces } from "../mailbox/traceConsumers.ts";
@@ -15,7 +15,6 @@ import { awayReason, awayText } from "../postgres/awayReason.ts";
 import type { Cell, Cells } from "../postgres/cells.ts";
 import { limitQueries } from "../postgres/hot/queryLimit.ts";
 import { createQueries } from "../postgres/tables.ts";
-import { createPublisher } from "../publications/publisher.ts";
 import { createReplayWorker } from "../replays/worker.ts";
 import type { Streams } from "../stream/streams.ts";
 import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
@@ -83,7 +82,6 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
     onDue,
     consumerTraces: traces && createConsumerTraces(requestPool, traces),
     intake: createIntake(requestPool, sink, limits),
-    publisher: createPublisher(requestPool, sink, limits),
     reach: createReach(requestPool),
     replays: createReplayWorker({ ...common, clock, queries: createQueries(pool), mailboxes, onDue }),
   };

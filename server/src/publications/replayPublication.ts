@@ -5,14 +5,14 @@ import { replaysOf } from "../events/replaysOf.ts";
 import { type EventScope, readEvents, type StoredEvent } from "../events/store.ts";
 import { ApiError, notFound, workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
-import { type Filtered, judge, openFilters } from "../filters/filter.ts";
+import { type Filtered, matchesFilters, openFilters } from "../filters/filter.ts";
 import { boolArray, uuidArray } from "../postgres/hot/binaryArray.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import { itemsWithinReach } from "./itemsWithinReach.ts";
-import { maxItems } from "./publisher.ts";
-import { largerThan, tooManyTargets } from "./refusals.ts";
+import { maxItems } from "../intake/publishItems.ts";
+import { largerThan, tooManyTargets } from "../intake/refusals.ts";
 import type { PublicationReplay } from "./schemas.ts";
 
 type Replayed = Static<typeof PublicationReplay>;
@@ -96,20 +96,20 @@ export async function publishToAdded(deps: ReplayDeps, { orgId, id }: Publicatio
 
 /** Calls `publish_to_added` until the publication was judged by the filters of all targets that it would reach. */
 async function addJudged({ pool, queries }: ReplayDeps, { orgId, id }: PublicationKey) {
-  const verdicts: [string, boolean][] = [];
+  const matches: [string, boolean][] = [];
   for (;;) {
     const publish = functionQuery("publish_to_added", {
       p_org: orgId,
       p_publication: id,
       p_most_items: maxItems,
-      p_verdict_filters: uuidArray(verdicts.map(([digest]) => digest)),
-      p_verdict_passed: boolArray(verdicts.map(([, isPassed]) => isPassed)),
+      p_verdict_filters: uuidArray(matches.map(([digest]) => digest)),
+      p_verdict_passed: boolArray(matches.map(([, isMatch]) => isMatch)),
     });
     const { rows } = await withPartitions(pool, () => publish.execute(queries));
     const result = rows[0]!;
     if (result.code !== "v") return result;
     const filters = await openFilters((result.filters ?? []).filter((filter) => filter !== null));
-    verdicts.push(...(await judge(await readFiltered(queries, { orgId, id }), filters)));
+    matches.push(...(await matchesFilters(await readFiltered(queries, { orgId, id }), filters)));
   }
 }
 

@@ -18,11 +18,12 @@ import { readItem } from "../intake/readItem.ts";
 import { billingRefusals, ItemHeaders } from "../intake/routes.ts";
 import { isId } from "../postgres/ids.ts";
 import { isPathUid } from "../targets/uid.ts";
-import { parseTraceparent } from "../telemetry/traceContext.ts";
-import { messaging, type Traces } from "../telemetry/traces.ts";
-import type { NewPublication, Published, Publisher } from "./publisher.ts";
+import { acceptTraced } from "../intake/traceAcceptance.ts";
+import type { Traces } from "../telemetry/traces.ts";
+import type { Intake } from "../intake/intake.ts";
+import type { NewPublication, Published } from "../intake/publishItems.ts";
 import { listPublications, readPublication } from "./readPublication.ts";
-import { publicationRefusal } from "./refusals.ts";
+import { publicationRefusal } from "../intake/refusals.ts";
 import { publishToAdded, replayToFailed } from "./replayPublication.ts";
 import {
   AcceptedPublication,
@@ -35,7 +36,7 @@ import {
 
 export interface PublicationDeps extends ReplayDeps {
   pool: pg.Pool;
-  publisher: Publisher;
+  intake: Intake;
   traces?: Traces | undefined;
 }
 
@@ -98,8 +99,8 @@ function publish(
   const { eventType, correlationId, orderingKey, idempotencyKey } = readItem(headers, body);
   const publication: NewPublication = {
     key,
-    // A name that no customer could have goes on, so that a wrong key is refused before it.
-    customerUid: customer === undefined || isPathUid(customer) ? (customer ?? null) : nobodysName,
+    // A name that no customer can have still goes through authorization, so that a wrong key is refused first.
+    customerUid: customer === undefined || isPathUid(customer) ? (customer ?? null) : unknownCustomer,
     payload: body,
     eventType,
     correlationId,
@@ -107,7 +108,15 @@ function publish(
     idempotencyKey,
     traceContext: null,
   };
-  return publishTraced(deps, publication, headers).then((published) => answerTo(published, customer));
+  const { intake, traces } = deps;
+  const answer = (published: Published): FastAnswer => answerTo(published, customer);
+  if (traces === undefined) return intake.publish(publication).then(answer);
+  return acceptTraced(traces, publication, {
+    routePath: customer === undefined ? "/p" : "/p/:customer",
+    headers,
+    accept: () => intake.publish(publication),
+    answerTo: answer,
+  });
 }
 
 /** @throws {ApiError} for what was refused. */
@@ -125,38 +134,8 @@ function answerTo(published: Published, customer: string | undefined): FastAnswe
   };
 }
 
-/** A space is in no uid. */
-const nobodysName = " ";
-
-/** Publishes under a span, from which all of its items go on. */
-async function publishTraced(
-  { publisher, traces }: PublicationDeps,
-  publication: NewPublication,
-  headers: IncomingHttpHeaders,
-) {
-  const span = traces?.start({
-    name: "POST /p",
-    kind: "server",
-    parent: parseTraceparent(headers["traceparent"]),
-    attributes: {
-      ...messaging,
-      "messaging.operation.type": "receive",
-      "messaging.message.body.size": publication.payload.length,
-      "http.request.method": "POST",
-      "http.route": publication.customerUid === null ? "/p" : "/p/:customer",
-    },
-  });
-  if (span === undefined || span === null) return publisher.publish(publication);
-  publication.traceContext = span.context;
-  try {
-    const published = await publisher.publish(publication);
-    span.end({ attributes: { "postrider.outcome": published.outcome } });
-    return published;
-  } catch (error) {
-    span.end({ attributes: {}, error: "503" });
-    throw error;
-  }
-}
+/** A name that no customer can have, because a uid contains no space. */
+const unknownCustomer = " ";
 
 /** `/api/v1/publications`: where each went, and what became of it. */
 export function publicationRoutes(deps: PublicationDeps): Routes<"list" | "read" | "replay"> {

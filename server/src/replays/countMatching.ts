@@ -1,6 +1,6 @@
 import { listIds, inSnapshot } from "../events/listEvents.ts";
 import type { EventScope } from "../events/store.ts";
-import { nobodysId } from "../postgres/ids.ts";
+import { unknownId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { pageFilter } from "./replayFilter.ts";
 import { type ReplaySet, withoutReplayed } from "./withoutReplayed.ts";
@@ -30,7 +30,7 @@ export async function countMatching(
   return inSnapshot(queries, async (snapshot) => {
     for (const targetId of targetIds) {
       const limit = maxCounted - looked + 1;
-      const page = pageFilter({ filter, targetId, scope }, { after: nobodysId, until, limit });
+      const page = pageFilter({ filter, targetId, scope }, { after: unknownId, until, limit });
       const ids = await listIds(snapshot, page, async (statement) => {
         // A walk that finds nothing more comes to its end.
         if (performance.now() > endsAtMs) {

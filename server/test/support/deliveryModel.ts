@@ -59,7 +59,7 @@ export async function createPlayer(pool: pg.Pool): Promise<Player> {
       correlationId: null,
       orderingKey: null,
       traceContext: null,
-      verdict: null,
+      match: null,
       idempotencyKey: null,
     }),
     async accept(items, isImmediate) {

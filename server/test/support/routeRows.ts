@@ -20,7 +20,7 @@ export const rows = interfaceTable({ config: loadConfig({}) } as AppDeps).map(
 export type Row = (typeof rows)[number];
 
 /** The id of nothing. */
-export const nobodysId = "0".repeat(32);
+export const unknownId = "0".repeat(32);
 
 /** A body that the route's schema takes. */
 export function bodyOf({ method, path }: Row): object | undefined {
@@ -35,7 +35,7 @@ export function callRow(
   node: Pick<TestNode, "call">,
   row: Row,
   options: CallOptions,
-  id: string = nobodysId,
+  id: string = unknownId,
 ): Promise<Answer> {
   const body = bodyOf(row);
   return node.call(row.method, row.path.replaceAll(/:\w+/g, id), { ...(body && { body }), ...options });

@@ -12,7 +12,7 @@ import {
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { withPartitions } from "../../postgres/partitions.ts";
 import type { RowOf } from "../../postgres/hot/functionCall.ts";
-import { bucketOf, idTimeMs, newId } from "../../postgres/ids.ts";
+import { bucketOf, idTimeMs, newId, unknownId } from "../../postgres/ids.ts";
 import type { Delivery } from "../../items/delivery.ts";
 import { messaging, type Traces } from "../../telemetry/traces.ts";
 import { latencyRange } from "../../items/latencyRanges.ts";
@@ -25,7 +25,7 @@ export interface ClaimCursor {
   targetId: string;
 }
 
-export const firstCursor: ClaimCursor = { bucket: -1, targetId: "0".repeat(32) };
+export const firstCursor: ClaimCursor = { bucket: -1, targetId: unknownId };
 
 export interface DeliveryClaimRequest {
   leaseMs: number;

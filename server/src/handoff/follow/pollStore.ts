@@ -2,7 +2,7 @@ import type pg from "pg";
 import { idArray } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import type { RowOf } from "../../postgres/hot/functionCall.ts";
-import { bucketOf } from "../../postgres/ids.ts";
+import { bucketOf, unknownId } from "../../postgres/ids.ts";
 
 /** A followed task whose next look is due, under a lease of this node. */
 export interface Poll {
@@ -27,7 +27,7 @@ export interface PollCursor {
   targetId: string;
 }
 
-export const firstPollCursor: PollCursor = { bucket: -1, targetId: "0".repeat(32) };
+export const firstPollCursor: PollCursor = { bucket: -1, targetId: unknownId };
 
 const maxTargetsPerClaim = 200;
 

@@ -1,4 +1,4 @@
-import { isId } from "../../postgres/ids.ts";
+import { isId, unknownId } from "../../postgres/ids.ts";
 import { ApiError } from "../../http/contract/errors.ts";
 import type { MailboxMoment, ReadDeps } from "../message/findMailbox.ts";
 import type { Message } from "../message/message.ts";
@@ -80,8 +80,6 @@ interface Page {
   text: string;
 }
 
-const lowestId = "0".repeat(32);
-
 const ofMailbox = `m.bucket = $3
   and m.mailbox_id = $4
   and m.id >= $5
@@ -149,7 +147,7 @@ const pages: Record<MailboxStatus | "ACTIVE", Page> = {
   DEAD: merged(dead, lapsedDead),
   ACKNOWLEDGED: {
     order: "id",
-    first: lowestId,
+    first: unknownId,
     text: `
       select c.id, c.id as sort_key
       from closed_messages c
@@ -163,7 +161,7 @@ const pages: Record<MailboxStatus | "ACTIVE", Page> = {
   },
   EXPIRED: {
     order: "id",
-    first: lowestId,
+    first: unknownId,
     text: `
       select e.id, e.id as sort_key
       from events e

@@ -1,4 +1,3 @@
-import { storedPayload } from "../../items/storedPayload.ts";
 import { isId } from "../../postgres/ids.ts";
 import { notFound } from "../../http/contract/errors.ts";
 import { findMailbox, type MailboxMoment, type ReadDeps } from "../message/findMailbox.ts";
@@ -99,7 +98,7 @@ export async function readMessage(deps: ReadDeps, orgId: string, id: string): Pr
     MessageRow & { payload: string | null; interventions: Intervention[] | null }
   >({
     name: "read_message",
-    text: `select ${messageColumns}, nullif(convert_from(${storedPayload}, 'UTF8'), '') as payload, (
+    text: `select ${messageColumns}, nullif(convert_from(stored_payload(e.publication_id, e.payload), 'UTF8'), '') as payload, (
              select json_agg(i)
              from (
                select n.action, n.email as by, n.at_ms / 1000 as at, n.reason,

@@ -117,6 +117,16 @@ export const functions = {
       unanswered_since: "int8",
     },
   },
+  billing_state: {
+    parameters: {
+      p_status: "text",
+      p_grace_ends_at: "int8",
+      p_now_ms: "int8",
+    },
+    columns: {
+      billing_state: "text",
+    },
+  },
   cancel_deliveries: {
     parameters: {
       p_bucket: "int2",
@@ -378,6 +388,17 @@ export const functions = {
       force_message: "text",
     },
   },
+  intake_refusal: {
+    parameters: {
+      p_caller: "uuid",
+      p_status: "text",
+      p_grace_ends_at: "int8",
+      p_now_ms: "int8",
+    },
+    columns: {
+      intake_refusal: "text",
+    },
+  },
   matches_event_types: {
     parameters: {
       p_entries: "text[]",
@@ -615,6 +636,15 @@ export const functions = {
     },
     columns: {
       slot_of: "int8",
+    },
+  },
+  stored_payload: {
+    parameters: {
+      p_publication: "uuid",
+      p_payload: "bytea",
+    },
+    columns: {
+      stored_payload: "bytea",
     },
   },
   sweep_deliveries: {

@@ -265,7 +265,7 @@ begin
         array_agg(x.id) as ids,
         array_agg(x.event_type) as types,
         array_agg(x.correlation_id) as correlations,
-        array_agg(case when x.publication_id is null then x.payload else publication_payload(x.publication_id) end) as payloads,
+        array_agg(stored_payload(x.publication_id, x.payload)) as payloads,
         -- Null for who does not trace.
         array_agg(x.trace_context) filter (where p_is_traced) as contexts,
         -- Nulls are left out, which is all that there is in most rows.

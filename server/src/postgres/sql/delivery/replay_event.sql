@@ -72,7 +72,7 @@ begin
     e.event_type,
     e.correlation_id,
     e.ordering_key,
-    case when e.publication_id is null then e.payload else publication_payload(e.publication_id) end,
+    stored_payload(e.publication_id, e.payload),
     e.is_operational,
     e.trace_context
   from events e

@@ -60,30 +60,23 @@ declare
   v_codes text[];
   v_count integer := cardinality(p_ids);
   v_winner_bodies uuid[];
-  v_new_keys integer;
-  -- The database's own clock, because all nodes share it. For a minute after midnight keys are also written to
-  -- the day before, for a minute before midnight to the next; statements end within half of that.
+  -- The database's own clock, because all nodes share it.
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
-  v_first_day integer := (v_now_ms - 60000) / 86400000;
-  v_last_day integer := (v_now_ms + 60000) / 86400000;
-  -- Keys of the same day are found by the conflict itself; around midnight there are two such days.
-  v_last_checked_day integer := case when v_first_day = v_last_day then v_first_day - 1 else v_last_day end;
   v_period integer := extract(year from to_timestamp(v_now_ms / 1000.0) at time zone 'UTC') * 100
     + extract(month from to_timestamp(v_now_ms / 1000.0) at time zone 'UTC');
 begin
   select
     array_agg(
-      case
-        when k.id is null then 'u'
-        when o.billing_status = 'suspended' then 's'
-        when o.billing_status = 'grace' and o.billing_grace_ends_at <= v_now_ms / 1000 then 's'
-        when o.billing_status = 'pending' then 'p'
-        -- The organization is compared here and not in the join, so that targets are found by their primary key.
-        when t.id is null or t.org_id <> k.org_id or (pair.legacy and t.kind <> 'webhook') then 'n'
-        when not t.enabled and t.kind = 'mailbox' then 'd'
-        when t.filter_digest <> pair.filter or (t.filter_digest is not null and pair.filter is null) then 'v'
-        else 'a'
-      end
+      coalesce(
+        intake_refusal(k.id, o.billing_status, o.billing_grace_ends_at, v_now_ms),
+        case
+          -- The organization is compared here and not in the join, so that targets are found by their primary key.
+          when t.id is null or t.org_id <> k.org_id or (pair.legacy and t.kind <> 'webhook') then 'n'
+          when not t.enabled and t.kind = 'mailbox' then 'd'
+          when t.filter_digest <> pair.filter or (t.filter_digest is not null and pair.filter is null) then 'v'
+          else 'a'
+        end
+      )
       order by pair.number
     ),
     array_agg(k.org_id order by pair.number),
@@ -107,67 +100,22 @@ begin
   left join targets t on t.id = pair.target_id;
 
   if p_key_digests is not null then
-    -- Sorted, so that two nodes that insert the same keys cannot deadlock.
-    insert into idempotency_keys (bucket, day, key_digest, body_digest, event_id)
-    select
-      get_byte(uuid_send(p_ids[n]), 15),
-      d.day,
-      p_key_digests[n],
-      p_body_digests[n],
-      p_ids[n]
-    from generate_series(1, v_count) as n
-    cross join generate_series(v_first_day, v_last_day) as d (day)
-    where p_key_digests[n] is not null
-      and v_pair_codes[p_pairs[n]] = 'a'
-      and p_sizes[n] <= v_pair_max_bytes[p_pairs[n]]
-      -- A key of an earlier day keeps its item: a second row would name an item that never was.
-      and not exists (
-        select
-        from idempotency_keys k
-        where k.bucket = get_byte(uuid_send(p_ids[n]), 15)
-          and k.key_digest = p_key_digests[n]
-          and k.day between v_first_day - 1 and v_last_checked_day
-      )
-    order by p_key_digests[n], d.day, n
-    on conflict do nothing;
-    get diagnostics v_new_keys = row_count;
-  end if;
-
-  -- Where every key is new, no item has a winner other than itself, and there is nothing to look up.
-  if p_key_digests is not null
-    and (v_first_day <> v_last_day or v_new_keys < cardinality(array_remove(p_key_digests, null)))
-  then
-    -- A statement of its own, because the one above cannot see the row of a concurrent winner.
-    select array_agg(w.event_id order by i.ord), array_agg(w.body_digest order by i.ord)
+    select w.winners, w.winner_bodies
     into winners, v_winner_bodies
-    from unnest(p_ids, p_pairs, p_key_digests) with ordinality as i (id, pair, key_digest, ord)
-    left join lateral (
-      select k.event_id, k.body_digest
-      from idempotency_keys k
-      where i.key_digest is not null
-        and v_pair_codes[i.pair] = 'a'
-        and k.bucket = get_byte(uuid_send(i.id), 15)
-        and k.key_digest = i.key_digest
-        and k.day between v_first_day - 1 and v_last_day
-      -- Two statements around midnight may have written different days. An item wins when every day it wrote
-      -- is its own: the days of statements that overlap always have one in common.
-      order by k.event_id = i.id, k.day
-      limit 1
-    ) w on true;
-
-    if v_first_day <> v_last_day then
-      -- The loser's other day would later name an item that never was: it becomes the winner's.
-      update idempotency_keys k
-      set event_id = i.winner_id,
-        body_digest = i.winner_body
-      from unnest(p_ids, p_pairs, p_key_digests, winners, v_winner_bodies)
-        as i (id, pair, key_digest, winner_id, winner_body)
-      where k.bucket = get_byte(uuid_send(i.id), 15)
-        and k.key_digest = i.key_digest
-        and k.day between v_first_day and v_last_day
-        and k.event_id = i.id
-        and i.winner_id <> i.id;
-    end if;
+    from idempotency_winners(
+      p_key_digests,
+      p_body_digests,
+      p_ids,
+      case
+        when not v_all_fit or 'a' <> any (v_pair_codes) then
+          array(
+            select v_pair_codes[p_pairs[n]] = 'a' and p_sizes[n] <= v_pair_max_bytes[p_pairs[n]]
+            from generate_series(1, v_count) as n
+            order by n
+          )
+      end,
+      v_now_ms
+    ) w;
   end if;
 
   -- Most batches hold nothing but items to be accepted, and need no code for each.

@@ -232,7 +232,7 @@ begin
         -- the executor leave out the other days of `events` at its start.
         left join lateral (
           select x.event_type, x.correlation_id, x.trace_context,
-            case when x.publication_id is null then x.payload else publication_payload(x.publication_id) end as payload
+            stored_payload(x.publication_id, x.payload) as payload
           from events x
           where x.bucket = v_box.bucket
             and x.target_id = v_box.id

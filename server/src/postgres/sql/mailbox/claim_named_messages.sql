@@ -112,7 +112,7 @@ begin
   select
     l.number::integer, 'c', l.claimed_by, l.mailbox_id, l.claim_count, l.claimable_at, l.ordering_key,
     e.event_type, e.correlation_id,
-    convert_from(case when e.publication_id is null then e.payload else publication_payload(e.publication_id) end, 'UTF8'),
+    convert_from(stored_payload(e.publication_id, e.payload), 'UTF8'),
     e.trace_context
   from leased l
   join events e on e.bucket = l.bucket and e.target_id = l.mailbox_id and e.id = l.id;

@@ -89,7 +89,7 @@ begin
   from held h
   left join lateral (
     select x.event_type, x.correlation_id, x.trace_context,
-      case when x.publication_id is null then x.payload else publication_payload(x.publication_id) end as payload
+      stored_payload(x.publication_id, x.payload) as payload
     from events x
     where x.bucket = p_bucket
       and x.target_id = p_mailbox

@@ -13,7 +13,7 @@ begin
   insert into messages (bucket, size, mailbox_id, id, ordering_key)
   select
     e.bucket,
-    octet_length(case when e.publication_id is null then e.payload else publication_payload(e.publication_id) end),
+    octet_length(stored_payload(e.publication_id, e.payload)),
     e.target_id,
     e.id,
     e.ordering_key

@@ -43,7 +43,7 @@ begin
     p_bucket,
     3,
     (
-      select octet_length(case when e.publication_id is null then e.payload else publication_payload(e.publication_id) end)
+      select octet_length(stored_payload(e.publication_id, e.payload))
       from events e
       where e.bucket = p_bucket
         and e.target_id = p_mailbox

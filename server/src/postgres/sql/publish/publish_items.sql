@@ -54,8 +54,9 @@ declare
   v_codes text[];
   v_orgs uuid[];
   v_ids uuid[];
-  v_winner record;
-  v_number integer;
+  v_digests uuid[];
+  v_winners uuid[];
+  v_winner_bodies uuid[];
   -- Of each item.
   v_numbers smallint[];
   v_target_ids uuid[];
@@ -69,15 +70,14 @@ declare
 begin
   select
     array_agg(
-      case
-        when k.id is null then 'u'
-        when o.billing_status = 'suspended' then 's'
-        when o.billing_status = 'grace' and o.billing_grace_ends_at <= v_now_ms / 1000 then 's'
-        when o.billing_status = 'pending' then 'p'
-        when i.customer is not null and c.uid is null then 'n'
-        when not p_is_open then 'o'
-        else 'a'
-      end
+      coalesce(
+        intake_refusal(k.id, o.billing_status, o.billing_grace_ends_at, v_now_ms),
+        case
+          when i.customer is not null and c.uid is null then 'n'
+          when not p_is_open then 'o'
+          else 'a'
+        end
+      )
       order by i.n
     ),
     array_agg(k.org_id order by i.n)
@@ -130,24 +130,37 @@ begin
   ) r on r.number = n.n;
 
   if array_remove(p_key_digests, null) <> '{}' then
-    for v_number in
-      select k.n
+    v_digests := array(
+      select
+        case when v_codes[k.n] in ('a', 'm', 'l') then
+          md5(v_orgs[k.n]::text || coalesce(p_customers[k.n], '/') || k.digest::text)::uuid
+        end
       from unnest(p_key_digests) with ordinality as k (digest, n)
-      where k.digest is not null
-        and v_codes[k.n] in ('a', 'm', 'l')
-      -- Sorted, so that two nodes that write the same idempotency keys cannot deadlock.
-      order by k.digest, p_customers[k.n], v_orgs[k.n], k.n
-    loop
-      v_winner := publication_winner(
-        get_byte(uuid_send(v_orgs[v_number]), 15)::smallint,
-        md5(v_orgs[v_number]::text || coalesce(p_customers[v_number], '/') || p_key_digests[v_number]::text)::uuid,
-        p_body_digests[v_number], v_ids[v_number], v_codes[v_number] = 'a', v_now_ms
-      );
-      if v_winner.id <> v_ids[v_number] then
-        v_codes[v_number] := case when v_winner.body_digest = p_body_digests[v_number] then 'r' else 'c' end;
-        v_ids[v_number] := v_winner.id;
-      end if;
-    end loop;
+      order by k.n
+    );
+    select w.winners, w.winner_bodies
+    into v_winners, v_winner_bodies
+    from idempotency_winners(
+      v_digests,
+      p_body_digests,
+      v_ids,
+      case when 'a' <> any (v_codes) then array(select c = 'a' from unnest(v_codes) with ordinality as c (c, n) order by n) end,
+      v_now_ms
+    ) w;
+    if v_winners is not null then
+      select
+        array_agg(
+          case
+            when w.id is null or w.id = v_ids[w.n] then v_codes[w.n]
+            when w.body_digest = p_body_digests[w.n] then 'r'
+            else 'c'
+          end
+          order by w.n
+        ),
+        array_agg(coalesce(w.id, v_ids[w.n]) order by w.n)
+      into v_codes, v_ids
+      from unnest(v_winners, v_winner_bodies) with ordinality as w (id, body_digest, n);
+    end if;
     if 'r' = any (v_codes) then
       -- As in accept_items: a repeat that writes nothing would not wait for a synchronous standby.
       perform pg_logical_emit_message(true, 'postrider', 'repeat'::text);

@@ -43,13 +43,7 @@ begin
     code := 'e';
     return;
   end if;
-  select
-    case
-      when o.billing_status = 'suspended' then 's'
-      when o.billing_status = 'grace' and o.billing_grace_ends_at <= v_now_ms / 1000 then 's'
-      when o.billing_status = 'pending' then 'p'
-      else 'a'
-    end
+  select coalesce(intake_refusal(o.id, o.billing_status, o.billing_grace_ends_at, v_now_ms), 'a')
   into code
   from organizations o
   where o.id = p_org;

@@ -148,7 +148,7 @@ begin
       e.bucket, e.kind, p_max_retries, false, e.target_id, p_ids[n], e.org_id, e.id,
       case when not p_new_webhook_id then coalesce(e.webhook_id, e.id) end, e.event_type, e.correlation_id,
       e.ordering_key,
-      case when e.publication_id is null then e.payload else publication_payload(e.publication_id) end, p_replay, e.is_operational, e.trace_context
+      stored_payload(e.publication_id, e.payload), p_replay, e.is_operational, e.trace_context
     from generate_series(1, cardinality(p_source_ids)) as n
     cross join lateral (
       select s.*

@@ -1,12 +1,12 @@
 import { idTimeMs } from "../postgres/ids.ts";
 import type { Changes } from "../items/changes.ts";
-import type { Acceptance, Lease, LeasedItem, NewItem, UnjudgedItem } from "../items/item.ts";
+import type { Acceptance, Lease, LeasedItem, NewItem, UnmatchedItem } from "../items/item.ts";
 
-/** What intake hands its accepted items to. */
+/** What intake passes accepted items on to. */
 export interface ItemSink {
   /** Whether this node has room to dispatch an item of the target from memory. */
   hasRoom(targetId: string): boolean;
-  /** Targets of which it can take no more from memory now. */
+  /** Targets whose queues in memory are full. */
   fullTargets(): string[];
   /** How long items accepted for immediate dispatch stay leased to this node. */
   newLease(): Lease;
@@ -17,17 +17,17 @@ export interface ItemSink {
   /** Some mailboxes have new messages. */
   onMailboxItems(mailboxIds: string[]): void;
   changes: Changes;
-  /** The database takes no more items, for this reason; not told again until it has taken some. */
+  /** The database refuses batches, for this reason. Called once per outage. */
   onRefused(error: unknown): void;
-  /** Told of each item's key, for `last_used_at`. */
+  /** Called with each item's API key, for `last_used_at`. */
   onKeyUsed(key: string): void;
 }
 
-/** Gives what was accepted to whoever sees it through, and tells the streams of it. */
-export function handOn(
+/** Passes accepted items on to the dispatcher or the mailboxes, and reports them to event streams. */
+export function dispatchAccepted(
   sink: ItemSink,
   items: readonly NewItem[],
-  acceptances: readonly (Acceptance | UnjudgedItem)[],
+  acceptances: readonly (Acceptance | UnmatchedItem)[],
 ): void {
   let due: Set<string> | undefined;
   let mailboxIds: string[] | undefined;
@@ -51,7 +51,7 @@ export function handOn(
 function report(
   changes: Changes,
   items: readonly NewItem[],
-  acceptances: readonly (Acceptance | UnjudgedItem)[],
+  acceptances: readonly (Acceptance | UnmatchedItem)[],
 ): void {
   items.forEach(({ id, targetId, eventType }, index) => {
     if (!changes.isTargetWatched(targetId)) return;
@@ -63,8 +63,8 @@ function report(
   });
 }
 
-/** Of an item that was newly accepted. */
-function statusOf({ outcome }: Acceptance | UnjudgedItem): "QUEUED" | "UNREAD" | "FILTERED" | undefined {
+/** The status that a stream shows; undefined unless the item is new. */
+function statusOf({ outcome }: Acceptance | UnmatchedItem): "QUEUED" | "UNREAD" | "FILTERED" | undefined {
   if (outcome === "filtered") return "FILTERED";
   if (outcome === "unread") return "UNREAD";
   return outcome === "leased" || outcome === "due" || outcome === "held" ? "QUEUED" : undefined;

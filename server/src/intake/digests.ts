@@ -1,0 +1,27 @@
+import { hash } from "node:crypto";
+import type { NewItem } from "../items/item.ts";
+
+const digestBytes = 16;
+
+/** The SHA-256 of an API key, as it is stored. */
+export function hashOfKey(key: string): Buffer {
+  return hash("sha256", key, "buffer");
+}
+
+/** The first 16 bytes of the SHA-256, as idempotency keys and bodies are stored. */
+export function digestOf(data: string | Buffer): Buffer {
+  return hash("sha256", data, "buffer").subarray(0, digestBytes);
+}
+
+/** Digest of the key, XORed with the target's id, so that the table and its index need no column for the target. */
+export function keyDigestOf({ idempotencyKey, targetId }: NewItem): Buffer | null {
+  if (idempotencyKey === null) return null;
+  const digest = digestOf(idempotencyKey);
+  const target = Buffer.from(targetId, "hex");
+  for (let index = 0; index < digestBytes; index++) digest[index]! ^= target[index]!;
+  return digest;
+}
+
+export function bodyDigestOf({ idempotencyKey, payload }: NewItem): Buffer | null {
+  return idempotencyKey === null ? null : digestOf(payload);
+}

@@ -1,0 +1,77 @@
+-- Claims the idempotency keys of a batch. Gives for each element the id that its key stands for, and the digest of that body;
+-- null without a key, or where an unknown key was only looked up. Gives no arrays where every element claimed its own key.
+-- Where p_may_claim is false, the key is only looked up; null stands for true everywhere.
+--
+-- Keys are stored by day, so that they expire with their partition. All nodes share the database's clock. For a minute after
+-- midnight a key is also written to the day before, for a minute before midnight to the next; statements end within half of
+-- that. So the days of two overlapping statements always have one in common, where the primary key lets only one win.
+create function idempotency_winners(
+  p_key_digests uuid[],
+  p_body_digests uuid[],
+  p_ids uuid[],
+  p_may_claim boolean[],
+  p_now_ms bigint,
+  out winners uuid[],
+  out winner_bodies uuid[]
+) language plpgsql as $$
+declare
+  v_first_day integer := (p_now_ms - 60000) / 86400000;
+  v_last_day integer := (p_now_ms + 60000) / 86400000;
+  -- A key of the same day is found by the conflict itself. Around midnight there are two such days, which are both checked.
+  v_last_checked_day integer := case when v_first_day = v_last_day then v_first_day - 1 else v_last_day end;
+  v_claimed integer;
+begin
+  -- Sorted, so that two nodes that claim the same keys cannot deadlock.
+  insert into idempotency_keys (bucket, day, key_digest, body_digest, event_id)
+  select get_byte(uuid_send(p_ids[n]), 15), d.day, p_key_digests[n], p_body_digests[n], p_ids[n]
+  from generate_series(1, cardinality(p_ids)) as n
+  cross join generate_series(v_first_day, v_last_day) as d (day)
+  where p_key_digests[n] is not null
+    and (p_may_claim is null or p_may_claim[n])
+    -- A key of an earlier day keeps its item: a second row would name an item that was never stored.
+    and not exists (
+      select
+      from idempotency_keys k
+      where k.bucket = get_byte(uuid_send(p_ids[n]), 15)
+        and k.key_digest = p_key_digests[n]
+        and k.day between v_first_day - 1 and v_last_checked_day
+    )
+  order by p_key_digests[n], d.day, n
+  on conflict do nothing;
+  get diagnostics v_claimed = row_count;
+
+  -- Where every key was claimed, each element is its own winner, and there is nothing to look up.
+  if v_first_day = v_last_day and v_claimed = cardinality(array_remove(p_key_digests, null)) then
+    return;
+  end if;
+
+  -- A statement of its own, because the one above cannot see the row of a concurrent winner.
+  select array_agg(w.event_id order by i.n), array_agg(w.body_digest order by i.n)
+  into winners, winner_bodies
+  from unnest(p_key_digests, p_ids) with ordinality as i (key_digest, id, n)
+  left join lateral (
+    select k.event_id, k.body_digest
+    from idempotency_keys k
+    where i.key_digest is not null
+      and k.bucket = get_byte(uuid_send(i.id), 15)
+      and k.key_digest = i.key_digest
+      and k.day between v_first_day - 1 and v_last_day
+    -- Two statements around midnight may have written different days. An element wins when every day it wrote is its own.
+    order by k.event_id = i.id, k.day
+    limit 1
+  ) w on true;
+
+  if v_first_day <> v_last_day then
+    -- The other day of whoever lost would name an item that was never stored: it becomes the winner's.
+    update idempotency_keys k
+    set event_id = i.winner_id,
+      body_digest = i.winner_body
+    from unnest(p_key_digests, p_ids, winners, winner_bodies) as i (key_digest, id, winner_id, winner_body)
+    where k.bucket = get_byte(uuid_send(i.id), 15)
+      and k.key_digest = i.key_digest
+      and k.day between v_first_day and v_last_day
+      and k.event_id = i.id
+      and i.winner_id <> i.id;
+  end if;
+end
+$$;
