@@ -1,7 +1,8 @@
+import { type TargetKind } from "../postgres/kinds.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { noneNamed } from "../http/contract/errors.ts";
-import { inTransactionOf, type Queries, type TargetKind } from "../postgres/tables.ts";
+import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import type { TargetDeps } from "../targets/createTarget.ts";
 import { afterRemoval } from "../targets/deleteTarget.ts";
 import { removeTargetIn } from "../targets/store.ts";

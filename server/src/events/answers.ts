@@ -1,10 +1,10 @@
+import { kindName } from "../postgres/kinds.ts";
 import { createHash } from "node:crypto";
 import type { Static } from "typebox";
 import { idTimeMs } from "../postgres/ids.ts";
 import type { DeliveryAttempt, Event, EventSummary, OptionalField } from "./schemas.ts";
 import type { EventPage } from "./listEvents.ts";
 import type { Progress } from "./progress.ts";
-import { kindNames } from "../items/kind.ts";
 import type { StoredAttempt, StoredEvent } from "./store.ts";
 
 /** An event as a list shows it, with what was asked for besides. */
@@ -47,7 +47,7 @@ export function eventAnswer(
   return {
     ...summaryAnswer(event),
     org_id: event.orgId,
-    target_kind: kindNames[event.kind],
+    target_kind: kindName(event.kind),
     correlation_id: event.correlationId,
     attempts,
     max_attempts: event.maxRetries + 1,

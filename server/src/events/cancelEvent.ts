@@ -1,3 +1,4 @@
+import { isPulled } from "../postgres/kinds.ts";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
@@ -82,5 +83,5 @@ function report(deps: ReplayDeps, id: string, canceled: Canceled): void {
       created_at: Math.floor(idTimeMs(id) / 1000),
     },
   });
-  if (kind === 2) deps.changes.publish(targetId, { type: "mailbox", data: { id: targetId } });
+  if (isPulled(kind)) deps.changes.publish(targetId, { type: "mailbox", data: { id: targetId } });
 }

@@ -113,7 +113,7 @@ function conditionOn(name: Condition, filter: EventFilter, bounds: IdBounds): Ra
     case "replayId":
       return sql`e.replay_id = ${filter.replayId}`;
     case "handoffState":
-      return sql`e.kind = 3 and exists (
+      return sql`is_handoff(e.kind) and exists (
         select
         from handoffs h
         where h.bucket = e.bucket

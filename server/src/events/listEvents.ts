@@ -1,5 +1,6 @@
+import { type TargetKind } from "../postgres/kinds.ts";
 import { sql } from "kysely";
-import type { Queries, TargetKind } from "../postgres/tables.ts";
+import type { Queries } from "../postgres/tables.ts";
 import type { EventFilter } from "./eventFilter.ts";
 import { findIds, type Run } from "./findIds.ts";
 import { type Progress, readProgress } from "./progress.ts";

@@ -1,3 +1,4 @@
+import { isHandoff } from "../postgres/kinds.ts";
 import type { HandoffRow, Queries } from "../postgres/tables.ts";
 import { readHandoff } from "../handoff/record/handoffAnswer.ts";
 import { notFound } from "../http/contract/errors.ts";
@@ -27,7 +28,7 @@ export async function readEvent(queries: Queries, scope: EventScope, id: string)
       attempts: await readAttempts(snapshot, event),
       progress: progress.get(id)!,
       replayedBy: (await replaysOf(snapshot, scope, [id])).get(id)?.[0],
-      handoff: event.kind === 3 ? await readHandoff(snapshot, scope.orgId, id) : undefined,
+      handoff: isHandoff(event.kind) ? await readHandoff(snapshot, scope.orgId, id) : undefined,
     };
   });
 }

@@ -1,3 +1,4 @@
+import { isPulled } from "../postgres/kinds.ts";
 import { sql } from "kysely";
 import { idTimeMs } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
@@ -26,7 +27,7 @@ export async function readPayload(
   `.execute(queries);
   const event = rows[0];
   if (event === undefined) throw notFound();
-  if (event.kind === 2 && idTimeMs(id) < event.now_ms - mailboxRetentionMs) {
+  if (isPulled(event.kind) && idTimeMs(id) < event.now_ms - mailboxRetentionMs) {
     throw new ApiError(410, "the message has expired, and its payload with it", { code: "payload_gone" });
   }
   // JSON has at least one byte.

@@ -1,3 +1,4 @@
+import { acceptedStatus, isPulled } from "../postgres/kinds.ts";
 import type pg from "pg";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
@@ -59,9 +60,9 @@ export async function replayEvent(
   switch (code) {
     case "a":
       if (deps.changes.isWatched()) await reportReplay(deps, sourceId, { id, targetId, kind });
-      if (kind === 2) deps.mailboxes.onMailboxItems([targetId]);
+      if (isPulled(kind)) deps.mailboxes.onMailboxItems([targetId]);
       else deps.onDue();
-      return { id, status: kind === 2 ? "UNREAD" : "QUEUED" };
+      return { id, status: acceptedStatus(kind) };
     case "n":
       throw notFound();
     case "g":
@@ -114,7 +115,7 @@ async function reportReplay(
     id,
     target_id: targetId,
     event_type: source?.event_type ?? null,
-    status: kind === 2 ? ("UNREAD" as const) : ("QUEUED" as const),
+    status: acceptedStatus(kind),
     created_at: Math.floor(idTimeMs(id) / 1000),
   };
   deps.changes.publish(targetId, { type: "item", data });

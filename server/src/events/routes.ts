@@ -1,3 +1,4 @@
+import { isHandoff } from "../postgres/kinds.ts";
 import type pg from "pg";
 import { Type } from "typebox";
 import type { Caller } from "../http/contract/credentials.ts";
@@ -102,7 +103,7 @@ function readingRoutes(deps: ReplayDeps, scopeOf: (caller: Caller) => EventScope
         return {
           event: eventAnswer(event, progress, replayedBy),
           delivery_attempts: attempts.map((attempt) => attemptAnswer(event.id, attempt)),
-          ...(event.kind === 3 && { handoff: handoffAnswer(handoff) }),
+          ...(isHandoff(event.kind) && { handoff: handoffAnswer(handoff) }),
         };
       },
     ),

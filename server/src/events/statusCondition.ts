@@ -16,21 +16,21 @@ export function hasStatus(
   const closed = sql`select ${closedMessageOf(bounds)}`;
   const notSettled = sql`not exists (${settlement})`;
   const expiredBefore = sql`first_id_at(${databaseNowMs} - ${mailboxRetentionMs}::bigint)`;
-  const isLive = sql`e.kind = 2 and e.id >= ${expiredBefore} and ${notSettled}`;
+  const isLive = sql`is_pulled(e.kind) and e.id >= ${expiredBefore} and ${notSettled}`;
   switch (status) {
     case "CANCELED":
       return sql`${statusOf(mailboxRetentionMs, bounds)} = ${status}`;
     case "RETRYING":
-      return sql`e.kind <> 2 and ${retried} and ${notSettled}`;
+      return sql`not is_pulled(e.kind) and ${retried} and ${notSettled}`;
     case "QUEUED":
     case "DELIVERED":
-      return sql`e.kind <> 2 and ${statusOf(mailboxRetentionMs, bounds)} = ${status}`;
+      return sql`not is_pulled(e.kind) and ${statusOf(mailboxRetentionMs, bounds)} = ${status}`;
     case "FAILED":
-      return sql`e.kind <> 2 and exists (${settlement} and s.status = ${status})`;
+      return sql`not is_pulled(e.kind) and exists (${settlement} and s.status = ${status})`;
     case "FILTERED":
       return sql`exists (${settlement} and s.status = ${status})`;
     case "EXPIRED":
-      return sql`e.kind = 2 and e.id < ${expiredBefore} and ${notSettled}`;
+      return sql`is_pulled(e.kind) and e.id < ${expiredBefore} and ${notSettled}`;
     case "UNREAD":
     case "CLAIMED":
       return sql`${isLive} and ${messageStatus} = ${status}`;

@@ -19,7 +19,7 @@ export interface IdBounds {
 export function statusOf(mailboxRetentionMs: number, bounds?: IdBounds): RawBuilder<EventStatus> {
   return sql`coalesce(
     (select s.status ${settlementOf(bounds)}),
-    case when e.kind = 2 then
+    case when is_pulled(e.kind) then
       mailbox_item_status(e.bucket, e.target_id, e.id, ${databaseNowMs}, ${mailboxRetentionMs})
     end,
     (
@@ -75,7 +75,7 @@ export function changedAtMsOf(bounds?: IdBounds): RawBuilder<number | null> {
     (
       select c.closed_at
       ${closedMessageOf(bounds)}
-        and e.kind = 2
+        and is_pulled(e.kind)
     )
   )`;
 }

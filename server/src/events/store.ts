@@ -1,8 +1,8 @@
+import { kindName, type TargetKind } from "../postgres/kinds.ts";
 import { sql } from "kysely";
 import { bucketOf } from "../postgres/ids.ts";
 import type { EventStatus } from "../items/eventStatuses.ts";
-import { kindNames } from "../items/kind.ts";
-import type { Queries, TargetKind } from "../postgres/tables.ts";
+import type { Queries } from "../postgres/tables.ts";
 import { readHeaderSets } from "../targets/headerSets.ts";
 import { changedAtMsOf, deliveredGroupOf, type IdBounds, statusOf, within } from "./statuses.ts";
 
@@ -148,7 +148,7 @@ export async function ownedKind(
     .where("target_id", "=", targetId)
     .limit(1)
     .executeTakeFirst();
-  return event?.org_id === orgId ? kindNames[event.kind] : undefined;
+  return event?.org_id === orgId ? kindName(event.kind) : undefined;
 }
 
 export function boundsOf(ids: readonly string[]): IdBounds {

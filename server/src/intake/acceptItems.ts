@@ -1,3 +1,4 @@
+import { isPulled, type KindNumber } from "../postgres/kinds.ts";
 import type pg from "pg";
 import { callFunction } from "../postgres/hot/callFunction.ts";
 import { withPartitions } from "../postgres/partitions.ts";
@@ -13,7 +14,6 @@ import {
   uuidBytesArray,
 } from "../postgres/hot/binaryArray.ts";
 import type { Acceptance, HeldLease, NewItem, RefusedItem, UnmatchedItem } from "../items/item.ts";
-import type { KindNumber } from "../items/kind.ts";
 import { bodyDigestOf, hashOfKey, keyDigestOf } from "./digests.ts";
 import { endsOf, type Group, groupItems } from "./groupItems.ts";
 
@@ -153,7 +153,7 @@ function readAcceptances(
     if (code === "v") return { outcome: "filter_changed", filter: row.pair_filters?.[pair] ?? null };
     if (code === "r") return { outcome: "replayed", id: winners![index]!, kind };
     if (code === "f") return { outcome: "filtered", id, kind };
-    if (kind === 2) return { outcome: "unread", id, kind };
+    if (isPulled(kind)) return { outcome: "unread", id, kind };
     if (held![pair] === true) return { outcome: "held", id, kind };
     const group = groupOf[index]!;
     if (!group.isImmediate) return { outcome: "due", id, kind };

@@ -1,6 +1,6 @@
+import { isPulled, type KindNumber } from "../postgres/kinds.ts";
 import type pg from "pg";
 import type { Acceptance, HeldLease, NewContent, NewItem, RefusedItem } from "../items/item.ts";
-import type { KindNumber } from "../items/kind.ts";
 import {
   boolArray,
   byteaArray,
@@ -167,7 +167,7 @@ function acceptanceOf(
   { id, kind }: PublishedItem,
   { state, targetVersion, rowId, lease }: Placed,
 ): Acceptance {
-  if (kind === 2) return { outcome: "unread", id, kind };
+  if (isPulled(kind)) return { outcome: "unread", id, kind };
   if (state === "l") return { outcome: "leased", id, kind, rowId: rowId!, targetVersion, lease };
   return { outcome: state === "h" ? "held" : "due", id, kind };
 }

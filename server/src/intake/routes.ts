@@ -1,3 +1,4 @@
+import { acceptedStatus } from "../postgres/kinds.ts";
 import type { IncomingHttpHeaders } from "node:http";
 import { Type } from "typebox";
 import { requiredKey } from "../http/contract/credentials.ts";
@@ -142,7 +143,7 @@ function itemOf({ headers, body, targetId, key, legacy }: PresentedItem, nowMs: 
 /** @throws {ApiError} for what was refused. */
 function answerTo(acceptance: Acceptance): FastAnswer {
   if (!("id" in acceptance)) throw refusalOf(acceptance);
-  const status = acceptance.kind === 2 ? "UNREAD" : "QUEUED";
+  const status = acceptedStatus(acceptance.kind);
   return {
     status: 202,
     text: `{"id":"${acceptance.id}","status":"${status}"}`,

@@ -1,5 +1,5 @@
+import { type DeliveredKind, type KindNumber } from "../postgres/kinds.ts";
 import type { TraceContext } from "../telemetry/traceContext.ts";
-import type { KindNumber } from "./kind.ts";
 
 /** What a request hands over, checked for its form and not yet for its sender. */
 export interface NewContent {
@@ -38,7 +38,7 @@ export interface UnmatchedItem {
 export interface LeasedItem {
   outcome: "leased";
   id: string;
-  kind: Exclude<KindNumber, 2>;
+  kind: DeliveredKind;
   /** The row of `deliveries` that the item waits in, with others of its batch. */
   rowId: string;
   /** The version of the target that the item was accepted for. */

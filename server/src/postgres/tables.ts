@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect } from "kysely";
 import type pg from "pg";
+import type { TargetKind } from "./kinds.ts";
 import { repeatDeadlocked } from "./deadlock.ts";
 
 /*
@@ -23,7 +24,6 @@ export function inTransactionOf<T>(queries: Queries, work: (transaction: Queries
 }
 
 export type BillingStatus = "pending" | "active" | "grace" | "suspended" | "exempt";
-export type TargetKind = "webhook" | "mailbox" | "a2a";
 
 export interface Tables {
   organizations: {

@@ -1,3 +1,4 @@
+import { acceptedStatus } from "../postgres/kinds.ts";
 import type { Static } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
@@ -197,7 +198,7 @@ async function replayOne(
   }).execute(transaction);
   const code = rows[0]!.code!;
   if (code !== "a") return { event_id: event.id, reason: reasons[code]! };
-  const status = event.kind === 2 ? "UNREAD" : "QUEUED";
+  const status = acceptedStatus(event.kind);
   return { id, target_id: event.targetId, status, source_event_id: event.id };
 }
 

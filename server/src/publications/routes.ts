@@ -1,3 +1,4 @@
+import { acceptedStatus } from "../postgres/kinds.ts";
 import { Type } from "typebox";
 import type { IncomingHttpHeaders } from "node:http";
 import type pg from "pg";
@@ -124,7 +125,7 @@ function answerTo(published: Published, customer: string | undefined): FastAnswe
   if (!("id" in published)) throw publicationRefusal(published, customer);
   let items = "";
   for (const { id, targetId, kind } of published.items) {
-    const status = kind === 2 ? "UNREAD" : "QUEUED";
+    const status = acceptedStatus(kind);
     items += `${items === "" ? "" : ","}{"id":"${id}","target_id":"${targetId}","status":"${status}"}`;
   }
   return {

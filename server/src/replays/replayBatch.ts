@@ -1,3 +1,4 @@
+import { isPulled } from "../postgres/kinds.ts";
 import { sql } from "kysely";
 import type pg from "pg";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
@@ -133,7 +134,7 @@ function wasWaiting(event: StoredEvent, { createdAtMs, filter }: ClaimedReplay):
   if (status === "QUEUED" || status === "RETRYING") return true;
   const isChanged = changedAtMs !== null && changedAtMs > createdAtMs;
   // A message is replayed whatever became of it, unless one asks for those of a status.
-  return isChanged && (kind !== 2 || filter.status !== undefined);
+  return isChanged && (!isPulled(kind) || filter.status !== undefined);
 }
 
 /** Ascending, as the sources are, and above the ids of the whole set, whatever this node's clock says. */
@@ -153,7 +154,7 @@ function report(
   sources: readonly StoredEvent[],
   madeIds: readonly string[],
 ): void {
-  const isMailbox = sources[0]!.kind === 2;
+  const isMailbox = isPulled(sources[0]!.kind);
   if (isMailbox) deps.mailboxes.onMailboxItems([targetId]);
   else deps.onDue();
   if (!deps.changes.isWatched()) return;

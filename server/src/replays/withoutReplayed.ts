@@ -1,3 +1,4 @@
+import { isPulled } from "../postgres/kinds.ts";
 import { replaysOf } from "../events/replaysOf.ts";
 import { type EventScope, readEvents, type StoredEvent } from "../events/store.ts";
 import type { EventStatus } from "../items/eventStatuses.ts";
@@ -41,7 +42,7 @@ export async function withoutReplayed(
   const isSentAnyway = ({ id, status, kind }: StoredEvent): boolean =>
     status === filter.status &&
     (filter.created_after === undefined || id >= firstIdAt(filter.created_after * 1000)) &&
-    (kind !== 2 || idTimeMs(id) >= idTimeMs(until) - scope.mailboxRetentionMs);
+    (!isPulled(kind) || idTimeMs(id) >= idTimeMs(until) - scope.mailboxRetentionMs);
   return ids.filter((id) => {
     const source = sources.get(id);
     if (source !== undefined && isSentAnyway(source)) return false;

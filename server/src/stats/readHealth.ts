@@ -1,7 +1,7 @@
+import { type TargetKind } from "../postgres/kinds.ts";
 import type pg from "pg";
 import { circuitMemoryMs } from "../delivery/dispatch/openCircuits.ts";
 import { notFound } from "../http/contract/errors.ts";
-import type { TargetKind } from "../postgres/tables.ts";
 
 /** How a target fares at this moment; times in Unix seconds. */
 export interface TargetHealth {

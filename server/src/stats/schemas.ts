@@ -1,6 +1,6 @@
+import { type TargetKind } from "../postgres/kinds.ts";
 import { Type } from "typebox";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
-import type { TargetKind } from "../postgres/tables.ts";
 import { maxPoints, stepsKept, type Step } from "./steps.ts";
 
 const steps = stepsKept.map(({ seconds }) => seconds);

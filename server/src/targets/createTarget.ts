@@ -1,7 +1,8 @@
+import { type TargetKind } from "../postgres/kinds.ts";
 import type { Origin } from "../audit/origin.ts";
 import type { Config } from "../config/config.ts";
 import { newTargetId } from "../postgres/ids.ts";
-import type { Queries, TargetKind } from "../postgres/tables.ts";
+import type { Queries } from "../postgres/tables.ts";
 import type { Changes } from "../items/changes.ts";
 import type { SecretBox } from "../items/secretBox.ts";
 import { newSigningSecret, parseSigningSecret } from "../items/signature.ts";

@@ -1,7 +1,7 @@
+import { type TargetKind } from "../postgres/kinds.ts";
 import type { Origin } from "../audit/origin.ts";
 import { isId } from "../postgres/ids.ts";
 import { notFound } from "../http/contract/errors.ts";
-import type { TargetKind } from "../postgres/tables.ts";
 import { removeTarget } from "./store.ts";
 import type { TargetDeps } from "./createTarget.ts";
 import { cancelDeliveries, cancelMessages } from "./waitingItems.ts";

@@ -1,8 +1,8 @@
+import { type TargetKind } from "../postgres/kinds.ts";
 import { type Static, type TSchema, Type } from "typebox";
 import { MetadataField } from "./metadata.ts";
 import { Uid } from "./uid.ts";
 import { FilterField } from "../filters/schemas.ts";
-import type { TargetKind } from "../postgres/tables.ts";
 import { lineOfText, linesOfText } from "../http/contract/plainText.ts";
 import { Id, NullableString, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 

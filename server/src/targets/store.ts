@@ -1,7 +1,8 @@
+import { type TargetKind } from "../postgres/kinds.ts";
 import { type Insertable, sql, type Updateable } from "kysely";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import { bucketOf } from "../postgres/ids.ts";
-import { inTransactionOf, type Queries, type TargetKind, type TargetRow } from "../postgres/tables.ts";
+import { inTransactionOf, type Queries, type TargetRow } from "../postgres/tables.ts";
 import type { Action } from "../audit/actions.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";

@@ -1,6 +1,7 @@
+import { type TargetKind } from "../postgres/kinds.ts";
 import type { Origin } from "../audit/origin.ts";
 import type { Updateable } from "kysely";
-import { inTransactionOf, type Queries, type TargetKind, type TargetRow } from "../postgres/tables.ts";
+import { inTransactionOf, type Queries, type TargetRow } from "../postgres/tables.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { checkUrl, ofDelivery, readAuth, type TargetDeps } from "./createTarget.ts";
 import { filterChanges } from "./filter.ts";

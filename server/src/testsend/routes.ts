@@ -1,8 +1,9 @@
+import { type TargetKind } from "../postgres/kinds.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { route, type Routes } from "../http/contract/route.ts";
 import { IdParams } from "../http/contract/schemas.ts";
 import { isId } from "../postgres/ids.ts";
-import type { Queries, TargetKind } from "../postgres/tables.ts";
+import type { Queries } from "../postgres/tables.ts";
 import { readTarget, type StoredTarget } from "../targets/store.ts";
 import { countTest, testLimits } from "./limitTests.ts";
 import { TestItem, TestResult } from "./schemas.ts";

@@ -1,4 +1,4 @@
-import { kindNames } from "../../items/kind.ts";
+import { kindName } from "../../postgres/kinds.ts";
 import { idTimeMs } from "../../postgres/ids.ts";
 import type { Change, Changes } from "../../items/changes.ts";
 import type { DeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
@@ -35,7 +35,7 @@ export function createAttemptReport(metrics: DeliveryMetrics, log: Log, changes:
     recorded(isHeld, attempt) {
       const { eventId, target, durationMs } = attempt;
       const outcome = isHeld ? outcomeNames[attempt.outcome] : "stale";
-      metrics.attempt(kindNames[attempt.kind], outcome, durationMs);
+      metrics.attempt(kindName(attempt.kind), outcome, durationMs);
       if (outcome === "delivered") {
         metrics.delivered(attempt.attemptedAtMs + durationMs - idTimeMs(eventId));
       }

@@ -1,3 +1,4 @@
+import { isHandoff } from "../../postgres/kinds.ts";
 import { createHash } from "node:crypto";
 import { isId, newRootId } from "../../postgres/ids.ts";
 import type { HandoffRow, Queries } from "../../postgres/tables.ts";
@@ -133,7 +134,7 @@ async function explainMissing(queries: Queries, orgId: string, eventId: string):
     .where("id", "=", eventId)
     .executeTakeFirst();
   if (event === undefined) return notFound();
-  return event.kind === 3
+  return isHandoff(event.kind)
     ? new ApiError(409, "the item has not been handed over yet")
     : new ApiError(409, "only items of a2a targets are handed to an agent");
 }

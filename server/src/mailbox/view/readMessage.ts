@@ -89,7 +89,7 @@ export async function readMessage(deps: ReadDeps, orgId: string, id: string): Pr
            from events e
            where e.org_id = $1
              and e.id = $2
-             and e.kind = 2`,
+             and is_pulled(e.kind)`,
     values: [orgId, id],
   });
   if (items[0] === undefined) throw notFound();

@@ -399,6 +399,30 @@ export const functions = {
       intake_refusal: "text",
     },
   },
+  is_handoff: {
+    parameters: {
+      p_kind: "int2",
+    },
+    columns: {
+      is_handoff: "bool",
+    },
+  },
+  is_pulled: {
+    parameters: {
+      p_kind: "int2",
+    },
+    columns: {
+      is_pulled: "bool",
+    },
+  },
+  kind_number: {
+    parameters: {
+      p_kind: "text",
+    },
+    columns: {
+      kind_number: "int2",
+    },
+  },
   matches_event_types: {
     parameters: {
       p_entries: "text[]",

@@ -33,7 +33,7 @@ begin
     code := 'w';
     return;
   end if;
-  if kind = 2 then
+  if is_pulled(kind) then
     select c.code, c.is_freed
     into code, mailbox_is_freed
     from cancel_message(target_id, p_id, v_now_ms, first_id_at(v_now_ms - p_mailbox_retention_ms)) c;
@@ -65,7 +65,7 @@ begin
       code := 'w';
       return;
     end if;
-    if kind = 3 and exists (
+    if is_handoff(kind) and exists (
       select
       from handoffs h
       where h.bucket = v_bucket

@@ -34,7 +34,7 @@ begin
     code := 'e';
     return;
   end if;
-  if kind = 2 and p_source < first_id_at(v_now_ms - p_mailbox_retention_ms) then
+  if is_pulled(kind) and p_source < first_id_at(v_now_ms - p_mailbox_retention_ms) then
     code := 'x';
     return;
   end if;
@@ -50,7 +50,7 @@ begin
     code := 'g';
     return;
   end if;
-  if kind = 2 and not v_target.enabled then
+  if is_pulled(kind) and not v_target.enabled then
     code := 'd';
     return;
   end if;
@@ -80,7 +80,7 @@ begin
     and e.target_id = replay_event.target_id
     and e.id = p_source;
 
-  if kind = 2 then
+  if is_pulled(kind) then
     perform put_message(target_id, p_id, v_now_ms);
   else
     insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)

@@ -35,7 +35,7 @@ begin
     return;
   end if;
 
-  if v_event.kind = 2 then
+  if is_pulled(v_event.kind) then
     select *
     into v_freed
     from withdraw_message(v_event.bucket, v_event.target_id, p_id, v_now_ms, first_id_at(v_now_ms - p_retention_ms));
@@ -52,7 +52,7 @@ begin
     insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
     values (v_event.bucket, 'CANCELED', p_id, p_org, v_event.target_id, v_now_ms)
     on conflict do nothing;
-    if v_event.kind = 2 then
+    if is_pulled(v_event.kind) then
       mailbox_id := v_event.target_id;
     end if;
   end if;

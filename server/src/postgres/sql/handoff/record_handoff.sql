@@ -135,7 +135,7 @@ begin
   )
   select
     get_byte(uuid_send(p_result_id), 15),
-    case v_target.kind when 'mailbox' then 2 else 1 end,
+    kind_number(v_target.kind),
     v_target.max_retries,
     false,
     v_target.id,

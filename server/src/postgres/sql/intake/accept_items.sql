@@ -84,7 +84,7 @@ begin
     array_agg(t.max_retries order by pair.number),
     array_agg(t.version order by pair.number),
     array_agg(
-      (case t.kind when 'webhook' then 1 when 'mailbox' then 2 when 'a2a' then 3 end)::smallint
+      kind_number(t.kind)
       order by pair.number
     ),
     array_agg(not t.enabled order by pair.number),
@@ -128,7 +128,7 @@ begin
           when winners[i.ord] <> i.id and i.body_digest = v_winner_bodies[i.ord] then 'r'
           when winners[i.ord] <> i.id then 'c'
           when v_pair_filtered[i.pair] and p_differs[i.ord] then 'f'
-          when v_any_filter and pair_kinds[i.pair] = 1 and exists (
+          when v_any_filter and exists (
             select
             from targets t
             where t.id = p_pair_target_ids[i.pair]
@@ -195,7 +195,7 @@ begin
       select array_agg(p_ids[n]) as event_ids, min(p_pairs[n]) as pair
       from unnest(p_group_items[coalesce(p_group_ends[g - 1], 0) + 1 : p_group_ends[g]]) as n
       where (v_codes is null or v_codes[n] = 'a')
-        and pair_kinds[p_pairs[n]] <> 2
+        and not is_pulled(pair_kinds[p_pairs[n]])
     ) waiting
     where waiting.pair is not null
   ),
@@ -210,7 +210,7 @@ begin
     from generate_series(1, v_count) as n
     where (v_codes is null or v_codes[n] in ('a', 'f'))
       -- Mailboxes have a ledger of their own.
-      and pair_kinds[p_pairs[n]] <> 2
+      and not is_pulled(pair_kinds[p_pairs[n]])
     group by p_pairs[n]
   )
   insert into usage_records (bucket, period, items, org_id)
@@ -235,13 +235,13 @@ begin
   end if;
 
   -- In the order of the batch, which is the order of acceptance.
-  if 2 = any (pair_kinds) then
+  if kind_number('mailbox') = any (pair_kinds) then
     with message as (
       select i.ord, i.id, i.size, p_pair_target_ids[i.pair] as mailbox_id, i.ordering_key
       from unnest(p_ids, p_pairs, p_sizes, p_ordering_keys, v_codes) with ordinality
         as i (id, pair, size, ordering_key, code, ord)
       where coalesce(i.code, 'a') = 'a'
-        and pair_kinds[i.pair] = 2
+        and is_pulled(pair_kinds[i.pair])
     ),
     held as (
       insert into messages (bucket, size, mailbox_id, id, ordering_key)

@@ -135,7 +135,7 @@ begin
     v_key_ids[i.key], e.target_id, null::integer, null::bigint, null::text, null::text, null::text, null::text,
     null::bytea
   from unnest(p_ids, p_keys) with ordinality as i (id, key, number)
-  left join events e on e.org_id = v_key_orgs[i.key] and e.id = i.id and e.kind = 2
+  left join events e on e.org_id = v_key_orgs[i.key] and e.id = i.id and is_pulled(e.kind)
   left join targets t on t.id = e.target_id
   left join closed_messages c
     on c.bucket = get_byte(uuid_send(i.id), 15) and c.mailbox_id = e.target_id and c.id = i.id

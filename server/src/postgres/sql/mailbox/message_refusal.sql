@@ -28,7 +28,7 @@ begin
   join targets t on t.id = e.target_id and t.org_id = p_org
   where e.org_id = p_org
     and e.id = p_id
-    and e.kind = 2
+    and is_pulled(e.kind)
     and (p_mailbox is null or e.target_id = p_mailbox);
   if not found then
     return 'n';

@@ -128,7 +128,7 @@ begin
       bucket, kind, max_retries, billable, target_id, id, org_id, event_type, payload, is_operational
     )
     values (
-      v_bucket, case v_listener.kind when 'mailbox' then 2 else 1 end, v_listener.max_retries, false, v_listener.id,
+      v_bucket, kind_number(v_listener.kind), v_listener.max_retries, false, v_listener.id,
       v_id, p_org, p_type, convert_to(p_payload::text, 'UTF8'), true
     );
     if v_listener.kind = 'mailbox' then

@@ -26,7 +26,7 @@ language sql stable as $$
   select
     p.number::smallint,
     t.id,
-    (case t.kind when 'webhook' then 1 when 'mailbox' then 2 else 3 end)::smallint,
+    kind_number(t.kind),
     t.version,
     t.max_retries,
     not t.enabled,

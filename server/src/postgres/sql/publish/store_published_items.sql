@@ -42,11 +42,11 @@ declare
   v_period integer := extract(year from to_timestamp(p_now_ms / 1000.0) at time zone 'UTC') * 100
     + extract(month from to_timestamp(p_now_ms / 1000.0) at time zone 'UTC');
 begin
-  if 2 = any (p_kinds) then
+  if kind_number('mailbox') = any (p_kinds) then
     with message as (
       select i.id, i.mailbox_id, i.number
       from unnest(p_numbers, p_ids, p_target_ids, p_kinds) as i (number, id, mailbox_id, kind)
-      where i.kind = 2
+      where is_pulled(i.kind)
         and i.id is not null
     ),
     stored as (
@@ -68,7 +68,7 @@ begin
       count(*) over of_target as items,
       first_value(i.id) over of_target as first_id,
       -- How many items that can be sent there are up to the last of the target.
-      count(*) filter (where i.kind <> 2 and not i.held and i.target_id <> all (p_full_target_ids)) over upto as sendable
+      count(*) filter (where not is_pulled(i.kind) and not i.held and i.target_id <> all (p_full_target_ids)) over upto as sendable
     from unnest(p_numbers, p_ids, p_target_ids, p_kinds, p_versions, p_max_retries, p_held) with ordinality
       as i (number, id, target_id, kind, version, max_retries, held, ord)
     where i.id is not null
@@ -80,7 +80,7 @@ begin
     select
       c.number, c.id, c.target_id, c.kind, c.version, c.max_retries, c.ord,
       case
-        when c.kind = 2 then 'u'
+        when is_pulled(c.kind) then 'u'
         when c.held then 'h'
         when c.sendable > p_room or c.target_id = any (p_full_target_ids) then 'd'
         else 'l'

@@ -173,7 +173,7 @@ begin
     return '{}';
   end if;
 
-  if v_kind = 2 then
+  if is_pulled(v_kind) then
     perform put_message(p_target, m.id, p_now_ms)
     from unnest(v_made) with ordinality as m (id, n)
     order by m.n;

@@ -1,0 +1,18 @@
+-- The numbers of target kinds in events.kind and deliveries.kind, the same as in items/kind.ts. All three are expressions of their
+-- parameter alone, which the planner inlines.
+create function kind_number(p_kind text)
+returns smallint language sql immutable as $$
+  select (case p_kind when 'webhook' then 1 when 'mailbox' then 2 when 'a2a' then 3 end)::smallint
+$$;
+
+-- Whether consumers claim the items of this kind (mailboxes); those of the others are delivered.
+create function is_pulled(p_kind smallint)
+returns boolean language sql immutable as $$
+  select p_kind = 2
+$$;
+
+-- Whether an item of this kind becomes a task of an agent, which is followed to its end.
+create function is_handoff(p_kind smallint)
+returns boolean language sql immutable as $$
+  select p_kind = 3
+$$;
