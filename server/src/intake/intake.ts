@@ -119,7 +119,7 @@ function batchOptions(
 }
 
 /** Starts the lease of items that this node dispatches from memory. */
-export function startLease(sink: ItemSink): HeldLease {
+function startLease(sink: ItemSink): HeldLease {
   const lease: Lease = sink.newLease();
   return { ...lease, deadlineMs: performance.now() + lease.durationMs };
 }
