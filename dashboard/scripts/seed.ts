@@ -13,17 +13,17 @@ export interface Seeded {
   email: string;
   password: string;
   key: string;
-  /** Of many items. */
+  /** A replay of many items. */
   replay: string;
-  /** To the customer shop-7. */
+  /** A publication to the customer shop-7. */
   publication: string;
   targets: { orders: string; ledger: string; broken: string; mailbox: string; agent?: string };
   stop(): void;
 }
 
-/** What the seeded organization is made of. */
+/** Parts of the seeded organization. */
 export interface SeedOptions {
-  /** Of an agent that does as its messages say; without it there are no handoffs. */
+  /** The card of an agent that does as its messages say; without it there are no handoffs. */
   agentCardUrl?: string;
   /** Delivered items; a few more fail. */
   items?: number;

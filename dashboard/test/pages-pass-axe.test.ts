@@ -32,7 +32,7 @@ async function signIn({ page }: WatchedPage): Promise<void> {
   await page.getByRole("heading", { name: "Overview" }).waitFor();
 }
 
-/** What axe finds in a theme, one line each. Markup is the same in both, colours are not. */
+/** The violations that axe finds in a theme, one line each. Markup is the same in both, colours are not. */
 async function violations(page: Page, theme: "light" | "dark"): Promise<string[]> {
   const rules = theme === "dark" ? ", runOnly: ['color-contrast']" : "";
   const results = (await page.evaluate(`(() => {
@@ -114,7 +114,7 @@ it("axe finds nothing on any page, in either theme, wide and narrow", async () =
       await page.setViewportSize({ width, height: 900 });
       await page.getByText(shown).filter({ visible: true }).first().waitFor();
       found.push(...(await violations(page, "light")).map((text) => `${path} ${width} ${text}`));
-      // What is shown at either width has the same colours.
+      // Colours do not depend on the width.
       if (width === 1280)
         found.push(...(await violations(page, "dark")).map((text) => `${path} dark ${text}`));
       const isTooWide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");

@@ -50,7 +50,7 @@ it("finds a failing target, explains it, fixes it and replays all that failed", 
   await expect.poll(() => page.getByText("DELIVERED", { exact: true }).count()).toBe(3);
   expect(await stage.receiver.arrivals(3, { path: "/mended" })).toHaveLength(4);
 
-  // What was made good is not offered again, and an item that was delivered is replayed only after a question.
+  // A failure that a replay delivered is not offered again, and a delivered item is replayed only after a question.
   await page.goto("/items?status=FAILED");
   await expect.poll(() => page.getByText("replayed, delivered").count()).toBe(3);
   await page.keyboard.press("j");

@@ -9,7 +9,7 @@ import { enterPortal } from "./support/portal.ts";
 import { type Account, type Answer, newEmail, signUp, type TestNode } from "./support/testNode.ts";
 import { nodeTest, loopbackTargets } from "./support/fixtures.ts";
 
-/** What the changes below are asked of, and where their agents' cards are. */
+/** The service under test, and the server of agents' cards. */
 let node: TestNode;
 let cards: CardServer;
 
@@ -236,7 +236,7 @@ const changes: Record<string, Change> = {
   },
 };
 
-/** What a route changes beside what it does above. */
+/** Further changes of routes that are listed above. */
 const otherChanges: Record<string, Change> = {
   "PATCH /api/v1/orgs, whether secrets can be revealed,": plainly(
     "organization.revealing_changed",

@@ -9,7 +9,7 @@ import { callRow, type Row, rows } from "./support/routeRows.ts";
 import { type Account, type Answer, type CallOptions, signUp, type TestNode } from "./support/testNode.ts";
 import { sharedNodeTest } from "./support/fixtures.ts";
 
-/** What the table's calls are asked of; `other` is another process of the service: what it revokes is revoked here. */
+/** The service under test; `other` is a second process of it, whose revocations count here. */
 let node: TestNode;
 let other: TestNode;
 let caller: Account;

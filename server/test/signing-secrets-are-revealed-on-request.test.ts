@@ -33,7 +33,7 @@ const it = sharedStartedNodeTest()
 
 const asAdmin = ({ session_token: session }: Account): CallOptions => ({ session });
 
-/** What the log says about revealing, oldest first. */
+/** The log's entries about revealing, oldest first. */
 const onRecord = (log: Entry[]): Entry[] => log.filter(({ action }) => /reveal/.test(action)).toReversed();
 
 describe("revealing", () => {
@@ -200,7 +200,7 @@ it("puts each reveal and each switch on record once, with who did it and without
   switchTo,
 }) => {
   const { id, secret } = await newTarget({ name: "orders" });
-  // What is said again is no change.
+  // Switching on what is on is no change.
   for (const isOn of [true, true]) await switchTo(isOn, asAdmin(account));
   for (let count = 0; count < 2; count++) await reveal(id, asAdmin(account));
   await switchTo(false, asAdmin(account));

@@ -4,7 +4,7 @@ export type AuditAction = NonNullable<
   NonNullable<paths["/api/v1/audit-log"]["get"]["parameters"]["query"]>["action"]
 >;
 
-/** What the audit log can be narrowed to; a record, so that none is forgotten. */
+/** The actions that the audit log can be filtered by; a record, so that the compiler finds a missing one. */
 const every: Record<AuditAction, true> = {
   "organization.created": true,
   "organization.renamed": true,

@@ -6,7 +6,7 @@ import { Button, buttonLook } from "../controls/Button.tsx";
 import { Countdown } from "../time/Moment.tsx";
 import { RoleTooLow } from "./RoleTooLow.tsx";
 
-/** What went wrong, where it went wrong: a sentence, the request's id for the operator, and a way on. */
+/** An error beside the part of the page that failed: a sentence, the request's id for the operator, and what to do. */
 export function ProblemCard({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const requestId = error instanceof Problem ? error.requestId : undefined;
   const status = error instanceof Problem ? error.status : undefined;

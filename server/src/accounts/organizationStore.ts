@@ -73,7 +73,7 @@ export async function lockOrganization(
   return rows[0];
 }
 
-/** What admins set of their organization; an absent field stays as it is. */
+/** Fields of an organization that its admins set; an absent field stays as it is. */
 export interface OrganizationChanges {
   name?: string | undefined;
   secretsCanBeRevealed?: boolean | undefined;

@@ -221,7 +221,7 @@ function describeRefusal(
   };
 }
 
-/** What tells that a request with the same key was answered before. */
+/** Headers that say that a request with the same key was answered before. */
 function replayHeaders(accepted: unknown): JsonSchema {
   const { properties = {} } = (accepted ?? {}) as { properties?: JsonSchema };
   return {

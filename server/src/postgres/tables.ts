@@ -147,7 +147,7 @@ export interface TargetRow {
   id: string;
   org_id: string;
   kind: TargetKind;
-  /** What its organization calls it, whom it belongs to, and what is noted about it. */
+  /** The organization's own name of the target, its customer, and notes about it. */
   uid: string | null;
   customer_uid: string | null;
   metadata: Record<string, unknown> | null;

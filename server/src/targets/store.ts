@@ -125,7 +125,7 @@ export interface TargetKey {
   id: string;
 }
 
-/** What an organization's target is; undefined when it has none of this id. */
+/** The kind of an organization's target; undefined when it has none of this id. */
 export async function kindOf(queries: Queries, { orgId, id }: TargetKey): Promise<TargetKind | undefined> {
   const target = await queries
     .selectFrom("targets")
@@ -154,7 +154,7 @@ export interface TargetChange {
   origin: Origin;
   id: string;
   action: Action;
-  /** What the change does beside the target's own fields, without secrets. */
+  /** Changes beside the target's own fields, without secrets. */
   beside?: { before: Readonly<Record<string, unknown>>; after: Readonly<Record<string, unknown>> };
 }
 
@@ -178,7 +178,7 @@ export async function changeTarget(
     .executeTakeFirst();
   if (present === undefined) throw notFound();
   if (changes.enabled === true && present.disabled_reason !== null) {
-    // Who was told that the service disabled the target is told that it is enabled, in the same transaction.
+    // Listeners that heard that the service disabled the target hear that it is enabled, in the same transaction.
     await sql`select note_operational_event('target.recovered', ${origin.orgId}, ${id}, null, 'it was enabled')`.execute(
       transaction,
     );
@@ -191,7 +191,7 @@ export async function changeTarget(
     .returning(visibleColumns)
     .executeTakeFirstOrThrow();
   const { before, after } = auditedChange(present, target);
-  // What is said again is no change; tools that describe everything say it often.
+  // Setting a field to its present value is no change; tools that describe everything do that often.
   const isChanged = Object.keys(after).length > 0 || beside !== undefined || action !== "target.updated";
   if (!isChanged) return target;
   await recordChange(transaction, origin, {
