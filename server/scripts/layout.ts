@@ -25,7 +25,7 @@ const emptyNames = new Set(
 const layers: readonly (readonly string[])[] = [
   ["config"],
   ["runtime", "telemetry"],
-  ["postgres", "outbound"],
+  ["postgres", "outbound", "mail"],
   ["http"],
   ["items", "audit", "maintenance"],
   ["filters"],

@@ -146,6 +146,84 @@ describe("a public URL", () => {
   );
 });
 
+const mail = {
+  POSTRIDER_SMTP_URL: "smtps://post:pass%2Fword@mail.example.com",
+  POSTRIDER_MAIL_FROM: "postrider@example.com",
+  POSTRIDER_PUBLIC_URL: "https://postrider.example.com",
+};
+
+describe("a mail server", () => {
+  it.each<[url: string, server: object]>([
+    [
+      mail.POSTRIDER_SMTP_URL,
+      {
+        host: "mail.example.com",
+        port: 465,
+        encryption: "tls",
+        credentials: { user: "post", password: "pass/word" },
+      },
+    ],
+    ["smtp://mail.example.com", { host: "mail.example.com", port: 587, encryption: "starttls" }],
+    ["smtp://[::1]:25/?tls=off", { host: "::1", port: 25, encryption: "off" }],
+  ])("is read from %s", (url, server) => {
+    expect(loadConfig({ ...mail, POSTRIDER_SMTP_URL: url }).mail).toEqual({
+      server,
+      from: { name: "", address: "postrider@example.com" },
+      publicUrl: "https://postrider.example.com",
+    });
+  });
+
+  it.each<[from: string, sender: object]>([
+    ["Post Rider <a@b.example>", { name: "Post Rider", address: "a@b.example" }],
+    ['"Rider, Post" <a@b.example>', { name: "Rider, Post", address: "a@b.example" }],
+  ])("sends as %s", (from, sender) => {
+    expect(loadConfig({ ...mail, POSTRIDER_MAIL_FROM: from }).mail?.from).toEqual(sender);
+  });
+
+  it.each([
+    "mail.example.com",
+    "https://mail.example.com",
+    "smtp://",
+    "smtp:mail.example.com",
+    "smtps://post:pass-word@",
+    "smtps://post:pass-word@mail.example.com/?tls.rejectUnauthorized=false",
+    "smtp://post:pass-word@mail.example.com?logger=true&debug=true",
+    "smtp://post:pass-word@mail.example.com/path",
+    "smtp://post:pass-word@mail.example.com#x",
+    "smtps://post@mail.example.com",
+    "smtps://:pass-word@mail.example.com",
+    "smtps://post:pass-word%zz@mail.example.com",
+    "smtp://post:pass-word@mail.example.com?tls=off",
+    "smtps://mail.example.com?tls=off",
+  ])("%s is refused without being repeated", (value) => {
+    const problems = problemsOf({ ...mail, POSTRIDER_SMTP_URL: value });
+    expect(problems).toEqual([expect.stringContaining("POSTRIDER_SMTP_URL must")]);
+    expect(problems[0]).not.toContain("pass-word");
+  });
+
+  it.each([
+    "postrider",
+    "a@b.example\r\nBcc: c@d.example",
+    "A <a@b.example",
+    "a@b.example, c@d.example",
+    "A\n<a@b>",
+  ])("does not send as %j", (value) => {
+    expect(problemsOf({ ...mail, POSTRIDER_MAIL_FROM: value })).toEqual([
+      expect.stringContaining("POSTRIDER_MAIL_FROM must"),
+    ]);
+  });
+
+  it("needs who mails are from, and the address that links begin with", () => {
+    expect(problemsOf({ POSTRIDER_SMTP_URL: mail.POSTRIDER_SMTP_URL })).toEqual([
+      expect.stringContaining("POSTRIDER_SMTP_URL needs POSTRIDER_MAIL_FROM"),
+      expect.stringContaining("POSTRIDER_SMTP_URL needs POSTRIDER_PUBLIC_URL"),
+    ]);
+    expect(problemsOf({ POSTRIDER_MAIL_FROM: "a@b.example" })).toEqual([
+      expect.stringContaining("POSTRIDER_MAIL_FROM needs POSTRIDER_SMTP_URL"),
+    ]);
+  });
+});
+
 describe("sentences", () => {
   it("come all at once", () => {
     const problems = problemsOf({ PORT: "x", LOG_LEVEL: "loud", POSTRIDER_DATADIR: "/tmp" });

@@ -1,3 +1,4 @@
+import type { MailConfig } from "./mailSettings.ts";
 import { ValueError } from "./parsers.ts";
 import { nearestName } from "./nearestName.ts";
 import type { Setting } from "./setting.ts";
@@ -6,10 +7,13 @@ import { settings } from "./settings.ts";
 type SettingKey = keyof typeof settings;
 type Parsed = { [K in SettingKey]: (typeof settings)[K] extends Setting<infer T> ? T : never };
 type BillingKey = "billingMode" | Extract<SettingKey, `stripe${string}`>;
+type MailKey = "smtpServer" | "mailFrom";
 
 /** What the environment asks of this process. Units are the last word of a name; see `settings.ts` for each. */
-export interface Config extends Readonly<Omit<Parsed, BillingKey>> {
+export interface Config extends Readonly<Omit<Parsed, BillingKey | MailKey>> {
   readonly billing: BillingConfig;
+  /** Undefined where no mail server is set. */
+  readonly mail: MailConfig | undefined;
 }
 
 /** How usage becomes money: not at all, or through Stripe. */
@@ -59,8 +63,9 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
         problems.push(`POSTRIDER_BILLING=stripe needs ${name}; set it or leave billing disabled`);
     }
   }
+  problems.push(...mailProblems((name) => isSet(env, name)));
   if (problems.length > 0) throw new ConfigError(problems);
-  return withBilling({ ...parsed, mailboxRetentionSeconds: mailboxRetention(parsed) });
+  return withMail(withBilling({ ...parsed, mailboxRetentionSeconds: mailboxRetention(parsed) }));
 }
 
 /** Milliseconds after which a message expires. */
@@ -128,7 +133,36 @@ function unknownNames(env: NodeJS.ProcessEnv): string[] {
     });
 }
 
-function withBilling(parsed: Parsed): Config {
+function mailProblems(has: (name: string) => boolean): string[] {
+  if (!has("POSTRIDER_SMTP_URL")) {
+    if (!has("POSTRIDER_MAIL_FROM")) return [];
+    return [
+      "POSTRIDER_MAIL_FROM needs POSTRIDER_SMTP_URL beside it, the server that takes mails; or remove it",
+    ];
+  }
+  const needed = {
+    POSTRIDER_MAIL_FROM: "the address that mails are from",
+    POSTRIDER_PUBLIC_URL: "the address of this service that links in mails begin with",
+  };
+  return Object.entries(needed)
+    .filter(([name]) => !has(name))
+    .map(([name, meaning]) => `POSTRIDER_SMTP_URL needs ${name} beside it, ${meaning}`);
+}
+
+function withMail({
+  smtpServer: server,
+  mailFrom: from,
+  ...rest
+}: Omit<Config, "mail"> & Pick<Parsed, MailKey>): Config {
+  const { publicUrl } = rest;
+  if (server === undefined) return { ...rest, mail: undefined };
+  if (from === undefined || publicUrl === undefined) {
+    throw new Error("unreachable: loadConfig refuses incomplete settings of mail");
+  }
+  return { ...rest, mail: { server, from, publicUrl } };
+}
+
+function withBilling(parsed: Parsed): Omit<Config, "mail"> & Pick<Parsed, MailKey> {
   const {
     billingMode,
     stripeSecretKey: secretKey,

@@ -1,4 +1,5 @@
 import { billingSettings } from "./billingSettings.ts";
+import { mailSettings } from "./mailSettings.ts";
 import {
   baseUrl,
   boolean,
@@ -259,7 +260,7 @@ const accounts = {
     parse: integer(1, 1_000_000),
     default: "5",
     description:
-      "Logins per client address in 15 minutes, counted in the database; and as many acceptances of invitations per address, and changes of the password per user.",
+      "Logins per client address in 15 minutes, counted in the database; and as many acceptances of invitations and uses of links that reset a password per address, changes of the password per user, and requests for such links per address and per email.",
   }),
   auditRetentionDays: always({
     name: "POSTRIDER_AUDIT_RETENTION_DAYS",
@@ -292,6 +293,7 @@ export const sections = [
   { heading: "Outbound requests", settings: outbound },
   { heading: "Agents", settings: agents },
   { heading: "Accounts", settings: accounts },
+  { heading: "Mail", settings: mailSettings },
   { heading: "Mailboxes", settings: mailboxes },
   { heading: "Billing", settings: billingSettings },
   { heading: "OpenTelemetry", settings: telemetrySettings },
@@ -304,6 +306,7 @@ export const settings = {
   ...outbound,
   ...agents,
   ...accounts,
+  ...mailSettings,
   ...mailboxes,
   ...billingSettings,
   ...telemetrySettings,

@@ -1,0 +1,94 @@
+import { ValueError } from "./parsers.ts";
+import { maybe } from "./setting.ts";
+
+/** A mail server that takes mails from this service, and how it is spoken to. */
+export interface SmtpServer {
+  host: string;
+  port: number;
+  /** TLS from the first byte, STARTTLS before anything else, or none at all. */
+  encryption: "tls" | "starttls" | "off";
+  credentials: { user: string; password: string } | undefined;
+}
+
+/** Who a mail is from. */
+export interface Sender {
+  /** Empty where only the address is known. */
+  name: string;
+  address: string;
+}
+
+/** Everything that sending a mail takes. */
+export interface MailConfig {
+  server: SmtpServer;
+  from: Sender;
+  /** The base URL of the links in mails. */
+  publicUrl: string;
+}
+
+/** Mails of the service: links by which people reset their passwords. */
+export const mailSettings = {
+  smtpServer: maybe({
+    name: "POSTRIDER_SMTP_URL",
+    parse: smtpUrl,
+    unset: "no mail is sent",
+    secret: true,
+    description:
+      "The mail server by which people reset forgotten passwords, as `smtps://user:password@mail.example.com` (TLS, port 465 unless given) or `smtp://user:password@mail.example.com` (STARTTLS, which is required; port 587). Certificates are verified; `NODE_EXTRA_CA_CERTS` names those of your own. A relay beside the service that knows no TLS is `smtp://localhost:25?tls=off`, without a password. Needs `POSTRIDER_MAIL_FROM` and `POSTRIDER_PUBLIC_URL`, which the links begin with.",
+  }),
+  mailFrom: maybe({
+    name: "POSTRIDER_MAIL_FROM",
+    parse: sender,
+    unset: "required by `POSTRIDER_SMTP_URL`",
+    description:
+      "Who mails are from: an address, or a name and an address as `Postrider <postrider@example.com>`.",
+  }),
+};
+
+const example = "smtps://user:password@mail.example.com";
+
+/** Reads the address of a mail server; options of the library that sends, which may switch verification off, are refused. */
+function smtpUrl(text: string): SmtpServer {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isTls = url?.protocol === "smtps:";
+  const host = url?.hostname.replace(/^\[(.*)\]$/, "$1") ?? "";
+  if (url === undefined || !(isTls || url.protocol === "smtp:") || !/^[a-z0-9.:-]+$/i.test(host)) {
+    throw new ValueError(`must be a URL such as ${example}`);
+  }
+  if (!/^\/?$/.test(url.pathname) || url.hash !== "" || !["", "?tls=off"].includes(url.search)) {
+    throw new ValueError(`must have nothing behind the host and the port but ?tls=off`);
+  }
+  const isOff = url.search !== "";
+  if (isTls && isOff) throw new ValueError("must begin with smtp:// where it ends with ?tls=off");
+  const credentials = credentialsOf(url);
+  if (isOff && credentials !== undefined) {
+    throw new ValueError("must have no password where it ends with ?tls=off, which would send it in clear");
+  }
+  return {
+    host,
+    port: url.port === "" ? (isTls ? 465 : 587) : Number(url.port),
+    encryption: isTls ? "tls" : isOff ? "off" : "starttls",
+    credentials,
+  };
+}
+
+function credentialsOf({ username, password }: URL): SmtpServer["credentials"] {
+  if (username === "" && password === "") return undefined;
+  if (username === "" || password === "") throw new ValueError("must have a user and a password, or neither");
+  try {
+    return { user: decodeURIComponent(username), password: decodeURIComponent(password) };
+  } catch {
+    throw new ValueError("must have what is special in user and password percent-encoded, % itself as %25");
+  }
+}
+
+/** Reads an address with or without a name. The name must be plain text: it becomes a header of each mail. */
+function sender(text: string): Sender {
+  const [, name = "", inBrackets] = /^([^<>\p{Cc}]*)<([^<>]*)>$/u.exec(text) ?? [];
+  const address = inBrackets ?? text;
+  if (address.length > 254 || name.length > 128 || !/^[^@\s\p{Cc}<>,;:"()]+@[a-z0-9.-]+$/iu.test(address)) {
+    throw new ValueError(
+      "must be an address, or a name and an address such as Postrider <postrider@example.com>",
+    );
+  }
+  return { name: name.trim().replace(/^"(.*)"$/, "$1"), address };
+}

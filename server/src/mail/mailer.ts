@@ -1,0 +1,89 @@
+import type { MailConfig } from "../config/mailSettings.ts";
+import { QueueFullError } from "../runtime/groupCommit.ts";
+import type { Log } from "../telemetry/log.ts";
+import type { MailMetrics } from "../telemetry/mailMetrics.ts";
+import { createSmtpSender, describeMailFailure, type Mail } from "./sendBySmtp.ts";
+
+/** Makes a mail, once there is time to send it; undefined when there turns out to be nobody to send it to. */
+type Prepare = () => Promise<Mail | undefined>;
+
+/** Sends mails in the background, a few at a time. What waits is in memory alone, and a mail that fails is not tried again. */
+export interface Mailer {
+  /** The base URL of links in mails. */
+  publicUrl: string;
+  /** @throws {QueueFullError} when too many wait. */
+  enqueue(prepare: Prepare): void;
+  /** Sends what waits, for some seconds, and gives up the rest. */
+  stop(): Promise<void>;
+}
+
+export interface MailerDeps {
+  config: MailConfig;
+  log: Pick<Log, "warn" | "error">;
+  metrics: MailMetrics;
+  limits?: typeof defaultLimits;
+}
+
+const defaultLimits = {
+  concurrency: 2,
+  maxWaiting: 100,
+  /** How long one mail may take, whatever the server does. */
+  sendLimitMs: 30_000,
+  /** How long a process that stops goes on sending. */
+  stopLimitMs: 10_000,
+};
+
+export function createMailer({ config, log, metrics, limits = defaultLimits }: MailerDeps): Mailer {
+  const { server, from, publicUrl } = config;
+  const send = createSmtpSender(server, from);
+  const waiting: Prepare[] = [];
+  const underWay = new Set<Promise<void>>();
+  const end = new AbortController();
+
+  async function prepareAndSend(prepare: Prepare): Promise<void> {
+    const mail = await prepare().catch((error: unknown) => {
+      metrics.count("failed");
+      log.error({ err: error }, "a mail could not be prepared");
+    });
+    if (mail === undefined) return;
+    try {
+      await send(mail, AbortSignal.any([end.signal, AbortSignal.timeout(limits.sendLimitMs)]));
+      metrics.count("sent");
+    } catch (error) {
+      metrics.count("failed");
+      log.warn(describeMailFailure(error), "a mail could not be sent");
+    }
+  }
+
+  function startNext(): void {
+    if (underWay.size >= limits.concurrency) return;
+    const prepare = waiting.shift();
+    if (prepare === undefined) return;
+    const running = prepareAndSend(prepare).finally(() => {
+      underWay.delete(running);
+      startNext();
+    });
+    underWay.add(running);
+  }
+
+  function giveUp(): void {
+    const dropped = waiting.splice(0).length;
+    for (let index = 0; index < dropped; index++) metrics.count("failed");
+    if (dropped > 0) log.warn({ mails: dropped }, "mails were not sent before the process ended");
+    end.abort();
+  }
+
+  return {
+    publicUrl,
+    enqueue(prepare) {
+      if (waiting.length >= limits.maxWaiting) throw new QueueFullError("too many mails wait");
+      waiting.push(prepare);
+      startNext();
+    },
+    async stop() {
+      const timer = setTimeout(giveUp, limits.stopLimitMs);
+      while (underWay.size > 0) await Promise.all(underWay);
+      clearTimeout(timer);
+    },
+  };
+}
