@@ -39,7 +39,7 @@ export interface AuditEntry {
   id: string;
   /** Unix seconds */
   at: number;
-  /** `organization.created` (signed up, or made by an operator), `organization.renamed`, `organization.revealing_changed` (whether admins may reveal signing secrets), `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `customer.created`, `customer.updated`, `customer.deleted` (with its targets), `event_type.created`, `event_type.updated`, `event_type.deleted`, `portal_link.created` (for a customer), `portal_session.started` (somebody opened a customer's link), `portal_session.ended` (by whoever had it), `portal_sessions.ended` (all of a customer, and the links that nobody had opened), `portal_settings.saved` (how the portal looks, and whose pages may show it), `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.secret_revealed` (an admin read the signing secret), `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
+  /** `organization.created` (signed up, or made by an operator), `organization.renamed`, `organization.revealing_changed` (whether admins may reveal signing secrets), `session.started` (a login), `session.refused` (a login to an account with a wrong password), `session.ended` (a logout), `sessions.ended` (all sessions of a user, or of all users of the organization), `password.changed` (by the user), `password.change_refused` (the present password was wrong), `password.reset` (by an operator, or by the user with a mailed link), `password.reset_requested` (somebody asked for a link by mail), `key.created`, `key.deleted`, `member.joined` (accepted an invitation), `member.role_changed`, `member.removed`, `invitation.created`, `invitation.revoked`, `customer.created`, `customer.updated`, `customer.deleted` (with its targets), `event_type.created`, `event_type.updated`, `event_type.deleted`, `portal_link.created` (for a customer), `portal_session.started` (somebody opened a customer's link), `portal_session.ended` (by whoever had it), `portal_sessions.ended` (all of a customer, and the links that nobody had opened), `portal_settings.saved` (how the portal looks, and whose pages may show it), `target.created`, `target.updated`, `target.deleted`, `target.disabled` (by the service, with the reason), `target.secret_rotated`, `target.previous_secret_deleted`, `target.secret_revealed` (an admin read the signing secret), `target.card_replaced` (an agent's card was read again and is in use), `notification_target.saved` (a target hears of operational events), `notification_target.removed`, `billing.state_changed`, `billing.batch_settled` (by an operator) */
   action: string;
   actor: {
     kind: "user" | "key" | "customer" | "operator" | "service" | "unknown";
@@ -1267,6 +1267,19 @@ export interface Operations {
   }, options?: CallOptions): Promise<{
     ok: true;
   }>;
+  /** Have a link mailed by which a forgotten password is reset. Answered before anything is looked up, so that nobody learns who has an account. The link works once, for 30 minutes, until a newer one is asked for. Counted per client address and per email in windows of 15 minutes, as logins are per address. 501 where the operator has set no mail server. */
+  requestPasswordReset(body: {
+    email: string;
+  }, options?: CallOptions): Promise<{
+    message: string;
+  }>;
+  /** Set a new password by the token of a mailed link; every session of the user ends. Starts no session: log in with the new password. API keys stay. Counted per client address as logins are. */
+  confirmPasswordReset(body: {
+    token: string;
+    password: string;
+  }, options?: CallOptions): Promise<{
+    ok: true;
+  }>;
   /** Who calls: the user of a session, or the organization of an API key. */
   readMe(options?: CallOptions): Promise<{
     user: User | {
@@ -1562,7 +1575,7 @@ export interface Operations {
   listInvitations(options?: CallOptions & { limit?: number; /** The id of the last invitation of the page before */ before?: string }): Promise<{
     invitations: Invitation[];
   }>;
-  /** Invite somebody to the organization. The service sends no mail: hand the token or the link over yourself. It works once, for seven days, and only with the given address if there is one. 503 with `Retry-After` while a process of a version runs that knows no roles. */
+  /** Invite somebody to the organization. No mail is sent for it: hand the token or the link over yourself. It works once, for seven days, and only with the given address if there is one. 503 with `Retry-After` while a process of a version runs that knows no roles. */
   createInvitation(body: {
     role: "viewer" | "member" | "admin";
     email?: string;
@@ -1584,7 +1597,7 @@ export interface Operations {
     message: string;
   }>;
   /** List changes of configuration, credentials and billing state, newest first. Each entry was written in the transaction of its change. None holds a secret: of addresses only the origin and a fingerprint are kept. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS`. */
-  listAuditLog(options?: CallOptions & { limit?: number; /** The id of the last entry of the page before */ before?: string; action?: "organization.created" | "organization.renamed" | "organization.revealing_changed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "customer.created" | "customer.updated" | "customer.deleted" | "event_type.created" | "event_type.updated" | "event_type.deleted" | "portal_link.created" | "portal_session.started" | "portal_session.ended" | "portal_sessions.ended" | "portal_settings.saved" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.secret_revealed" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled"; /** A user, an API key or a customer */ actor_id?: string; /** What was changed, such as a target */ object_id?: string; /** Unix seconds, included */ created_after?: number; /** Unix seconds, not included */ created_before?: number }): Promise<{
+  listAuditLog(options?: CallOptions & { limit?: number; /** The id of the last entry of the page before */ before?: string; action?: "organization.created" | "organization.renamed" | "organization.revealing_changed" | "session.started" | "session.refused" | "session.ended" | "sessions.ended" | "password.changed" | "password.change_refused" | "password.reset" | "password.reset_requested" | "key.created" | "key.deleted" | "member.joined" | "member.role_changed" | "member.removed" | "invitation.created" | "invitation.revoked" | "customer.created" | "customer.updated" | "customer.deleted" | "event_type.created" | "event_type.updated" | "event_type.deleted" | "portal_link.created" | "portal_session.started" | "portal_session.ended" | "portal_sessions.ended" | "portal_settings.saved" | "target.created" | "target.updated" | "target.deleted" | "target.disabled" | "target.secret_rotated" | "target.previous_secret_deleted" | "target.secret_revealed" | "target.card_replaced" | "notification_target.saved" | "notification_target.removed" | "billing.state_changed" | "billing.batch_settled"; /** A user, an API key or a customer */ actor_id?: string; /** What was changed, such as a target */ object_id?: string; /** Unix seconds, included */ created_after?: number; /** Unix seconds, not included */ created_before?: number }): Promise<{
     entries: AuditEntry[];
   }>;
   /** Erase an event's payload and answers, and those of its copies. They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same. */
@@ -1640,6 +1653,8 @@ export const operationTable = {
   logOut: { method: "POST", path: "/api/v1/auth/logout", hasBody: false, headers: {}, query: [], idempotent: true },
   logOutAll: { method: "POST", path: "/api/v1/auth/logout-all", hasBody: false, headers: {}, query: [], idempotent: true },
   changePassword: { method: "POST", path: "/api/v1/auth/password", hasBody: true, headers: {}, query: [], idempotent: false },
+  requestPasswordReset: { method: "POST", path: "/api/v1/auth/password-reset", hasBody: true, headers: {}, query: [], idempotent: false },
+  confirmPasswordReset: { method: "POST", path: "/api/v1/auth/password-reset/confirm", hasBody: true, headers: {}, query: [], idempotent: false },
   readMe: { method: "GET", path: "/api/v1/auth/me", hasBody: false, headers: {}, query: [], idempotent: true },
   createKey: { method: "POST", path: "/api/v1/keys", hasBody: true, headers: {}, query: [], idempotent: false },
   listKeys: { method: "GET", path: "/api/v1/keys", hasBody: false, headers: {}, query: [], idempotent: true },

@@ -2,6 +2,7 @@ import type { FastifyInstance } from "fastify";
 import { authRoutes } from "./accounts/authRoutes.ts";
 import { keyRoutes } from "./accounts/keyRoutes.ts";
 import { organizationRoutes } from "./accounts/organizationRoutes.ts";
+import { resetRoutes } from "./accounts/resetRoutes.ts";
 import { auditRoutes } from "./audit/routes.ts";
 import type { Passwords } from "./accounts/passwords.ts";
 import { billingRoutes } from "./billing/routes.ts";
@@ -23,6 +24,7 @@ import type { Intake } from "./intake/intake.ts";
 import { intakeRoutes } from "./intake/routes.ts";
 import { publicationRoutes, publishRoutes } from "./publications/routes.ts";
 import { consumerRoutes } from "./mailbox/consumerRoutes.ts";
+import type { Mailer } from "./mail/mailer.ts";
 import type { Mailboxes } from "./mailbox/mailboxes.ts";
 import { handRoutes } from "./mailbox/handRoutes.ts";
 import { mailboxRoutes } from "./mailbox/routes.ts";
@@ -55,6 +57,8 @@ export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRou
   config: Config;
   queries: Queries;
   passwords: Passwords;
+  /** Absent where the operator has set no mail server. */
+  mailer?: Mailer | undefined;
   box: SecretBox;
   filterGate: UpgradeGate;
   outbound: Outbound;
@@ -100,8 +104,6 @@ const notBuilt =
 
 /** Every route with the credential it takes, in the order of the interface's document; `scopedRoutes.ts` has the limited ones. */
 export function interfaceTable(deps: AppDeps): RouteRow[] {
-  const auth = authRoutes(deps);
-  const keys = keyRoutes(deps);
   const targets = targetRoutes(deps);
   const customers = customerRoutes(deps);
   const intake = intakeRoutes(deps);
@@ -112,16 +114,7 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
   const stats = statsRoutes(deps);
   const streams = streamRoutes(deps);
   return withScopes([
-    ["POST", "/api/v1/auth/signup", "none", auth.signup],
-    ["POST", "/api/v1/auth/login", "none", auth.login],
-    ["POST", "/api/v1/auth/logout", "session", auth.logout, "viewer"],
-    ["POST", "/api/v1/auth/logout-all", "either", auth.logoutAll, "viewer"],
-    ["POST", "/api/v1/auth/password", "session", auth.password, "viewer"],
-    ["GET", "/api/v1/auth/me", "either", auth.me],
-
-    ["POST", "/api/v1/keys", "session", keys.create, "admin"],
-    ["GET", "/api/v1/keys", "either", keys.list],
-    ["DELETE", "/api/v1/keys/:id", "either", keys.delete, "admin"],
+    ...accountRows(deps),
 
     ["GET", "/api/v1/customers", "either", customers.list],
     ["PUT", "/api/v1/customers/:uid", "either", customers.put],
@@ -176,6 +169,26 @@ export function interfaceTable(deps: AppDeps): RouteRow[] {
     ...billingRows(deps),
     ...operationRows(deps),
   ]);
+}
+
+function accountRows(deps: AppDeps): RouteRow[] {
+  const auth = authRoutes(deps);
+  const reset = resetRoutes(deps);
+  const keys = keyRoutes(deps);
+  return [
+    ["POST", "/api/v1/auth/signup", "none", auth.signup],
+    ["POST", "/api/v1/auth/login", "none", auth.login],
+    ["POST", "/api/v1/auth/logout", "session", auth.logout, "viewer"],
+    ["POST", "/api/v1/auth/logout-all", "either", auth.logoutAll, "viewer"],
+    ["POST", "/api/v1/auth/password", "session", auth.password, "viewer"],
+    ["POST", "/api/v1/auth/password-reset", "none", reset.request],
+    ["POST", "/api/v1/auth/password-reset/confirm", "none", reset.confirm],
+    ["GET", "/api/v1/auth/me", "either", auth.me],
+
+    ["POST", "/api/v1/keys", "session", keys.create, "admin"],
+    ["GET", "/api/v1/keys", "either", keys.list],
+    ["DELETE", "/api/v1/keys/:id", "either", keys.delete, "admin"],
+  ];
 }
 
 function eventTypeRows(deps: AppDeps): RouteRow[] {

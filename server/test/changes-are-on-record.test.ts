@@ -1,5 +1,7 @@
 import { describe, expect } from "vitest";
+import { startReset } from "../src/accounts/resetStore.ts";
 import type { actions } from "../src/audit/actions.ts";
+import { inTransaction } from "../src/postgres/pool.ts";
 import { createAgentTarget } from "./support/agentTargets.ts";
 import { createSecretWebhook, entries, secretUrl } from "./support/auditLog.ts";
 import type { CardServer } from "./support/cardServer.ts";
@@ -62,6 +64,14 @@ const changes: Record<string, Change> = {
       body: { current_password: password, new_password: "another horse" },
     }),
   ),
+  "POST /api/v1/auth/password-reset/confirm": {
+    action: "password.reset",
+    prepare: async ({ user }) => {
+      const token = await inTransaction(node.pool, (client) => startReset(client, user.id));
+      const body = { token, password: "another horse" };
+      return () => node.call("POST", "/api/v1/auth/password-reset/confirm", { body });
+    },
+  },
   "POST /api/v1/keys": plainly("key.created", asSession("POST", "/api/v1/keys", { name: "worker" })),
   "DELETE /api/v1/keys/{id}": {
     action: "key.deleted",
@@ -252,6 +262,8 @@ const isAClaim = "a message's life is kept with the message, by the key that hol
 /** Routes that change nothing of the configuration, credentials or billing state, each with its reason. */
 const exceptions: Record<string, string> = {
   "POST /api/v1/auth/signup": "makes the organization that its entry belongs to: tested below",
+  "POST /api/v1/auth/password-reset":
+    "answers before it looks anything up; the mail is on record when it is made: forgotten-passwords-are-reset-by-mail",
   "POST /mcp": "tools, whose requests to the interface are on record each by itself",
   "POST /t/{target_id}": isAnItem,
   "POST /e/{endpoint_id}": isAnItem,
@@ -338,6 +350,7 @@ describe("every route that changes something", () => {
       organizations: "id = $1",
       users: "org_id = $1",
       sessions: "user_id in (select id from users where org_id = $1)",
+      password_resets: "user_id in (select id from users where org_id = $1)",
       api_keys: "org_id = $1",
       targets: "org_id = $1",
       agent_cards: "target_id in (select id from targets where org_id = $1)",

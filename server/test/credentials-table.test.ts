@@ -268,6 +268,8 @@ describe("the table", () => {
     expect(withCredential("none")).toEqual([
       "POST /api/v1/auth/signup",
       "POST /api/v1/auth/login",
+      "POST /api/v1/auth/password-reset",
+      "POST /api/v1/auth/password-reset/confirm",
       "POST /api/v1/portal/sessions",
       "POST /a2a/notifications/:token",
       "POST /api/v1/invitations/accept",

@@ -8,6 +8,8 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { clusterFolder } from "./support/clusterFolder.ts";
 import { installPackage } from "./support/installPackage.ts";
+import { startMailServer } from "./support/mailServer.ts";
+import { until } from "./support/until.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
@@ -31,9 +33,17 @@ describe("the published service", () => {
     });
   });
 
-  it("serves with its dashboard, brings the commands of clients, and stops when asked", async () => {
+  it("serves with its dashboard, sends mails, brings the commands of clients, and stops when asked", async () => {
     const port = await freePort();
-    const env = { PATH: process.env["PATH"], PORT: String(port), POSTRIDER_DATA_DIR: join(tree, "data") };
+    const mailServer = await startMailServer();
+    const env = {
+      PATH: process.env["PATH"],
+      PORT: String(port),
+      POSTRIDER_DATA_DIR: join(tree, "data"),
+      POSTRIDER_SMTP_URL: `smtp://127.0.0.1:${mailServer.port}?tls=off`,
+      POSTRIDER_MAIL_FROM: "postrider@example.com",
+      POSTRIDER_PUBLIC_URL: "https://postrider.example.com",
+    };
     const service = spawn(process.execPath, [cli, "serve"], { env, stdio: "inherit" });
     const ended = once(service, "exit");
     try {
@@ -44,16 +54,35 @@ describe("the published service", () => {
         200,
         expect.stringMatching(/^text\/html/),
       ]);
+      await resetPassword(url);
+      await until(() => mailServer.mails.length === 1);
       const doctor = run(process.execPath, [cli, "doctor"], {
         env: { PATH: process.env["PATH"], POSTRIDER_URL: url, POSTRIDER_KEY: `ak_live_${"0".repeat(64)}` },
       });
       await expect(doctor).rejects.toMatchObject({ code: 3, stdout: expect.stringMatching(/serves\n/) });
     } finally {
       service.kill("SIGTERM");
+      await mailServer.stop();
     }
     expect(await ended).toEqual([0, null]);
   });
 });
+
+/** Signs somebody up, who then asks for a mail: what sends it is loaded with the first. */
+async function resetPassword(url: string): Promise<void> {
+  const [email, password] = ["ada@example.com", "correct horse battery"];
+  for (const [path, body] of [
+    ["signup", { email, password }],
+    ["password-reset", { email }],
+  ] as const) {
+    const { status } = await fetch(`${url}/api/v1/auth/${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    expect(status).toBe(200);
+  }
+}
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

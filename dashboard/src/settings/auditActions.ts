@@ -16,6 +16,7 @@ const every: Record<AuditAction, true> = {
   "password.changed": true,
   "password.change_refused": true,
   "password.reset": true,
+  "password.reset_requested": true,
   "key.created": true,
   "key.deleted": true,
   "member.joined": true,

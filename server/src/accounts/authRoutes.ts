@@ -6,11 +6,11 @@ import { type RouteDefinition, route, type Routes } from "../http/contract/route
 import { Id } from "../http/contract/schemas.ts";
 import { originOf, traceOf } from "../audit/origin.ts";
 import { changePassword } from "./changePassword.ts";
-import { maxEmailCharacters, requireEmail } from "./emailAddress.ts";
+import { requireEmail } from "./emailAddress.ts";
 import { logIn } from "./logIn.ts";
 import { logOut, logOutAll } from "./logOut.ts";
 import { countRequest } from "./rateLimit.ts";
-import { Password, takenMessage, User } from "./schemas.ts";
+import { Email, overloaded, Password, takenMessage, tooMany, User } from "./schemas.ts";
 import { signUp, type SignUpDeps } from "./signUp.ts";
 import { readUser } from "./userStore.ts";
 
@@ -18,13 +18,10 @@ export interface AuthDeps extends SignUpDeps {
   config: Pick<Config, "billing" | "signup" | "signupLimit" | "loginLimit">;
 }
 
-const Email = Type.String({ maxLength: maxEmailCharacters, examples: ["ada@example.com"] });
 const ApiKey = Type.String({ pattern: "^ak_live_[0-9a-f]{64}$", description: "Shown once" });
 
 const countsRequests =
   "Counted per client address in windows of 15 minutes: every request whose body is valid, whatever comes of it. `RateLimit` and `RateLimit-Policy` tell what is left; 429 carries `Retry-After`.";
-const tooMany = "Too many requests from this address";
-const overloaded = "Too many people are signing in at this moment, or the database cannot be reached";
 const needsEmailAndPassword = "email and password are required";
 
 /** Signup, login, logout, the password and who calls. */

@@ -5,6 +5,7 @@ import { ApiError, unauthorized } from "../http/contract/errors.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { emailKey } from "./emailAddress.ts";
 import type { Passwords } from "./passwords.ts";
+import { endResetsOfUser } from "./resetStore.ts";
 import { endSessionsOfUser } from "./sessionStore.ts";
 import { findPasswordHash, findUserByEmail, lockUser, setPasswordHash, type User } from "./userStore.ts";
 
@@ -35,8 +36,7 @@ export async function changePassword(
   const passwordHash = await deps.passwords.hash(input.wanted);
   await inTransaction(deps.pool, async (client) => {
     if (!(await lockUser(client, userId, stored))) throw unauthorized();
-    await setPasswordHash(client, userId, passwordHash);
-    const ended = await endSessionsOfUser(client, userId, tokenHash);
+    const ended = await replacePassword(client, userId, passwordHash, tokenHash);
     await recordChange(client, origin, {
       action: "password.changed",
       object,
@@ -60,8 +60,7 @@ export async function resetPassword(
   return inTransaction(deps.pool, async (client) => {
     // Whatever the password is by now.
     if (!(await lockUser(client, user.id))) throw new ApiError(404, "no account has this address");
-    await setPasswordHash(client, user.id, passwordHash);
-    const sessionsEnded = await endSessionsOfUser(client, user.id);
+    const sessionsEnded = await replacePassword(client, user.id, passwordHash);
     const origin = { orgId: user.org_id, actor: { kind: "operator", name: input.operator } as const };
     await recordChange(client, origin, {
       action: "password.reset",
@@ -70,4 +69,19 @@ export async function resetPassword(
     });
     return { user, sessionsEnded };
   });
+}
+
+/**
+ * Sets the password of a user whose row is locked. A mailed link that would reset it works no longer, and every session of the
+ * user ends but for the one of `keptHash`. @returns how many sessions that were.
+ */
+export async function replacePassword(
+  client: pg.ClientBase,
+  userId: string,
+  passwordHash: string,
+  keptHash?: Buffer,
+): Promise<number> {
+  await setPasswordHash(client, userId, passwordHash);
+  await endResetsOfUser(client, userId);
+  return endSessionsOfUser(client, userId, keptHash);
 }

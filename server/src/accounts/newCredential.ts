@@ -37,5 +37,8 @@ export const newPortalCode = (): NewCredential => newCredential("plc_");
 /** The token of a new session of the portal, `pse_…`. */
 export const newPortalToken = (): NewCredential => newCredential("pse_");
 
+/** The token of a new link to reset a password, `rst_…`. */
+export const newResetToken = (): NewCredential => newCredential("rst_");
+
 /** The token of a new session, `ses_…`. */
 export const newSessionToken = (): NewCredential => newCredential("ses_");

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type pg from "pg";
 import { ApiError } from "../http/contract/errors.ts";
@@ -8,25 +9,37 @@ import { clientSubject } from "./clientAddress.ts";
 /** The length of a window in seconds; no other window in the table is longer, but for those of `dailyScope`. */
 const rateLimitWindowSeconds = 900;
 
-type Scope = "signup" | "login" | "invitation" | "password";
+type Scope =
+  | "signup"
+  | "login"
+  | "invitation"
+  | "password"
+  | "password-reset"
+  | "password-reset-email"
+  | "password-reset-confirm";
 
 const doing: Record<Scope, string> = {
   signup: "signup",
   login: "login",
   invitation: "accept an invitation",
   password: "change a password",
+  "password-reset": "reset a password",
+  "password-reset-email": "reset a password",
+  "password-reset-confirm": "reset a password",
 };
 
-/** What is counted, and how often a client address or a user may do it in a window. */
+/** What is counted, and how often a client address, a user or whoever names an email may do it in a window. */
 export interface RateLimit {
   scope: Scope;
   limit: number;
   /** A user, where it is not the client's address that is counted. */
   userId?: string;
+  /** An email as compared, where that is counted, whether it has an account or not. */
+  emailKey?: string;
 }
 
 /**
- * Counts one request of the client's address, or of a user, and puts `RateLimit` and `RateLimit-Policy` on the answer
+ * Counts one request of the client's address, of a user, or for an email, and puts `RateLimit` and `RateLimit-Policy` on the answer
  * (draft-ietf-httpapi-ratelimit-headers-10). A window begins with the first request counted and ends 15 minutes
  * later by the database's clock, for all nodes and across restarts. Refused requests are not counted, so that the time
  * in `Retry-After` stays true for a client that keeps asking.
@@ -34,19 +47,25 @@ export interface RateLimit {
  */
 export async function countRequest(
   pool: pg.Pool,
-  { scope, limit, userId }: RateLimit,
+  { scope, limit, userId, emailKey }: RateLimit,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const subject = userId ?? clientSubject(request.ip);
+  const subject = userId ?? (emailKey === undefined ? clientSubject(request.ip) : digestOf(emailKey));
   const window = { scope, subject, limit, windowSeconds: rateLimitWindowSeconds };
   const hit = await countInWindow(pool, window);
   sayRateLimit(reply, window, hit);
   if (hit.isCounted) return;
-  const whose = userId === undefined ? "from this address" : "by this user";
+  const whose =
+    userId !== undefined ? "by this user" : emailKey !== undefined ? "for this email" : "from this address";
   throw new ApiError(429, `too many requests to ${doing[scope]} ${whose}: try again later`, {
     retryAfterSeconds: hit.resetSeconds,
   });
+}
+
+/** The form in which an email is counted: what is typed as one may be a password, and is not stored. */
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }
 
 /** Deletes the windows that have ended. @returns how many. */

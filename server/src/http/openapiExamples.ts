@@ -44,6 +44,17 @@ export const examples: Record<string, { request?: Record<string, unknown>; answe
       "A new password": { current_password: "correct horse battery", new_password: "staple the horse" },
     },
   },
+  requestPasswordReset: {
+    request: { "An account's owner": { email: "ada@example.com" } },
+    answer: {
+      message: "If this address has an account, a mail with a link to reset its password is on its way.",
+    },
+  },
+  confirmPasswordReset: {
+    request: {
+      "A new password": { token: `rst_${"0123456789abcdef".repeat(4)}`, password: "staple the horse" },
+    },
+  },
   createInvitation: {
     request: { "Somebody who works with targets": { role: "member", email: "grace@example.com" } },
     answer: {

@@ -29,6 +29,8 @@ export const operationNames: Record<string, readonly [tag: Tag, operationId: str
   "POST /api/v1/auth/logout": ["Account", "logOut"],
   "POST /api/v1/auth/logout-all": ["Account", "logOutAll"],
   "POST /api/v1/auth/password": ["Account", "changePassword"],
+  "POST /api/v1/auth/password-reset": ["Account", "requestPasswordReset"],
+  "POST /api/v1/auth/password-reset/confirm": ["Account", "confirmPasswordReset"],
   "GET /api/v1/auth/me": ["Account", "readMe"],
 
   "POST /api/v1/keys": ["API keys", "createKey"],

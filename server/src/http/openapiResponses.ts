@@ -193,7 +193,7 @@ function impliedRefusals(row: RouteRow): (keyof typeof refusals)[] {
 }
 
 /** Statuses that stand for refusals which a program has to tell apart. */
-const mayHaveCode = new Set([402, 403, 409, 410, 415]);
+const mayHaveCode = new Set([402, 403, 409, 410, 415, 501]);
 
 /** The headers of its own that a route may name. */
 const ownHeaderComponents = {

@@ -65,7 +65,7 @@ function createRoute(deps: InvitationDeps): RouteDefinition {
     {
       summary: "Invite somebody to the organization",
       description:
-        "The service sends no mail: hand the token or the link over yourself. It works once, for seven days, and only with the given address if there is one. 503 with `Retry-After` while a process of a version runs that knows no roles.",
+        "No mail is sent for it: hand the token or the link over yourself. It works once, for seven days, and only with the given address if there is one. 503 with `Retry-After` while a process of a version runs that knows no roles.",
       body: Type.Object({ role: RoleName, email: Type.Optional(Email) }),
       response: { 200: NewInvitation },
       errors: { 409: `The address is a member's, or ${maxOpenInvitations} invitations are open` },

@@ -60,6 +60,7 @@ const reference = [
 const local = [
   "users",
   "sessions",
+  "password_resets",
   "invitations",
   "audit_log",
   "rate_limits",

@@ -16,6 +16,7 @@ import type { Handoffs } from "../handoff/handoffs.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { createGivenUpRelay } from "../mcp/givenUpRelay.ts";
 import { parseNetworks } from "../outbound/addressGuard.ts";
+import { createMailer, type Mailer } from "../mail/mailer.ts";
 import { connectOutbound } from "../outbound/outbound.ts";
 import { Admission } from "../delivery/dispatch/admission.ts";
 import { type Cells, oneCell } from "../postgres/cells.ts";
@@ -24,6 +25,7 @@ import type { ProcessRecord } from "../postgres/processes.ts";
 import { createStreams } from "../stream/streams.ts";
 import { registerLoadMetrics } from "../telemetry/loadMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
+import { createMailMetrics } from "../telemetry/mailMetrics.ts";
 import { registerMaintenanceMetrics } from "../telemetry/maintenanceMetrics.ts";
 import { metricsText, metricValues } from "../telemetry/metricsText.ts";
 import { registerProcessMetrics } from "../telemetry/processMetrics.ts";
@@ -92,6 +94,7 @@ function layFoundation(deps: ServiceDeps) {
     outbound: connectOutbound(config, networks),
     box: createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys }),
     keyUsage: createKeyUsage(pool, log),
+    mailer: mailerOf(deps, registry),
     keyOwners,
     // An unknown key stands for itself: it is looked up before anything of it waits in a queue.
     ownerOf: (key: string): string => keyOwners.known(key)?.orgId ?? key,
@@ -100,6 +103,11 @@ function layFoundation(deps: ServiceDeps) {
     traces: telemetry?.traces,
     givenUp: createGivenUpRelay({ pool, log }),
   };
+}
+
+function mailerOf({ config: { mail }, log }: ServiceDeps, registry: Registry): Mailer | undefined {
+  const metrics = createMailMetrics(registry);
+  return mail && createMailer({ config: mail, log, metrics });
 }
 
 /**
@@ -212,6 +220,7 @@ async function stopParts(
   await Promise.all(parts.map(({ mailboxes }) => mailboxes.stop()));
   await Promise.all([
     ...parts.flatMap(({ dispatcher, handoffs }) => [dispatcher.stop(), handoffs.stop()]),
+    foundation.mailer?.stop(),
     ...workers.map((worker) => worker?.stop()),
   ]);
   foundation.keyOwners.stop();

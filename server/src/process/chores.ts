@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { sweepRateLimits } from "../accounts/rateLimit.ts";
+import { sweepResets } from "../accounts/resetStore.ts";
 import { sweepSessions } from "../accounts/sessionStore.ts";
 import { sweepPortals } from "../portal/sessions.ts";
 import { forgetEntries } from "../audit/store.ts";
@@ -323,9 +324,11 @@ function accountChores({ config, pool, clock, cells }: MaintenanceDeps): Chore[]
       runOnce: trimming({ clock }, async () => ({ versions: await dropUnusedFunctions(pool) })),
     },
     {
-      name: "expired sessions",
+      name: "expired sessions and links to reset passwords",
       everyMs: 30 * minutes,
-      runOnce: trimming({ clock }, async () => ({ rows: await sweepSessions(pool) })),
+      runOnce: trimming({ clock }, async () => ({
+        rows: (await sweepSessions(pool)) + (await sweepResets(pool)),
+      })),
     },
     {
       name: "links and sessions of portals that are over",

@@ -59,6 +59,8 @@ export const errorCodes = {
   portal_link_gone: "the link to the portal is unknown, was used, or has expired",
   invitation_gone: "the invitation is unknown, was used or revoked, or has expired",
   password_wrong: "the present password is wrong",
+  reset_gone: "the link to reset a password is unknown, was used or replaced, or has expired",
+  mail_disabled: "the service sends no mail",
   workspace_suspended: "an invoice has to be settled first",
   workspace_pending: "payment has to be set up first",
 } as const;

@@ -1,0 +1,78 @@
+import type pg from "pg";
+import type { RequestTrace } from "../audit/origin.ts";
+import { recordChange } from "../audit/recordChange.ts";
+import { hashCredential } from "../http/contract/credentials.ts";
+import { ApiError } from "../http/contract/errors.ts";
+import type { Mail } from "../mail/sendBySmtp.ts";
+import { inTransaction } from "../postgres/pool.ts";
+import { type PasswordDeps, replacePassword } from "./changePassword.ts";
+import { resetMail } from "./resetMail.ts";
+import { findReset, startReset, useReset } from "./resetStore.ts";
+import { findUserByEmail, lockUser, readUser } from "./userStore.ts";
+
+/**
+ * Makes the mail by which the owner of an account resets the password; undefined when the address has no account. Either is
+ * on record; what was given as an address is not kept where no account has it, as at logins.
+ *
+ * The mail goes to the address that is stored, never to the one that was given: two texts may be the same address to
+ * `emailKey` and two mailboxes to a mail server.
+ */
+export async function prepareResetMail(
+  pool: pg.Pool,
+  input: { emailKey: string; publicUrl: string },
+  request: RequestTrace,
+): Promise<Mail | undefined> {
+  const user = (await findUserByEmail(pool, input.emailKey))?.user;
+  const token = await inTransaction(pool, async (client) => {
+    // A user who is removed meanwhile has no row to lock.
+    const isThere = user !== undefined && (await lockUser(client, user.id));
+    const started = isThere ? await startReset(client, user.id) : undefined;
+    await recordChange(
+      client,
+      { orgId: user?.org_id ?? null, actor: { kind: "unknown" }, request },
+      {
+        action: "password.reset_requested",
+        object: { kind: "user", id: user?.id ?? null, name: user?.email ?? null },
+      },
+    );
+    return started;
+  });
+  if (user === undefined || token === undefined) return undefined;
+  return resetMail({ email: user.email, publicUrl: input.publicUrl, token });
+}
+
+/**
+ * Gives the user of a mailed link another password, once. Every session of the user ends.
+ * @throws {ApiError} 410 when the link does not work, 503 when too many passwords wait.
+ */
+export async function resetByToken(
+  deps: PasswordDeps,
+  input: { token: string; wanted: string },
+  request: RequestTrace,
+): Promise<void> {
+  const tokenHash = hashCredential(input.token);
+  const userId = await findReset(deps.pool, tokenHash);
+  const user = userId === undefined ? undefined : await readUser(deps.pool, userId);
+  if (user === undefined) throw resetGone();
+  const passwordHash = await deps.passwords.hash(input.wanted);
+  await inTransaction(deps.pool, async (client) => {
+    if (!(await lockUser(client, user.id)) || !(await useReset(client, tokenHash))) throw resetGone();
+    const ended = await replacePassword(client, user.id, passwordHash);
+    await recordChange(
+      client,
+      { orgId: user.org_id, actor: { kind: "user", id: user.id, name: user.email }, request },
+      {
+        action: "password.reset",
+        object: { kind: "user", id: user.id, name: user.email },
+        after: { sessions_ended: ended },
+      },
+    );
+  });
+}
+
+/** One answer for all, because it is all that somebody without a valid token is to learn. */
+function resetGone(): ApiError {
+  return new ApiError(410, "the link was used or replaced by a newer one, or has expired: ask for another", {
+    code: "reset_gone",
+  });
+}

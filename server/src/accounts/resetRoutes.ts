@@ -1,0 +1,90 @@
+import { Type } from "typebox";
+import { traceOf } from "../audit/origin.ts";
+import type { Config } from "../config/config.ts";
+import { ApiError } from "../http/contract/errors.ts";
+import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
+import type { Mailer } from "../mail/mailer.ts";
+import type { PasswordDeps } from "./changePassword.ts";
+import { requireEmail } from "./emailAddress.ts";
+import { countRequest } from "./rateLimit.ts";
+import { prepareResetMail, resetByToken } from "./resetByMail.ts";
+import { resetMinutes } from "./resetStore.ts";
+import { Email, overloaded, Password, tooMany } from "./schemas.ts";
+
+export interface ResetDeps extends PasswordDeps {
+  config: Pick<Config, "loginLimit">;
+  /** Absent where the operator has set no mail server. */
+  mailer?: Mailer | undefined;
+}
+
+/** What everybody is told, whether the address has an account or not. */
+const neutralMessage =
+  "If this address has an account, a mail with a link to reset its password is on its way.";
+
+/** A forgotten password: a link by mail, and the new password with the link's token. */
+export function resetRoutes(deps: ResetDeps): Routes<"request" | "confirm"> {
+  return { request: requestRoute(deps), confirm: confirmRoute(deps) };
+}
+
+function requestRoute(deps: ResetDeps): RouteDefinition {
+  return route(
+    {
+      summary: "Have a link mailed by which a forgotten password is reset",
+      description: `Answered before anything is looked up, so that nobody learns who has an account. The link works once, for ${resetMinutes} minutes, until a newer one is asked for. Counted per client address and per email in windows of 15 minutes, as logins are per address. 501 where the operator has set no mail server.`,
+      body: Type.Object({ email: Email }),
+      response: { 200: Type.Object({ message: Type.String() }) },
+      errors: {
+        429: "Too many requests from this address, or for this email",
+        501: "The service sends no mail (`mail_disabled`): the operator resets passwords by command",
+        503: "Too many mails wait to be sent, or the database cannot be reached",
+      },
+    },
+    async ({ body, request, reply }) => {
+      const { key: emailKey } = requireEmail(body.email);
+      const { mailer } = deps;
+      if (mailer === undefined) throw mailDisabled();
+      const limit = { scope: "password-reset", limit: deps.config.loginLimit } as const;
+      await countRequest(deps.pool, limit, request, reply);
+      await countRequest(deps.pool, { ...limit, scope: "password-reset-email", emailKey }, request, reply);
+      const { publicUrl } = mailer;
+      const trace = traceOf(request);
+      mailer.enqueue(() => prepareResetMail(deps.pool, { emailKey, publicUrl }, trace));
+      return { message: neutralMessage };
+    },
+  );
+}
+
+function confirmRoute(deps: ResetDeps): RouteDefinition {
+  return route(
+    {
+      summary: "Set a new password by the token of a mailed link; every session of the user ends",
+      description:
+        "Starts no session: log in with the new password. API keys stay. Counted per client address as logins are.",
+      body: Type.Object({
+        token: Type.String({ pattern: "^rst_[0-9a-f]{64}$" }),
+        password: Type.String(Password),
+      }),
+      response: { 200: Type.Object({ ok: Type.Literal(true) }) },
+      errors: {
+        410: "The link is unknown, was used or replaced by a newer one, or has expired (`reset_gone`)",
+        429: tooMany,
+        503: overloaded,
+      },
+    },
+    async ({ body, request, reply }) => {
+      deps.passwords.refuseWhenFull();
+      const limit = { scope: "password-reset-confirm", limit: deps.config.loginLimit } as const;
+      await countRequest(deps.pool, limit, request, reply);
+      await resetByToken(deps, { token: body.token, wanted: body.password }, traceOf(request));
+      return { ok: true };
+    },
+  );
+}
+
+function mailDisabled(): ApiError {
+  return new ApiError(
+    501,
+    "this service sends no mail: ask whoever runs it, who resets passwords by command (postrider reset-password)",
+    { code: "mail_disabled" },
+  );
+}

@@ -1,0 +1,67 @@
+import type pg from "pg";
+import { newResetToken } from "./newCredential.ts";
+
+/** How long a link to reset a password works. */
+export const resetMinutes = 30;
+
+/**
+ * Makes the token of a link for a user, whose hash alone is stored. The user's link from before works no longer.
+ * The caller has locked the user's row, see `lockUser`.
+ */
+export async function startReset(client: pg.ClientBase, userId: string): Promise<string> {
+  const { token, hash } = newResetToken();
+  await client.query({
+    name: "start_password_reset",
+    text: `insert into password_resets (user_id, token_hash, expires_at)
+           values ($1, $2, floor(extract(epoch from clock_timestamp()))::bigint + $3)
+           on conflict (user_id) do update
+           set token_hash = excluded.token_hash,
+             expires_at = excluded.expires_at`,
+    values: [userId, hash, resetMinutes * 60],
+  });
+  return token;
+}
+
+/** The user whose link has this token, if it has not expired. */
+export async function findReset(pool: pg.Pool, tokenHash: Buffer): Promise<string | undefined> {
+  const { rows } = await pool.query<{ user_id: string }>({
+    name: "find_password_reset",
+    text: `select user_id
+           from password_resets
+           where token_hash = $1
+             and expires_at > extract(epoch from clock_timestamp())`,
+    values: [tokenHash],
+  });
+  return rows[0]?.user_id;
+}
+
+/** Uses a token up. @returns false when it was used, replaced or has expired meanwhile. */
+export async function useReset(client: pg.ClientBase, tokenHash: Buffer): Promise<boolean> {
+  const { rowCount } = await client.query({
+    name: "use_password_reset",
+    text: `delete from password_resets
+           where token_hash = $1
+             and expires_at > extract(epoch from clock_timestamp())`,
+    values: [tokenHash],
+  });
+  return rowCount === 1;
+}
+
+/** Ends a user's link, for a password that is changed by other means. */
+export async function endResetsOfUser(client: pg.ClientBase, userId: string): Promise<void> {
+  await client.query({
+    name: "end_password_resets_of_user",
+    text: `delete from password_resets
+           where user_id = $1`,
+    values: [userId],
+  });
+}
+
+/** Deletes links that have expired, which no request accepts anyway. @returns how many. */
+export async function sweepResets(pool: pg.Pool): Promise<number> {
+  const { rowCount } = await pool.query(
+    `delete from password_resets
+     where expires_at <= extract(epoch from now())`,
+  );
+  return rowCount ?? 0;
+}

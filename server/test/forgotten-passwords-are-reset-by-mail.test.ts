@@ -1,0 +1,368 @@
+import { describe, expect } from "vitest";
+import { sweepResets } from "../src/accounts/resetStore.ts";
+import { entries } from "./support/auditLog.ts";
+import { file, nodeTest } from "./support/fixtures.ts";
+import { type MailServer, type ReceivedMail, startMailServer, tokenOf } from "./support/mailServer.ts";
+import { join } from "./support/members.ts";
+import {
+  type Account,
+  type Answer,
+  createTestNode,
+  isAccepted,
+  newEmail,
+  refusal,
+  signUp,
+  type TestNode,
+} from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+
+const publicUrl = "https://postrider.example.com/hooks";
+const wanted = "a new horse with staples";
+
+type Owner = Pick<Account, "user">;
+
+const it = nodeTest()
+  .extend("mailServer", file, async ({}, { onCleanup }) => {
+    const server = await startMailServer();
+    onCleanup(() => server.stop());
+    return server;
+  })
+  .extend("settings", file, ({ mailServer }) => mailSettings(mailServer))
+  .extend(
+    "ask",
+    file,
+    ({ node }) =>
+      (email: string, on: TestNode = node, from?: string): Promise<Answer> =>
+        on.call("POST", "/api/v1/auth/password-reset", { body: { email }, ...(from && { from }) }),
+  )
+  .extend(
+    "mailsTo",
+    file,
+    ({ mailServer }) =>
+      ({ user }: Owner, count: number = 1): Promise<ReceivedMail[]> =>
+        until(
+          () => mailServer.mails.filter(({ to }) => to.includes(user.email)),
+          (mails) => mails.length >= count,
+        ),
+  )
+  .extend("confirm", file, ({ node }) => (token: string, password: string = wanted): Promise<Answer> => {
+    return node.call("POST", "/api/v1/auth/password-reset/confirm", { body: { token, password } });
+  })
+  .extend("logIn", file, ({ node }) => ({ user }: Owner, password: string) => {
+    return node.call("POST", "/api/v1/auth/login", { body: { email: user.email, password } });
+  })
+  .extend("tokenFor", file, ({ ask, mailsTo }) => async (account: Owner): Promise<string> => {
+    await ask(account.user.email);
+    return tokenOf((await mailsTo(account))[0]!);
+  });
+
+function mailSettings({ port }: MailServer): Record<string, string> {
+  return {
+    POSTRIDER_SMTP_URL: `smtp://127.0.0.1:${port}?tls=off`,
+    POSTRIDER_MAIL_FROM: "Postrider <postrider@example.com>",
+    POSTRIDER_PUBLIC_URL: publicUrl,
+  };
+}
+
+const gone = { status: 410, headers: { "x-error-code": "reset_gone" } };
+
+describe("an address that has an account", () => {
+  it("gets one mail, whose link sets the password, ends every session and leaves keys", async ({
+    own: { account },
+    node,
+    other,
+    ask,
+    mailsTo,
+    confirm,
+    logIn,
+  }) => {
+    const colleague = await join(node, account, "viewer");
+    const second = (await logIn(account, account.password)).body.session_token;
+    const asked = await ask(account.user.email.toUpperCase());
+    expect([asked.status, asked.body]).toEqual([
+      200,
+      { message: "If this address has an account, a mail with a link to reset its password is on its way." },
+    ]);
+    const [mail, ...more] = await mailsTo(account);
+    expect(more).toEqual([]);
+    const done = await confirm(tokenOf(mail!));
+    expect([done.status, done.body]).toEqual([200, { ok: true }]);
+    for (const session of [account.session_token, second]) {
+      expect(await isAccepted(other, { session })).toBe(false);
+    }
+    expect(await isAccepted(other, { session: colleague.session_token })).toBe(true);
+    expect(await isAccepted(other, { key: account.api_key })).toBe(true);
+    expect((await logIn(account, account.password)).status).toBe(401);
+    expect((await logIn(account, wanted)).status).toBe(200);
+  });
+
+  it("gets it in plain text and in HTML that say the same, from the operator's address, without who asked", async ({
+    own: { account },
+    ask,
+    node,
+    mailsTo,
+  }) => {
+    await ask(account.user.email, node, "203.0.113.77");
+    const mail = (await mailsTo(account))[0]!;
+    expect(mail).toMatchObject({
+      to: [account.user.email],
+      sender: "postrider@example.com",
+      subject: "Reset your Postrider password",
+      headers: {
+        from: "Postrider <postrider@example.com>",
+        to: account.user.email,
+        "auto-submitted": "auto-generated",
+      },
+    });
+    const link = `${publicUrl}/reset#token=${tokenOf(mail)}`;
+    for (const said of [mail.text, mail.html]) {
+      expect(said).toContain(account.user.email);
+      expect(said).toContain(link);
+      expect(said).toContain("within 30 minutes");
+      expect(said).toContain("If you did not ask for this");
+      expect(said).not.toContain("203.0.113.77");
+    }
+    expect(mail.html).toContain(`<a href="${link}">`);
+  });
+
+  it("has both steps on record, without the token", async ({ own: { account }, node, tokenFor, confirm }) => {
+    const token = await tokenFor(account);
+    await confirm(token);
+    const about = { kind: "user", id: account.user.id, name: account.user.email };
+    const [reset, requested] = await entries(node, account);
+    expect(requested).toMatchObject({
+      action: "password.reset_requested",
+      actor: { kind: "unknown", id: null, name: null },
+      object: about,
+      client_address: "127.0.0.1",
+    });
+    expect(reset).toMatchObject({ action: "password.reset", actor: about, object: about });
+    expect(reset!.after).toEqual({ sessions_ended: 1 });
+    const { rows } = await node.pool.query<{ text: string }>(
+      `select to_jsonb(a)::text as text from audit_log a
+       union all
+       select to_jsonb(p)::text from password_resets p`,
+    );
+    expect(rows.map(({ text }) => text).join()).not.toContain(token.slice("rst_".length));
+  });
+
+  it("is written to as it is stored, and not as it was typed", async ({ node, ask, mailsTo }) => {
+    const account = await signUp(node, `kiosk-${newEmail()}`);
+    // The Kelvin sign, which is a k in lower case, and another mailbox for a mail server.
+    const asked = await ask(account.user.email.replace("k", "\u212a"));
+    expect(asked.status).toBe(200);
+    expect((await mailsTo(account))[0]!.to).toEqual([account.user.email]);
+  });
+
+  it("is one recipient, whatever is in it", async ({ node, ask, mailServer }) => {
+    const account = await signUp(node, `one,two-${newEmail()}`);
+    await ask(account.user.email);
+    const [mail] = await until(
+      () => mailServer.mails.filter(({ text }) => text.includes(account.user.email)),
+      (mails) => mails.length > 0,
+    );
+    expect(mail!.to).toEqual([expect.stringContaining("one,two-")]);
+  });
+});
+
+describe("an address that has no account", () => {
+  it("is answered alike, gets no mail, and is not kept", async ({
+    own: { account },
+    node,
+    ask,
+    mailServer,
+  }) => {
+    const stranger = newEmail();
+    const answers = [await ask(account.user.email), await ask(stranger)];
+    const [known, unknown] = answers.map(({ status, body, headers }) => ({
+      status,
+      body,
+      // Apart from what is another number with each request.
+      headers: Object.keys(headers).filter((name) => headers[name] !== undefined),
+    }));
+    expect(unknown).toEqual(known);
+    // Its entry is written where the mail would have been made.
+    const nobodys = await until(
+      async () => {
+        const { rows } = await node.pool.query(
+          `select object_id, object_name
+           from audit_log
+           where org_id is null
+             and action = 'password.reset_requested'`,
+        );
+        return rows;
+      },
+      (rows) => rows.length > 0,
+    );
+    expect(nobodys).toEqual([{ object_id: null, object_name: null }]);
+    await until(
+      () => mailServer.mails,
+      (mails) => mails.some(({ to }) => to.includes(account.user.email)),
+    );
+    expect(mailServer.mails.filter(({ to }) => to.includes(stranger))).toEqual([]);
+    const { rows } = await node.pool.query("select subject from rate_limits where subject like '%@%'");
+    expect(rows).toEqual([]);
+  });
+});
+
+describe("a link", () => {
+  it("works once, also when it is used twice at the same moment", async ({
+    own: { account },
+    tokenFor,
+    confirm,
+    logIn,
+  }) => {
+    const token = await tokenFor(account);
+    const answers = await Promise.all([confirm(token), confirm(token, "another new horse")]);
+    expect(answers.map(({ status }) => status)).toEqual(expect.arrayContaining([200, 410]));
+    expect(await confirm(token)).toMatchObject(gone);
+    const isFirst = answers[0].status === 200;
+    expect((await logIn(account, isFirst ? wanted : "another new horse")).status).toBe(200);
+  });
+
+  it("works for thirty minutes, by the database's clock, and is forgotten afterwards", async ({
+    own: { account },
+    node,
+    tokenFor,
+    confirm,
+    logIn,
+  }) => {
+    const token = await tokenFor(account);
+    const age = (seconds: number): Promise<unknown> =>
+      node.pool.query("update password_resets set expires_at = expires_at - $2 where user_id = $1", [
+        account.user.id,
+        seconds,
+      ]);
+    const { rows } = await node.pool.query(
+      `select expires_at - extract(epoch from now())::bigint as seconds
+       from password_resets
+       where user_id = $1`,
+      [account.user.id],
+    );
+    expect(rows[0].seconds).toBeGreaterThan(1700);
+    expect(rows[0].seconds).toBeLessThanOrEqual(1800);
+    await sweepResets(node.pool);
+    await age(1801);
+    expect(await confirm(token)).toMatchObject(gone);
+    expect((await logIn(account, account.password)).status).toBe(200);
+    expect(await sweepResets(node.pool)).toBe(1);
+  });
+
+  it("ends with a newer one", async ({ own: { account }, ask, mailsTo, tokenFor, confirm }) => {
+    const first = await tokenFor(account);
+    await ask(account.user.email);
+    const newer = (await mailsTo(account, 2)).map(tokenOf).find((token) => token !== first)!;
+    expect(await confirm(first)).toMatchObject(gone);
+    expect((await confirm(newer)).status).toBe(200);
+  });
+
+  it("ends when the password is changed by other means", async ({
+    own: { account },
+    node,
+    tokenFor,
+    confirm,
+    logIn,
+  }) => {
+    const token = await tokenFor(account);
+    const { status } = await node.call("POST", "/api/v1/auth/password", {
+      session: account.session_token,
+      body: { current_password: account.password, new_password: "changed in between" },
+    });
+    expect(status).toBe(200);
+    expect(await confirm(token)).toMatchObject(gone);
+    expect((await logIn(account, "changed in between")).status).toBe(200);
+  });
+
+  it("ends with its user", async ({ own: { account }, node, tokenFor, confirm }) => {
+    const member = await join(node, account, "member");
+    const token = await tokenFor(member);
+    const removed = await node.call("DELETE", `/api/v1/members/${member.user.id}`, {
+      session: account.session_token,
+    });
+    expect(removed.status).toBe(200);
+    expect(await confirm(token)).toMatchObject(gone);
+  });
+
+  it("is not used up by a password that is refused", async ({ own: { account }, tokenFor, confirm }) => {
+    const token = await tokenFor(account);
+    for (const [password, message] of [
+      ["short", "password must be at least 8 characters"],
+      ["x".repeat(129), "password must be at most 128 characters"],
+    ] as const) {
+      expect(await confirm(token, password)).toMatchObject(refusal(400, message));
+    }
+    expect((await confirm(token)).status).toBe(200);
+  });
+
+  it("that nobody was sent is unknown", async ({ confirm }) => {
+    expect(await confirm(`rst_${"0".repeat(64)}`)).toMatchObject(gone);
+    expect((await confirm("rst_0")).status).toBe(400);
+  });
+});
+
+describe("asking", () => {
+  const limited = { POSTRIDER_LOGIN_LIMIT: "3" };
+
+  it("is limited per client address, on all nodes together", async ({ newNode, ask }) => {
+    const [one, two] = [newNode(limited), newNode(limited)];
+    const from = "203.0.113.1";
+    const answers: Answer[] = [];
+    for (const on of [one, two, one, two]) answers.push(await ask(newEmail(), on, from));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
+    expect(answers[0]!.headers["ratelimit"]).toMatch(
+      /^"password-reset";r=2;t=\d+, "password-reset-email";r=2;t=\d+$/,
+    );
+    expect(answers[3]!.headers["retry-after"]).toMatch(/^(900|89\d)$/);
+    expect((await ask(newEmail(), one, "203.0.113.2")).status).toBe(200);
+  });
+
+  it("is limited per email, whether it has an account or not, however it is written", async ({
+    own: { account },
+    newNode,
+    ask,
+  }) => {
+    const node = newNode(limited);
+    let client = 0;
+    for (const email of [account.user.email, newEmail()]) {
+      const statuses: number[] = [];
+      for (const written of [email, email.toUpperCase(), ` ${email}`, email]) {
+        client += 1;
+        statuses.push((await ask(written, node, `203.0.114.${client}`)).status);
+      }
+      expect(statuses).toEqual([200, 200, 200, 429]);
+    }
+  });
+
+  it("is limited for the links, too", async ({ newNode }) => {
+    const node = newNode(limited);
+    const body = { token: `rst_${"0".repeat(64)}`, password: wanted };
+    const statuses: number[] = [];
+    for (let index = 0; index < 4; index++) {
+      const from = "203.0.115.1";
+      statuses.push((await node.call("POST", "/api/v1/auth/password-reset/confirm", { body, from })).status);
+    }
+    expect(statuses).toEqual([410, 410, 410, 429]);
+  });
+
+  it("is refused without a mail server, with what to do, and counts as nothing", async ({
+    database,
+    ask,
+  }) => {
+    const node = createTestNode(database, { POSTRIDER_LOGIN_LIMIT: "1" });
+    try {
+      for (let index = 0; index < 2; index++) {
+        expect(await ask(newEmail(), node, "203.0.116.1")).toMatchObject({
+          status: 501,
+          body: { error: expect.stringContaining("postrider reset-password") },
+          headers: { "x-error-code": "mail_disabled" },
+        });
+      }
+    } finally {
+      await node.stop();
+    }
+  });
+
+  it("refuses what is no address", async ({ ask }) => {
+    expect((await ask("nobody")).status).toBe(400);
+  });
+});
