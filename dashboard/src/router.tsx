@@ -29,6 +29,16 @@ const routeTree = root.addChildren([
   }),
   createRoute({
     getParentRoute: () => root,
+    path: "/forgot-password",
+    component: lazyPage(() => import("./signIn/ForgotPasswordPage.tsx"), "ForgotPasswordPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
+    path: "/reset",
+    component: lazyPage(() => import("./signIn/ResetPage.tsx"), "ResetPage"),
+  }),
+  createRoute({
+    getParentRoute: () => root,
     path: "/demo",
     component: lazyPage(() => import("./demo/DemoPage.tsx"), "DemoPage"),
   }),

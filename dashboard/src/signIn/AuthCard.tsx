@@ -1,3 +1,4 @@
+import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { basePath } from "../api/basePath.ts";
 
@@ -15,5 +16,14 @@ export function AuthCard({ title, children, foot }: { title: string; children: R
       </section>
       <div className="text-muted">{foot}</div>
     </main>
+  );
+}
+
+/** The foot of a card that somebody came to from signing in. */
+export function BackToSignIn() {
+  return (
+    <Link to="/sign-in" className="text-accent underline">
+      Back to sign in
+    </Link>
   );
 }

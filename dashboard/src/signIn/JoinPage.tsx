@@ -9,17 +9,15 @@ import { Form, TextField } from "../controls/Field.tsx";
 import { NewPasswordField, OwnEmailField } from "../controls/SignInFields.tsx";
 import { AuthCard } from "./AuthCard.tsx";
 import { AuthProblem, NeutralAnswer, useRetryAfter } from "./AuthProblem.tsx";
-
-/** Takes the token out of the address at once, so that it stays in no history. */
-function takeToken(): string {
-  const token = window.location.hash.slice(1);
-  if (token !== "") window.history.replaceState(window.history.state, "", window.location.pathname);
-  return token;
-}
+import { useFragment } from "./useFragment.ts";
 
 /** Accepts an invitation. Its token stands behind the `#`, which browsers send nowhere. */
 export function JoinPage() {
-  const [token] = useState(takeToken);
+  const token = useFragment();
+  return <JoinCard key={token} token={token} />;
+}
+
+function JoinCard({ token }: { token: string }) {
   const [isGone, setGone] = useState(token === "");
   return (
     <AuthCard title="Join an organization" foot={<SignInLink />}>

@@ -2,6 +2,7 @@ import { useMutation } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
+import { sendsMail } from "../api/sendsMail.ts";
 import { startSession } from "../api/session.ts";
 import { Button } from "../controls/Button.tsx";
 import { Checkbox } from "../controls/Checkbox.tsx";
@@ -37,6 +38,11 @@ export function SignInPage() {
         <Button type="submit" look="primary" busy={logIn.isPending} disabled={secondsLeft > 0}>
           Sign in
         </Button>
+        {sendsMail && (
+          <Link to="/forgot-password" className="justify-self-center text-accent underline">
+            Forgot password?
+          </Link>
+        )}
       </Form>
     </AuthCard>
   );

@@ -7,7 +7,7 @@ import { isId } from "../postgres/ids.ts";
 import { pathPrefix } from "./pathPrefix.ts";
 
 export interface DashboardDeps {
-  config: Pick<Config, "publicUrl">;
+  config: Pick<Config, "publicUrl" | "mail">;
   framingOf: (orgId: string) => Promise<Framing>;
 }
 
@@ -28,7 +28,7 @@ export interface Framing {
 export function addDashboard(app: FastifyInstance, { config, framingOf }: DashboardDeps): boolean {
   const folder = builtFolder();
   if (folder === undefined) return false;
-  const page = pageBelow(join(folder, "index.html"), pathPrefix(config.publicUrl));
+  const page = pageBelow(join(folder, "index.html"), pathPrefix(config.publicUrl), config.mail !== undefined);
   const sendPage = (_request: FastifyRequest, reply: FastifyReply): FastifyReply =>
     answerPage(reply, 200, page);
   for (const path of pagePaths) app.get(path, sendPage);
@@ -85,6 +85,8 @@ export const pagePaths = [
   "/sign-in",
   "/sign-up",
   "/join",
+  "/forgot-password",
+  "/reset",
   "/start",
   "/demo",
   "/items",
@@ -124,10 +126,16 @@ function builtFolder(): string | undefined {
     .find((folder) => existsSync(join(folder, "index.html")));
 }
 
-/** The page with its relative addresses made absolute, so that they hold at every depth of its paths. */
-function pageBelow(file: string, prefix: string): string {
+/**
+ * The page with its relative addresses made absolute, so that they hold at every depth of its paths; and with what it has to
+ * know before anybody signs in (`dashboard/src/api/sendsMail.ts`).
+ */
+function pageBelow(file: string, prefix: string, sendsMail: boolean): string {
   const safe = prefix.replaceAll("&", "&amp;");
-  return readFileSync(file, "utf8").replaceAll(/\b(src|href)="\.\//g, `$1="${safe}/`);
+  const page = readFileSync(file, "utf8").replaceAll(/\b(src|href)="\.\//g, `$1="${safe}/`);
+  return sendsMail
+    ? page.replace("</head>", '<meta name="postrider-sends-mail" content="yes" /></head>')
+    : page;
 }
 
 /** Everything from here, nothing inline and nothing from elsewhere. No `upgrade-insecure-requests`: it blanks plain http. */
