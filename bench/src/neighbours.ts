@@ -50,8 +50,8 @@ export async function measureNeighbours(
   const measured = await inTemporaryDirectory(async (dataDir) => {
     const service = await startService({ dataDir });
     const neighbours = [
-      await settle(service, "of the same organization", service.key, receivers[0]),
-      await settle(service, "of another organization", await service.signUp(), receivers[1]),
+      await settle(service, "the same organization", service.key, receivers[0]),
+      await settle(service, "another organization", await service.signUp(), receivers[1]),
     ];
     await measure(service, neighbours, size.warmupMs);
     const before = await measure(service, neighbours, size.durationMs);

@@ -1,11 +1,11 @@
 import { perSecond } from "../figures.ts";
-import { type Bar, type BarChart, barChart, type Panel } from "./barChart.ts";
+import { type Chart, renderChart, type Row, type Series } from "./chart.ts";
 import { type FiguresRecord, type MatrixFigure, type Measure, measures, payloadSizes } from "./record.ts";
-import { bytesOf, bareNames, countOf, msOf, rateOf, ratioOf, storedOf, targetsOf, titles } from "./words.ts";
+import { bareNames, bytesOf, countOf, msOf, rateOf, ratioOf, storedOf, targetsOf, titles } from "./words.ts";
 
 /** Every chart by the name of its file, without `.svg`. */
-export function chartsOf(record: FiguresRecord): Record<string, string> {
-  const charts: Record<string, BarChart> = {
+export async function chartsOf(record: FiguresRecord): Promise<Record<string, string>> {
+  const charts: Record<string, Chart> = {
     ...Object.fromEntries(measures.map((measure) => [measure, matrixChart(record, measure)])),
     "intake-latency": latencyChart(record),
     "processor-time": processorChart(record),
@@ -13,64 +13,80 @@ export function chartsOf(record: FiguresRecord): Record<string, string> {
     publications: publicationsChart(record),
     besides: besidesChart(record),
   };
-  return Object.fromEntries(Object.entries(charts).map(([name, chart]) => [name, barChart(chart)]));
+  const drawn: Record<string, string> = {};
+  for (const [name, chart] of Object.entries(charts)) drawn[name] = await renderChart(chart);
+  return drawn;
 }
 
-function matrixChart(record: FiguresRecord, measure: Measure): BarChart {
+const itemsPerSecond = "items per second";
+const percentiles: readonly Series[] = [
+  { name: "p50", colour: "accent" },
+  { name: "p99", colour: "amber" },
+];
+
+function matrixChart(record: FiguresRecord, measure: Measure): Chart {
+  const [empty, filled] = storedSeries(record);
   return {
     title: titles[measure],
-    keys: storedKeys(record),
-    panels: panelsOf(
-      record,
-      measure,
-      (figure) => ({
-        label: labelOf(figure),
-        parts: [{ value: figure.perSecond, tone: toneOf(figure) }],
-        text: `${rateOf(figure)}, ${ratioOf(figure.ratio)}`,
-      }),
-      record.bares,
-    ),
-  };
-}
-
-function latencyChart(record: FiguresRecord): BarChart {
-  return {
-    title: "Intake: milliseconds to the 202, with 64 connections that never rest",
-    keys: [
-      { tone: "first", text: "p50" },
-      { tone: "third", text: "p99" },
-    ],
-    panels: panelsOf(record, "intake", (figure) => {
-      const [p50, p99] = [figure.p50Ms ?? 0, figure.p99Ms ?? 0];
+    subtitle: `Labels: the rate, and its ratio to ${bareNames[measure]}`,
+    series: [empty, filled],
+    panels: payloadSizes.map((bytes) => {
+      const bare = record.bares.find((one) => isOf(one, measure, bytes))!.perSecond;
       return {
-        label: labelOf(figure),
-        parts: [
-          { value: p50, tone: "first" },
-          { value: p99 - p50, tone: "third" },
-        ],
-        text: `${msOf(p50)}, ${msOf(p99)} ms`,
+        title: bytesOf(bytes),
+        axis: itemsPerSecond,
+        kind: "bars",
+        rows: figuresOf(record, measure, bytes).map((figure) => ({
+          label: targetsOf(figure.targets),
+          parts: [{ series: (figure.storedEvents === 0 ? empty : filled).name, value: figure.perSecond }],
+          text: `${rateOf(figure)}, ${ratioOf(figure.ratio)}`,
+        })),
+        mark: { value: bare, text: `${bareNames[measure]}, ${perSecond(bare)}` },
       };
     }),
   };
 }
 
-function processorChart({ matrix }: FiguresRecord): BarChart {
+function latencyChart(record: FiguresRecord): Chart {
   return {
-    title: "Processor time of an item, in µs",
-    keys: [
-      { tone: "first", text: "Node" },
-      { tone: "second", text: "PostgreSQL" },
+    title: "Intake: milliseconds until the 202",
+    subtitle: "64 connections, each sending its next item as soon as the last is answered",
+    series: percentiles,
+    panels: payloadSizes.map((bytes) => ({
+      title: bytesOf(bytes),
+      axis: "milliseconds",
+      kind: "range",
+      rows: figuresOf(record, "intake", bytes).map((figure) =>
+        rangeRow(
+          `${targetsOf(figure.targets)}, ${storedOf(figure.storedEvents)}`,
+          figure.p50Ms ?? 0,
+          figure.p99Ms ?? 0,
+        ),
+      ),
+    })),
+  };
+}
+
+function processorChart(record: FiguresRecord): Chart {
+  return {
+    title: "Processor time per item",
+    subtitle: "No events stored before",
+    series: [
+      { name: "Node", colour: "accent" },
+      { name: "PostgreSQL", colour: "amber" },
     ],
     panels: payloadSizes.map((bytes) => ({
       title: bytesOf(bytes),
-      bars: measures.flatMap((measure) =>
-        matrix
-          .filter((one) => one.measure === measure && one.payloadBytes === bytes && one.storedEvents === 0)
+      axis: "microseconds per item",
+      kind: "stack",
+      rows: measures.flatMap((measure) =>
+        figuresOf(record, measure, bytes)
+          .filter(({ storedEvents }) => storedEvents === 0)
           .map(({ targets, nodeUs, postgresUs }) => ({
             label: `${measure}, ${targetsOf(targets)}`,
             parts: [
-              { value: nodeUs, tone: "first" as const },
-              { value: postgresUs, tone: "second" as const },
+              { series: "Node", value: nodeUs },
+              { series: "PostgreSQL", value: postgresUs },
             ],
             text: `${msOf(nodeUs)} + ${msOf(postgresUs)}`,
           })),
@@ -79,95 +95,101 @@ function processorChart({ matrix }: FiguresRecord): BarChart {
   };
 }
 
-function neighboursChart({ neighbours }: FiguresRecord): BarChart {
-  const hanging = neighbours[0]?.hangingTargets ?? 0;
+function neighboursChart({ neighbours }: FiguresRecord): Chart {
+  const hanging = targetsOf(neighbours[0]?.hangingTargets ?? 0);
+  const sides = neighbours.flatMap(({ name, alone, beside }) => [
+    { label: `${name}, alone`, ...alone },
+    { label: `${name}, beside`, ...beside },
+  ]);
   return {
-    title: `A healthy target beside ${targetsOf(hanging)} that never answer`,
-    keys: [
-      { tone: "first", text: "p50, or the rate" },
-      { tone: "third", text: "p99" },
+    title: `A healthy target beside ${hanging} that never answer`,
+    subtitle: "The healthy target belongs to the organization of the others, or to another one",
+    series: percentiles,
+    panels: [
+      {
+        title: "Latency at 200 items per second",
+        axis: "milliseconds from accepting to the receiver",
+        kind: "range",
+        rows: sides.map(({ label, p50Ms, p99Ms }) => rangeRow(label, p50Ms, p99Ms)),
+      },
+      {
+        title: "Throughput, saturated",
+        axis: "delivered items per second",
+        kind: "bars",
+        rows: sides.map(({ label, deliveredPerSecond }) => rateRow(label, deliveredPerSecond)),
+      },
     ],
-    panels: neighbours.flatMap(({ name, alone, beside }) => {
-      const both = [
-        { label: "alone", ...alone },
-        { label: "beside them", ...beside },
-      ];
-      return [
-        {
-          title: `${name}: ms from accepting to the receiver, at 200 items a second`,
-          bars: both.map(({ label, p50Ms, p99Ms }) => ({
-            label,
-            parts: [
-              { value: p50Ms, tone: "first" as const },
-              { value: p99Ms - p50Ms, tone: "third" as const },
-            ],
-            text: `${msOf(p50Ms)}, ${msOf(p99Ms)} ms`,
-          })),
-        },
-        {
-          title: `${name}: delivered a second, saturated`,
-          bars: both.map(({ label, deliveredPerSecond: value }) => rateBar(label, value)),
-        },
-      ];
-    }),
   };
 }
 
-function publicationsChart({ publications }: FiguresRecord): BarChart {
+function publicationsChart({ publications }: FiguresRecord): Chart {
+  const [published, posted] = ["in publications", "each posted alone"] as const;
   return {
-    title: "Publications: items accepted a second, 64 requests at once",
-    keys: [],
-    panels: publications.map(({ targets, payloadBytes, published, posted }) => ({
-      title: `${targetsOf(targets)}, ${bytesOf(payloadBytes)}`,
-      bars: [rateBar("by publications", published.perSecond), rateBar("each posted alone", posted.perSecond)],
-    })),
+    title: "Publications: items accepted per second",
+    subtitle: "64 requests at the same time",
+    series: [
+      { name: published, colour: "accent" },
+      { name: posted, colour: "amber" },
+    ],
+    panels: [
+      {
+        axis: itemsPerSecond,
+        kind: "bars",
+        rows: publications.flatMap((one) => {
+          const label = `${targetsOf(one.targets)}, ${bytesOf(one.payloadBytes)}`;
+          return [
+            rateRow(label, one.published.perSecond, published),
+            rateRow(label, one.posted.perSecond, posted),
+          ];
+        }),
+      },
+    ],
   };
 }
 
-function besidesChart({ besides }: FiguresRecord): BarChart {
+function besidesChart({ besides }: FiguresRecord): Chart {
   return {
-    title: "In and out: items a second beside those who watch",
-    keys: [],
+    title: "In and out, with and without watchers",
+    series: [],
     panels: besides.map(({ name, without, beside }) => ({
       title: name,
-      bars: [rateBar("without", without), rateBar("beside it", beside)],
+      axis: itemsPerSecond,
+      kind: "bars",
+      rows: [rateRow("without", without), rateRow("with", beside)],
     })),
   };
 }
 
-function rateBar(label: string, value: number): Bar {
-  return { label, parts: [{ value, tone: "first" }], text: perSecond(value) };
+function rateRow(label: string, value: number, series?: string): Row {
+  return { label, parts: [{ value, ...(series !== undefined && { series }) }], text: perSecond(value) };
 }
 
-function panelsOf(
-  { matrix }: FiguresRecord,
+function rangeRow(label: string, p50: number, p99: number): Row {
+  const parts = [
+    { series: "p50", value: p50 },
+    { series: "p99", value: p99 },
+  ];
+  return { label, parts, text: `${msOf(p50)}, ${msOf(p99)} ms` };
+}
+
+/** The cells of one panel, those with fewer targets first. */
+function figuresOf({ matrix }: FiguresRecord, measure: Measure, payloadBytes: number): MatrixFigure[] {
+  return matrix
+    .filter((one) => isOf(one, measure, payloadBytes))
+    .toSorted((one, other) => one.targets - other.targets);
+}
+
+function isOf(
+  one: Pick<MatrixFigure, "measure" | "payloadBytes">,
   measure: Measure,
-  bar: (figure: MatrixFigure) => Bar,
-  bares: FiguresRecord["bares"] = [],
-): Panel[] {
-  return payloadSizes.map((bytes) => {
-    const isOfPanel = (one: Pick<MatrixFigure, "measure" | "payloadBytes">): boolean =>
-      one.measure === measure && one.payloadBytes === bytes;
-    const figures = matrix.filter(isOfPanel).toSorted((one, other) => one.targets - other.targets);
-    const panel: Panel = { title: bytesOf(bytes), bars: figures.map(bar) };
-    const bare = bares.find(isOfPanel)?.perSecond;
-    if (bare !== undefined)
-      panel.mark = { value: bare, text: `dashed: ${bareNames[measure]}, ${perSecond(bare)}` };
-    return panel;
-  });
+  payloadBytes: number,
+): boolean {
+  return one.measure === measure && one.payloadBytes === payloadBytes;
 }
 
-function labelOf({ targets, storedEvents }: MatrixFigure): string {
-  return `${targetsOf(targets)}, ${storedOf(storedEvents)}`;
-}
-
-function toneOf({ storedEvents }: MatrixFigure): "first" | "second" {
-  return storedEvents === 0 ? "first" : "second";
-}
-
-function storedKeys({ size }: FiguresRecord): BarChart["keys"] {
+function storedSeries({ size }: FiguresRecord): [empty: Series, filled: Series] {
   return [
-    { tone: "first", text: "no event stored before" },
-    { tone: "second", text: `${countOf(size.storedEvents)} events stored` },
+    { name: "no events stored before", colour: "accent" },
+    { name: `${countOf(size.storedEvents)} events stored before`, colour: "amber" },
   ];
 }

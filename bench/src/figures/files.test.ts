@@ -28,11 +28,11 @@ test("a table that was changed by hand is put right", () => {
   expect(pageOf(changed, record)).toBe(page);
 });
 
-test("a page without a figure's markers, or with markers of none, is refused", () => {
+test("a page is refused that lacks markers, or has markers of unknown figures", () => {
   expect(() => pageOf(page.replace("<!-- figures: drain -->", ""), record)).toThrow(
     "no markers for the figures drain",
   );
   expect(() => pageOf(`${page}\n<!-- figures: rain --><!-- end of figures -->`, record)).toThrow(
-    'the figures "rain"',
+    'no figures "rain"',
   );
 });

@@ -3,15 +3,15 @@ import { type FiguresRecord, type MatrixFigure, type Measure, measures } from ".
 import { bytesOf, countOf, msOf, percentOf, rateOf, ratioOf, storedOf, targetsOf, titles } from "./words.ts";
 
 /**
- * The page with what stands between its markers, `<!-- figures: NAME -->` and `<!-- end of figures -->`, as the record has it.
- * @throws when the page has a block that nothing is known of, or lacks one.
+ * The page with the blocks between its markers, `<!-- figures: NAME -->` and `<!-- end of figures -->`, made from the record.
+ * @throws when the page has a block with an unknown name, or lacks one.
  */
 export function pageOf(page: string, record: FiguresRecord): string {
   const blocks = blocksOf(record);
   const found: string[] = [];
   const written = page.replaceAll(marked, (_all, start: string, name: string, end: string) => {
     const block = blocks[name];
-    if (block === undefined) throw new Error(`nothing is known of the figures "${name}"`);
+    if (block === undefined) throw new Error(`there are no figures "${name}"`);
     found.push(name);
     return `${start}\n\n${block}\n\n${end}`;
   });
@@ -33,14 +33,14 @@ function blocksOf(record: FiguresRecord): Record<string, string> {
 }
 
 function runText({ run, date, commit, machine, size, matrix }: FiguresRecord): string {
-  const kind = run === "full" ? "The run" : "**A quick run, for a first look,**";
+  const kind = run === "full" ? "Run" : "**A quick run, for a first look,**";
   const stolen = matrix.map((one) => one.stolen).toSorted((one, other) => one - other);
   return [
     `${kind} of ${date} at commit \`${commit}\`: ${machine.cpu}, ${machine.cores} cores, ${machine.memoryGiB} GiB of memory, ${machine.system},`,
-    `Node ${machine.node.slice(1)}, the embedded PostgreSQL ${machine.postgres}. The disk flushed 8 KiB ${whole(machine.flushesPerSecond)} times a second, one after the other, and`,
-    `${whole(machine.flushedMegabytesPerSecond)} MB a second in pieces of 1 MiB. Other virtual machines took up to ${percentOf(stolen.at(-1) ?? 0)} of the processors' time, half of the`,
-    `figures had less than ${percentOf(stolen[stolen.length >> 1] ?? 0)} taken. After a round that warmed up, ${size.rounds} counted, with ${size.turnMs / 1_000} s of putting items in, at most ${whole(size.maxBytes / 1e6)} MB of`,
-    `them, or ${whole(size.drainItems)} items to drain. One of two services had ${countOf(size.storedEvents)} events stored before.`,
+    `Node ${machine.node.slice(1)}, embedded PostgreSQL ${machine.postgres}. The disk made ${whole(machine.flushesPerSecond)} flushes of 8 KiB per second, one after the other, and`,
+    `wrote ${whole(machine.flushedMegabytesPerSecond)} MB per second in flushed pieces of 1 MiB. Other virtual machines took at most ${percentOf(stolen.at(-1) ?? 0)} of the processor time`,
+    `(median ${percentOf(stolen[stolen.length >> 1] ?? 0)}). ${size.rounds} rounds count, after a warm-up round. In each round items are put in for ${size.turnMs / 1_000} s, at most ${whole(size.maxBytes / 1e6)} MB; a drain`,
+    `starts with ${whole(size.drainItems)} items. One of the two services had ${countOf(size.storedEvents)} events stored before.`,
   ].join("\n");
 }
 
@@ -64,8 +64,8 @@ function matrixBlock({ matrix }: FiguresRecord, measure: Measure): string {
   const head = columns.map(([name]) => name);
   const images = [
     image(titles[measure], measure),
-    ...(isIntake ? [image("Milliseconds to the 202", "intake-latency")] : []),
-    ...(measure === "drain" ? [image("Processor time of an item", "processor-time")] : []),
+    ...(isIntake ? [image("Intake: milliseconds until the 202", "intake-latency")] : []),
+    ...(measure === "drain" ? [image("Processor time per item", "processor-time")] : []),
   ];
   return [...images, table(head, rows)].join("\n\n");
 }
@@ -82,7 +82,7 @@ function neighboursBlock({ neighbours }: FiguresRecord): string {
   const title = "A healthy target beside targets that never answer";
   return [
     image(title, "neighbours"),
-    table(["the healthy target", "", "p50, p99", "delivered, saturated"], rows),
+    table(["the healthy target belongs to", "", "p50, p99", "delivered, saturated"], rows),
   ].join("\n\n");
 }
 
@@ -97,7 +97,7 @@ function publicationsBlock({ publications }: FiguresRecord): string {
     ]),
   );
   return [
-    image("Publications: items accepted a second", "publications"),
+    image("Publications: items accepted per second", "publications"),
     table(["payload", "", "items", "processor time", "WAL"], rows),
   ].join("\n\n");
 }
@@ -110,7 +110,7 @@ function besidesBlock({ besides }: FiguresRecord): string {
     ratioOf(ratio),
   ]);
   return [
-    image("In and out beside those who watch", "besides"),
+    image("In and out, with and without watchers", "besides"),
     table(["beside", "without", "with", "ratio"], rows),
   ].join("\n\n");
 }
@@ -119,7 +119,7 @@ function image(text: string, name: string): string {
   return `![${text}](figures/${name}.svg)`;
 }
 
-/** As the formatter has it. */
+/** A Markdown table as the formatter writes it. */
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(3, title.length, ...rows.map((row) => row[column]!.length)),

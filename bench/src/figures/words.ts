@@ -23,7 +23,6 @@ export function msOf(ms: number): string {
   return ms < 10 ? ms.toFixed(1) : whole(ms);
 }
 
-/** `to 0.52 of bare` as a table has it. */
 export function ratioOf(ratio: number): string {
   return ratio.toFixed(2);
 }
@@ -36,15 +35,15 @@ export function percentOf(part: number): string {
   return `${Math.round(part * 100)} %`;
 }
 
-/** Without a fraction where it says nothing. */
+/** Without a fraction where it is zero. */
 function rate(value: number): string {
   return value < 10 && !Number.isInteger(value) ? value.toFixed(1) : whole(value);
 }
 
 export const titles: Record<Measure, string> = {
-  intake: "Intake: items accepted a second",
-  "in-and-out": "In and out: items accepted and delivered a second",
-  drain: "Drain: stored items delivered a second",
+  intake: "Intake: items accepted per second",
+  "in-and-out": "In and out: items accepted and delivered per second",
+  drain: "Drain: stored items delivered per second",
 };
 
 export const bareNames: Record<Measure, string> = {

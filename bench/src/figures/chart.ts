@@ -1,0 +1,106 @@
+import { logger as createLogger, parse, textMetrics, View, Warn } from "vega";
+import { compile } from "vega-lite";
+import { panelOf } from "./panel.ts";
+import { type colours, config, darkTheme, light } from "./theme.ts";
+
+declare module "vega" {
+  /** Exported, and missing in the types of Vega: the width of a text in pixels where there is no canvas to measure it. */
+  export const textMetrics: { width: (item: unknown, text: unknown) => number };
+}
+
+// Vega's estimate of 0.8 em for each character leaves margins of a third of a chart. Sans-serif text has about 0.56.
+const estimate = textMetrics.width;
+textMetrics.width = (item, text) => estimate(item, text) * 0.7;
+
+/** Panels below each other, each with scales of its own. */
+export interface Chart {
+  title: string;
+  /** Explains the labels; below the title. */
+  subtitle?: string;
+  panels: readonly Panel[];
+  /** In the order of the legend, and of the bars in a group. */
+  series: readonly Series[];
+}
+
+export interface Panel {
+  title?: string;
+  /** The title of the horizontal axis, with its unit. */
+  axis: string;
+  /** `bars` stand beside each other within a label, `stack` puts parts end to end, `range` draws points and a line between them. */
+  kind: "bars" | "stack" | "range";
+  rows: readonly Row[];
+  /** A dashed vertical line. */
+  mark?: { value: number; text: string };
+}
+
+export interface Row {
+  label: string;
+  /** One part where the kind is `bars`. */
+  parts: readonly Part[];
+  /** Stands behind the row's last part. */
+  text: string;
+}
+
+export interface Part {
+  /** Absent where one colour is enough. */
+  series?: string;
+  value: number;
+}
+
+export interface Series {
+  name: string;
+  colour: keyof typeof colours;
+}
+
+/** The chart as SVG, in the dashboard's light or dark colours as the reader's system prefers. */
+export async function renderChart(chart: Chart): Promise<string> {
+  const { title, subtitle, panels, series } = chart;
+  const specification = {
+    title: {
+      text: title,
+      fontSize: 15,
+      frame: "bounds" as const,
+      offset: 12,
+      ...(subtitle !== undefined && { subtitle }),
+    },
+    background: light("surface"),
+    padding: 16,
+    spacing: 16,
+    vconcat: panels.map((panel) => panelOf(panel, series)),
+    config,
+  };
+  const view = new View(parse(compile(specification, { logger: refusing() }).spec), { renderer: "none" });
+  const svg = await view.toSVG();
+  view.finalize();
+  const head = `<title>${escaped(title)}</title><desc>${escaped(describe(panels))}</desc>
+<style>${darkTheme}</style>`;
+  return `${svg.replace(/<svg ([^>]*)>/, (_all, attributes: string) => `<svg role="img" ${attributes}>${head}`)}\n`;
+}
+
+/** Vega-Lite only warns of a specification that it does not understand. */
+function refusing(): ReturnType<typeof createLogger> {
+  const logger = createLogger(Warn);
+  logger.warn = (...words) => {
+    throw new Error(`Vega-Lite: ${words.join(" ")}`);
+  };
+  return logger;
+}
+
+/** All figures as text, for readers who do not see the picture. */
+function describe(panels: readonly Panel[]): string {
+  return panels
+    .map(({ title, axis, rows, mark }) => {
+      const heading = [title, axis, mark?.text].filter((part) => part !== undefined).join(", ");
+      const told = rows.map(({ label, parts, text }) => {
+        const [first] = parts;
+        const name = parts.length === 1 && first?.series !== undefined ? `${label}, ${first.series}` : label;
+        return `${name}: ${text}`;
+      });
+      return `${heading}: ${told.join("; ")}.`;
+    })
+    .join(" ");
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
