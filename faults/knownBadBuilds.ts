@@ -95,8 +95,8 @@ export const mutants: readonly Mutant[] = [
     name: "takes a target as it was a second ago",
     edits: [
       {
-        file: "delivery/dispatch/dispatcher.ts",
-        find: "lane.config.version < next.targetVersion ||",
+        file: "delivery/dispatch/lane.ts",
+        find: "this.#config.version >= version &&",
         replace: "",
       },
     ],
@@ -119,7 +119,7 @@ export const mutants: readonly Mutant[] = [
     name: "lets targets that nobody has tried have every connection",
     edits: [
       {
-        file: "delivery/dispatch/reputations.ts",
+        file: "delivery/dispatch/reputation.ts",
         find: 'known.get(targetId) ?? "untried"',
         replace: 'known.get(targetId) ?? "prompt"',
       },
@@ -132,7 +132,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "delivery/dispatch/dispatcher.ts",
-        find: "for (const lane of this.#lanes.all()) this.#releaseWaiting(lane);",
+        find: "for (const lane of this.#lanes.all()) this.#releases.add(lane.takeAll());",
         replace: "",
       },
     ],
@@ -202,8 +202,8 @@ export const mutants: readonly Mutant[] = [
     name: "has more requests under way to a target than it may",
     edits: [
       {
-        file: "delivery/dispatch/lane.ts",
-        find: "lane.inFlight >= lane.window || ",
+        file: "delivery/dispatch/window.ts",
+        find: "inFlight >= this.#size || ",
         replace: "",
       },
     ],

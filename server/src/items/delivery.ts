@@ -1,3 +1,4 @@
+import type { LeasedItem, NewItem } from "./item.ts";
 import type { TraceContext } from "../telemetry/traceContext.ts";
 import type { Span } from "../telemetry/traces.ts";
 
@@ -29,9 +30,31 @@ export interface Delivery {
   leaseDeadlineMs: number;
 }
 
-/** What came of one attempt, whatever the kind of target. */
+/** The delivery of an item that this node has just accepted, under the lease it was stored with. */
+export function acceptedDelivery(item: NewItem, leased: LeasedItem): Delivery {
+  return {
+    eventId: item.id,
+    rowId: leased.rowId,
+    targetId: item.targetId,
+    kind: leased.kind,
+    attempts: 0,
+    scheduleAttempts: 0,
+    targetVersion: leased.targetVersion,
+    payload: item.payload,
+    eventType: item.eventType,
+    correlationId: item.correlationId,
+    sourceEventId: null,
+    webhookId: null,
+    traceContext: item.traceContext,
+    span: null,
+    leaseToken: leased.lease.token,
+    leaseDeadlineMs: leased.lease.deadlineMs,
+  };
+}
+
+/** The result of one attempt, whatever the kind of target. */
 export interface AttemptResult {
-  verdict: AttemptVerdict;
+  outcome: AttemptOutcome;
   /** 0 when there was no answer. */
   statusCode: number;
   durationMs: number;
@@ -41,23 +64,31 @@ export interface AttemptResult {
   retryAfter: string | null;
 }
 
-export type AttemptVerdict =
+/** What an attempt means for its delivery. Errors are for a person, and kept on the attempt. */
+export type AttemptOutcome =
+  | { kind: "delivered" }
+  | {
+      kind: "retry";
+      error: string;
+      /** False when the receiver is alive and only asks for time, so that the failure is no reason to disable it. */
+      countsTowardDisabling: boolean;
+      /** The receiver, or what stands before it, is overloaded: send it less. */
+      slowDown: boolean;
+    }
+  /** Failed for good; later items of the target may still succeed. */
+  | { kind: "failed"; error: string }
+  /** Failed for good, and the target wants no more. */
+  | { kind: "gone"; error: string }
   /**
    * Nothing left this process, for want of something of its own, such as file descriptors: no attempt at all. The
-   * delivery is given back, and nothing is held against its target.
+   * delivery is given back, and the target is not to blame.
    */
-  | { outcome: "unsent"; error: string }
-  | { outcome: "delivered" }
-  | { outcome: "retry"; error: string; countsTowardDisabling: boolean; slowDown: boolean }
-  /** Failed for good; later items of the target may still succeed. */
-  | { outcome: "failed"; error: string }
-  /** Failed for good, and the target wants no more. */
-  | { outcome: "gone"; error: string };
+  | { kind: "unsent"; error: string };
 
 /** The result of an attempt that never left the service, for a reason that is not the target's fault. */
 export function notSent(error: string): AttemptResult {
   return {
-    verdict: { outcome: "retry", error, countsTowardDisabling: false, slowDown: false },
+    outcome: { kind: "retry", error, countsTowardDisabling: false, slowDown: false },
     statusCode: 0,
     durationMs: 0,
     responseBody: null,

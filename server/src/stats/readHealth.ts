@@ -1,6 +1,6 @@
 import { type TargetKind } from "../postgres/kinds.ts";
 import type pg from "pg";
-import { circuitMemoryMs } from "../delivery/dispatch/openCircuits.ts";
+import { circuitMemoryMs } from "../delivery/rows/openCircuits.ts";
 import { notFound } from "../http/contract/errors.ts";
 
 /** How a target fares at this moment; times in Unix seconds. */

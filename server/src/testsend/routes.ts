@@ -29,15 +29,15 @@ export function testRoutes(deps: TestDeps & { queries: Queries }): Routes<"send"
         await countTest(deps.pool, { orgId: caller.orgId, targetId: target.id }, reply);
         const eventType = body?.event_type ?? "postrider.test";
         const { eventId, result } = await sendTest(deps, target.id, { eventType, payload });
-        const { verdict, statusCode, durationMs, responseBody } = result;
+        const { outcome, statusCode, durationMs, responseBody } = result;
         return {
           event_id: eventId,
           is_test: true as const,
-          delivered: verdict.outcome === "delivered",
+          delivered: outcome.kind === "delivered",
           attempt: {
             status_code: statusCode,
             duration_ms: Math.round(durationMs),
-            error: verdict.outcome === "delivered" ? null : verdict.error,
+            error: outcome.kind === "delivered" ? null : outcome.error,
             response_body: responseBody?.toString("utf8") ?? null,
           },
         };

@@ -44,8 +44,8 @@ export async function sendTest(
     deliveryOf(target, { eventId, eventType: test.eventType, payload }),
     target,
   );
-  if (result.verdict.outcome === "unsent") {
-    throw new ApiError(503, `the test could not be sent: ${result.verdict.error}`, { retryAfterSeconds: 5 });
+  if (result.outcome.kind === "unsent") {
+    throw new ApiError(503, `the test could not be sent: ${result.outcome.error}`, { retryAfterSeconds: 5 });
   }
   return { eventId, result };
 }

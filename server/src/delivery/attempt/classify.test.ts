@@ -22,7 +22,7 @@ test("only 2xx delivers, and only 410 ends a delivery at once", () => {
   fc.assert(
     fc.property(fc.integer({ min: 100, max: 999 }), (status) => {
       const expected = status >= 200 && status <= 299 ? "delivered" : status === 410 ? "gone" : "retry";
-      expect(classify(answer(status)).outcome).toBe(expected);
+      expect(classify(answer(status)).kind).toBe(expected);
     }),
   );
 });
@@ -35,7 +35,7 @@ test("a failing answer is named for a person", () => {
 
 test("a redirect says where it led and that it was not followed", () => {
   expect(classify(answer(301, { location: "https://example.com/new" }))).toMatchObject({
-    outcome: "retry",
+    kind: "retry",
     error: "receiver answered 301 redirect to https://example.com/new; redirects are not followed",
   });
   expect(classify(answer(304))).toMatchObject({
@@ -46,21 +46,21 @@ test("a redirect says where it led and that it was not followed", () => {
 test("a hostile location is cut and cleaned", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", minLength: 1, maxLength: 2000 }), (location) => {
-      const verdict = classify(answer(302, { location }));
-      expect(verdict).toMatchObject({ error: expect.stringMatching(/^[\u0020-\u007e…]{1,300}$/) });
+      const outcome = classify(answer(302, { location }));
+      expect(outcome).toMatchObject({ error: expect.stringMatching(/^[\u0020-\u007e…]{1,300}$/) });
     }),
   );
 });
 
 test.each([408, 425, 429])("%d asks for time and is no reason to disable the target", (status) => {
   expect(classify(answer(status))).toMatchObject({
-    outcome: "retry",
+    kind: "retry",
     countsTowardDisabling: false,
   });
 });
 
 test.each([400, 401, 403, 404, 422, 301, 500, 503])("%d counts toward disabling", (status) => {
-  expect(classify(answer(status))).toMatchObject({ outcome: "retry", countsTowardDisabling: true });
+  expect(classify(answer(status))).toMatchObject({ kind: "retry", countsTowardDisabling: true });
 });
 
 test.each([429, 502, 503, 504])("%d slows sending down", (status) => {
@@ -73,7 +73,7 @@ test.each([400, 404, 500, 301])("%d does not slow sending down", (status) => {
 
 test("a network error is tried again with its own words", () => {
   expect(classify(failure("connect_refused"))).toEqual({
-    outcome: "retry",
+    kind: "retry",
     error: "connection refused",
     countsTowardDisabling: true,
     slowDown: false,

@@ -1,39 +1,24 @@
+import type { AttemptOutcome } from "../../items/delivery.ts";
 import type { ExchangeError, ExchangeResponse, ExchangeResult } from "../../outbound/exchangeResult.ts";
-
-/** What one attempt means for its delivery. */
-export type Verdict =
-  | { outcome: "delivered" }
-  | {
-      outcome: "retry";
-      /** For a person; kept on the attempt. */
-      error: string;
-      /** False when the receiver is alive and only asks for time, so that the failure is no reason to disable it. */
-      countsTowardDisabling: boolean;
-      /** The receiver, or what stands before it, is overloaded: send it less. */
-      slowDown: boolean;
-    }
-  | { outcome: "gone"; error: string }
-  /** Nothing left this process; the receiver is not to blame. */
-  | { outcome: "unsent"; error: string };
 
 /** Characters of a `location` header that are shown. */
 const maxLocationLength = 200;
 const askingForTime = new Set([408, 425, 429]);
 const overloaded = new Set([429, 502, 503, 504]);
-const delivered: Verdict = { outcome: "delivered" };
+const delivered: AttemptOutcome = { kind: "delivered" };
 
 /**
- * Judges an attempt by Standard Webhooks' rules: 2xx delivers, 410 disables the target, all else is tried again.
+ * Classifies an attempt by Standard Webhooks' rules: 2xx delivers, 410 disables the target, all else is tried again.
  * Redirects are failures like any other and are never followed.
  */
-export function classify(result: ExchangeResult): Verdict {
+export function classify(result: ExchangeResult): AttemptOutcome {
   switch (result.kind) {
     case "response":
       return classifyResponse(result);
     case "error":
-      if (isUnsent(result)) return { outcome: "unsent", error: result.message };
+      if (isUnsent(result)) return { kind: "unsent", error: result.message };
       return {
-        outcome: "retry",
+        kind: "retry",
         error: result.message,
         // The receiver did not cause these.
         countsTowardDisabling: result.code !== "other" && result.code !== "local",
@@ -47,16 +32,16 @@ function isUnsent({ code, sent }: ExchangeError): boolean {
   return code === "local" && !sent;
 }
 
-function classifyResponse(response: ExchangeResponse): Verdict {
+function classifyResponse(response: ExchangeResponse): AttemptOutcome {
   const { status } = response;
   if (status >= 200 && status < 300) {
     return delivered;
   }
   if (status === 410) {
-    return { outcome: "gone", error: "receiver answered 410: it wants no more deliveries" };
+    return { kind: "gone", error: "receiver answered 410: it wants no more deliveries" };
   }
   return {
-    outcome: "retry",
+    kind: "retry",
     error: describe(response),
     countsTowardDisabling: !askingForTime.has(status),
     slowDown: overloaded.has(status),

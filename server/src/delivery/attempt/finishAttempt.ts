@@ -1,62 +1,67 @@
 import type pg from "pg";
 import type { Changes } from "../../items/changes.ts";
 import type { Log } from "../../telemetry/log.ts";
-import type { AttemptResult, AttemptVerdict, Delivery } from "../../items/delivery.ts";
+import type { AttemptOutcome, AttemptResult, Delivery } from "../../items/delivery.ts";
+import { disableTarget, noteFailure, noteRecovery, type TargetConfig } from "../../targets/targetConfig.ts";
 import type { AttemptRecorder } from "./recordAttempts.ts";
 import { nextDelayMs } from "./retryPolicy.ts";
-import { disableTarget, noteFailure, noteRecovery, type TargetConfig } from "../../targets/targetConfig.ts";
 
-/** Turns an attempt's result into the delivery's next step, and records both. */
-export interface Finisher {
-  /** Returns at once; the attempt is recorded with others in a batch. One that is `unsent` must not come here. */
-  finish(delivery: Delivery, target: TargetConfig, result: AttemptResult, attemptedAtMs: number): void;
-}
-
-export interface FinisherDeps {
+export interface FinishDeps {
   pool: pg.Pool;
   log: Log;
   recorder: AttemptRecorder;
   changes: Changes;
   nowMs: () => number;
+  /** At least 0, less than 1. */
   random: () => number;
 }
 
-export function createFinisher(deps: FinisherDeps): Finisher {
-  return {
-    finish(delivery, target, result, attemptedAtMs) {
-      const step = nextStep(deps, delivery, target, result);
-      const error = result.verdict.outcome === "delivered" ? null : storable(result.verdict.error);
-      // Not the delivery itself: its payload need not wait in memory for the record.
-      deps.recorder.record({
-        eventId: delivery.eventId,
-        rowId: delivery.rowId,
-        leaseToken: delivery.leaseToken,
-        outcome: step.outcome,
-        delayMs: step.delayMs,
-        attemptedAtMs,
-        durationMs: Math.round(result.durationMs),
-        statusCode: result.statusCode,
-        error,
-        responseBody: result.responseBody,
-        headerSet: headerSetOf(target),
-        kind: delivery.kind,
-        span: delivery.span,
-        number: delivery.attempts + 1,
-        target,
-      });
-      noteHealth(deps, { target, eventId: delivery.eventId }, result.verdict);
-    },
-  };
+/** An attempt whose request has ended; not one that is `unsent`, for which nothing is recorded. */
+export interface EndedAttempt {
+  delivery: Delivery;
+  target: TargetConfig;
+  result: AttemptResult;
+  /** Unix milliseconds. */
+  attemptedAtMs: number;
 }
 
-/** The set of the target's own headers that an attempt carried; 0 for none. */
+/**
+ * Decides from an attempt's result what becomes of its delivery (done, retried later, failed), and records both. Returns
+ * at once: the record is written with others in a batch.
+ */
+export function finishAttempt(deps: FinishDeps, ended: EndedAttempt): void {
+  const { delivery, target, result, attemptedAtMs } = ended;
+  const step = nextStep(deps, ended);
+  const error = result.outcome.kind === "delivered" ? null : storable(result.outcome.error);
+  // Not the delivery itself: its payload need not wait in memory for the record.
+  deps.recorder.record({
+    eventId: delivery.eventId,
+    rowId: delivery.rowId,
+    leaseToken: delivery.leaseToken,
+    outcome: step.outcome,
+    delayMs: step.delayMs,
+    attemptedAtMs,
+    durationMs: Math.round(result.durationMs),
+    statusCode: result.statusCode,
+    error,
+    responseBody: result.responseBody,
+    headerSet: headerSetOf(target),
+    kind: delivery.kind,
+    span: delivery.span,
+    number: delivery.attempts + 1,
+    target,
+  });
+  noteHealth(deps, { target, eventId: delivery.eventId }, result.outcome);
+}
+
+/** The number of the set of the target's own headers that an attempt carried; 0 for none. */
 function headerSetOf({ headers }: TargetConfig): number {
   return headers === null || "fault" in headers ? 0 : headers.set;
 }
 
 const maxErrorLength = 1_000;
 
-/** An error may quote what a receiver said. What cannot be stored would keep the attempt from being recorded at all. */
+/** An error may quote the receiver. Text that PostgreSQL refuses would keep the attempt from being recorded at all. */
 function storable(error: string): string {
   return error.slice(0, maxErrorLength).replaceAll("\0", "\ufffd").toWellFormed();
 }
@@ -66,8 +71,8 @@ interface Step {
   delayMs: number;
 }
 
-function nextStep(deps: FinisherDeps, delivery: Delivery, target: TargetConfig, result: AttemptResult): Step {
-  switch (result.verdict.outcome) {
+function nextStep(deps: FinishDeps, { delivery, target, result }: EndedAttempt): Step {
+  switch (result.outcome.kind) {
     case "unsent":
       throw new Error("nothing was attempted that could be recorded");
     case "delivered":
@@ -89,24 +94,24 @@ function nextStep(deps: FinisherDeps, delivery: Delivery, target: TargetConfig, 
   }
 }
 
-/** Keeps the target's health on its record: written on changes only, never per attempt. */
+/** Keeps the target's health in its row: written when it changes, never for each attempt. */
 function noteHealth(
-  deps: FinisherDeps,
+  deps: FinishDeps,
   { target, eventId }: { target: TargetConfig; eventId: string },
-  verdict: AttemptVerdict,
+  outcome: AttemptOutcome,
 ): void {
-  if (verdict.outcome === "delivered" && target.failingSince === null) return;
+  if (outcome.kind === "delivered" && target.failingSince === null) return;
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
   const note = { targetId: target.id, eventId, nowSeconds };
   let change: Promise<unknown> | undefined;
-  if (verdict.outcome === "gone") {
-    // So that no other delivery that this node holds for it is sent.
+  if (outcome.kind === "gone") {
+    // At once, so that nothing that waits in memory for the target is sent.
     target.enabled = false;
     change = disableTarget(deps.pool, note, "the receiver answered 410 Gone");
-  } else if (verdict.outcome === "delivered") {
+  } else if (outcome.kind === "delivered") {
     target.failingSince = null;
     change = noteRecovery(deps.pool, note);
-  } else if (verdict.outcome === "failed" || (verdict.outcome === "retry" && verdict.countsTowardDisabling)) {
+  } else if (outcome.kind === "failed" || (outcome.kind === "retry" && outcome.countsTowardDisabling)) {
     if (target.failingSince !== null && target.failingSince > nowSeconds - 5 * 86_400) return;
     change = noteFailure(deps.pool, note).then((isDisabled) => {
       if (isDisabled)

@@ -1,12 +1,13 @@
 import type { ExchangeResult } from "../../outbound/exchangeResult.ts";
 
 const mask = "***";
-/** Shorter parts of a secret are no secret, and would mask half of an answer. */
+/** Shorter parts of a secret would mask half of an answer. */
 const minLength = 4;
 
 /**
- * What a receiver answered, without the secrets that it was sent: some repeat what they get, and neither attempts nor logs
- * may show it. Values are looked for as they are, as JSON has them, and without the scheme before them (`Bearer`).
+ * Masks the secrets that a request carried in the receiver's answer: some receivers repeat what they get, and neither
+ * attempts nor logs may show it. Values are looked for as they are, as JSON and URLs encode them, and without the scheme
+ * before them (`Bearer`).
  */
 export function maskSecrets(result: ExchangeResult, secrets: readonly string[]): ExchangeResult {
   if (secrets.length === 0) return result;

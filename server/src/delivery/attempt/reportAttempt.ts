@@ -9,16 +9,16 @@ import type { TargetConfig } from "../../targets/targetConfig.ts";
 import type { Span } from "../../telemetry/traces.ts";
 import { endAttempt } from "./traceAttempt.ts";
 
-/** An attempt as it is written down, with what the log says of it besides. */
+/** An attempt as it is recorded, with the fields that only the log, traces and streams use. */
 export interface MadeAttempt extends AttemptRecord {
   kind: Delivery["kind"];
   span: Span | null;
-  /** Of the attempt, from 1. */
+  /** The number of the attempt, from 1. */
   number: number;
   target: TargetConfig;
 }
 
-/** Says in the log and in metrics what became of attempts. */
+/** Reports recorded attempts to the log, metrics, traces and streams. */
 export interface AttemptReport {
   /** @param isHeld Whether the lease was still held, and the attempt is on record. */
   recorded: (isHeld: boolean, attempt: MadeAttempt) => void;

@@ -1,12 +1,12 @@
 /** No wait between two attempts is longer, whatever the schedule or the receiver says. */
 const maxDelayMs = 24 * 60 * 60 * 1000;
-/** A receiver's wish is never read as less than this. */
+/** `Retry-After` is never read as less than this. */
 const minRetryAfterMs = 1000;
 const growth = 3;
 /** Jitter: ±20 %, evenly, so that what failed together is not retried together. */
 const jitter = 0.2;
 
-/** What the schedule needs to know about the attempt that just failed. */
+/** The attempt that just failed, as far as the schedule needs it. */
 export interface FailedAttempt {
   /** 1 for the first attempt of this schedule; a replay or a re-enable starts at 1 again. */
   attempt: number;

@@ -71,7 +71,7 @@ function endUnsent(fault: string, ended: (result: AttemptResult) => void): void 
 function toAttempt(result: ExchangeResult): AttemptResult {
   const answered = result.kind === "response";
   return {
-    verdict: classify(result),
+    outcome: classify(result),
     statusCode: answered ? result.status : 0,
     durationMs: result.durationMs,
     responseBody: answered && result.body.length > 0 ? result.body.subarray(0, keptBodyBytes) : null,

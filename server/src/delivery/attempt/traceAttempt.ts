@@ -5,8 +5,8 @@ import { messaging, type Span, type Traces } from "../../telemetry/traces.ts";
 import { traceOf } from "../../items/traceOf.ts";
 
 /**
- * Begins the span of an attempt, whose context goes to the receiver. Of the URL it says the server and no more: paths and
- * queries hold secrets of receivers.
+ * Begins the span of an attempt, whose context goes to the receiver. It names the URL's server only: paths and queries hold
+ * secrets of receivers.
  */
 export function startAttempt(
   traces: Traces,
@@ -42,7 +42,7 @@ interface EndedAttempt {
   durationMs: number;
 }
 
-/** Ends the span of an attempt when it is known what became of it, as of the moment when it was answered. */
+/** Ends the span of an attempt once it is recorded, with the moment of the receiver's answer as its end. */
 export function endAttempt(
   span: Span,
   outcome: "delivered" | "retry" | "failed" | "stale" | "lost",

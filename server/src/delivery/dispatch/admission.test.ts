@@ -1,113 +1,167 @@
 import { expect, test } from "vitest";
-import { Admission, type Standing } from "./admission.ts";
-import { createLane, type Lane, put } from "./lane.ts";
-import { RoundOfTurns } from "./turns.ts";
+import type { AttemptResult, Delivery } from "../../items/delivery.ts";
+import type { TargetConfig } from "../../targets/targetConfig.ts";
+import { Admission } from "./admission.ts";
+import { DeliveryBuffer } from "./buffer.ts";
+import { Lane } from "./lane.ts";
+import { ReadyQueue } from "./readyQueue.ts";
+import type { Reputation } from "./reputation.ts";
 
-/** A lane of a target that could have many requests under way. */
-function laneOf(admission: Admission, orgId: string, standing: Standing): Lane {
-  const lane = createLane(`${orgId}-${standing}`, 1_000, standing);
-  admission.join(lane, orgId);
-  return lane;
+interface Stage {
+  admission: Admission;
+  buffer: DeliveryBuffer;
+  ready: ReadyQueue;
+  /** A lane of a target that could have many requests under way. */
+  newLane: (orgId: string, reputation: Reputation, targetId?: string) => Lane;
+}
+
+function stageWith(maxInFlight = 512): Stage {
+  const admission = new Admission(maxInFlight);
+  const buffer = new DeliveryBuffer();
+  const ready = new ReadyQueue(admission);
+  const shared = { admission, buffer, ready, targetConcurrency: 1_000, promptMs: 1_000 };
+  const newLane: Stage["newLane"] = (orgId, reputation, targetId = `${orgId}-${reputation}`) => {
+    const lane = new Lane(targetId, reputation, shared);
+    lane.configure({ orgId, perSecond: null, maxConcurrency: null, failingSince: null } as TargetConfig, 0);
+    return lane;
+  };
+  return { admission, buffer, ready, newLane };
 }
 
 /** Starts as many as both budgets allow, and says how many that were. */
 function fill(admission: Admission, lane: Lane): number {
   let started = 0;
-  while (admission.hasBudget(lane.standing) && admission.hasOrgBudget(lane.org!, lane.standing)) {
-    admission.started(lane);
+  while (admission.hasBudget(lane.reputation) && admission.hasOrgBudget(lane.org!, lane.reputation)) {
+    lane.begin(0);
     started++;
   }
   return started;
 }
 
-test("each standing has its budget, and leaves what the prompt need", () => {
-  const admission = new Admission(512);
-  const [a, b, c, d] = ["a", "b", "c", "d"] as const;
-  expect(fill(admission, laneOf(admission, a, "hanging"))).toBe(64);
-  expect(fill(admission, laneOf(admission, b, "untried"))).toBe(32);
-  expect(fill(admission, laneOf(admission, c, "slow"))).toBe(160);
-  expect(fill(admission, laneOf(admission, d, "prompt"))).toBe(224);
+const delivery = { payload: Buffer.alloc(100) } as Delivery;
+const timedOut: AttemptResult = {
+  outcome: { kind: "retry", error: "timeout", countsTowardDisabling: true, slowDown: true },
+  statusCode: 0,
+  durationMs: 15_000,
+  responseBody: null,
+  retryAfter: null,
+};
+
+test("each reputation has its budget, and leaves what the prompt need", () => {
+  const { admission, newLane } = stageWith();
+  expect(fill(admission, newLane("a", "hanging"))).toBe(64);
+  expect(fill(admission, newLane("b", "untried"))).toBe(32);
+  expect(fill(admission, newLane("c", "slow"))).toBe(160);
+  expect(fill(admission, newLane("d", "prompt"))).toBe(224);
   expect(admission.inFlight()).toBe(480);
 });
 
 test("an organization alone leaves an eighth to others, and the more are at it the less each has", () => {
-  const admission = new Admission(512);
-  expect(fill(admission, laneOf(admission, "first", "prompt"))).toBe(448);
-  expect(fill(admission, laneOf(admission, "second", "prompt"))).toBe(56);
-  expect(fill(admission, laneOf(admission, "third", "prompt"))).toBe(7);
+  const { admission, newLane } = stageWith();
+  expect(fill(admission, newLane("first", "prompt"))).toBe(448);
+  expect(fill(admission, newLane("second", "prompt"))).toBe(56);
+  expect(fill(admission, newLane("third", "prompt"))).toBe(7);
 });
 
 test("what several dispatchers share is counted once, and they have the first choice of it by turns", () => {
-  const admission = new Admission(512);
+  const { admission, newLane } = stageWith();
   const asked: string[] = [];
-  for (const name of ["a", "b", "c"]) admission.takePart(() => asked.push(name));
+  for (const name of ["a", "b", "c"]) admission.addDispatcher(() => asked.push(name));
   expect(admission.isShared()).toBe(true);
-  expect(fill(admission, laneOf(admission, "first", "hanging"))).toBe(64);
-  expect(fill(admission, laneOf(admission, "second", "hanging"))).toBe(0);
-  for (let n = 0; n < 3; n++) admission.pumpAll();
+  expect(fill(admission, newLane("first", "hanging"))).toBe(64);
+  expect(fill(admission, newLane("second", "hanging"))).toBe(0);
+  for (let n = 0; n < 3; n++) admission.startReady();
   expect(asked.join("")).toBe("bcacababc");
 });
 
 test("some untried targets are tried however many of those that were trusted hang", () => {
-  const admission = new Admission(512);
-  const trusted = laneOf(admission, "a", "prompt");
+  const { admission, newLane } = stageWith();
+  const trusted = newLane("a", "prompt");
   expect(fill(admission, trusted)).toBe(448);
   expect(admission.isStrained()).toBe(false);
-  admission.move(trusted, "hanging");
+  expect(trusted.noteStall(10_000)).toBe(true);
+  expect(trusted.reputation).toBe("hanging");
   expect(admission.isStrained()).toBe(true);
-  expect(fill(admission, laneOf(admission, "b", "slow"))).toBe(0);
-  expect(fill(admission, laneOf(admission, "b", "untried"))).toBe(8);
-  for (let n = 0; n < 448; n++) admission.ended(trusted);
+  expect(fill(admission, newLane("b", "slow"))).toBe(0);
+  expect(fill(admission, newLane("b", "untried"))).toBe(8);
+  for (let n = 0; n < 448; n++) trusted.end();
   expect([admission.isStrained(), admission.unproven()]).toEqual([false, 8]);
 });
 
-test("a process with a single request under way serves every standing", () => {
-  for (const standing of ["prompt", "slow", "untried", "hanging"] as const) {
-    const admission = new Admission(1);
-    expect(fill(admission, laneOf(admission, "a", standing))).toBe(1);
+test("a process with a single request under way serves every reputation", () => {
+  for (const reputation of ["prompt", "slow", "untried", "hanging"] as const) {
+    const { admission, newLane } = stageWith(1);
+    expect(fill(admission, newLane("a", reputation))).toBe(1);
   }
 });
 
-/** Lanes that wait for their turn, in the order of their names; those of one organization begin with its letter. */
-function queue(standing: Standing, names: string[]): { round: RoundOfTurns; admission: Admission } {
-  const admission = new Admission(512);
-  const round = new RoundOfTurns(admission);
-  for (const name of names) {
-    const lane = createLane(name, 8, standing);
-    admission.join(lane, name[0]!);
-    put(lane, { payload: Buffer.alloc(1) } as Parameters<typeof put>[1]);
-    round.push(lane);
-    // A lane has one turn at a time.
-    round.push(lane);
+test("what waits and is under way counts to the lane's reputation, whatever it becomes, and to nothing in the end", () => {
+  const { admission, buffer, ready, newLane } = stageWith();
+  const lane = newLane("a", "untried");
+  const org = lane.org!;
+  for (let n = 0; n < 4; n++) lane.put(delivery);
+  lane.enterQueueIfReady(0);
+  expect([buffer.length, org.waitingUnproven, ready.isEmpty()]).toEqual([4, 4, false]);
+  lane.take();
+  lane.begin(0);
+  expect([admission.unproven(), org.unproven, org.waitingUnproven]).toEqual([1, 1, 3]);
+  lane.end();
+  expect(lane.noteResult({ ...timedOut, outcome: { kind: "delivered" }, durationMs: 1 }, 1)).toBeUndefined();
+  // A prompt target stands in another queue, which it has not entered yet.
+  expect([lane.reputation, org.waitingUnproven, ready.isEmpty()]).toEqual(["prompt", 0, true]);
+  for (const nowMs of [2, 3]) {
+    lane.take();
+    lane.begin(nowMs);
+    lane.end();
+    expect(lane.noteResult(timedOut, nowMs)).toBe(nowMs === 3 ? "open" : undefined);
   }
-  return { round, admission };
+  expect([lane.reputation, org.waitingUnproven, lane.isCircuitOpen(4)]).toEqual(["hanging", 1, true]);
+  expect(lane.takeAll()).toHaveLength(1);
+  expect([buffer.length, buffer.room().bytes, org.waitingUnproven]).toEqual([0, 128 * 1024 * 1024, 0]);
+  expect([admission.inFlight(), org.inFlight, org.unproven]).toEqual([0, 0, 0]);
+  lane.close();
+  expect(admission.orgOf("a")).toBeUndefined();
+});
+
+/** Lanes in the ready queue, in the order of their names; those of one organization begin with its letter. */
+function queue({ newLane }: Stage, reputation: Reputation, names: string[]): Lane[] {
+  return names.map((name) => {
+    const lane = newLane(name[0]!, reputation, name);
+    lane.put(delivery);
+    lane.enterQueue();
+    // A lane stands in the queue once.
+    lane.enterQueue();
+    return lane;
+  });
 }
 
-function turnsOf({ round }: { round: RoundOfTurns }): string[] {
-  const turns: string[] = [];
-  round.go(
+function orderOf({ ready }: Stage): string[] {
+  const order: string[] = [];
+  ready.run(
     () => true,
-    ({ targetId }) => turns.push(targetId) > 0,
+    ({ targetId }) => order.push(targetId) > 0,
   );
-  expect(round.isEmpty()).toBe(true);
-  return turns;
+  expect(ready.isEmpty()).toBe(true);
+  return order;
 }
 
 test("organizations take turns, and the targets of each in the order they came", () => {
-  const names = ["a1", "a2", "a3", "a4", "b1", "c1", "c2"];
-  expect(turnsOf(queue("prompt", names))).toEqual(["a1", "b1", "c1", "a2", "c2", "a3", "a4"]);
+  const stage = stageWith();
+  queue(stage, "prompt", ["a1", "a2", "a3", "a4", "b1", "c1", "c2"]);
+  expect(orderOf(stage)).toEqual(["a1", "b1", "c1", "a2", "c2", "a3", "a4"]);
 });
 
 test("of untried targets the newest and the oldest come by turns", () => {
-  expect(turnsOf(queue("untried", ["a1", "a2", "a3", "a4", "a5"]))).toEqual(["a5", "a1", "a4", "a2", "a3"]);
+  const stage = stageWith();
+  queue(stage, "untried", ["a1", "a2", "a3", "a4", "a5"]);
+  expect(orderOf(stage)).toEqual(["a5", "a1", "a4", "a2", "a3"]);
 });
 
-test("a lane that is taken out has no turn", () => {
-  const stage = queue("hanging", ["a1", "a2", "b1"]);
-  const removed = createLane("a3", 8, "hanging");
-  stage.admission.join(removed, "a");
-  stage.round.push(removed);
-  stage.round.remove(removed);
-  stage.round.remove(removed);
-  expect(turnsOf(stage)).toEqual(["a1", "b1", "a2"]);
+test("a lane that has left the queue has no turn", () => {
+  const stage = stageWith();
+  queue(stage, "hanging", ["a1", "a2", "b1"]);
+  const [left] = queue(stage, "hanging", ["a3"]);
+  left!.leaveQueue();
+  left!.leaveQueue();
+  expect(orderOf(stage)).toEqual(["a1", "b1", "a2"]);
 });

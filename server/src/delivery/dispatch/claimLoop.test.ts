@@ -4,7 +4,7 @@ import { bucketOf, newId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
 import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import { createLog } from "../../telemetry/log.ts";
-import { createClaimLoop } from "./claimLoop.ts";
+import { ClaimLoop } from "./claimLoop.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
 import { storeOrganization, storeTarget } from "../../../test/support/storedItems.ts";
 
@@ -35,7 +35,7 @@ it.beforeAll(async ({ pool }) => {
 });
 
 const stored = 600;
-/** What a claim takes of a target that is alone. */
+/** How many deliveries a claim takes of a target that is alone. */
 const share = 512;
 
 it("a claim that filled its target is not repeated until there is room, and then brings the rest", async ({
@@ -48,7 +48,7 @@ it("a claim that filled its target is not repeated until there is room, and then
   const takes = Array.from({ length: 2 }, () => Promise.withResolvers<number>());
   const pending = [...takes];
   const gauges = { inFlight: () => 0, inFlightUnproven: () => 0, inMemory: () => 0, openCircuits: () => 0 };
-  const loop = createClaimLoop({
+  const loop = new ClaimLoop({
     pool,
     log: createLog("silent"),
     metrics: createDeliveryMetrics(new Registry(), gauges),

@@ -3,26 +3,21 @@ import type { Lease } from "../../items/item.ts";
 import type { DeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Traces } from "../../telemetry/traces.ts";
-import { lookAt, maxPerClaim, nothingSeen, sizeClaim } from "./claimSize.ts";
 import type { Delivery } from "../../items/delivery.ts";
+import { bucketOf } from "../../postgres/ids.ts";
 import { createSleeper, repeatUntil } from "../../runtime/sleeper.ts";
 import { dueTargets, type DueTarget } from "../rows/dueTargets.ts";
 import { type Claim, claimDeliveries, type DeliveryClaimRequest, firstCursor } from "../rows/store.ts";
-import type { Chosen } from "./chooseDue.ts";
-import { ChosenClaims } from "./chosenClaims.ts";
-import type { Room } from "./waitingRoom.ts";
-
-/** Reads ahead: claims due deliveries from the database into memory while there is room. */
-export interface ClaimLoop {
-  start(): void;
-  /** Something is due: look now rather than at the next poll. */
-  wake(): void;
-  /** Whether the last claim left something for want of room, of this target's or in memory. */
-  wantsRoom(targetId: string): boolean;
-  /** The target, and so the memory, has room again: look now, if that was wanted. */
-  roomAppeared(targetId: string): void;
-  stop(): Promise<void>;
-}
+import type { Room } from "./buffer.ts";
+import {
+  type Chosen,
+  type ClaimSize,
+  lookAt,
+  maxPerClaim,
+  nothingSeen,
+  shareOfClaim,
+  sizeClaim,
+} from "./claimPlan.ts";
 
 export interface ClaimLoopDeps {
   pool: pg.Pool;
@@ -34,7 +29,7 @@ export interface ClaimLoopDeps {
   room: () => Room;
   /** Targets that can take no more in memory now. */
   fullTargets: () => string[];
-  /** Targets that have ended at least so many deliveries of late. */
+  /** Targets that have ended so many attempts in a period of late. */
   targetsEnding: (count: number) => string[];
   /** Chooses, from targets with something due, those that there is room for. */
   choose: (due: readonly DueTarget[]) => Chosen;
@@ -59,31 +54,27 @@ const maxIdlePauseMs = 1_000;
 const manyFull = 64;
 /** A look that brought little pauses for so many times as long as it took. */
 const lookPauses = 4;
+/** For so long a target that has more due is claimed from again without another look. */
+const lookEveryMs = 200;
 
-export function createClaimLoop(deps: ClaimLoopDeps): ClaimLoop {
-  return new Claims(deps);
-}
-
-class Claims implements ClaimLoop {
+/** Reads ahead: claims due deliveries from the database into memory while there is room. */
+export class ClaimLoop {
   readonly #deps: ClaimLoopDeps;
   readonly #sleeper = createSleeper();
-  readonly #chosen: ChosenClaims;
   #cursor = firstCursor;
   #seen = nothingSeen;
-  /** Why the last claim left something behind: no room for some targets, or no memory for any. */
+  /** Targets that the last claim passed over for want of room, and whether memory was too short for a whole claim. */
   #skipped = new Set<string>();
   #wasMemoryShort = false;
   #circleMs = 0;
+  /** Proven targets of the last look that had more due than the claim took, and when to look again. */
+  #unfinished: string[] = [];
+  #lookAtMs = 0;
   #stopping = new AbortController();
   #ended: Promise<void> = Promise.resolve();
 
   constructor(deps: ClaimLoopDeps) {
     this.#deps = deps;
-    this.#chosen = new ChosenClaims({
-      look: (cursor) => dueTargets(deps.pool, cursor),
-      choose: deps.choose,
-      claim: (only, size) => this.#claim({ ...size, only, skip: [] }),
-    });
   }
 
   start(): void {
@@ -91,14 +82,17 @@ class Claims implements ClaimLoop {
     this.#ended = repeatUntil(this.#stopping.signal, this.#sleeper, () => this.#claimOnce());
   }
 
+  /** Something is due: look now rather than at the next poll. */
   wake(): void {
     this.#sleeper.wake();
   }
 
+  /** Whether the last claim left something for want of room, of this target's or in memory. */
   wantsRoom(targetId: string): boolean {
     return this.#wasMemoryShort || this.#skipped.has(targetId);
   }
 
+  /** The target, and so the memory, has room again: look now, if that was wanted. */
   roomAppeared(targetId: string): void {
     if (!this.wantsRoom(targetId)) return;
     this.#skipped.delete(targetId);
@@ -123,9 +117,7 @@ class Claims implements ClaimLoop {
     const startedAtMs = performance.now();
     try {
       const looksFirst = full.length > manyFull || room.unproven === 0;
-      const claim = looksFirst
-        ? await this.#chosen.next(this.#cursor, size, this.#skipped)
-        : await this.#claim({ ...size, skip: full });
+      const claim = looksFirst ? await this.#claimChosen(size) : await this.#claim({ ...size, skip: full });
       const tookMs = performance.now() - startedAtMs;
       return this.#take(claim, looksFirst ? tookMs * lookPauses : tookMs);
     } catch (error) {
@@ -145,6 +137,41 @@ class Claims implements ClaimLoop {
       wide: request.perTarget > request.few ? this.#deps.targetsEnding(request.few) : [],
     };
     return claimDeliveries(pool, asked, traces);
+  }
+
+  /**
+   * Claims when most of the waiting targets have no room in memory: looks first what is due, which is cheap, chooses, and
+   * claims that alone. Chosen proven targets with more due are claimed from again until the next look.
+   */
+  async #claimChosen(size: ClaimSize): Promise<Claim> {
+    const unfinished = this.#unfinished.filter((targetId) => !this.#skipped.has(targetId));
+    if (unfinished.length > 0 && performance.now() < this.#lookAtMs) {
+      const deliveries = await this.#claimProven(unfinished, size);
+      return { deliveries, cursor: this.#cursor, isCircleClosed: false };
+    }
+    const due = await dueTargets(this.#deps.pool, this.#cursor);
+    this.#lookAtMs = performance.now() + lookEveryMs;
+    const { proven, unproven, lookedAt } = this.#deps.choose(due.targets);
+    const deliveries = await this.#claimProven(proven, size);
+    const limit = size.limit - deliveries.length;
+    if (unproven.length > 0 && limit > 0) {
+      const claim = await this.#claim({ limit, few: 1, perTarget: 1, only: unproven, skip: [] });
+      deliveries.push(...claim.deliveries);
+    }
+    const last = lookedAt < due.targets.length ? due.targets[lookedAt - 1] : undefined;
+    const behind = last === undefined ? due.cursor : { bucket: bucketOf(last.id), targetId: last.id };
+    return { deliveries, cursor: behind ?? firstCursor, isCircleClosed: behind === undefined };
+  }
+
+  async #claimProven(targetIds: readonly string[], { limit, few }: ClaimSize): Promise<Delivery[]> {
+    this.#unfinished = [];
+    if (targetIds.length === 0) return [];
+    const perTarget = Math.max(few, shareOfClaim(limit, targetIds.length));
+    const { deliveries } = await this.#claim({ limit, few, perTarget, only: targetIds, skip: [] });
+    const counts = new Map<string, number>();
+    for (const { targetId } of deliveries) counts.set(targetId, (counts.get(targetId) ?? 0) + 1);
+    this.#unfinished = targetIds.filter((targetId) => (counts.get(targetId) ?? 0) >= few);
+    return deliveries;
   }
 
   /**

@@ -3,21 +3,20 @@ import type pg from "pg";
 import type { Registry } from "prom-client";
 import type { Config } from "../../config/config.ts";
 import type { Changes } from "../../items/changes.ts";
-import type { Outbound } from "../../outbound/outbound.ts";
+import type { AttemptResult, Delivery } from "../../items/delivery.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
+import type { Outbound } from "../../outbound/outbound.ts";
 import { newRootId } from "../../postgres/ids.ts";
+import type { TargetConfig } from "../../targets/targetConfig.ts";
 import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Traces } from "../../telemetry/traces.ts";
-import type { AttemptResult, Delivery } from "../../items/delivery.ts";
-import type { Admission } from "./admission.ts";
-import { Dispatcher } from "./dispatcher.ts";
-import { createOpenCircuits } from "./openCircuits.ts";
 import { createAttemptRecorder } from "../attempt/recordAttempts.ts";
 import { createAttemptReport } from "../attempt/reportAttempt.ts";
 import { sendWebhook } from "../attempt/sendWebhook.ts";
-import { createFinisher } from "../attempt/finishAttempt.ts";
-import type { TargetConfig } from "../../targets/targetConfig.ts";
+import { createOpenCircuits } from "../rows/openCircuits.ts";
+import type { Admission } from "./admission.ts";
+import { Dispatcher } from "./dispatcher.ts";
 
 export interface DeliveryDeps {
   config: Pick<Config, "deliveryTimeoutMs" | "maxInFlight" | "roles" | "targetConcurrency">;
@@ -35,38 +34,33 @@ export interface DeliveryDeps {
   admission?: Admission | undefined;
 }
 
-/** The parts of delivery, put together. */
+/** The dispatcher with all that it needs. */
 export function createDelivery(deps: DeliveryDeps): Dispatcher {
-  const { config, pool, box, outbound, log, registry, nowMs } = deps;
+  const { config, pool, log, registry, nowMs } = deps;
   const metrics = createDeliveryMetrics(registry, {
     inFlight: () => dispatcher.inFlight(),
     inFlightUnproven: () => dispatcher.inFlightUnproven(),
     inMemory: () => dispatcher.inMemory(),
     openCircuits: () => dispatcher.openCircuits(),
   });
-  const recorder = createAttemptRecorder(pool, log, createAttemptReport(metrics, log, deps.changes));
-  const sendDeps = { outbound, timeoutMs: config.deliveryTimeoutMs, nowMs };
+  const sending = { outbound: deps.outbound, timeoutMs: config.deliveryTimeoutMs, nowMs };
   const nodeId = newRootId(nowMs());
   const dispatcher: Dispatcher = new Dispatcher({
-    pool,
-    box,
-    log,
+    ...deps,
     metrics,
-    traces: deps.traces,
-    recorder,
-    finisher: createFinisher({ pool, log, recorder, changes: deps.changes, nowMs, random: Math.random }),
+    recorder: createAttemptRecorder(pool, log, createAttemptReport(metrics, log, deps.changes)),
+    random: Math.random,
     senders: {
-      1: (delivery, target, ended) => sendWebhook(sendDeps, delivery, target, ended),
+      1: (delivery, target, ended) => sendWebhook(sending, delivery, target, ended),
       3: (delivery, target, ended) => deps.sendHandoff(delivery, target).then(ended),
     },
+    circuits: createOpenCircuits({ pool, log, changes: deps.changes, nodeId }),
     enabled: config.roles.has("dispatcher"),
     timeoutMs: config.deliveryTimeoutMs,
     targetConcurrency: config.targetConcurrency,
     maxInFlight: config.maxInFlight,
-    admission: deps.admission,
     nodeId,
     newToken: () => randomInt(2 ** 47),
-    circuits: createOpenCircuits({ pool, log, changes: deps.changes, nodeId }),
   });
   return dispatcher;
 }

@@ -60,7 +60,7 @@ it.beforeAll(async ({ pool }) => {
 });
 
 const taken: AttemptResult = {
-  verdict: { outcome: "delivered" },
+  outcome: { kind: "delivered" },
   statusCode: 200,
   durationMs: 1,
   responseBody: null,

@@ -1,27 +1,49 @@
-import type { AttemptResult, Delivery } from "../../items/delivery.ts";
+import type pg from "pg";
+import { acceptedDelivery, type AttemptResult, type Delivery } from "../../items/delivery.ts";
 import type { Lease, LeasedItem, NewItem } from "../../items/item.ts";
+import type { SecretBox } from "../../items/secretBox.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
-import type { DeliveryGauges } from "../../telemetry/deliveryMetrics.ts";
-import { attempt } from "../attempt/attempt.ts";
-import { Admission, isUnproven } from "./admission.ts";
-import { chooseDue } from "./chooseDue.ts";
-import { type ClaimLoop, createClaimLoop } from "./claimLoop.ts";
-import type { DispatcherDeps } from "./dispatcherDeps.ts";
-import { createJudge, type Judge } from "./judge.ts";
-import { hold, isCircuitOpen, isEmpty, isReady, isTripped, type Lane, waiting } from "./lane.ts";
+import type { DeliveryGauges, DeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
+import type { Log } from "../../telemetry/log.ts";
+import type { Traces } from "../../telemetry/traces.ts";
+import { finishAttempt, type FinishDeps } from "../attempt/finishAttempt.ts";
+import { sendAttempt, type Senders } from "../attempt/sendAttempt.ts";
+import { createReleases, type Releases } from "../rows/releases.ts";
+import { Admission } from "./admission.ts";
+import { DeliveryBuffer } from "./buffer.ts";
+import { ClaimLoop } from "./claimLoop.ts";
+import { chooseDue } from "./claimPlan.ts";
+import type { Lane } from "./lane.ts";
 import { Lanes } from "./lanes.ts";
-import { begin } from "./pace.ts";
-import { Paces } from "./paces.ts";
-import { createReleases, type Releases } from "./releases.ts";
-import { createTargetChecks, type TargetChecks } from "./targetChecks.ts";
-import { createUnsentReport, type UnsentReport } from "./unsentReport.ts";
+import type { OpenCircuits } from "../rows/openCircuits.ts";
+import { PermitClient } from "./permitClient.ts";
+import { ReadyQueue } from "./readyQueue.ts";
+import { isUnproven, promptLimitMs } from "./reputation.ts";
+import { TargetLookups } from "./targetLookups.ts";
 
-interface EndedAttempt {
-  delivery: Delivery;
-  target: TargetConfig;
-  result: AttemptResult;
-  /** Unix milliseconds. */
-  attemptedAtMs: number;
+export interface DispatcherDeps extends FinishDeps {
+  pool: pg.Pool;
+  box: SecretBox;
+  log: Log;
+  metrics: DeliveryMetrics;
+  traces?: Traces | undefined;
+  senders: Senders;
+  /** Written when circuits open and close. */
+  circuits: OpenCircuits;
+  /** Whether this process dispatches at all; when not, everything is left to the nodes that do. */
+  enabled: boolean;
+  /** The time limit of a whole attempt. */
+  timeoutMs: number;
+  /** Requests under way to one target. */
+  targetConcurrency: number;
+  /** Requests under way in all. */
+  maxInFlight: number;
+  /** Shared by the dispatchers of several cells; a dispatcher has its own unless told. */
+  admission?: Admission | undefined;
+  /** Names this dispatcher among all that share the database, as an id. */
+  nodeId: string;
+  /** A whole random number below 2^53, for lease tokens. */
+  newToken: () => number;
 }
 
 /**
@@ -29,101 +51,88 @@ interface EndedAttempt {
  * when the attempt starts.
  */
 const lease = { marginMs: 10_000, reserveMs: 2_000 };
-/**
- * A target's configuration is looked up again before use when no acceptance or claim confirmed it for this long. By
- * so much may an item that waits in memory miss that its target was deleted, disabled or changed.
- */
-const configAgeLimitMs = 200;
-const tickMs = 500;
+/** The period in which silent targets, late deliveries and idle lanes are looked for. */
+const periodMs = 500;
+/** Attempts that may wait to be recorded before no more are started. */
 const maxUnrecorded = 4_096;
 /** How long a target is left alone after this process lacked resources to send to it (such as file descriptors). */
 const unsentPauseMs = 500;
 
 /**
- * Sees deliveries out: those this node accepted come from memory, all others are claimed. One lane per target
- * keeps the targets apart; they run on budgets by what is known of them, and take turns, so that none delays another.
+ * Delivers: items that this node accepted come from memory, all others are claimed. One lane per target keeps the targets
+ * apart, so that none delays another. README.md has the protocol: who may write what, what wakes whom, which bound holds
+ * where.
  */
 export class Dispatcher implements DeliveryGauges {
   readonly #deps: DispatcherDeps;
   readonly #admission: Admission;
+  readonly #buffer = new DeliveryBuffer();
+  readonly #ready: ReadyQueue;
   readonly #lanes: Lanes;
-  readonly #paces: Paces;
-  readonly #judge: Judge;
-  readonly #checks: TargetChecks;
+  readonly #permits: PermitClient;
+  readonly #lookups: TargetLookups;
   readonly #releases: Releases;
-  readonly #unsent: UnsentReport;
-  readonly #mayGoOn = (): boolean => this.#deps.recorder.pending() < maxUnrecorded;
-  readonly #takeTurn = (lane: Lane): boolean => {
-    const hasGone = this.#startOne(lane);
-    if (hasGone) this.#offerTurn(lane);
-    return hasGone;
+  readonly #claims: ClaimLoop;
+  readonly #mayStartMore = (): boolean => this.#deps.recorder.pending() < maxUnrecorded;
+  readonly #startOne = (lane: Lane): boolean => {
+    const hasStarted = this.#startAttempt(lane);
+    if (hasStarted) this.#queue(lane);
+    return hasStarted;
   };
+  #isRunning = false;
   #isStopping = false;
   #inFlight = 0;
-  #ticker: NodeJS.Timeout | undefined;
-  #tickedAtMs = 0;
-  #claims: ClaimLoop | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #periodBeganAtMs = 0;
   #onIdle: (() => void) | undefined;
 
   constructor(deps: DispatcherDeps) {
     this.#deps = deps;
+    const { pool, log, targetConcurrency, timeoutMs } = deps;
     this.#admission = deps.admission ?? new Admission(deps.maxInFlight);
-    this.#admission.takePart(() => this.#pump());
-    this.#paces = new Paces({
-      ...deps,
-      ready: (lane) => this.#paceAllows(lane),
-      refused: (lane, untilMs) => this.#paceRefuses(lane, untilMs),
-    });
+    this.#admission.addDispatcher(() => this.#startReady());
+    this.#ready = new ReadyQueue(this.#admission);
     this.#lanes = new Lanes({
       admission: this.#admission,
-      paces: this.#paces,
-      targetConcurrency: deps.targetConcurrency,
+      buffer: this.#buffer,
+      ready: this.#ready,
+      targetConcurrency,
+      promptMs: promptLimitMs(timeoutMs),
     });
-    this.#judge = createJudge(deps.timeoutMs);
-    this.#releases = createReleases(deps.pool, deps.log);
-    this.#unsent = createUnsentReport(deps.log);
-    this.#checks = createTargetChecks({
+    this.#permits = new PermitClient({
       ...deps,
-      apply: (lane, config, askedAtMs) => this.#applyConfig(lane, config, askedAtMs),
-      applied: () => this.#pump(),
+      ready: (lane) => this.#onPermit(lane),
+      refused: (lane, untilMs) => this.#onNoPermit(lane, untilMs),
     });
+    this.#lookups = new TargetLookups({
+      ...deps,
+      found: (lane, config, askedAtMs) => this.#configure(lane, config, askedAtMs),
+      answered: () => this.#startReady(),
+    });
+    this.#releases = createReleases(pool, log);
+    this.#claims = this.#createClaims();
   }
 
   start(): void {
     if (!this.#deps.enabled) return;
-    this.#tickedAtMs = performance.now();
-    this.#ticker = setInterval(() => this.#tick(), tickMs);
-    const lanes = this.#lanes;
-    this.#claims = createClaimLoop({
-      pool: this.#deps.pool,
-      log: this.#deps.log,
-      metrics: this.#deps.metrics,
-      traces: this.#deps.traces,
-      newLease: () => this.newLease(),
-      room: () => lanes.waitingRoom.room(),
-      fullTargets: () => lanes.full(),
-      targetsEnding: (count) => lanes.ending(count),
-      choose: (due) => chooseDue(lanes, this.#admission, due),
-      take: (deliveries) => {
-        for (const lane of new Set(deliveries.map((delivery) => lanes.add(delivery)))) this.#offerTurn(lane);
-        this.#pump();
-      },
-    });
+    this.#isRunning = true;
+    this.#periodBeganAtMs = performance.now();
+    this.#timer = setInterval(() => this.#beginPeriod(), periodMs);
     this.#claims.start();
   }
 
   /** Stops claiming, lets what is under way end within the attempt's timeout, and gives the rest back. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    this.#checks.stop();
-    this.#paces.stop();
-    clearInterval(this.#ticker);
-    await this.#claims?.stop();
-    for (const lane of this.#lanes.all()) this.#releaseWaiting(lane);
+    this.#lookups.stop();
+    this.#permits.stop();
+    clearInterval(this.#timer);
+    await this.#claims.stop();
+    for (const lane of this.#lanes.all()) this.#releases.add(lane.takeAll());
     await this.#releases.flush();
-    if (this.inFlight() > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
     await this.#releases.flush();
-    await this.#paces.returnAll();
+    await this.#permits.returnAll();
     await this.#deps.recorder.drained();
     this.#deps.recorder.stop();
     await this.#deps.circuits.stop();
@@ -144,33 +153,15 @@ export class Dispatcher implements DeliveryGauges {
 
   /** Takes an item that this node has just accepted, under the lease it was stored with. */
   take(item: NewItem, leased: LeasedItem): void {
-    const delivery: Delivery = {
-      eventId: item.id,
-      rowId: leased.rowId,
-      targetId: item.targetId,
-      kind: leased.kind,
-      attempts: 0,
-      scheduleAttempts: 0,
-      targetVersion: leased.targetVersion,
-      payload: item.payload,
-      eventType: item.eventType,
-      correlationId: item.correlationId,
-      sourceEventId: null,
-      webhookId: null,
-      traceContext: item.traceContext,
-      span: null,
-      leaseToken: leased.lease.token,
-      leaseDeadlineMs: leased.lease.deadlineMs,
-    };
-    this.#startFrom(this.#lanes.add(delivery));
+    const lane = this.#lanes.put(acceptedDelivery(item, leased));
+    if (!lane.isInReadyQueue) this.#startLane(lane);
   }
 
   /** Something became due that this node does not hold; of one target, when it is named. */
   onDue(targetId?: string): void {
-    const lane = targetId === undefined ? undefined : this.#lanes.find(targetId);
-    if (lane !== undefined) lane.hasMoreDue = true;
-    // What has no room now is claimed when it has some, or at the next poll.
-    if (targetId === undefined || this.#lanes.hasRoom(targetId)) this.#claims?.wake();
+    if (targetId !== undefined) this.#lanes.find(targetId)?.noteMoreDue(true);
+    // An item without room now is claimed when there is some, or at the next poll.
+    if (targetId === undefined || this.#lanes.hasRoom(targetId)) this.#claims.wake();
   }
 
   inFlight(): number {
@@ -182,190 +173,203 @@ export class Dispatcher implements DeliveryGauges {
   }
 
   inMemory(): number {
-    return this.#lanes.waitingRoom.length;
+    return this.#buffer.length;
   }
 
   openCircuits(): number {
     return this.#lanes.openCircuits();
   }
 
-  #pump(): void {
-    this.#lanes.turns.go(this.#mayGoOn, this.#takeTurn);
-  }
-
-  /** Starts what one lane can have, without a turn: no other lane waits for one. */
-  #startFrom(lane: Lane): void {
-    if (lane.isQueued) return;
-    if (lane.org === undefined) {
-      this.#checks.ask(lane);
-      return;
-    }
-    while (this.#mayStart(lane) && this.#startOne(lane));
-    this.#offerTurn(lane);
-  }
-
-  #mayStart(lane: Lane): boolean {
-    return (
-      isReady(lane, performance.now()) &&
-      this.#mayGoOn() &&
-      this.#admission.hasBudget(lane.standing) &&
-      this.#admission.hasOrgBudget(lane.org!, lane.standing) &&
-      lane.inFlight < this.#admission.targetShare()
-    );
-  }
-
-  /** Lets the lane have its turn when it can take a request, and its target be looked up before. */
-  #offerTurn(lane: Lane): void {
-    if (lane.org === undefined && waiting(lane) > 0) this.#checks.ask(lane);
-    else {
-      this.#paces.want(lane);
-      this.#lanes.queue(lane, performance.now());
-    }
-  }
-
-  #paceAllows(lane: Lane): void {
-    // What it may begin with may be in the database.
-    if (waiting(lane) === 0) this.#claims?.wake();
-    this.#offerTurn(lane);
-    this.#pump();
-  }
-
-  /** The target is left alone for a while, and what waits is left to the other nodes. */
-  #paceRefuses(lane: Lane, untilMs: number): void {
-    lane.openUntilMs = Math.max(lane.openUntilMs, untilMs);
-    this.#releaseWaiting(lane);
-    void this.#releases.flush();
-  }
-
-  /** Starts the lane's next request, or gives back what it cannot send; false when it has to wait for something. */
-  #startOne(lane: Lane): boolean {
+  /**
+   * One attempt from start to end: admit → send → classify → schedule → record → next. The delivery was put into its lane by
+   * {@link take} or by the claim loop; that the budgets allow one more request is the caller's to know.
+   * @returns false when the lane has to wait for something; true when a request was started, or deliveries were given back.
+   */
+  #startAttempt(lane: Lane): boolean {
     const nowMs = performance.now();
-    const next = isReady(lane, nowMs) ? lane.queue[lane.head] : undefined;
-    if (next === undefined) return false;
-    if (
-      lane.config === undefined ||
-      lane.config.version < next.targetVersion ||
-      nowMs - lane.checkedAtMs > configAgeLimitMs
-    ) {
-      this.#checks.ask(lane);
+    const { next } = lane;
+    if (next === undefined || !lane.isReady(nowMs)) return false;
+    const target = lane.config;
+    if (target === undefined || !lane.isConfigured(next.targetVersion, nowMs)) {
+      this.#lookups.ask(lane);
       return false;
     }
-    if (!lane.config.enabled) {
-      this.#releaseWaiting(lane);
+    if (!target.enabled) {
+      this.#releases.add(lane.takeAll());
       return true;
     }
-    const delivery = this.#lanes.waitingRoom.take(lane)!;
+    const delivery = lane.take()!;
     if (this.#isLate(delivery, nowMs)) {
-      this.#releases.add(delivery);
+      this.#releases.add([delivery]);
       return true;
     }
-    if (lane.inFlight === 0) lane.progressAtMs = nowMs;
-    if (lane.pace !== undefined) begin(lane.pace, nowMs);
-    this.#admission.started(lane);
+    lane.begin(nowMs);
     this.#inFlight++;
-    const target = lane.config;
     const attemptedAtMs = Date.now();
-    attempt(this.#deps, delivery, target, (result) =>
-      this.#end(lane, { delivery, target, result, attemptedAtMs }),
-    );
+    // The sender signs, sends, and classifies the answer: `result.outcome`.
+    sendAttempt(this.#deps, delivery, target, (result) => {
+      lane.end();
+      this.#inFlight--;
+      if (result.outcome.kind === "unsent") this.#takeBack(lane, delivery, result.outcome.error);
+      else {
+        this.#learn(lane, result);
+        // Schedules a retry, or none, and records the attempt by group commit.
+        finishAttempt(this.#deps, { delivery, target, result, attemptedAtMs });
+      }
+      this.#startNext(lane);
+    });
     return true;
   }
 
-  #end(lane: Lane, { delivery, target, result, attemptedAtMs }: EndedAttempt): void {
-    this.#admission.ended(lane);
-    this.#inFlight--;
-    if (result.verdict.outcome === "unsent") this.#takeBack(lane, delivery, result.verdict.error);
-    else {
-      this.#note(lane, result);
-      this.#deps.finisher.finish(delivery, target, result, attemptedAtMs);
-    }
-    if (this.#lanes.turns.isEmpty() && !this.#admission.isShared()) this.#startFrom(lane);
-    else {
-      this.#offerTurn(lane);
-      this.#admission.pumpAll();
-    }
-    this.#wantMore(lane);
-    if (this.inFlight() === 0) this.#onIdle?.();
-  }
-
-  #note(lane: Lane, result: AttemptResult): void {
+  /** The lane's window, circuit breaker and reputation follow from how its requests end. */
+  #learn(lane: Lane, result: AttemptResult): void {
     const nowMs = performance.now();
-    const wasTripped = isTripped(lane);
-    this.#lanes.move(lane, this.#judge.ended(lane, result, nowMs));
-    if (wasTripped && !isTripped(lane)) this.#deps.circuits.closed(lane.targetId);
-    if (!isCircuitOpen(lane, nowMs)) return;
-    this.#deps.circuits.opened(lane.targetId, lane.openUntilMs - nowMs);
-    this.#releaseWaiting(lane);
+    const circuit = lane.noteResult(result, nowMs);
+    if (circuit === "closed") this.#deps.circuits.closed(lane.targetId);
+    if (circuit !== "open") return;
+    this.#deps.circuits.opened(lane.targetId, lane.closedUntilMs - nowMs);
+    this.#releases.add(lane.takeAll());
   }
 
   /** Nothing was sent, and the receiver is not to blame: no attempt, and no failure of the target. */
   #takeBack(lane: Lane, delivery: Delivery, why: string): void {
-    this.#unsent.note(why);
     delivery.span?.end({ attributes: { "postrider.outcome": "unsent" }, error: "unsent" });
-    this.#releases.add(delivery);
-    this.#releaseWaiting(lane);
-    hold(lane, performance.now() + unsentPauseMs);
+    this.#releases.addUnsent(delivery, why);
+    this.#releases.add(lane.takeAll());
+    lane.pause(performance.now() + unsentPauseMs);
   }
 
-  /** Has more claimed when the lane has room for what was left. */
-  #wantMore(lane: Lane): void {
-    if (this.#claims === undefined || isUnproven(lane.standing)) return;
+  /** One more request may start: the lane's next, unless other lanes wait; and more is claimed when the lane has room. */
+  #startNext(lane: Lane): void {
+    if (this.#ready.isEmpty() && !this.#admission.isShared()) this.#startLane(lane);
+    else {
+      this.#queue(lane);
+      this.#admission.startReady();
+    }
+    this.#claimMore(lane);
+    if (this.#inFlight === 0) this.#onIdle?.();
+  }
+
+  /** Starts as many requests of one lane as it can have, ahead of the ready queue: no other lane waits. */
+  #startLane(lane: Lane): void {
+    if (lane.isInReadyQueue) return;
+    const { org } = lane;
+    if (org === undefined) {
+      this.#lookups.ask(lane);
+      return;
+    }
+    while (
+      lane.isReady(performance.now()) &&
+      this.#mayStartMore() &&
+      this.#admission.hasBudget(lane.reputation) &&
+      this.#admission.hasOrgBudget(org, lane.reputation) &&
+      lane.inFlight < this.#admission.targetShare() &&
+      this.#startAttempt(lane)
+    );
+    this.#queue(lane);
+  }
+
+  /** Starts as many requests of the lanes in the ready queue as the budgets allow. */
+  #startReady(): void {
+    this.#ready.run(this.#mayStartMore, this.#startOne);
+  }
+
+  /** Puts the lane into the ready queue when it can take a request, and asks for what it lacks. */
+  #queue(lane: Lane): void {
+    if (lane.org === undefined) {
+      if (lane.waiting > 0) this.#lookups.ask(lane);
+      return;
+    }
+    this.#permits.want(lane);
+    lane.enterQueueIfReady(performance.now());
+  }
+
+  /** Wakes the claim loop when it left something of this target for want of room, and the lane has room again. */
+  #claimMore(lane: Lane): void {
+    if (!this.#isRunning || isUnproven(lane.reputation)) return;
     if (!lane.hasMoreDue && !this.#claims.wantsRoom(lane.targetId)) return;
-    if (!this.#lanes.waitingRoom.hasRoom(lane, performance.now())) return;
+    if (!this.#buffer.hasRoom(lane, performance.now())) return;
     if (lane.hasMoreDue) this.#claims.wake();
-    lane.hasMoreDue = false;
+    lane.noteMoreDue(false);
     this.#claims.roomAppeared(lane.targetId);
   }
 
-  /** Gives back what waits for a deleted or disabled target: the claim cancels it or leaves it held. */
-  #applyConfig(lane: Lane, config: TargetConfig | undefined, askedAtMs: number): void {
-    this.#lanes.configure(lane, config, askedAtMs);
-    if (config === undefined || !config.enabled) this.#releaseWaiting(lane);
-    else this.#offerTurn(lane);
+  #createClaims(): ClaimLoop {
+    const { pool, log, metrics, traces } = this.#deps;
+    const lanes = this.#lanes;
+    return new ClaimLoop({
+      pool,
+      log,
+      metrics,
+      traces,
+      newLease: () => this.newLease(),
+      room: () => this.#buffer.room(),
+      fullTargets: () => lanes.full(),
+      targetsEnding: (count) => lanes.ending(count),
+      choose: (due) => chooseDue(lanes, due),
+      take: (deliveries) => {
+        for (const lane of new Set(deliveries.map((delivery) => lanes.put(delivery)))) this.#queue(lane);
+        this.#startReady();
+      },
+    });
   }
 
-  #releaseWaiting(lane: Lane): void {
-    for (const delivery of this.#lanes.removeAll(lane)) this.#releases.add(delivery);
+  /** A lane's target was read: gives back what waits for a deleted or disabled one. */
+  #configure(lane: Lane, config: TargetConfig | undefined, askedAtMs: number): void {
+    // Forgotten while its target was looked up.
+    if (this.#lanes.find(lane.targetId) !== lane) return;
+    const { limiter } = lane;
+    lane.configure(config, askedAtMs);
+    if (limiter !== undefined && lane.limiter === undefined) this.#permits.close(limiter);
+    // The next claim cancels what waits for a deleted target, or leaves it held for a disabled one.
+    if (config === undefined || !config.enabled) this.#releases.add(lane.takeAll());
+    else this.#queue(lane);
+  }
+
+  #onPermit(lane: Lane): void {
+    // The delivery that may be sent now may be in the database.
+    if (lane.waiting === 0) this.#claims.wake();
+    this.#queue(lane);
+    this.#startReady();
+  }
+
+  /** The owner's limit allows nothing for a while: other nodes may send what waits here. */
+  #onNoPermit(lane: Lane, untilMs: number): void {
+    lane.waitForPermit(untilMs);
+    this.#releases.add(lane.takeAll());
+    void this.#releases.flush();
+  }
+
+  /** Notices what causes no event: targets that are silent, deliveries that wait too long, lanes that are idle. */
+  #beginPeriod(): void {
+    const nowMs = performance.now();
+    // After a pause of this process itself (SIGSTOP, a starved event loop) silence says nothing about the targets.
+    const wasAway = nowMs - this.#periodBeganAtMs > 2 * periodMs;
+    this.#periodBeganAtMs = nowMs;
+    const isLate = (delivery: Delivery): boolean => this.#isLate(delivery, nowMs);
+    for (const lane of this.#lanes.all()) {
+      lane.beginPeriod(nowMs, periodMs, wasAway);
+      if (lane.noteStall(nowMs)) this.#releases.add(lane.takeAll());
+      lane.noteSilence(nowMs);
+      // So that another node may send it.
+      this.#releases.add(lane.takeLate(isLate));
+      this.#releases.add(lane.takeSurplus());
+      this.#permits.trim(lane);
+      this.#queue(lane);
+      if (lane.isIdle(nowMs)) this.#forget(lane);
+    }
+    void this.#releases.flush();
+    this.#startReady();
+  }
+
+  #forget(lane: Lane): void {
+    const { limiter } = lane;
+    this.#lanes.forget(lane);
+    if (limiter !== undefined) this.#permits.close(limiter);
   }
 
   /** Whether an attempt that starts now might outlive the lease. */
   #isLate(delivery: Delivery, nowMs: number): boolean {
     return delivery.leaseDeadlineMs - nowMs < this.#deps.timeoutMs + lease.reserveMs;
-  }
-
-  #tick(): void {
-    const nowMs = performance.now();
-    // After a pause of this process itself (SIGSTOP, a starved event loop) silence says nothing about the targets.
-    const wasAway = nowMs - this.#tickedAtMs > 2 * tickMs;
-    this.#tickedAtMs = nowMs;
-    for (const lane of this.#lanes.all()) {
-      lane.previous = lane.recent;
-      lane.recent = 0;
-      if (wasAway) lane.progressAtMs = Math.max(lane.progressAtMs, nowMs - tickMs);
-      if (this.#judge.isStalled(lane, nowMs)) this.#stall(lane);
-      this.#lanes.doubt(lane, nowMs);
-      this.#giveBackLate(lane, nowMs);
-      for (const delivery of this.#lanes.removeSurplus(lane)) this.#releases.add(delivery);
-      this.#paces.trim(lane);
-      this.#offerTurn(lane);
-      if (isEmpty(lane) && lane.previous === 0 && lane.openUntilMs < nowMs - 60_000) this.#lanes.forget(lane);
-    }
-    void this.#releases.flush();
-    this.#pump();
-  }
-
-  /** What is under way counts as hanging from now on, and what waits behind it goes back. */
-  #stall(lane: Lane): void {
-    this.#lanes.move(lane, "hanging");
-    this.#releaseWaiting(lane);
-  }
-
-  /** Gives back what has waited too long for its turn, so that another node may send it. */
-  #giveBackLate(lane: Lane, nowMs: number): void {
-    for (let next = lane.queue[lane.head]; next !== undefined && this.#isLate(next, nowMs);) {
-      this.#releases.add(this.#lanes.waitingRoom.take(lane)!);
-      next = lane.queue[lane.head];
-    }
-    if (waiting(lane) === 0) this.#lanes.turns.remove(lane);
   }
 }

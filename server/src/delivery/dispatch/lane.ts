@@ -1,213 +1,359 @@
-import type { Delivery } from "../../items/delivery.ts";
+import type { AttemptResult, Delivery } from "../../items/delivery.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
-import type { OrgAtWork, Standing } from "./admission.ts";
-import { mayBegin, type Pace } from "./pace.ts";
+import type { Admission, OrgLoad } from "./admission.ts";
+import { type DeliveryBuffer, DeliveryQueue } from "./buffer.ts";
+import { Limiter } from "./limiter.ts";
+import type { ReadyQueue } from "./readyQueue.ts";
+import { isTimeout, isUnproven, type Reputation, Responsiveness } from "./reputation.ts";
+import { Window } from "./window.ts";
 
-/*
- * One target as a node works on it: what waits in memory, how much is under way, and how much the target can
- * take. The window is AIMD (additive increase, multiplicative decrease): +1 with each success, halved with each
- * failure, so that a receiver nobody has heard of, or one that hangs, never holds more than a few of the node's
- * connections.
- */
-export interface Lane {
-  readonly targetId: string;
-  /** The budget that its requests count to; changed by `Admission.move` alone. */
-  standing: Standing;
-  /** Known with the target's configuration. */
-  org: OrgAtWork | undefined;
-  /** It waits for its turn; changed by `Turns` alone. */
-  isQueued: boolean;
-  /** Something was left in the database for want of room here. */
-  hasMoreDue: boolean;
-  /** When a request last ended, or the first of those under way began, by the monotonic clock. */
-  progressAtMs: number;
-  /** When the receiver last answered, or refused at once, by the monotonic clock. */
-  answeredAtMs: number;
-  /** How long the last request took. */
-  lastDurationMs: number;
-  readonly queue: Delivery[];
-  /** Index of the queue's first element; the array is cut when half of it is used up. */
-  head: number;
-  inFlight: number;
-  /** How many requests may be under way now. */
-  window: number;
-  /** How far the window opens. */
-  maxWindow: number;
-  /** Where the target's owner has set a limit. */
-  pace: Pace | undefined;
-  config: TargetConfig | undefined;
-  /** When `config` was last known to be current, by the monotonic clock. */
-  checkedAtMs: number;
-  /** Failures since the last success. */
-  failures: number;
-  /** Requests in a row that held a connection for long and brought no answer. */
-  timeouts: number;
-  /** No request starts before this moment of the monotonic clock: the circuit is open. */
-  openUntilMs: number;
-  /** Payload bytes that wait in memory. */
-  bytes: number;
-  /** Deliveries that ended in the present and the last accounting period; sizes what is claimed ahead. */
-  recent: number;
-  previous: number;
-}
-
-/** Doubles with each round of successes, so a fast receiver is at its full width after five answers in a row. */
-const firstWindow = 1;
-/** What opens a circuit, in a row, and for how long. A timeout held a connection for a whole attempt. */
-const circuit = { failures: 10, timeouts: 2, firstOpenMs: 1_000, maxOpenMs: 30_000 };
 /** Read-ahead of one target: at least max(8, 4 × window) deliveries, at most 1,024. */
 const minAhead = 8;
 const windowsAhead = 4;
 const maxAhead = 1_024;
+/** For a target whose rate is limited, as many deliveries stay in memory as may be sent in this many seconds. */
+const keptSeconds = 2;
+/**
+ * A target's configuration is looked up again before use when no acceptance or claim confirmed it for this long. An item
+ * that waits in memory may miss for as long that its target was deleted, disabled or changed.
+ */
+const configAgeLimitMs = 200;
+/** A lane that has nothing to do is kept for so long after its circuit closed. */
+const circuitMemoryMs = 60_000;
 
-export function createLane(targetId: string, maxWindow: number, standing: Standing): Lane {
-  return {
-    targetId,
-    standing,
-    org: undefined,
-    isQueued: false,
-    hasMoreDue: false,
-    progressAtMs: 0,
-    answeredAtMs: 0,
-    lastDurationMs: 0,
-    queue: [],
-    head: 0,
-    inFlight: 0,
-    window: firstWindow,
-    maxWindow,
-    pace: undefined,
-    config: undefined,
-    checkedAtMs: 0,
-    failures: 0,
-    timeouts: 0,
-    openUntilMs: 0,
-    bytes: 0,
-    recent: 0,
-    previous: 0,
-  };
-}
-
-/** How many deliveries wait in memory for the target. */
-export function waiting(lane: Lane): number {
-  return lane.queue.length - lane.head;
-}
-
-/** Whether the target has nothing in memory or under way. */
-export function isEmpty(lane: Lane): boolean {
-  return waiting(lane) === 0 && lane.inFlight === 0;
-}
-
-/** Puts a delivery behind those that wait. */
-export function put(lane: Lane, delivery: Delivery): void {
-  lane.queue.push(delivery);
-  lane.bytes += delivery.payload.length;
-}
-
-/** Takes the next waiting delivery. */
-export function takeNext(lane: Lane): Delivery | undefined {
-  const delivery = lane.queue[lane.head];
-  if (delivery === undefined) return undefined;
-  lane.head++;
-  lane.bytes -= delivery.payload.length;
-  if (lane.head === lane.queue.length) {
-    lane.queue.length = 0;
-    lane.head = 0;
-  } else if (lane.head >= 1_024) {
-    lane.queue.splice(0, lane.head);
-    lane.head = 0;
-  }
-  return delivery;
-}
-
-/** Takes everything that waits. */
-export function takeAll(lane: Lane): Delivery[] {
-  const all = lane.queue.slice(lane.head);
-  lane.queue.length = 0;
-  lane.head = 0;
-  lane.bytes = 0;
-  return all;
-}
-
-/** The most that one target may have, of what is free of it for all. */
-export interface Share {
-  deliveries: number;
-  bytes: number;
+/** The counts and the queue that all lanes of a dispatcher share. */
+export interface LaneDeps {
+  admission: Admission;
+  buffer: DeliveryBuffer;
+  ready: ReadyQueue;
+  /** How many requests a target may have under way, unless its owner says less. */
+  targetConcurrency: number;
+  /** How long a prompt receiver takes at most. */
+  promptMs: number;
 }
 
 /**
- * Whether more may be put in memory for the target: as much as it has lately ended in a period, so that a fast
- * target never runs dry between two claims and a slow one never holds what another node could deliver.
+ * One target as this dispatcher works on it: the deliveries that wait in memory, the requests under way, and how many
+ * requests the target can take.
+ *
+ * A lane owns its fields: only the methods below write them, and each that changes what waits or is under way also counts
+ * it in the shared `admission` and `buffer`. README.md has the protocol. Moments are of the monotonic clock.
  */
-export function hasRoom(lane: Lane, nowMs: number, share: Share): boolean {
-  if (lane.openUntilMs > nowMs) return false;
-  const count = waiting(lane);
-  if (count === 0) return true;
-  const perSecond = lane.pace?.limits.perSecond;
-  // A claim brings what may be sent in a second, at most.
-  if (typeof perSecond === "number" && count >= perSecond / 2) return false;
-  const wanted = Math.max(minAhead, lane.window * windowsAhead) + Math.max(lane.recent, lane.previous);
-  const ahead = Math.min(maxAhead, wanted, share.deliveries);
-  return count < ahead && lane.bytes < share.bytes;
-}
+export class Lane {
+  readonly targetId: string;
+  readonly #deps: LaneDeps;
+  readonly #window: Window;
+  readonly #responsiveness: Responsiveness;
+  readonly #queue = new DeliveryQueue();
+  #inFlight = 0;
+  #reputation: Reputation;
+  #org: OrgLoad | undefined;
+  #config: TargetConfig | undefined;
+  /** When `#config` was last known to be current. */
+  #checkedAtMs = 0;
+  #limiter: Limiter | undefined;
+  #isInReadyQueue = false;
+  #hasMoreDue = false;
+  /** Attempts that ended in the present and the last accounting period. */
+  #recent = 0;
+  #previous = 0;
 
-/** Whether the target could take one more request now, whatever others want. */
-export function isReady(lane: Lane, nowMs: number): boolean {
-  return isOpen(lane, nowMs) && (lane.pace === undefined || mayBegin(lane.pace, lane.inFlight, nowMs));
-}
+  constructor(targetId: string, reputation: Reputation, deps: LaneDeps) {
+    this.targetId = targetId;
+    this.#reputation = reputation;
+    this.#deps = deps;
+    this.#window = new Window(deps.targetConcurrency);
+    this.#responsiveness = new Responsiveness(deps.promptMs);
+  }
 
-/** The same, whatever limits its owner has set. */
-export function isOpen(lane: Lane, nowMs: number): boolean {
-  if (waiting(lane) === 0 || lane.inFlight >= lane.window || lane.openUntilMs > nowMs) return false;
-  // Half-open: after an open circuit one request probes the target before others follow.
-  return !isTripped(lane) || lane.inFlight === 0;
-}
+  get reputation(): Reputation {
+    return this.#reputation;
+  }
 
-/** Whether failures keep requests from the target for now. */
-export function isCircuitOpen(lane: Lane, nowMs: number): boolean {
-  return lane.openUntilMs > nowMs && isTripped(lane);
-}
+  /** Known with the target's configuration. */
+  get org(): OrgLoad | undefined {
+    return this.#org;
+  }
 
-/** Starts nothing before that moment of the monotonic clock, and fewer at a time after it; counts as no failure. */
-export function hold(lane: Lane, untilMs: number): void {
-  lane.openUntilMs = untilMs;
-  lane.window = Math.max(1, lane.window >> 1);
-}
+  get config(): TargetConfig | undefined {
+    return this.#config;
+  }
 
-export function isTripped(lane: Lane): boolean {
-  return lane.failures >= circuit.failures || lane.timeouts >= circuit.timeouts;
-}
+  /** Where the target's owner has set a limit. */
+  get limiter(): Limiter | undefined {
+    return this.#limiter;
+  }
 
-/** Changes how far the window opens; what is under way beyond it ends by itself. */
-export function setMaxWindow(lane: Lane, maxWindow: number): void {
-  lane.maxWindow = maxWindow;
-  lane.window = Math.max(1, Math.min(lane.window, maxWindow));
-}
+  get inFlight(): number {
+    return this.#inFlight;
+  }
 
-export function noteSuccess(lane: Lane): void {
-  lane.failures = 0;
-  lane.timeouts = 0;
-  lane.openUntilMs = 0;
-  lane.recent++;
-  if (lane.window < lane.maxWindow) lane.window++;
-}
+  /** How many deliveries wait in memory. */
+  get waiting(): number {
+    return this.#queue.length;
+  }
 
-/** What was wrong with the target. */
-export interface Trouble {
-  /** It is overloaded or hangs, rather than refuses. */
-  slowDown: boolean;
-  /** It held a connection for long and did not answer. */
-  isTimeout: boolean;
-}
+  get isInReadyQueue(): boolean {
+    return this.#isInReadyQueue;
+  }
 
-export function noteTrouble(lane: Lane, { slowDown, isTimeout }: Trouble, nowMs: number): void {
-  lane.failures++;
-  lane.recent++;
-  // While the circuit is open, timeouts are of requests sent before it opened, and do not count again.
-  if (!isTimeout) lane.timeouts = 0;
-  else if (lane.openUntilMs <= nowMs) lane.timeouts++;
-  if (slowDown || isTripped(lane)) lane.window = Math.max(1, lane.window >> 1);
-  if (!isTripped(lane)) return;
-  const more = Math.max((lane.failures - circuit.failures) >> 2, lane.timeouts - circuit.timeouts);
-  const doublings = Math.min(5, Math.max(0, more));
-  lane.openUntilMs = nowMs + Math.min(circuit.maxOpenMs, circuit.firstOpenMs * 2 ** doublings);
+  /** Something was left in the database for want of room in memory. */
+  get hasMoreDue(): boolean {
+    return this.#hasMoreDue;
+  }
+
+  /** No request starts before this moment: the circuit is open, or the lane is paused. */
+  get closedUntilMs(): number {
+    return this.#window.closedUntilMs;
+  }
+
+  isEmpty(): boolean {
+    return this.waiting === 0 && this.#inFlight === 0;
+  }
+
+  /** Puts a delivery behind those that wait; one of the known version confirms the configuration. */
+  put(delivery: Delivery): void {
+    this.#push(delivery);
+    if (this.#config?.version === delivery.targetVersion) this.#checkedAtMs = performance.now();
+  }
+
+  /** The delivery that {@link take} would take out. */
+  get next(): Delivery | undefined {
+    return this.#queue.next;
+  }
+
+  /** Takes the next delivery out. */
+  take(): Delivery | undefined {
+    const delivery = this.#queue.take();
+    if (delivery !== undefined) this.#countWaiting(-1, -delivery.payload.length);
+    return delivery;
+  }
+
+  /** Takes everything out. */
+  takeAll(): Delivery[] {
+    if (this.waiting === 0) return [];
+    this.leaveQueue();
+    return this.#takeAll();
+  }
+
+  /** Takes out what has waited too long to be sent. */
+  takeLate(isLate: (delivery: Delivery) => boolean): Delivery[] {
+    const late: Delivery[] = [];
+    while (this.next !== undefined && isLate(this.next)) late.push(this.take()!);
+    if (this.waiting === 0) this.leaveQueue();
+    return late;
+  }
+
+  /** Takes out what the owner's rate limit keeps from being sent in the next seconds. */
+  takeSurplus(): Delivery[] {
+    const perSecond = this.#limiter?.limits.perSecond ?? null;
+    const kept = perSecond === null ? this.waiting : Math.ceil(perSecond * keptSeconds);
+    if (this.waiting <= kept) return [];
+    const all = this.#takeAll();
+    for (const delivery of all.splice(0, kept)) this.#push(delivery);
+    return all;
+  }
+
+  /**
+   * Whether more should be read into memory: as much as the target has lately ended in a period, so that a fast target
+   * never runs dry between two claims and a slow one never holds what another node could deliver.
+   * @param maxDeliveries What the target may have in memory at most, as `maxBytes`.
+   */
+  wantsMore(maxDeliveries: number, maxBytes: number): boolean {
+    const count = this.waiting;
+    if (count === 0) return true;
+    const perSecond = this.#limiter?.limits.perSecond;
+    // A claim brings what may be sent in a second, at most.
+    if (typeof perSecond === "number" && count >= perSecond / 2) return false;
+    const wanted =
+      Math.max(minAhead, this.#window.size * windowsAhead) + Math.max(this.#recent, this.#previous);
+    return count < Math.min(maxAhead, wanted, maxDeliveries) && this.#queue.bytes < maxBytes;
+  }
+
+  /** Notes whether the database has more due of the target than was claimed. */
+  noteMoreDue(hasMoreDue: boolean): void {
+    this.#hasMoreDue = hasMoreDue;
+  }
+
+  /** Takes over what was read of the target; undefined when it is gone. @param askedAtMs When the query began. */
+  configure(config: TargetConfig | undefined, askedAtMs: number): void {
+    this.#config = config;
+    this.#checkedAtMs = askedAtMs;
+    if (config === undefined) return;
+    this.#setLimits(config);
+    if (this.#org !== undefined) return;
+    this.#recount(() => (this.#org = this.#deps.admission.enterOrg(config.orgId)));
+    // Its last attempt on any node failed.
+    if (this.#reputation === "untried" && config.failingSince !== null) this.#setReputation("hanging");
+  }
+
+  /** Whether the configuration can be used for a delivery that was accepted or claimed at this version of the target. */
+  isConfigured(version: number, nowMs: number): boolean {
+    return (
+      this.#config !== undefined &&
+      this.#config.version >= version &&
+      nowMs - this.#checkedAtMs <= configAgeLimitMs
+    );
+  }
+
+  /** The lane is forgotten: it leaves its organization, and has no limiter any more. */
+  close(): void {
+    this.#limiter = undefined;
+    if (this.#org !== undefined) this.#deps.admission.leaveOrg(this.#org);
+  }
+
+  /** Whether the target could take one more request now, whatever others want. */
+  isReady(nowMs: number): boolean {
+    return (
+      this.isOpen(nowMs) && (this.#limiter === undefined || this.#limiter.mayBegin(this.#inFlight, nowMs))
+    );
+  }
+
+  /** The same, whatever limits its owner has set. */
+  isOpen(nowMs: number): boolean {
+    return this.waiting > 0 && this.#window.admits(this.#inFlight, nowMs);
+  }
+
+  /** Whether nothing starts now, because the circuit is open or the lane is paused. */
+  isClosed(nowMs: number): boolean {
+    return this.#window.closedUntilMs > nowMs;
+  }
+
+  /** Whether failures keep requests from the target for now. */
+  isCircuitOpen(nowMs: number): boolean {
+    return this.#window.isCircuitOpen(nowMs);
+  }
+
+  /** Enters the ready queue, if the target can take a request. */
+  enterQueueIfReady(nowMs: number): void {
+    if (!this.#isInReadyQueue && this.#org !== undefined && this.isReady(nowMs)) this.enterQueue();
+  }
+
+  enterQueue(): void {
+    if (this.#isInReadyQueue || this.#org === undefined) return;
+    this.#isInReadyQueue = true;
+    this.#deps.ready.push(this, this.#org);
+  }
+
+  leaveQueue(): void {
+    if (!this.#isInReadyQueue) return;
+    this.#isInReadyQueue = false;
+    this.#deps.ready.remove(this, this.#org!);
+  }
+
+  /** The ready queue has taken the lane out. */
+  leftQueue(): void {
+    this.#isInReadyQueue = false;
+  }
+
+  /** A request begins. */
+  begin(nowMs: number): void {
+    if (this.#inFlight === 0) this.#responsiveness.noteProgress(nowMs);
+    this.#limiter?.begin(nowMs);
+    this.#inFlight++;
+    this.#deps.admission.count(this.#reputation, this.#org, 1);
+  }
+
+  /** A request has ended; unless nothing was sent, {@link noteResult} follows. */
+  end(): void {
+    this.#inFlight--;
+    this.#deps.admission.count(this.#reputation, this.#org, -1);
+  }
+
+  /**
+   * Learns from a request's result how many the target can take, and its reputation.
+   * @returns "open" when the circuit is open now, "closed" when it has just closed.
+   */
+  noteResult(result: AttemptResult, nowMs: number): "open" | "closed" | undefined {
+    const { outcome } = result;
+    const wasTripped = this.#window.isTripped();
+    this.#recent++;
+    if (outcome.kind === "delivered") this.#window.noteSuccess();
+    else {
+      const slowDown = outcome.kind === "retry" && outcome.slowDown;
+      this.#window.noteFailure(slowDown, isTimeout(result, this.#deps.promptMs), nowMs);
+    }
+    this.#setReputation(this.#responsiveness.noteResult(result, nowMs));
+    if (this.#window.isCircuitOpen(nowMs)) return "open";
+    return wasTripped && !this.#window.isTripped() ? "closed" : undefined;
+  }
+
+  /** Starts nothing before that moment, and fewer at a time after it; counts as no failure. */
+  pause(untilMs: number): void {
+    this.#window.pause(untilMs);
+  }
+
+  /** Starts nothing before that moment, because the owner's limit does not allow it. */
+  waitForPermit(untilMs: number): void {
+    this.#window.closeUntil(untilMs);
+  }
+
+  /** Begins an accounting period of `periodMs`. @param wasAway This process itself stood still: no silence of the target. */
+  beginPeriod(nowMs: number, periodMs: number, wasAway: boolean): void {
+    this.#previous = this.#recent;
+    this.#recent = 0;
+    if (wasAway) this.#responsiveness.noteProgress(nowMs - periodMs);
+  }
+
+  /** Whether the target has ended so many attempts in a period of late. */
+  hasEnded(count: number): boolean {
+    return this.#recent >= count || this.#previous >= count;
+  }
+
+  /** Takes a target for hanging whose requests under way have brought nothing for too long; says whether it did. */
+  noteStall(nowMs: number): boolean {
+    if (this.#inFlight === 0 || this.#reputation === "hanging") return false;
+    if (!this.#responsiveness.isStalled(this.#reputation, nowMs)) return false;
+    this.#setReputation("hanging");
+    return true;
+  }
+
+  /** Takes a target that has not answered lately for untried again, while proven targets hang. */
+  noteSilence(nowMs: number): void {
+    if (isUnproven(this.#reputation) || !this.#deps.admission.isStrained()) return;
+    if (this.#inFlight === 0 && this.#responsiveness.isSilent(nowMs)) this.#setReputation("untried");
+  }
+
+  /** Whether the lane can be forgotten. */
+  isIdle(nowMs: number): boolean {
+    return this.isEmpty() && this.#previous === 0 && this.closedUntilMs < nowMs - circuitMemoryMs;
+  }
+
+  #push(delivery: Delivery): void {
+    this.#queue.push(delivery);
+    this.#countWaiting(1, delivery.payload.length);
+  }
+
+  #takeAll(): Delivery[] {
+    this.#countWaiting(-this.waiting, -this.#queue.bytes);
+    return this.#queue.takeAll();
+  }
+
+  #countWaiting(deliveries: number, bytes: number): void {
+    this.#deps.buffer.count(this.#reputation, this.#org, deliveries, bytes);
+  }
+
+  #setReputation(reputation: Reputation): void {
+    if (this.#reputation === reputation) return;
+    // Each reputation has a queue of its own.
+    this.leaveQueue();
+    this.#recount(() => (this.#reputation = reputation));
+  }
+
+  /** Moves what waits and is under way from one budget to another. */
+  #recount(change: () => void): void {
+    const { admission, buffer } = this.#deps;
+    admission.count(this.#reputation, this.#org, -this.#inFlight);
+    buffer.count(this.#reputation, this.#org, -this.waiting, -this.#queue.bytes);
+    change();
+    admission.count(this.#reputation, this.#org, this.#inFlight);
+    buffer.count(this.#reputation, this.#org, this.waiting, this.#queue.bytes);
+  }
+
+  #setLimits({ perSecond, maxConcurrency }: TargetConfig): void {
+    this.#window.setMax(maxConcurrency ?? this.#deps.targetConcurrency);
+    if (perSecond === null && maxConcurrency === null) this.#limiter = undefined;
+    else if (this.#limiter === undefined) this.#limiter = new Limiter({ perSecond, maxConcurrency });
+    else this.#limiter.setLimits({ perSecond, maxConcurrency });
+  }
 }

@@ -6,12 +6,12 @@ export interface LeasedItem {
 }
 
 export interface ItemsByRow {
-  /** The items' indexes in what was given: row by row, and in a row in ascending order of their ids. */
+  /** The items' indexes in the input: row by row, and in a row in ascending order of their ids. */
   order: number[];
-  /** Of each row and lease, ascending. */
+  /** The id and the lease token of each row, ascending by id. */
   ids: string[];
   tokens: number[];
-  /** How many items there are up to and with each row. */
+  /** The running total of items after each row. */
   ends: number[];
 }
 
@@ -33,7 +33,7 @@ export function byRow(items: readonly LeasedItem[]): ItemsByRow {
   return grouped;
 }
 
-/** The items of one row and lease, by their indexes in what was given. */
+/** The items of one row and lease, by their indexes in the input. */
 interface PartOfRow {
   rowId: string;
   leaseToken: number;

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { int4Array, uuidArray } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 
-/** What a node wants of one target. */
+/** A node's request for permits and a share of one target. */
 export interface PermitWish {
   targetId: string;
   /** Permits to begin an attempt, where the rate is limited. */
@@ -11,13 +11,13 @@ export interface PermitWish {
   requests: number;
 }
 
-/** What it may have. */
+/** The answer to it. */
 export interface PermitGrant {
   targetId: string;
   permits: number;
   /** From when on the first permit holds, in milliseconds from now; negative when it could have been used before. */
   firstInMs: number;
-  /** What lies between two permits, in milliseconds; null where the rate is not limited. */
+  /** Milliseconds between two permits; null where the rate is not limited. */
   intervalMs: number | null;
   /** How many attempts may begin at once after a pause. */
   burst: number;
@@ -57,12 +57,12 @@ export async function takePermits(pool: pg.Pool, request: PermitRequest): Promis
   }));
 }
 
-/** Gives back all that a node has. */
+/** Gives back all shares of a node. */
 export async function returnShares(pool: pg.Pool, nodeId: string): Promise<void> {
   await pool.query("delete from target_shares where node_id = $1", [nodeId]);
 }
 
-/** Removes what stopped nodes and deleted targets left behind. @returns how many rows there were. */
+/** Removes the rows of stopped nodes and deleted targets. @returns how many there were. */
 export async function sweepPermits(pool: pg.Pool): Promise<number> {
   const { rowCount: shares } = await pool.query({
     name: "sweep_shares",

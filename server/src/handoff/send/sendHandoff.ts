@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { AttemptResult, AttemptVerdict, Delivery } from "../../items/delivery.ts";
+import type { AttemptResult, AttemptOutcome, Delivery } from "../../items/delivery.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
 import type { Outbound } from "../../outbound/outbound.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -13,7 +13,7 @@ import {
   recordHandoff,
   type RecordDeps,
 } from "../record/handoffStore.ts";
-import { judgeAnswer } from "./judgeAnswer.ts";
+import { classifyAnswer } from "./classifyAnswer.ts";
 import { toMessage } from "../agent/message.ts";
 import { deadlineMs, firstPollMs } from "../record/pollSchedule.ts";
 import type { TaskView } from "../agent/readTask.ts";
@@ -75,7 +75,7 @@ class Attempt {
   async run(target: TargetConfig): Promise<AttemptResult> {
     const { agents, pool } = this.#deps;
     const agent = await agents.get(target.id, target.version);
-    if (agent === undefined) return this.result({ outcome: "failed", error: "the target was deleted" });
+    if (agent === undefined) return this.result({ kind: "failed", error: "the target was deleted" });
     if ("fault" in agent.credential) return this.result(again(agent.credential.fault));
     const beginning = await beginHandoff(pool, this.#delivery);
     switch (beginning.kind) {
@@ -83,7 +83,7 @@ class Attempt {
         return this.result(again("the lease of the delivery ended before the attempt began"));
       case "accepted":
         this.#statusCode = 200;
-        return this.result({ outcome: "delivered" });
+        return this.result({ kind: "delivered" });
       case "unanswered":
         return (await this.#findEarlier(agent, beginning.sinceMs)) ?? this.#send(agent);
       case "send":
@@ -91,9 +91,9 @@ class Attempt {
     }
   }
 
-  result(verdict: AttemptVerdict): AttemptResult {
+  result(outcome: AttemptOutcome): AttemptResult {
     return {
-      verdict,
+      outcome,
       statusCode: this.#statusCode,
       durationMs: Math.round(performance.now() - this.#startedAtMs),
       responseBody: this.#body,
@@ -118,7 +118,7 @@ class Attempt {
         return undefined;
       case "unavailable":
         return this.result({
-          outcome: "retry",
+          kind: "retry",
           error: `an earlier message was not answered, and its task cannot be looked for: ${search.reason}`,
           countsTowardDisabling: true,
           slowDown: true,
@@ -131,18 +131,18 @@ class Attempt {
     const limitMs = Math.min(this.#deps.timeoutMs * sendPart, this.#leftMs());
     if (limitMs < minRequestMs) return this.#decline(again("the service was too slow to send the message"));
     const answer = await this.#request(agent, limitMs);
-    const judgement = judgeAnswer(answer, maskOf(agent));
-    switch (judgement.kind) {
+    const meaning = classifyAnswer(answer, maskOf(agent));
+    switch (meaning.kind) {
       case "accepted":
-        return this.#accept(judgement.view);
+        return this.#accept(meaning.view);
       case "declined":
-        return this.#decline(judgement.verdict);
+        return this.#decline(meaning.outcome);
       case "unclear":
-        return this.#clarify(agent, judgement, sentAtMs);
+        return this.#clarify(agent, meaning, sentAtMs);
       case "moved": {
         const present = isSecond ? "same" : await this.#lookUpAgain(agent);
-        if (present === "same") return this.#decline(judgement.verdict);
-        return present === "unknown" ? this.#decline(judgement.unsure) : this.#send(present, true);
+        if (present === "same") return this.#decline(meaning.outcome);
+        return present === "unknown" ? this.#decline(meaning.unsure) : this.#send(present, true);
       }
     }
   }
@@ -200,7 +200,7 @@ class Attempt {
     sentAtMs: number,
   ): Promise<AttemptResult> {
     const unclear = (more: string): AttemptResult =>
-      this.result({ outcome: "retry", error: `${error}; ${more}`, countsTowardDisabling: true, slowDown });
+      this.result({ kind: "retry", error: `${error}; ${more}`, countsTowardDisabling: true, slowDown });
     const looksLater = "the agent may have taken the message: its task is looked for before it is sent again";
     if (!isNow || this.#leftMs() < minRequestMs) return unclear(looksLater);
     const search = await this.#search(agent, sentAtMs);
@@ -242,9 +242,9 @@ class Attempt {
     return said === "same" ? "same" : "unknown";
   }
 
-  async #decline(verdict: AttemptVerdict): Promise<AttemptResult> {
+  async #decline(outcome: AttemptOutcome): Promise<AttemptResult> {
     await noteNothingSent(this.#deps.pool, this.#delivery.eventId);
-    return this.result(verdict);
+    return this.result(outcome);
   }
 
   async #accept(view: TaskView): Promise<AttemptResult> {
@@ -258,7 +258,7 @@ class Attempt {
       pollInMs: firstPollMs(view.state),
       deadlineInMs: deadlineMs(view.state, this.#deps.quietMs),
     });
-    return this.result({ outcome: "delivered" });
+    return this.result({ kind: "delivered" });
   }
 
   #leftMs(): number {
@@ -267,6 +267,6 @@ class Attempt {
 }
 
 /** For what is not the agent's fault. */
-function again(error: string): AttemptVerdict {
-  return { outcome: "retry", error, countsTowardDisabling: false, slowDown: false };
+function again(error: string): AttemptOutcome {
+  return { kind: "retry", error, countsTowardDisabling: false, slowDown: false };
 }

@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { newId } from "../../postgres/ids.ts";
 import { dayMs, ensurePartitions } from "../../postgres/partitions.ts";
-import { cancelExpired } from "./cancelExpired.ts";
+import { cancelExpired } from "./cancelDeliveries.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
 const target = newId(7, Date.now());

@@ -1,6 +1,6 @@
-import type { Log } from "../../telemetry/log.ts";
 import { type AttemptResult, type Delivery, notSent } from "../../items/delivery.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
+import type { Log } from "../../telemetry/log.ts";
 import type { Traces } from "../../telemetry/traces.ts";
 import { startAttempt } from "./traceAttempt.ts";
 
@@ -18,10 +18,10 @@ type Sender = (
 ) => Promise<void> | void;
 
 /**
- * Makes one attempt and calls `ended` once, after it has returned. An exception of our own counts as a failed
- * attempt, so that neither the item nor its lane is lost.
+ * Makes one attempt by the sender of the target's kind and calls `ended` once, after it has returned. An exception of our
+ * own counts as a failed attempt, so that neither the item nor its lane is lost.
  */
-export function attempt(
+export function sendAttempt(
   { senders, log, traces }: { senders: Senders; log: Log; traces?: Traces | undefined },
   delivery: Delivery,
   target: TargetConfig,

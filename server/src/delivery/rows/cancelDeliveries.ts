@@ -1,11 +1,14 @@
 import type pg from "pg";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
+import { firstIdAt } from "../../postgres/ids.ts";
+import { dayMs } from "../../postgres/partitions.ts";
 
 const maxTargetsPerRun = 100;
 const rowsPerCall = 5_000;
+const itemsPerCall = 2_000;
 
 /**
- * Cancels what waits for deleted targets. Nothing depends on it: such events read as canceled from the
+ * Cancels deliveries that wait for deleted targets. Nothing depends on it: such events read as canceled from the
  * moment the target is gone; this only clears the hot table. @returns how many deliveries there were.
  */
 export async function cancelOrphans(pool: pg.Pool): Promise<number> {
@@ -46,4 +49,25 @@ export async function cancelOrphans(pool: pg.Pool): Promise<number> {
     }
   }
   return canceled;
+}
+
+/**
+ * Cancels items that still wait when their retention is over, such as those held for a target that nobody enabled: they
+ * read as CANCELED until their day is dropped. In bounded transactions. @returns how many items there were.
+ */
+export async function cancelExpired(
+  pool: pg.Pool,
+  { retentionDays, nowMs }: { retentionDays: number; nowMs: number },
+): Promise<number> {
+  const firstKeptDay = Math.floor(nowMs / dayMs) - retentionDays;
+  const bounds = {
+    p_from: firstIdAt(firstKeptDay * dayMs),
+    p_before: firstIdAt(nowMs - retentionDays * dayMs),
+  };
+  for (let total = 0; ;) {
+    const rows = await callFunction(pool, "cancel_expired_deliveries", { ...bounds, p_limit: itemsPerCall });
+    const canceled = rows[0]!.cancel_expired_deliveries!;
+    total += canceled;
+    if (canceled < itemsPerCall) return total;
+  }
 }

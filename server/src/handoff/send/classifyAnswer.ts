@@ -1,29 +1,29 @@
-import type { AttemptVerdict } from "../../items/delivery.ts";
+import type { AttemptOutcome } from "../../items/delivery.ts";
 import type { AgentAnswer, Refusal } from "../agent/callAgent.ts";
 import type { CredentialMask } from "../agent/credentialMask.ts";
 import { readSendAnswer, type TaskView } from "../agent/readTask.ts";
 
-/** What the answer to a message means. */
-export type Judgement =
+/** The meaning of an agent's answer to a message. */
+export type AnswerMeaning =
   | { kind: "accepted"; view: TaskView }
   /** The agent did not take the message, for certain. */
-  | { kind: "declined"; verdict: AttemptVerdict }
+  | { kind: "declined"; outcome: AttemptOutcome }
   /** It may have taken the message. `isNow` when it is worth asking at once, because nobody answered. */
   | { kind: "unclear"; error: string; slowDown: boolean; isNow: boolean }
   /**
-   * The version or the route is gone, and the card may say where to: `verdict` holds when it names the same interface
+   * The version or the route is gone, and the card may say where to: `outcome` holds when it names the same interface
    * as before, `unsure` when it cannot be read.
    */
-  | { kind: "moved"; verdict: AttemptVerdict; unsure: AttemptVerdict };
+  | { kind: "moved"; outcome: AttemptOutcome; unsure: AttemptOutcome };
 
 const askingForTime = new Set([408, 425, 429, 503]);
-/** These may come from something in between, or after the work was begun. */
+/** Statuses that may come from something in between, or after the work was begun. */
 const perhapsTaken = new Set([500, 502, 504]);
 /** The message itself is refused, and would be again. */
 const refusedForGood = new Set([400, 409, 411, 413, 414, 415, 422, 431]);
 
-/** Judges the answer to `message:send` (A2A 1.0, sections 3.1.1, 3.3.2 and 11.6). */
-export function judgeAnswer(answer: AgentAnswer, mask: CredentialMask): Judgement {
+/** Classifies the answer to `message:send` (A2A 1.0, sections 3.1.1, 3.3.2 and 11.6). */
+export function classifyAnswer(answer: AgentAnswer, mask: CredentialMask): AnswerMeaning {
   switch (answer.kind) {
     case "answered": {
       const reading = readSendAnswer(answer.value, mask);
@@ -37,10 +37,10 @@ export function judgeAnswer(answer: AgentAnswer, mask: CredentialMask): Judgemen
       const { sent, message, code } = answer.error;
       const slowDown = code === "timeout" || code === "connect_timeout";
       // Nothing is wrong with the agent, and this is no attempt.
-      if (!sent && code === "local") return declined({ outcome: "unsent", error: message });
+      if (!sent && code === "local") return declined({ kind: "unsent", error: message });
       if (!sent)
         return declined({
-          outcome: "retry",
+          kind: "retry",
           error: message,
           countsTowardDisabling: code !== "other",
           slowDown,
@@ -48,41 +48,41 @@ export function judgeAnswer(answer: AgentAnswer, mask: CredentialMask): Judgemen
       return { kind: "unclear", error: message, slowDown, isNow: true };
     }
     case "refused":
-      return judgeRefusal(answer);
+      return classifyRefusal(answer);
   }
 }
 
-function judgeRefusal(refusal: Refusal): Judgement {
+function classifyRefusal(refusal: Refusal): AnswerMeaning {
   const { status, reason, message: error } = refusal;
-  if (reason === "VERSION_NOT_SUPPORTED") return moved(refusal, { outcome: "failed", error });
+  if (reason === "VERSION_NOT_SUPPORTED") return moved(refusal, { kind: "failed", error });
   // A message may name a task to continue, which the agent does not know.
-  if (status === 404 && reason === "TASK_NOT_FOUND") return declined({ outcome: "failed", error });
-  if (status === 410) return moved(refusal, { outcome: "gone", error });
+  if (status === 404 && reason === "TASK_NOT_FOUND") return declined({ kind: "failed", error });
+  if (status === 410) return moved(refusal, { kind: "gone", error });
   if (status === 404 || status === 405 || status === 501) return moved(refusal, again(refusal));
   if (perhapsTaken.has(status)) {
     return { kind: "unclear", error, slowDown: status !== 500, isNow: false };
   }
-  if (refusedForGood.has(status)) return declined({ outcome: "failed", error });
+  if (refusedForGood.has(status)) return declined({ kind: "failed", error });
   return declined(again(refusal));
 }
 
-function again({ status, message: error }: Refusal): AttemptVerdict {
+function again({ status, message: error }: Refusal): AttemptOutcome {
   return {
-    outcome: "retry",
+    kind: "retry",
     error,
     countsTowardDisabling: !askingForTime.has(status),
     slowDown: status === 429 || status === 503,
   };
 }
 
-function moved(refusal: Refusal, verdict: AttemptVerdict): Judgement {
-  return { kind: "moved", verdict, unsure: again(refusal) };
+function moved(refusal: Refusal, outcome: AttemptOutcome): AnswerMeaning {
+  return { kind: "moved", outcome, unsure: again(refusal) };
 }
 
-function declined(verdict: AttemptVerdict): Judgement {
-  return { kind: "declined", verdict };
+function declined(outcome: AttemptOutcome): AnswerMeaning {
+  return { kind: "declined", outcome };
 }
 
-function unclear(error: string): Judgement {
+function unclear(error: string): AnswerMeaning {
   return { kind: "unclear", error, slowDown: false, isNow: true };
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { AgentAnswer } from "../agent/callAgent.ts";
-import { judgeAnswer, type Judgement } from "./judgeAnswer.ts";
+import { classifyAnswer, type AnswerMeaning } from "./classifyAnswer.ts";
 import { noMask } from "../agent/credentialMask.ts";
 
-const judge = (answer: AgentAnswer): Judgement => judgeAnswer(answer, noMask);
+const meaningOf = (answer: AgentAnswer): AnswerMeaning => classifyAnswer(answer, noMask);
 
 function refused(status: number, reason: string | null = null): AgentAnswer {
   return {
@@ -36,7 +36,10 @@ describe("an answer to a message means", () => {
     [503, null, "retry"],
     [302, null, "retry"],
   ])("%i %s: declined, %s", (status, reason, outcome) => {
-    expect(judge(refused(status, reason))).toMatchObject({ kind: "declined", verdict: { outcome } });
+    expect(meaningOf(refused(status, reason))).toMatchObject({
+      kind: "declined",
+      outcome: { kind: outcome },
+    });
   });
 
   it.each<[number, string | null, string]>([
@@ -46,15 +49,15 @@ describe("an answer to a message means", () => {
     [410, null, "gone"],
     [501, null, "retry"],
   ])("%i %s: the card is read again, and without news %s", (status, reason, outcome) => {
-    expect(judge(refused(status, reason))).toMatchObject({
+    expect(meaningOf(refused(status, reason))).toMatchObject({
       kind: "moved",
-      verdict: { outcome },
-      unsure: { outcome: "retry" },
+      outcome: { kind: outcome },
+      unsure: { kind: "retry" },
     });
   });
 
   it.each([500, 502, 504])("%i: the work may have been begun", (status) => {
-    expect(judge(refused(status))).toMatchObject({ kind: "unclear", isNow: false });
+    expect(meaningOf(refused(status))).toMatchObject({ kind: "unclear", isNow: false });
   });
 
   it("that only asking for time is no reason to disable the target", () => {
@@ -64,28 +67,28 @@ describe("an answer to a message means", () => {
       [401, true],
       [404, true],
     ] as const) {
-      expect(judge(refused(status))).toMatchObject({ verdict: { countsTowardDisabling: counts } });
+      expect(meaningOf(refused(status))).toMatchObject({ outcome: { countsTowardDisabling: counts } });
     }
   });
 
   it("that it may be sent freely when nothing of it arrived, and must be looked for otherwise", () => {
-    expect(judge(failed(false, "connect_refused"))).toMatchObject({
+    expect(meaningOf(failed(false, "connect_refused"))).toMatchObject({
       kind: "declined",
-      verdict: { outcome: "retry", countsTowardDisabling: true },
+      outcome: { kind: "retry", countsTowardDisabling: true },
     });
-    expect(judge(failed(false, "other"))).toMatchObject({ verdict: { countsTowardDisabling: false } });
-    expect(judge(failed(true, "reset"))).toMatchObject({ kind: "unclear", isNow: true });
-    expect(judge(failed(true, "timeout"))).toMatchObject({ kind: "unclear", slowDown: true });
+    expect(meaningOf(failed(false, "other"))).toMatchObject({ outcome: { countsTowardDisabling: false } });
+    expect(meaningOf(failed(true, "reset"))).toMatchObject({ kind: "unclear", isNow: true });
+    expect(meaningOf(failed(true, "timeout"))).toMatchObject({ kind: "unclear", slowDown: true });
   });
 
   it("nothing clear when a success is not the protocol's", () => {
     const body = Buffer.alloc(0);
-    expect(judge({ kind: "answered", status: 200, durationMs: 1, value: {}, body })).toMatchObject({
+    expect(meaningOf({ kind: "answered", status: 200, durationMs: 1, value: {}, body })).toMatchObject({
       kind: "unclear",
       error: "the agent's answer (200) has neither $.task nor $.message",
     });
     expect(
-      judge({ kind: "garbled", status: 204, durationMs: 1, problem: "is not JSON", body }),
+      meaningOf({ kind: "garbled", status: 204, durationMs: 1, problem: "is not JSON", body }),
     ).toMatchObject({ kind: "unclear" });
   });
 });

@@ -1,0 +1,110 @@
+import type { Delivery } from "../../items/delivery.ts";
+import type { DueTarget } from "../rows/dueTargets.ts";
+import { maxTargetsPerClaim } from "../rows/store.ts";
+import type { Room } from "./buffer.ts";
+import type { Lanes } from "./lanes.ts";
+import { isUnproven, type Reputation } from "./reputation.ts";
+
+export const maxPerClaim = 576;
+/**
+ * The targets of the last claim share this much of it. With the rest the claim goes on to the others, closes its circle, and
+ * need not be repeated only to learn that nothing else is due.
+ */
+const sharedPerClaim = 512;
+/** How many deliveries a claim takes of a target that has not shown that it takes more; fewer when memory is short, so that many targets can hang. */
+const maxFew = 16;
+const fewPartOfRoom = 1 / 64;
+/** Unproven targets have an eighth of the room. */
+const unprovenPerFew = 8;
+/** The assumed size of a payload until the first claim has shown how large they are. */
+const firstGuessBytes = 64 * 1024;
+
+/** The targets of the last claim, and the average size of payloads. */
+export interface Seen {
+  targets: ReadonlySet<string>;
+  bytesPerDelivery: number;
+}
+
+/** Before the first claim. */
+export const nothingSeen: Seen = { targets: new Set(), bytesPerDelivery: firstGuessBytes };
+
+/** How much a claim may bring. */
+export interface ClaimSize {
+  limit: number;
+  perTarget: number;
+  few: number;
+}
+
+export function sizeClaim(room: Room, seen: Seen): ClaimSize {
+  const fits = Math.min(room.deliveries, Math.ceil(room.bytes / seen.bytesPerDelivery));
+  const limit = Math.min(maxPerClaim, fits);
+  const few = Math.min(
+    maxFew,
+    Math.max(1, Math.floor(Math.min(fits, room.unproven * unprovenPerFew) * fewPartOfRoom)),
+  );
+  return { limit, few, perTarget: Math.max(few, shareOfClaim(limit, seen.targets.size)) };
+}
+
+/** How many deliveries of a claim each of so many targets may have. */
+export function shareOfClaim(limit: number, targets: number): number {
+  return Math.ceil(Math.min(limit, sharedPerClaim) / Math.max(1, targets));
+}
+
+/** Moving average of payload sizes: up at once, down slowly, because an estimate too low overruns memory. */
+export function lookAt(deliveries: readonly Delivery[], before: Seen): Seen {
+  const targets = new Set<string>();
+  let bytes = 0;
+  for (const delivery of deliveries) {
+    targets.add(delivery.targetId);
+    bytes += delivery.payload.length;
+  }
+  const now = Math.max(1, bytes / deliveries.length);
+  const average = now > before.bytesPerDelivery ? now : (now + before.bytesPerDelivery) / 2;
+  return { targets, bytesPerDelivery: average };
+}
+
+/** Which of the targets with something due are to be claimed now. */
+export interface Chosen {
+  /** Targets that answer: as much of each as a claim brings. */
+  proven: string[];
+  /** Untried and hanging targets: one item of each. */
+  unproven: string[];
+  /** How many of the targets looked at are chosen or passed over; the next look goes on behind them. */
+  lookedAt: number;
+}
+
+/** Chooses from the targets that have something due, in their order, for how many of each reputation there is room. */
+export function chooseDue(lanes: Lanes, due: readonly DueTarget[]): Chosen {
+  const { admission, buffer } = lanes.deps;
+  const nowMs = performance.now();
+  const chosen: Chosen = { proven: [], unproven: [], lookedAt: due.length };
+  const counts = { untried: 0, hanging: 0 };
+  const ofOrgs = new Map<string, number>();
+  for (const [index, target] of due.entries()) {
+    if (chosen.proven.length + chosen.unproven.length >= maxTargetsPerClaim) {
+      chosen.lookedAt = index;
+      break;
+    }
+    const lane = lanes.find(target.id);
+    if (lane !== undefined && !buffer.hasRoom(lane, nowMs)) continue;
+    const reputation = reputationOf(lanes, target);
+    if (!isUnproven(reputation)) {
+      chosen.proven.push(target.id);
+      continue;
+    }
+    const counted = reputation === "untried" ? "untried" : "hanging";
+    const ofOrg = ofOrgs.get(target.orgId) ?? 0;
+    const before = { all: counts[counted], org: ofOrg };
+    if (!buffer.hasUnprovenRoom(reputation, admission.orgOf(target.orgId), before)) continue;
+    counts[counted]++;
+    ofOrgs.set(target.orgId, ofOrg + 1);
+    chosen.unproven.push(target.id);
+  }
+  return chosen;
+}
+
+/** A target untried by this process whose last attempt anywhere failed counts as hanging. */
+function reputationOf(lanes: Lanes, { id, isFailing }: DueTarget): Reputation {
+  const reputation = lanes.reputationOf(id);
+  return reputation === "untried" && isFailing ? "hanging" : reputation;
+}

@@ -1,0 +1,52 @@
+import type pg from "pg";
+import type { Delivery } from "../../items/delivery.ts";
+import type { Log } from "../../telemetry/log.ts";
+import { releaseDeliveries } from "./store.ts";
+
+/** Gives back, some at a time, deliveries that were leased and are not attempted. */
+export interface Releases {
+  add(deliveries: readonly Delivery[]): void;
+  /** The same where nothing could be sent for want of something of this process's own, such as file descriptors. */
+  addUnsent(delivery: Delivery, why: string): void;
+  /** Gives back what was added so far. Never rejects. */
+  flush(): Promise<void>;
+}
+
+/** At most one line of the log in this time: thousands of requests may meet the same shortage in a second. */
+const quietMs = 10_000;
+
+export function createReleases(pool: pg.Pool, log: Log): Releases {
+  let waiting: Delivery[] = [];
+  let unsent = 0;
+  let saidAtMs = Number.NEGATIVE_INFINITY;
+
+  function report(reason: string): void {
+    unsent++;
+    const nowMs = performance.now();
+    if (nowMs - saidAtMs < quietMs) return;
+    log.warn({ deliveries: unsent, reason }, "deliveries could not be sent for want of resources here");
+    saidAtMs = nowMs;
+    unsent = 0;
+  }
+
+  return {
+    add(deliveries) {
+      for (const delivery of deliveries) waiting.push(delivery);
+    },
+    addUnsent(delivery, why) {
+      report(why);
+      waiting.push(delivery);
+    },
+    async flush() {
+      const released = waiting;
+      if (released.length === 0) return;
+      waiting = [];
+      try {
+        await releaseDeliveries(pool, released);
+      } catch (error) {
+        // Their leases lapse, and sweep_deliveries makes them due again.
+        log.warn({ err: error, deliveries: released.length }, "leases could not be given back");
+      }
+    },
+  };
+}
