@@ -1,5 +1,5 @@
 import type { AppDeps } from "../src/app.ts";
-import { interfaceTable } from "../src/app.ts";
+import { interfaceRoutes } from "../src/app.ts";
 import { loadConfig } from "../src/config/config.ts";
 import { type OpenApiDocument, openApiDocument } from "../src/http/openapi.ts";
 import { sdkOperations } from "./sdkOperations.ts";
@@ -17,5 +17,5 @@ export function sdkFile(): string {
 /** The interface's description. Describing routes calls none of them, so that they need no database or anything else. */
 export function describeInterface(): OpenApiDocument {
   const deps = { config: loadConfig({}) } as AppDeps;
-  return openApiDocument(interfaceTable(deps));
+  return openApiDocument(interfaceRoutes(deps));
 }

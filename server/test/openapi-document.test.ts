@@ -1,7 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv } from "ajv";
 import { describe, expect } from "vitest";
-import { type AppDeps, interfaceTable } from "../src/app.ts";
+import { type AppDeps, interfaceRoutes } from "../src/app.ts";
 import { loadConfig } from "../src/config/config.ts";
 import { contractProblem, openApi, schemaProblem, watchContract } from "./support/contract.ts";
 import { createTestNode } from "./support/testNode.ts";
@@ -55,15 +55,15 @@ describe("the OpenAPI document", () => {
 
   it("is made of schemas that are JSON Schema, which the service takes for granted", () => {
     const ajv = new Ajv({ strict: false });
-    const rows = interfaceTable({ config: loadConfig({}) } as AppDeps);
-    const problems = rows.flatMap(([method, path, , { schema }]) =>
-      [schema.body, schema.querystring, schema.params, schema.headers, ...Object.values(schema.response)]
+    const routes = interfaceRoutes({ config: loadConfig({}) } as AppDeps);
+    const problems = routes.flatMap(({ method, path, body, query, params, headers, response }) =>
+      [body, query, params, headers, ...Object.values(response)]
         .filter((one) => one !== undefined)
         .flatMap((one) =>
           ajv.validateSchema(one) === true ? [] : [`${method} ${path}: ${ajv.errorsText()}`],
         ),
     );
-    expect(rows.length).toBeGreaterThan(80);
+    expect(routes.length).toBeGreaterThan(80);
     expect(problems).toEqual([]);
   });
 

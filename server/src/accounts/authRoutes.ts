@@ -2,7 +2,8 @@ import { Type } from "typebox";
 import type { Config } from "../config/config.ts";
 import { ApiError, unauthorized } from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
-import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { noLimitedKey, everyKey } from "../http/contract/scope.ts";
 import { Id } from "../http/contract/schemas.ts";
 import { originOf, traceOf } from "../audit/origin.ts";
 import { changePassword } from "./changePassword.ts";
@@ -11,10 +12,11 @@ import { logIn } from "./logIn.ts";
 import { logOut, logOutAll } from "./logOut.ts";
 import { countRequest } from "./rateLimit.ts";
 import { Email, overloaded, Password, takenMessage, tooMany, User } from "./schemas.ts";
+import { type ResetDeps, resetRoutes } from "./resetRoutes.ts";
 import { signUp, type SignUpDeps } from "./signUp.ts";
 import { readUser } from "./userStore.ts";
 
-export interface AuthDeps extends SignUpDeps {
+export interface AuthDeps extends SignUpDeps, ResetDeps {
   config: Pick<Config, "billing" | "signup" | "signupLimit" | "loginLimit">;
 }
 
@@ -25,53 +27,80 @@ const countsRequests =
 const needsEmailAndPassword = "email and password are required";
 
 /** Signup, login, logout, the password and who calls. */
-export function authRoutes(
-  deps: AuthDeps,
-): Routes<"signup" | "login" | "logout" | "logoutAll" | "password" | "me"> {
-  return {
-    signup: signupRoute(deps),
-    login: loginRoute(deps),
-    logout: route(
-      {
-        summary: "End the session that the request carries",
-        response: { 200: Type.Object({ ok: Type.Literal(true) }) },
-      },
-      async (call) => {
-        const { caller } = call;
-        if (caller.kind === "session") await logOut(deps.pool, originOf(call), caller);
-        return { ok: true };
-      },
-    ),
-    logoutAll: route(
-      {
-        summary: "End every session of the user",
-        description:
-          "With an API key, which belongs to no user, every session of every user of the organization ends.",
-        response: {
-          200: Type.Object({ ok: Type.Literal(true), sessions_revoked: Type.Literal(true) }),
-        },
-      },
-      async (call) => {
-        await logOutAll(deps.pool, originOf(call), call.caller);
-        return { ok: true, sessions_revoked: true };
-      },
-    ),
-    password: passwordRoute(deps),
-    me: route(
-      {
-        summary: "Who calls: the user of a session, or the organization of an API key",
-        response: {
-          200: Type.Object({ user: Type.Union([User, Type.Object({ org_id: Id })]) }),
-        },
-      },
-      async ({ caller }) => {
-        if (caller.kind !== "session") return { user: { org_id: caller.orgId } };
-        const user = await readUser(deps.pool, caller.userId);
-        if (user === undefined) throw unauthorized();
-        return { user };
-      },
-    ),
-  };
+export function authRoutes(deps: AuthDeps): RouteRecord[] {
+  return [
+    signupRoute(deps),
+    loginRoute(deps),
+    logoutRoute(deps),
+    logoutAllRoute(deps),
+    passwordRoute(deps),
+    ...resetRoutes(deps),
+    meRoute(deps),
+  ];
+}
+
+function logoutRoute(deps: AuthDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/auth/logout",
+    credential: "session",
+    leastRole: "viewer",
+    operationId: "logOut",
+    tag: "Account",
+    audit: "session.ended",
+    summary: "End the session that the request carries",
+    response: { 200: Type.Object({ ok: Type.Literal(true) }) },
+    async handle(call) {
+      const { caller } = call;
+      if (caller.kind === "session") await logOut(deps.pool, originOf(call), caller);
+      return { ok: true };
+    },
+  });
+}
+
+function logoutAllRoute(deps: AuthDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/auth/logout-all",
+    credential: "either",
+    leastRole: "viewer",
+    scope: noLimitedKey,
+    operationId: "logOutAll",
+    tag: "Account",
+    audit: "sessions.ended",
+    summary: "End every session of the user",
+    description:
+      "With an API key, which belongs to no user, every session of every user of the organization ends.",
+    response: {
+      200: Type.Object({ ok: Type.Literal(true), sessions_revoked: Type.Literal(true) }),
+    },
+    async handle(call) {
+      await logOutAll(deps.pool, originOf(call), call.caller);
+      return { ok: true, sessions_revoked: true };
+    },
+  });
+}
+
+function meRoute(deps: AuthDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/auth/me",
+    credential: "either",
+    leastRole: "viewer",
+    scope: everyKey,
+    operationId: "readMe",
+    tag: "Account",
+    summary: "Who calls: the user of a session, or the organization of an API key",
+    response: {
+      200: Type.Object({ user: Type.Union([User, Type.Object({ org_id: Id })]) }),
+    },
+    async handle({ caller }) {
+      if (caller.kind !== "session") return { user: { org_id: caller.orgId } };
+      const user = await readUser(deps.pool, caller.userId);
+      if (user === undefined) throw unauthorized();
+      return { user };
+    },
+  });
 }
 
 const closedToStrangers = "Accounts are not open to everybody here (`signup_closed`)";
@@ -86,27 +115,47 @@ function refuseStrangers(signup: Config["signup"]): void {
   });
 }
 
-function signupRoute(deps: AuthDeps): RouteDefinition {
-  return route(
-    {
-      summary: "Create an account with an organization, a default API key and a session",
-      description: `A taken email is answered with \`message\` only, after as long, so that nobody learns who has an account. While live billing is on there is no \`api_key\`: the workspace is pending. ${countsRequests}`,
-      body: Type.Object({
-        email: Email,
-        password: Type.String(Password),
-        name: Type.Optional(
-          lineOfText({ maxLength: 256, description: "The local part of the email unless given" }),
-        ),
-      }),
-      response: {
-        200: Type.Union([
-          Type.Object({ user: User, session_token: Type.String(), api_key: Type.Optional(ApiKey) }),
-          Type.Object({ message: Type.String() }),
-        ]),
-      },
-      errors: { 403: closedToStrangers, 429: tooMany, 503: overloaded },
+function signupRoute(deps: AuthDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/auth/signup",
+    credential: "none",
+    operationId: "signUp",
+    tag: "Account",
+    audit: "organization.created",
+    summary: "Create an account with an organization, a default API key and a session",
+    description: `A taken email is answered with \`message\` only, after as long, so that nobody learns who has an account. While live billing is on there is no \`api_key\`: the workspace is pending. ${countsRequests}`,
+    body: Type.Object({
+      email: Email,
+      password: Type.String(Password),
+      name: Type.Optional(
+        lineOfText({ maxLength: 256, description: "The local part of the email unless given" }),
+      ),
+    }),
+    response: {
+      200: Type.Union([
+        Type.Object({ user: User, session_token: Type.String(), api_key: Type.Optional(ApiKey) }),
+        Type.Object({ message: Type.String() }),
+      ]),
     },
-    async ({ body, request, reply }) => {
+    errors: { 403: closedToStrangers, 429: tooMany, 503: overloaded },
+    examples: {
+      request: {
+        "A new account": { email: "ada@example.com", password: "correct horse battery", name: "Ada" },
+      },
+      answer: {
+        user: {
+          id: "019a4b6c7d8e7f0011223344556677aa",
+          email: "ada@example.com",
+          name: "Ada",
+          org_id: "019a4b6c7d8e7f0011223344556677ab",
+          role: "admin",
+        },
+        session_token: "the token for X-Session-Token",
+        api_key: `ak_live_${"0123456789abcdef".repeat(4)}`,
+      },
+    },
+    async handle({ body, request, reply }) {
       const address = requireEmail(body.email);
       refuseStrangers(deps.config.signup);
       deps.passwords.refuseWhenFull();
@@ -120,47 +169,64 @@ function signupRoute(deps: AuthDeps): RouteDefinition {
       const { user, sessionToken, apiKey } = account;
       return { user, session_token: sessionToken, ...(apiKey !== undefined && { api_key: apiKey }) };
     },
-  );
+  });
 }
 
-function loginRoute(deps: AuthDeps): RouteDefinition {
-  return route(
-    {
-      summary: "Start a session; a user's oldest beyond five ends",
-      description: countsRequests,
-      body: Type.Object({ email: Email, password: Type.String({ maxLength: Password.maxLength }) }),
-      response: { 200: Type.Object({ user: User, session_token: Type.String() }) },
-      errors: { 401: "The email has no account, or the password is wrong", 429: tooMany, 503: overloaded },
+function loginRoute(deps: AuthDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/auth/login",
+    credential: "none",
+    operationId: "logIn",
+    tag: "Account",
+    audit: "session.started",
+    summary: "Start a session; a user's oldest beyond five ends",
+    description: countsRequests,
+    body: Type.Object({ email: Email, password: Type.String({ maxLength: Password.maxLength }) }),
+    response: { 200: Type.Object({ user: User, session_token: Type.String() }) },
+    errors: { 401: "The email has no account, or the password is wrong", 429: tooMany, 503: overloaded },
+    examples: {
+      request: { "An account's owner": { email: "ada@example.com", password: "correct horse battery" } },
     },
-    async ({ body, request, reply }) => {
+    missingFields: needsEmailAndPassword,
+    async handle({ body, request, reply }) {
       if (body.email.trim() === "" || body.password === "") throw new ApiError(400, needsEmailAndPassword);
       deps.passwords.refuseWhenFull();
       await countRequest(deps.pool, { scope: "login", limit: deps.config.loginLimit }, request, reply);
       const { user, sessionToken } = await logIn(deps, body, traceOf(request));
       return { user, session_token: sessionToken };
     },
-    { missingFields: needsEmailAndPassword },
-  );
+  });
 }
 
-function passwordRoute(deps: AuthDeps): RouteDefinition {
-  return route(
-    {
-      summary: "Change the user's password; every other session of the user ends",
-      description: "Counted per user in windows of 15 minutes, as logins are per address.",
-      body: Type.Object({
-        current_password: Type.String({ maxLength: Password.maxLength }),
-        new_password: Type.String(Password),
-      }),
-      response: { 200: Type.Object({ ok: Type.Literal(true) }) },
-      errors: {
-        401: "No session, or one that has ended meanwhile",
-        403: "The current password is wrong (`password_wrong`), or the request carries an API key",
-        429: "Too many requests by this user",
-        503: overloaded,
+function passwordRoute(deps: AuthDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/auth/password",
+    credential: "session",
+    leastRole: "viewer",
+    operationId: "changePassword",
+    tag: "Account",
+    audit: "password.changed",
+    summary: "Change the user's password; every other session of the user ends",
+    description: "Counted per user in windows of 15 minutes, as logins are per address.",
+    body: Type.Object({
+      current_password: Type.String({ maxLength: Password.maxLength }),
+      new_password: Type.String(Password),
+    }),
+    response: { 200: Type.Object({ ok: Type.Literal(true) }) },
+    errors: {
+      401: "No session, or one that has ended meanwhile",
+      403: "The current password is wrong (`password_wrong`), or the request carries an API key",
+      429: "Too many requests by this user",
+      503: overloaded,
+    },
+    examples: {
+      request: {
+        "A new password": { current_password: "correct horse battery", new_password: "staple the horse" },
       },
     },
-    async (call) => {
+    async handle(call) {
       const { body, caller, request, reply } = call;
       if (caller.kind !== "session") throw unauthorized();
       const { userId, tokenHash } = caller;
@@ -175,5 +241,5 @@ function passwordRoute(deps: AuthDeps): RouteDefinition {
       });
       return { ok: true };
     },
-  );
+  });
 }

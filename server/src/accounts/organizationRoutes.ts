@@ -3,7 +3,8 @@ import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, unauthorized } from "../http/contract/errors.ts";
-import { route, type Routes } from "../http/contract/route.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { readKeys, noLimitedKey } from "../http/contract/scope.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import { Name, requireName } from "./name.ts";
 import { changeOrganization, readOrganization } from "./organizationStore.ts";
@@ -17,68 +18,103 @@ const billingStates = (["pending", "active", "grace", "suspended", "exempt"] as 
 );
 
 /** Reading and changing the caller's organization. */
-export function organizationRoutes(deps: OrganizationDeps): Routes<"read" | "change"> {
-  return {
-    read: route(
-      {
-        summary: "Read the caller's organization",
-        response: {
-          200: Type.Object({
-            org: Type.Object(
-              {
-                id: Id,
-                name: Type.String(),
-                slug: Type.String({
-                  description: "Unique; made at the creation and kept when the name changes",
-                }),
-                billing_status: Type.Union(billingStates),
-                billing_grace_ends_at: NullableTimestamp,
-                secrets_can_be_revealed: Type.Boolean({
-                  description: "Whether admins may reveal signing secrets after they were made",
-                }),
-                created_at: Timestamp,
-              },
-              { title: "Organization" },
-            ),
-          }),
+export function organizationRoutes(deps: OrganizationDeps): RouteRecord[] {
+  return [readRoute(deps), changeRoute(deps)];
+}
+
+function readRoute(deps: OrganizationDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/orgs",
+    credential: "either",
+    leastRole: "viewer",
+    scope: readKeys,
+    operationId: "readOrganization",
+    tag: "Organization",
+    summary: "Read the caller's organization",
+    response: {
+      200: Type.Object({
+        org: Type.Object(
+          {
+            id: Id,
+            name: Type.String(),
+            slug: Type.String({
+              description: "Unique; made at the creation and kept when the name changes",
+            }),
+            billing_status: Type.Union(billingStates),
+            billing_grace_ends_at: NullableTimestamp,
+            secrets_can_be_revealed: Type.Boolean({
+              description: "Whether admins may reveal signing secrets after they were made",
+            }),
+            created_at: Timestamp,
+          },
+          { title: "Organization" },
+        ),
+      }),
+    },
+    examples: {
+      answer: {
+        org: {
+          id: "019a4b6c7d8e7f0011223344556677ab",
+          name: "Ada's workshop",
+          slug: "adas-workshop-33445566ab",
+          billing_status: "active",
+          billing_grace_ends_at: null,
+          secrets_can_be_revealed: false,
+          created_at: 1_793_400_000,
         },
       },
-      async ({ caller }) => {
-        const org = await readOrganization(deps.pool, caller.orgId);
-        if (org === undefined) throw unauthorized();
-        return { org };
-      },
-    ),
-    change: route(
-      {
-        summary: "Rename the caller's organization, or let its admins reveal signing secrets",
-        body: Type.Object({
-          name: Type.Optional(Name),
-          secrets_can_be_revealed: Type.Optional(
-            Type.Boolean({
-              description:
-                "Whether admins may read signing secrets again, each time on record in the audit log. Taken with an admin's session, not with an API key",
-            }),
-          ),
+    },
+    async handle({ caller }) {
+      const org = await readOrganization(deps.pool, caller.orgId);
+      if (org === undefined) throw unauthorized();
+      return { org };
+    },
+  });
+}
+
+function changeRoute(deps: OrganizationDeps): RouteRecord {
+  return route({
+    method: "PATCH",
+    path: "/api/v1/orgs",
+    credential: "either",
+    leastRole: "admin",
+    scope: noLimitedKey,
+    operationId: "renameOrganization",
+    tag: "Organization",
+    audit: ["organization.renamed", "organization.revealing_changed"],
+    summary: "Rename the caller's organization, or let its admins reveal signing secrets",
+    body: Type.Object({
+      name: Type.Optional(Name),
+      secrets_can_be_revealed: Type.Optional(
+        Type.Boolean({
+          description:
+            "Whether admins may read signing secrets again, each time on record in the audit log. Taken with an admin's session, not with an API key",
         }),
-        response: { 200: Type.Object({ updated: Type.Literal(true) }) },
+      ),
+    }),
+    response: { 200: Type.Object({ updated: Type.Literal(true) }) },
+    examples: {
+      request: {
+        "A new name": { name: "Ada's workshop" },
+        "Admins may reveal signing secrets": { secrets_can_be_revealed: true },
       },
-      async (call) => {
-        const { name, secrets_can_be_revealed: secretsCanBeRevealed } = call.body;
-        if (secretsCanBeRevealed === undefined) {
-          if (name === undefined)
-            throw new ApiError(400, "name is required, unless secrets_can_be_revealed is given");
-        } else {
-          requireSession(call.caller);
-        }
-        await changeOrganization(deps.pool, originOf(call), {
-          name: name === undefined ? undefined : requireName(name),
-          secretsCanBeRevealed,
-        });
-        return { updated: true };
-      },
-    ),
-  };
+    },
+    async handle(call) {
+      const { name, secrets_can_be_revealed: secretsCanBeRevealed } = call.body;
+      if (secretsCanBeRevealed === undefined) {
+        if (name === undefined)
+          throw new ApiError(400, "name is required, unless secrets_can_be_revealed is given");
+      } else {
+        requireSession(call.caller);
+      }
+      await changeOrganization(deps.pool, originOf(call), {
+        name: name === undefined ? undefined : requireName(name),
+        secretsCanBeRevealed,
+      });
+      return { updated: true };
+    },
+  });
 }
 
 /** API keys have no role: whoever found one must not get at the secrets of all receivers with it. */

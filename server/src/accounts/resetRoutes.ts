@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { traceOf } from "../audit/origin.ts";
 import type { Config } from "../config/config.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
 import type { Mailer } from "../mail/mailer.ts";
 import type { PasswordDeps } from "./changePassword.ts";
 import { requireEmail } from "./emailAddress.ts";
@@ -17,29 +17,39 @@ export interface ResetDeps extends PasswordDeps {
   mailer?: Mailer | undefined;
 }
 
-/** What everybody is told, whether the address has an account or not. */
+/** The answer to everybody, whether the address has an account or not. */
 const neutralMessage =
   "If this address has an account, a mail with a link to reset its password is on its way.";
 
 /** A forgotten password: a link by mail, and the new password with the link's token. */
-export function resetRoutes(deps: ResetDeps): Routes<"request" | "confirm"> {
-  return { request: requestRoute(deps), confirm: confirmRoute(deps) };
+export function resetRoutes(deps: ResetDeps): RouteRecord[] {
+  return [requestRoute(deps), confirmRoute(deps)];
 }
 
-function requestRoute(deps: ResetDeps): RouteDefinition {
-  return route(
-    {
-      summary: "Have a link mailed by which a forgotten password is reset",
-      description: `Answered before anything is looked up, so that nobody learns who has an account. The link works once, for ${resetMinutes} minutes, until a newer one is asked for. Counted per client address and per email in windows of 15 minutes, as logins are per address. 501 where the operator has set no mail server.`,
-      body: Type.Object({ email: Email }),
-      response: { 200: Type.Object({ message: Type.String() }) },
-      errors: {
-        429: "Too many requests from this address, or for this email",
-        501: "The service sends no mail (`mail_disabled`): the operator resets passwords by command",
-        503: "Too many mails wait to be sent, or the database cannot be reached",
-      },
+function requestRoute(deps: ResetDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/auth/password-reset",
+    credential: "none",
+    operationId: "requestPasswordReset",
+    tag: "Account",
+    audit: {
+      none: "nothing is looked up before the answer; the mail is on record as password.reset_requested",
     },
-    async ({ body, request, reply }) => {
+    summary: "Have a link mailed by which a forgotten password is reset",
+    description: `Answered before anything is looked up, so that nobody learns who has an account. The link works once, for ${resetMinutes} minutes, until a newer one is asked for. Counted per client address and per email in windows of 15 minutes, as logins are per address. 501 where the operator has set no mail server.`,
+    body: Type.Object({ email: Email }),
+    response: { 200: Type.Object({ message: Type.String() }) },
+    errors: {
+      429: "Too many requests from this address, or for this email",
+      501: "The service sends no mail (`mail_disabled`): the operator resets passwords by command",
+      503: "Too many mails wait to be sent, or the database cannot be reached",
+    },
+    examples: {
+      request: { "An account's owner": { email: "ada@example.com" } },
+      answer: { message: neutralMessage },
+    },
+    async handle({ body, request, reply }) {
       const { key: emailKey } = requireEmail(body.email);
       const { mailer } = deps;
       if (mailer === undefined) throw mailDisabled();
@@ -51,34 +61,43 @@ function requestRoute(deps: ResetDeps): RouteDefinition {
       mailer.enqueue(() => prepareResetMail(deps.pool, { emailKey, publicUrl }, trace));
       return { message: neutralMessage };
     },
-  );
+  });
 }
 
-function confirmRoute(deps: ResetDeps): RouteDefinition {
-  return route(
-    {
-      summary: "Set a new password by the token of a mailed link; every session of the user ends",
-      description:
-        "Starts no session: log in with the new password. API keys stay. Counted per client address as logins are.",
-      body: Type.Object({
-        token: Type.String({ pattern: "^rst_[0-9a-f]{64}$" }),
-        password: Type.String(Password),
-      }),
-      response: { 200: Type.Object({ ok: Type.Literal(true) }) },
-      errors: {
-        410: "The link is unknown, was used or replaced by a newer one, or has expired (`reset_gone`)",
-        429: tooMany,
-        503: overloaded,
+function confirmRoute(deps: ResetDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/auth/password-reset/confirm",
+    credential: "none",
+    operationId: "confirmPasswordReset",
+    tag: "Account",
+    audit: "password.reset",
+    summary: "Set a new password by the token of a mailed link; every session of the user ends",
+    description:
+      "Starts no session: log in with the new password. API keys stay. Counted per client address as logins are.",
+    body: Type.Object({
+      token: Type.String({ pattern: "^rst_[0-9a-f]{64}$" }),
+      password: Type.String(Password),
+    }),
+    response: { 200: Type.Object({ ok: Type.Literal(true) }) },
+    errors: {
+      410: "The link is unknown, was used or replaced by a newer one, or has expired (`reset_gone`)",
+      429: tooMany,
+      503: overloaded,
+    },
+    examples: {
+      request: {
+        "A new password": { token: `rst_${"0123456789abcdef".repeat(4)}`, password: "staple the horse" },
       },
     },
-    async ({ body, request, reply }) => {
+    async handle({ body, request, reply }) {
       deps.passwords.refuseWhenFull();
       const limit = { scope: "password-reset-confirm", limit: deps.config.loginLimit } as const;
       await countRequest(deps.pool, limit, request, reply);
       await resetByToken(deps, { token: body.token, wanted: body.password }, traceOf(request));
       return { ok: true };
     },
-  );
+  });
 }
 
 function mailDisabled(): ApiError {

@@ -2,9 +2,20 @@ import { CompiledQuery } from "kysely";
 import type pg from "pg";
 import { newRootId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
-import type { Action, ObjectKind } from "./actions.ts";
+import type { Action } from "../http/contract/auditActions.ts";
 import type { Actor, Origin, RequestTrace } from "./origin.ts";
 import { shown } from "./differences.ts";
+
+/** The kinds of what an action is about, each an id of that kind where there is one. */
+type ObjectKind =
+  | "organization"
+  | "user"
+  | "key"
+  | "invitation"
+  | "customer"
+  | "event_type"
+  | "target"
+  | "batch";
 
 /** What was done, without a secret in it. */
 export interface RecordedChange {

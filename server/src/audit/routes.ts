@@ -1,9 +1,10 @@
 import { type Static, Type } from "typebox";
-import { route, type Routes } from "../http/contract/route.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { readKeys } from "../http/contract/scope.ts";
 import { Id, NullableString, pageCursor, Timestamp } from "../http/contract/schemas.ts";
 import { firstIdAt, idTimeMs, isId } from "../postgres/ids.ts";
 import type { AuditRow, Queries } from "../postgres/tables.ts";
-import { type Action, actions } from "./actions.ts";
+import { type Action, actions } from "../http/contract/auditActions.ts";
 import { listEntries } from "./store.ts";
 
 export interface AuditDeps {
@@ -67,17 +68,40 @@ const Query = Type.Object({
 });
 
 /** Who changed what. */
-export function auditRoutes(deps: AuditDeps): Routes<"list"> {
-  return {
-    list: route(
-      {
-        summary: "List changes of configuration, credentials and billing state, newest first",
-        description:
-          "Each entry was written in the transaction of its change. None holds a secret: of addresses only the origin and a fingerprint are kept. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS`.",
-        querystring: Query,
-        response: { 200: Type.Object({ entries: Type.Array(AuditEntry) }) },
+export function auditRoutes(deps: AuditDeps): RouteRecord[] {
+  return [
+    route({
+      method: "GET",
+      path: "/api/v1/audit-log",
+      credential: "either",
+      leastRole: "admin",
+      scope: readKeys,
+      operationId: "listAuditLog",
+      tag: "Members",
+      summary: "List changes of configuration, credentials and billing state, newest first",
+      description:
+        "Each entry was written in the transaction of its change. None holds a secret: of addresses only the origin and a fingerprint are kept. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS`.",
+      query: Query,
+      response: { 200: Type.Object({ entries: Type.Array(AuditEntry) }) },
+      examples: {
+        answer: {
+          entries: [
+            {
+              id: "019a4b6c7d8e7f0011223344556677b1",
+              at: 1_793_500_000,
+              action: "target.updated",
+              actor: { kind: "user", id: "019a4b6c7d8e7f0011223344556677aa", name: "ada@example.com" },
+              object: { kind: "target", id: "019a4b6c7d8e7f0011223344556677ac", name: "Shop" },
+              before: { url: "https://shop.example.com/… (sha256 1f0e3dad9990)" },
+              after: { url: "https://hooks.example.com/… (sha256 9f86d081884c)" },
+              client_address: "203.0.113.7",
+              user_agent: "Mozilla/5.0 (X11; Linux x86_64)",
+              request_id: "9f2c1a7b3d4e00000001",
+            },
+          ],
+        },
       },
-      async ({ caller, query }) => {
+      async handle({ caller, query }) {
         const ids = [query.actor_id, query.object_id];
         if (ids.some((id) => id !== undefined && !isId(id))) return { entries: [] };
         const rows = await listEntries(deps.queries, {
@@ -90,8 +114,8 @@ export function auditRoutes(deps: AuditDeps): Routes<"list"> {
         });
         return { entries: rows.map(entryAnswer) };
       },
-    ),
-  };
+    }),
+  ];
 }
 
 function boundsOf(query: Static<typeof Query>): { from?: string; below?: string } {

@@ -3,7 +3,7 @@ import type { Stripe } from "stripe";
 import { Type } from "typebox";
 import { type Config, publicUrlOf, type StripeConfig } from "../config/config.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
 import { NullableTimestamp } from "../http/contract/schemas.ts";
 import type { Log } from "../telemetry/log.ts";
 import { billingColumns } from "../accounts/organizationStore.ts";
@@ -27,62 +27,72 @@ export interface BillingDeps {
   onBillingEvent: () => void;
 }
 
-type BillingRoute = "status" | "checkout" | "portal" | "invoices" | "reconciliation" | "usage" | "webhook";
-
 interface Processor {
   stripe: Stripe;
   config: StripeConfig;
 }
 
 /** Usage, billing state, and what leads to the payment processor, which is there only with live billing. */
-export function billingRoutes(deps: BillingDeps): Routes<BillingRoute> {
+export function billingRoutes(deps: BillingDeps): RouteRecord[] {
   const { billing } = deps.config;
   const processor =
     billing.kind === "stripe" ? { stripe: createProcessor(billing), config: billing } : undefined;
-  return {
-    status: statusRoute(deps),
-    checkout: checkoutRoute(deps, processor),
-    portal: portalRoute(deps, processor),
-    invoices: invoicesRoute(deps, processor),
-    reconciliation: route(
-      {
-        summary: "Compare the local ledger with the payment processor",
-        description:
-          "`reconciled` only when no item waits for export and the processor's total matches. `pending` does not mean lost usage: the processor counts with a delay.",
-        response: { 200: Reconciliation },
-        errors: { 502: processorErrors[502] },
-      },
-      ({ caller }) => reconcile({ pool: deps.pool, nowMs: deps.nowMs, processor }, caller.orgId),
-    ),
-    usage: usageRoute(deps),
-    webhook: webhookRoute(deps, processor),
-  };
+  return [
+    statusRoute(deps),
+    checkoutRoute(deps, processor),
+    portalRoute(deps, processor),
+    invoicesRoute(deps, processor),
+    reconciliationRoute(deps, processor),
+    usageRoute(deps),
+    webhookRoute(deps, processor),
+  ];
+}
+
+function reconciliationRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/billing/reconciliation",
+    credential: "session",
+    leastRole: "viewer",
+    operationId: "reconcile",
+    tag: "Billing",
+    summary: "Compare the local ledger with the payment processor",
+    description:
+      "`reconciled` only when no item waits for export and the processor's total matches. `pending` does not mean lost usage: the processor counts with a delay.",
+    response: { 200: Reconciliation },
+    errors: { 502: processorErrors[502] },
+    handle: ({ caller }) => reconcile({ pool: deps.pool, nowMs: deps.nowMs, processor }, caller.orgId),
+  });
 }
 
 const states = (["pending", "active", "grace", "suspended", "exempt"] as const).map((state) =>
   Type.Literal(state),
 );
 
-function statusRoute(deps: BillingDeps): RouteDefinition {
-  return route(
-    {
-      summary: "Billing state and price",
-      response: {
-        200: Type.Object(
-          {
-            status: Type.Union(states),
-            billing_enabled: Type.Boolean(),
-            grace_ends_at: NullableTimestamp,
-            has_payment_method: Type.Boolean(),
-            currency: Type.String(),
-            price_cents: Type.Integer({ description: "For each started unit" }),
-            unit_size: Type.Integer({ description: "Items in a unit" }),
-          },
-          { title: "Billing" },
-        ),
-      },
+function statusRoute(deps: BillingDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/billing",
+    credential: "session",
+    leastRole: "viewer",
+    operationId: "readBilling",
+    tag: "Billing",
+    summary: "Billing state and price",
+    response: {
+      200: Type.Object(
+        {
+          status: Type.Union(states),
+          billing_enabled: Type.Boolean(),
+          grace_ends_at: NullableTimestamp,
+          has_payment_method: Type.Boolean(),
+          currency: Type.String(),
+          price_cents: Type.Integer({ description: "For each started unit" }),
+          unit_size: Type.Integer({ description: "Items in a unit" }),
+        },
+        { title: "Billing" },
+      ),
     },
-    async ({ caller }) => {
+    async handle({ caller }) {
       const { rows } = await deps.pool.query<BillingRow>({
         name: "read_billing_status",
         text: `select
@@ -105,7 +115,7 @@ function statusRoute(deps: BillingDeps): RouteDefinition {
         unit_size: price.unitSize,
       };
     },
-  );
+  });
 }
 
 interface BillingRow {
@@ -122,32 +132,41 @@ const processorErrors = {
   503: "Live billing is disabled, or the payment processor does not answer",
 };
 
-function checkoutRoute(deps: BillingDeps, processor: Processor | undefined): RouteDefinition {
-  return route(
-    {
-      summary: "Get a hosted page to set up payment",
-      description:
-        "The body is ignored: price and return addresses are the service's own. 503 while live billing is disabled, 409 when the workspace is exempt or has a subscription.",
-      response: { 200: Url },
-      errors: { 409: "The workspace is exempt or has a subscription", ...processorErrors },
-    },
-    async ({ caller }) => {
+function checkoutRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/billing/checkout",
+    credential: "session",
+    leastRole: "admin",
+    operationId: "openCheckout",
+    tag: "Billing",
+    audit: { none: "the payment processor tells what comes of it, on record as billing.state_changed" },
+    summary: "Get a hosted page to set up payment",
+    description:
+      "The body is ignored: price and return addresses are the service's own. 503 while live billing is disabled, 409 when the workspace is exempt or has a subscription.",
+    response: { 200: Url },
+    errors: { 409: "The workspace is exempt or has a subscription", ...processorErrors },
+    async handle({ caller }) {
       const { stripe, config } = require503(processor);
       const checkout = { pool: deps.pool, stripe, config, publicUrl: publicUrlOf(deps.config) };
       return { url: await askProcessor(() => openCheckout(checkout, caller.orgId)) };
     },
-  );
+  });
 }
 
-function portalRoute(deps: BillingDeps, processor: Processor | undefined): RouteDefinition {
-  return route(
-    {
-      summary: "Get a short-lived address of the payment processor's customer portal",
-      description: "503 while live billing is disabled, 409 before payment was set up.",
-      response: { 200: Url },
-      errors: { 409: "Payment is not set up yet", ...processorErrors },
-    },
-    async ({ caller }) => {
+function portalRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/billing/portal",
+    credential: "session",
+    leastRole: "admin",
+    operationId: "openPortal",
+    tag: "Billing",
+    summary: "Get a short-lived address of the payment processor's customer portal",
+    description: "503 while live billing is disabled, 409 before payment was set up.",
+    response: { 200: Url },
+    errors: { 409: "Payment is not set up yet", ...processorErrors },
+    async handle({ caller }) {
       const { stripe } = require503(processor);
       const account = await findAccount(deps.pool, caller.orgId);
       const customer = account?.customer_id ?? null;
@@ -157,17 +176,21 @@ function portalRoute(deps: BillingDeps, processor: Processor | undefined): Route
       );
       return { url: session.url };
     },
-  );
+  });
 }
 
-function invoicesRoute(deps: BillingDeps, processor: Processor | undefined): RouteDefinition {
-  return route(
-    {
-      summary: "List up to 12 recent invoices",
-      response: { 200: Type.Object({ invoices: Type.Array(Invoice), billing_enabled: Type.Boolean() }) },
-      errors: { 502: processorErrors[502] },
-    },
-    async ({ caller }) => {
+function invoicesRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/billing/invoices",
+    credential: "session",
+    leastRole: "admin",
+    operationId: "listInvoices",
+    tag: "Billing",
+    summary: "List up to 12 recent invoices",
+    response: { 200: Type.Object({ invoices: Type.Array(Invoice), billing_enabled: Type.Boolean() }) },
+    errors: { 502: processorErrors[502] },
+    async handle({ caller }) {
       if (processor === undefined) return { invoices: [], billing_enabled: false };
       const account = await findAccount(deps.pool, caller.orgId);
       const customer = account?.customer_id ?? null;
@@ -175,26 +198,30 @@ function invoicesRoute(deps: BillingDeps, processor: Processor | undefined): Rou
       const invoices = await askProcessor(() => listInvoices(processor.stripe, customer));
       return { invoices, billing_enabled: true };
     },
-  );
+  });
 }
 
-function webhookRoute(deps: BillingDeps, processor: Processor | undefined): RouteDefinition {
-  return route(
-    {
-      summary: "Receive a notice of the payment processor",
-      description:
-        "Verified by the `Stripe-Signature` header; 400 when it is wrong. 503 while live billing is disabled, so that the processor tries again later.",
-      response: { 200: Type.Object({ received: Type.Literal(true) }) },
-    },
-    async ({ request }) => {
+function webhookRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/billing/webhook",
+    credential: "none",
+    operationId: "receiveBillingEvent",
+    tag: "Billing",
+    audit: { none: "what follows from the notice is on record as billing.state_changed" },
+    summary: "Receive a notice of the payment processor",
+    description:
+      "Verified by the `Stripe-Signature` header; 400 when it is wrong. 503 while live billing is disabled, so that the processor tries again later.",
+    response: { 200: Type.Object({ received: Type.Literal(true) }) },
+    rawBody: "json",
+    async handle({ request }) {
       const { stripe, config } = require503(processor);
       const receive = { pool: deps.pool, stripe, config, nowMs: deps.nowMs };
       const isNew = await receiveEvent(receive, request.body, request.headers["stripe-signature"]);
       if (isNew) deps.onBillingEvent();
       return { received: true };
     },
-    { rawBody: true },
-  );
+  });
 }
 
 function require503(processor: Processor | undefined): Processor {

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { Type } from "typebox";
-import { type RouteDefinition, route } from "../http/contract/route.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { readKeys } from "../http/contract/scope.ts";
 import { Timestamp } from "../http/contract/schemas.ts";
 import { billableItems, pendingItems, readLedgerMonth } from "./ledger.ts";
 import { periodBounds, periodOf } from "./period.ts";
@@ -21,10 +22,30 @@ const Usage = Type.Object(
 );
 
 /** `GET /api/v1/usage`: the present UTC month. */
-export function usageRoute(deps: { pool: pg.Pool; nowMs: () => number }): RouteDefinition {
-  return route(
-    { summary: "Usage of the current month", response: { 200: Type.Object({ usage: Usage }) } },
-    async ({ caller }) => {
+export function usageRoute(deps: { pool: pg.Pool; nowMs: () => number }): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/usage",
+    credential: "either",
+    leastRole: "viewer",
+    scope: readKeys,
+    operationId: "readUsage",
+    tag: "Billing",
+    summary: "Usage of the current month",
+    response: { 200: Type.Object({ usage: Usage }) },
+    examples: {
+      answer: {
+        usage: {
+          period_start: 1_793_491_200,
+          period_end: 1_796_083_200,
+          accepted_events: 1200,
+          estimated_units: 2,
+          estimated_cents: 20,
+          pending_meter_events: 1200,
+        },
+      },
+    },
+    async handle({ caller }) {
       const period = periodOf(deps.nowMs());
       const month = await readLedgerMonth(deps.pool, caller.orgId, period);
       const { startSeconds, endSeconds } = periodBounds(period);
@@ -40,5 +61,5 @@ export function usageRoute(deps: { pool: pg.Pool; nowMs: () => number }): RouteD
         },
       };
     },
-  );
+  });
 }

@@ -2,58 +2,114 @@ import { Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { route, type Routes } from "../http/contract/route.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { readKeys, noLimitedKey } from "../http/contract/scope.ts";
 import type { TargetDeps } from "../targets/createTarget.ts";
 import { checkMetadata } from "../targets/metadata.ts";
-import { UidParams, isPathUid, uidRule } from "../targets/uid.ts";
-import { customerRoute } from "./customerRoute.ts";
+import { isPathUid, uidOfPath, uidRule } from "../targets/uid.ts";
 import { deleteCustomer } from "./deleteCustomer.ts";
 import { Customer, CustomerInput, CustomerQuery, DeletedCustomer } from "./schemas.ts";
 import { listCustomers, putCustomer, readCustomer } from "./store.ts";
 
+type CustomerDeps = TargetDeps & { pool: pg.Pool };
+
+const example = {
+  uid: "shop-7",
+  id: "019a4b6c7d8e7f0011223344556677b3",
+  name: "Shop GmbH",
+  metadata: { plan: "gold" },
+  created_at: 1_793_500_000,
+  updated_at: 1_793_500_000,
+};
+
 /** `/api/v1/customers`: whom an organization sends to, by its own ids. */
-export function customerRoutes(
-  deps: TargetDeps & { pool: pg.Pool },
-): Routes<"list" | "put" | "read" | "remove"> {
-  return {
-    list: route(
-      {
-        summary: "List customers, by uid",
-        querystring: CustomerQuery,
-        response: { 200: Type.Object({ customers: Type.Array(Customer) }) },
-      },
-      async ({ caller, query }) => ({ customers: await listCustomers(deps.pool, caller.orgId, query) }),
-    ),
-    put: route(
-      {
-        summary: "Make a customer, or change one",
-        description:
-          "The same call makes it and changes it, so that it can be repeated. What is left out becomes empty.",
-        params: UidParams,
-        body: CustomerInput,
-        response: { 200: Customer },
-      },
-      async (call) => {
-        const { uid } = call.params;
-        if (!isPathUid(uid)) throw new ApiError(400, `uid must be ${uidRule}, and neither . nor ..`);
-        const { name = "", metadata = {} } = call.body;
-        checkMetadata(metadata);
-        return putCustomer(deps.pool, originOf(call), { uid, name, metadata }, deps.nowMs());
-      },
-    ),
-    read: customerRoute({ summary: "Read a customer", answer: Customer }, ({ caller: { orgId } }, uid) =>
-      readCustomer(deps.pool, { orgId, uid }),
-    ),
-    remove: customerRoute(
-      {
-        summary:
-          "Delete a customer, its targets and the keys limited to it; what is queued for these targets becomes CANCELED",
-        answer: DeletedCustomer,
-      },
-      async (call, uid) => ({
-        deleted: true,
-        deleted_targets: await deleteCustomer(deps, originOf(call), uid),
-      }),
-    ),
-  };
+export function customerRoutes(deps: CustomerDeps): RouteRecord[] {
+  return [listRoute(deps), putRoute(deps), readRoute(deps), deleteRoute(deps)];
+}
+
+function listRoute(deps: CustomerDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/customers",
+    credential: "either",
+    leastRole: "viewer",
+    scope: readKeys,
+    operationId: "listCustomers",
+    tag: "Customers",
+    summary: "List customers, by uid",
+    query: CustomerQuery,
+    response: { 200: Type.Object({ customers: Type.Array(Customer) }) },
+    examples: { answer: { customers: [example] } },
+    handle: async ({ caller, query }) => ({
+      customers: await listCustomers(deps.pool, caller.orgId, query),
+    }),
+  });
+}
+
+function putRoute(deps: CustomerDeps): RouteRecord {
+  return route({
+    method: "PUT",
+    path: "/api/v1/customers/:uid",
+    credential: "either",
+    leastRole: "member",
+    scope: noLimitedKey,
+    operationId: "putCustomer",
+    tag: "Customers",
+    audit: ["customer.created", "customer.updated"],
+    summary: "Make a customer, or change one",
+    description:
+      "The same call makes it and changes it, so that it can be repeated. What is left out becomes empty.",
+    body: CustomerInput,
+    response: { 200: Customer },
+    examples: {
+      request: { "A customer": { name: "Shop GmbH", metadata: { plan: "gold" } } },
+      answer: example,
+    },
+    async handle(call) {
+      const { uid } = call.params;
+      if (!isPathUid(uid)) throw new ApiError(400, `uid must be ${uidRule}, and neither . nor ..`);
+      const { name = "", metadata = {} } = call.body;
+      checkMetadata(metadata);
+      return putCustomer(deps.pool, originOf(call), { uid, name, metadata }, deps.nowMs());
+    },
+  });
+}
+
+function readRoute(deps: CustomerDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/customers/:uid",
+    credential: "either",
+    leastRole: "viewer",
+    scope: readKeys,
+    operationId: "readCustomer",
+    tag: "Customers",
+    summary: "Read a customer",
+    response: { 200: Customer },
+    examples: {
+      answer: example,
+    },
+    handle: ({ caller: { orgId }, params }) => readCustomer(deps.pool, { orgId, uid: uidOfPath(params) }),
+  });
+}
+
+function deleteRoute(deps: CustomerDeps): RouteRecord {
+  return route({
+    method: "DELETE",
+    path: "/api/v1/customers/:uid",
+    credential: "either",
+    leastRole: "member",
+    scope: noLimitedKey,
+    operationId: "deleteCustomer",
+    tag: "Customers",
+    audit: "customer.deleted",
+    summary:
+      "Delete a customer, its targets and the keys limited to it; what is queued for these targets becomes CANCELED",
+    response: { 200: DeletedCustomer },
+    examples: { answer: { deleted: true, deleted_targets: 2 } },
+    handle: async (call) => ({
+      deleted: true,
+      deleted_targets: await deleteCustomer(deps, originOf(call), uidOfPath(call.params)),
+    }),
+  });
 }

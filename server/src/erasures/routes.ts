@@ -3,8 +3,9 @@ import { type Static, Type } from "typebox";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { route, type Routes } from "../http/contract/route.ts";
-import { Id, IdParams, pageBefore, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
+import { Id, pageBefore, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { isId, newRootId } from "../postgres/ids.ts";
 import { eraseOne } from "./eraseEvent.ts";
@@ -47,59 +48,115 @@ const Erasure = Type.Object(
   { title: "Erasure" },
 );
 
+/** Why erasures are not in the audit log. */
+const erasureAudit = { none: "the erasure keeps who asked for it and what it did" };
+
 const maxRunning = 100;
 
 /** Erasing what items held. */
-export function erasureRoutes(deps: ErasureRouteDeps): Routes<"eraseEvent" | "create" | "list" | "read"> {
-  return { ...requestRoutes(deps), ...readingRoutes(deps) };
+export function erasureRoutes(deps: ErasureRouteDeps): RouteRecord[] {
+  return [eraseEventRoute(deps), createRoute(deps), listRoute(deps), readRoute(deps)];
 }
 
-function requestRoutes(deps: ErasureRouteDeps): Routes<"eraseEvent" | "create"> {
-  return {
-    eraseEvent: route(
-      {
-        summary: "Erase an event's payload and answers, and those of its copies",
-        description:
-          "They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same.",
-        params: IdParams,
-        response: { 200: Erasure },
+function eraseEventRoute(deps: ErasureRouteDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/events/:id/erase",
+    credential: "either",
+    leastRole: "admin",
+    scope: noLimitedKey,
+    operationId: "eraseEvent",
+    tag: "Erasure",
+    audit: erasureAudit,
+    summary: "Erase an event's payload and answers, and those of its copies",
+    description:
+      "They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same.",
+    response: { 200: Erasure },
+    examples: {
+      answer: {
+        id: "019a4b6c7d8e7f0011223344556677af",
+        event_id: "019a4b6c7d8e7f0011223344556677ad",
+        correlation_id: null,
+        status: "DONE",
+        total: 2,
+        erased: 2,
+        created_by: "ada@example.com",
+        created_at: 1_793_500_000,
+        finished_at: 1_793_500_000,
       },
-      async ({ caller, params }) => erasureAnswer(await eraseNow(deps, caller, params.id)),
-    ),
-    create: route(
-      {
-        summary: "Erase the payloads and answers of all events of a correlation id",
-        description:
-          "Those that were accepted up to the request. It goes on in the background, also when processes end, and says how far it has come.",
-        body: Type.Object({ correlation_id: Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" }) }),
-        response: { 202: Erasure },
-        errors: { 409: "The workspace has too many erasures under way" },
-      },
-      async ({ caller, body, reply }) => {
-        void reply.code(202);
-        return erasureAnswer(await request(deps, caller, { correlationId: body.correlation_id }));
-      },
-    ),
-  };
+    },
+    handle: async ({ caller, params }) => erasureAnswer(await eraseNow(deps, caller, params.id)),
+  });
 }
 
-function readingRoutes(deps: ErasureRouteDeps): Routes<"list" | "read"> {
-  return {
-    list: route(
-      {
-        summary: "List what was asked to be erased, newest first",
-        querystring: pageBefore("erasures"),
-        response: { 200: Type.Object({ erasures: Type.Array(Erasure) }) },
+function createRoute(deps: ErasureRouteDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/erasures",
+    credential: "either",
+    leastRole: "admin",
+    scope: noLimitedKey,
+    operationId: "createErasure",
+    tag: "Erasure",
+    audit: erasureAudit,
+    summary: "Erase the payloads and answers of all events of a correlation id",
+    description:
+      "Those that were accepted up to the request. It goes on in the background, also when processes end, and says how far it has come.",
+    body: Type.Object({ correlation_id: Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" }) }),
+    response: { 202: Erasure },
+    errors: { 409: "The workspace has too many erasures under way" },
+    examples: {
+      request: { "All that belongs to a customer": { correlation_id: "customer-4711" } },
+      answer: {
+        id: "019a4b6c7d8e7f0011223344556677af",
+        event_id: null,
+        correlation_id: "customer-4711",
+        status: "RUNNING",
+        total: null,
+        erased: 0,
+        created_by: "API key worker 1 (ak_live_0123)",
+        created_at: 1_793_500_000,
+        finished_at: null,
       },
-      async ({ caller, query: { limit, before = null } }) => ({
-        erasures: (await listErasures(deps.pool, { orgId: caller.orgId, before, limit })).map(erasureAnswer),
-      }),
-    ),
-    read: route(
-      { summary: "Read how far an erasure has come", params: IdParams, response: { 200: Erasure } },
-      async ({ caller, params }) => erasureAnswer(await present(deps, caller.orgId, params.id)),
-    ),
-  };
+    },
+    async handle({ caller, body, reply }) {
+      void reply.code(202);
+      return erasureAnswer(await request(deps, caller, { correlationId: body.correlation_id }));
+    },
+  });
+}
+
+function listRoute(deps: ErasureRouteDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/erasures",
+    credential: "either",
+    leastRole: "viewer",
+    scope: readKeys,
+    operationId: "listErasures",
+    tag: "Erasure",
+    summary: "List what was asked to be erased, newest first",
+    query: pageBefore("erasures"),
+    response: { 200: Type.Object({ erasures: Type.Array(Erasure) }) },
+    handle: async ({ caller, query: { limit, before = null } }) => ({
+      erasures: (await listErasures(deps.pool, { orgId: caller.orgId, before, limit })).map(erasureAnswer),
+    }),
+  });
+}
+
+function readRoute(deps: ErasureRouteDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/erasures/:id",
+    credential: "either",
+    leastRole: "viewer",
+    scope: readKeys,
+    operationId: "readErasure",
+    tag: "Erasure",
+    summary: "Read how far an erasure has come",
+    response: { 200: Erasure },
+    handle: async ({ caller, params }) => erasureAnswer(await present(deps, caller.orgId, params.id)),
+  });
 }
 
 async function eraseNow(deps: ErasureRouteDeps, caller: Caller, eventId: string): Promise<StoredErasure> {

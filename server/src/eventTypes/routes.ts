@@ -2,7 +2,9 @@ import { Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
 import { ApiError, noneNamed } from "../http/contract/errors.ts";
-import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { customerReads, noLimitedKey } from "../http/contract/scope.ts";
+import { examples } from "./examples.ts";
 import { checkEventType } from "./checkEventType.ts";
 import { deleteEventType } from "./deleteEventType.ts";
 import { listEventTypes, readEventType } from "./readEventTypes.ts";
@@ -17,7 +19,6 @@ import {
   ImportedEventTypes,
   ImportQuery,
   ListedEventType,
-  NameParams,
   OpenApiDocument,
 } from "./schemas.ts";
 import { isObject } from "./subschemas.ts";
@@ -29,55 +30,88 @@ interface EventTypeDeps {
 }
 
 /** `/api/v1/event-types`: the catalogue of what an organization sends. */
-export function eventTypeRoutes(deps: EventTypeDeps): Routes<"list" | "put" | "read" | "remove" | "import"> {
-  return {
-    list: route(
-      {
-        summary: "List event types, by name, without their schemas and examples",
-        querystring: EventTypeQuery,
-        response: { 200: Type.Object({ event_types: Type.Array(ListedEventType) }) },
-      },
-      async ({ caller, query: { deprecated, ...filter } }) => ({
-        event_types: await listEventTypes(deps.pool, caller.orgId, {
-          ...filter,
-          deprecated: deprecated && deprecated === "true",
-        }),
-      }),
-    ),
-    put: putRoute(deps),
-    read: route(
-      { summary: "Read an event type", params: NameParams, response: { 200: EventType } },
-      async ({ caller, params }) => readEventType(deps.pool, caller.orgId, nameOfPath(params)),
-    ),
-    remove: route(
-      {
-        summary: "Delete an event type",
-        description:
-          "Targets that name it keep it in their event_types and go on getting such items; none can name it anew while the catalogue has others.",
-        params: NameParams,
-        response: { 200: DeletedEventType },
-      },
-      async (call) => {
-        const name = nameOfPath(call.params);
-        return { deleted: true, naming_targets: await deleteEventType(deps.pool, originOf(call), name) };
-      },
-    ),
-    import: importRoute(deps),
-  };
+export function eventTypeRoutes(deps: EventTypeDeps): RouteRecord[] {
+  return [listRoute(deps), importRoute(deps), putRoute(deps), readRoute(deps), deleteRoute(deps)];
 }
 
-function putRoute(deps: EventTypeDeps): RouteDefinition {
-  return route(
-    {
-      summary: "Make an event type, or change one",
-      description:
-        "The same call makes it and changes it, so that it can be repeated. What is left out becomes empty. From the first type on there is a catalogue: what targets newly name in event_types has to be in it.",
-      params: NameParams,
-      body: EventTypeInput,
-      response: { 200: EventType },
-      errors: { 409: tooManyEventTypes },
+function listRoute(deps: EventTypeDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/event-types",
+    credential: "either",
+    leastRole: "viewer",
+    scope: customerReads("own"),
+    operationId: "listEventTypes",
+    tag: "Event types",
+    summary: "List event types, by name, without their schemas and examples",
+    query: EventTypeQuery,
+    response: { 200: Type.Object({ event_types: Type.Array(ListedEventType) }) },
+    examples: examples.listEventTypes,
+    handle: async ({ caller, query: { deprecated, ...filter } }) => ({
+      event_types: await listEventTypes(deps.pool, caller.orgId, {
+        ...filter,
+        deprecated: deprecated && deprecated === "true",
+      }),
+    }),
+  });
+}
+
+function readRoute(deps: EventTypeDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/event-types/:name",
+    credential: "either",
+    leastRole: "viewer",
+    scope: customerReads("shared"),
+    operationId: "readEventType",
+    tag: "Event types",
+    summary: "Read an event type",
+    response: { 200: EventType },
+    examples: examples.readEventType,
+    handle: async ({ caller, params }) => readEventType(deps.pool, caller.orgId, nameOfPath(params)),
+  });
+}
+
+function deleteRoute(deps: EventTypeDeps): RouteRecord {
+  return route({
+    method: "DELETE",
+    path: "/api/v1/event-types/:name",
+    credential: "either",
+    leastRole: "member",
+    scope: noLimitedKey,
+    operationId: "deleteEventType",
+    tag: "Event types",
+    audit: "event_type.deleted",
+    summary: "Delete an event type",
+    description:
+      "Targets that name it keep it in their event_types and go on getting such items; none can name it anew while the catalogue has others.",
+    response: { 200: DeletedEventType },
+    examples: { answer: { deleted: true, naming_targets: 2 } },
+    async handle(call) {
+      const name = nameOfPath(call.params);
+      return { deleted: true, naming_targets: await deleteEventType(deps.pool, originOf(call), name) };
     },
-    async (call) => {
+  });
+}
+
+function putRoute(deps: EventTypeDeps): RouteRecord {
+  return route({
+    method: "PUT",
+    path: "/api/v1/event-types/:name",
+    credential: "either",
+    leastRole: "member",
+    scope: noLimitedKey,
+    operationId: "putEventType",
+    tag: "Event types",
+    audit: ["event_type.created", "event_type.updated"],
+    summary: "Make an event type, or change one",
+    description:
+      "The same call makes it and changes it, so that it can be repeated. What is left out becomes empty. From the first type on there is a catalogue: what targets newly name in event_types has to be in it.",
+    body: EventTypeInput,
+    response: { 200: EventType },
+    errors: { 409: tooManyEventTypes },
+    examples: examples.putEventType,
+    async handle(call) {
       const { name } = call.params;
       const { description = "", group = "", deprecated = false, schema = null, example = null } = call.body;
       const type = checkEventType({ name, description, group, deprecated, schema, example });
@@ -85,20 +119,27 @@ function putRoute(deps: EventTypeDeps): RouteDefinition {
       if (saved.get(name) === "full") throw new ApiError(409, tooManyEventTypes);
       return readEventType(deps.pool, call.caller.orgId, name);
     },
-  );
+  });
 }
 
-function importRoute(deps: EventTypeDeps): RouteDefinition {
-  return route(
-    {
-      summary: "Make event types of the webhooks of an OpenAPI document",
-      description:
-        "Each webhook is put as if by its own request: the name that it stands under is the type's, its first tag the group, and schema and example are those of the request's body in JSON, with what they refer to in the document. What cannot become a type is refused by itself. Types that the document does not have stay.",
-      querystring: ImportQuery,
-      body: OpenApiDocument,
-      response: { 200: ImportedEventTypes },
-    },
-    async (call) => {
+function importRoute(deps: EventTypeDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/event-types/import",
+    credential: "either",
+    leastRole: "member",
+    scope: noLimitedKey,
+    operationId: "importEventTypes",
+    tag: "Event types",
+    audit: ["event_type.created", "event_type.updated"],
+    summary: "Make event types of the webhooks of an OpenAPI document",
+    description:
+      "Each webhook is put as if by its own request: the name that it stands under is the type's, its first tag the group, and schema and example are those of the request's body in JSON, with what they refer to in the document. What cannot become a type is refused by itself. Types that the document does not have stay.",
+    query: ImportQuery,
+    body: OpenApiDocument,
+    response: { 200: ImportedEventTypes },
+    examples: examples.importEventTypes,
+    async handle(call) {
       const isDryRun = call.query.dry_run === "true";
       const { types, refused } = await readWebhooks(await documentOf(call.body));
       const options = { nowMs: deps.nowMs(), isDryRun };
@@ -114,7 +155,7 @@ function importRoute(deps: EventTypeDeps): RouteDefinition {
         refused: [...refused, ...full],
       };
     },
-  );
+  });
 }
 
 /** @throws {ApiError} 400 for a text that is no YAML, or the YAML of something else than an object. */

@@ -11,9 +11,6 @@ export const maxEventTypes = 1_000;
 
 export type JsonSchema = Record<string, unknown>;
 
-/** In a path any text, because a name that no type could have is an unknown one. */
-export const NameParams = Type.Object({ name: Type.String() });
-
 const listed = {
   name: Type.String({ description: "As items carry it in event_type" }),
   id: Type.Unsafe<string>({ ...Id, description: "The service's id, by which the audit log names it" }),

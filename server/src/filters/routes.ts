@@ -1,21 +1,40 @@
 import { setImmediate } from "node:timers/promises";
-import { route, type Routes } from "../http/contract/route.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { customerReads } from "../http/contract/scope.ts";
 import { checkedPattern, documentWith } from "./filter.ts";
 import { failedParts, matchFilter } from "./matchFilter.ts";
 import { FilterResult, FilterTrial } from "./schemas.ts";
 
 /** `/api/v1/filters`. */
-export function filterRoutes(): Routes<"tryOut"> {
-  return {
-    tryOut: route(
-      {
-        summary: "Try a filter on a sample",
-        description:
-          "Says whether an item like the sample would be let through, and which parts of the filter failed.",
-        body: FilterTrial,
-        response: { 200: FilterResult },
+export function filterRoutes(): RouteRecord[] {
+  return [
+    route({
+      method: "POST",
+      path: "/api/v1/filters/try",
+      credential: "either",
+      leastRole: "viewer",
+      scope: customerReads("own"),
+      operationId: "tryFilter",
+      tag: "Targets",
+      audit: { none: "it says what a filter would do, and changes nothing" },
+      summary: "Try a filter on a sample",
+      description:
+        "Says whether an item like the sample would be let through, and which parts of the filter failed.",
+      body: FilterTrial,
+      response: { 200: FilterResult },
+      examples: {
+        request: {
+          "An amount": {
+            filter: { payload: { amount: [{ numeric: [">=", 100] }] } },
+            payload: { amount: 80, currency: "EUR" },
+          },
+        },
+        answer: {
+          verdict: "differs",
+          failed: [{ path: "payload.amount", expected: [{ numeric: [">=", 100] }], found: [80] }],
+        },
       },
-      async ({ body: { filter, payload, ...metadata } }) => {
+      async handle({ body: { filter, payload, ...metadata } }) {
         const pattern = checkedPattern(filter);
         const document = documentWith(payload, {
           event_type: eventTypeIn(payload) ?? metadata.event_type ?? null,
@@ -28,8 +47,8 @@ export function filterRoutes(): Routes<"tryOut"> {
         await setImmediate();
         return { verdict, failed: failedParts(pattern, document) };
       },
-    ),
-  };
+    }),
+  ];
 }
 
 /** As intake reads it: the body's own comes before the header's. */

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { notFound } from "../http/contract/errors.ts";
-import { route, type Routes } from "../http/contract/route.ts";
-import { IdParams } from "../http/contract/schemas.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { noLimitedKey } from "../http/contract/scope.ts";
 import { readItem } from "../intake/readItem.ts";
 import { Handoff } from "./record/handoffAnswer.ts";
 import type { Handoffs } from "./handoffs.ts";
@@ -16,58 +16,84 @@ const refusals = {
   502: "The agent did not answer or did not do it",
 };
 
-/** What a client and an agent have to say about a task that is under way. */
-export function handoffRoutes(deps: HandoffRouteDeps): Routes<"answer" | "cancel" | "notified"> {
-  return {
-    answer: route(
-      {
-        summary: "Answer an agent whose task waits for input",
-        description:
-          "The body is made a message as an item's is, and sent to the task. Not billed. With an Idempotency-Key a repeated request is sent once, as far as the agent keeps its task's history.",
-        params: IdParams,
-        headers: Type.Object({
-          "idempotency-key": Type.Optional(Type.String({ description: "1 to 255 characters" })),
-        }),
-        response: { 200: Type.Object({ handoff: Handoff }) },
-        errors: refusals,
-      },
-      async ({ caller, params, request, reply }) => {
-        const payload = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
-        const { idempotencyKey: key } = readItem(request.headers, payload);
-        const input = { orgId: caller.orgId, eventId: params.id, payload, key };
-        const { handoff, isReplayed } = await present(deps).answer(input);
-        if (isReplayed) void reply.header("idempotency-replayed", "true");
-        return { handoff };
-      },
-      { rawBody: true },
-    ),
-    cancel: route(
-      {
-        summary: "Ask an agent to cancel a task",
-        description: "The answer shows what became of it; an agent may take its time.",
-        params: IdParams,
-        response: { 200: Type.Object({ handoff: Handoff }) },
-        errors: refusals,
-      },
-      async ({ caller, params }) => ({
-        handoff: await present(deps).cancel({ orgId: caller.orgId, eventId: params.id }),
-      }),
-    ),
-    notified: route(
-      {
-        summary: "Where agents tell that a task has changed",
-        description:
-          "The address holds a secret that the agent was given. What the agent sends is not read: the service looks at the task itself.",
-        params: Type.Object({ token: Type.String() }),
-        response: { 200: Type.Object({ ok: Type.Literal(true) }) },
-      },
-      async ({ params }) => {
-        if (!(await present(deps).notified(params.token))) throw notFound();
-        return { ok: true };
-      },
-      { rawBody: true, anyBody: true },
-    ),
-  };
+/** What a client may do about a task that is under way. */
+export function handoffRoutes(deps: HandoffRouteDeps): RouteRecord[] {
+  return [answerRoute(deps), cancelRoute(deps)];
+}
+
+/** Where agents report changes of a task. */
+export function agentNotificationRoutes(deps: HandoffRouteDeps): RouteRecord[] {
+  return [notifiedRoute(deps)];
+}
+
+function answerRoute(deps: HandoffRouteDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/events/:id/handoff/message",
+    credential: "either",
+    leastRole: "member",
+    scope: noLimitedKey,
+    operationId: "answerAgent",
+    tag: "Events",
+    audit: { none: "the handoff keeps what was said to the agent" },
+    summary: "Answer an agent whose task waits for input",
+    description:
+      "The body is made a message as an item's is, and sent to the task. Not billed. With an Idempotency-Key a repeated request is sent once, as far as the agent keeps its task's history.",
+    headers: Type.Object({
+      "idempotency-key": Type.Optional(Type.String({ description: "1 to 255 characters" })),
+    }),
+    response: { 200: Type.Object({ handoff: Handoff }) },
+    errors: refusals,
+    rawBody: "json",
+    async handle({ caller, params, request, reply }) {
+      const payload = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
+      const { idempotencyKey: key } = readItem(request.headers, payload);
+      const input = { orgId: caller.orgId, eventId: params.id, payload, key };
+      const { handoff, isReplayed } = await present(deps).answer(input);
+      if (isReplayed) void reply.header("idempotency-replayed", "true");
+      return { handoff };
+    },
+  });
+}
+
+function cancelRoute(deps: HandoffRouteDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/events/:id/handoff/cancel",
+    credential: "either",
+    leastRole: "member",
+    scope: noLimitedKey,
+    operationId: "cancelTask",
+    tag: "Events",
+    audit: { none: "the handoff keeps what was said to the agent" },
+    summary: "Ask an agent to cancel a task",
+    description: "The answer shows what became of it; an agent may take its time.",
+    response: { 200: Type.Object({ handoff: Handoff }) },
+    errors: refusals,
+    handle: async ({ caller, params }) => ({
+      handoff: await present(deps).cancel({ orgId: caller.orgId, eventId: params.id }),
+    }),
+  });
+}
+
+function notifiedRoute(deps: HandoffRouteDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/a2a/notifications/:token",
+    credential: "none",
+    operationId: "receiveAgentNotification",
+    tag: "Operation",
+    audit: { none: "a hint of an agent that its task has changed" },
+    summary: "Where agents tell that a task has changed",
+    description:
+      "The address holds a secret that the agent was given. What the agent sends is not read: the service looks at the task itself.",
+    response: { 200: Type.Object({ ok: Type.Literal(true) }) },
+    rawBody: "any",
+    async handle({ params }) {
+      if (!(await present(deps).notified(params.token))) throw notFound();
+      return { ok: true };
+    },
+  });
 }
 
 function present({ handoffs }: HandoffRouteDeps): Handoffs {

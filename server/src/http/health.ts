@@ -4,7 +4,7 @@ import { prometheusContentType } from "prom-client";
 import { singleFlight } from "../runtime/singleFlight.ts";
 import { ApiError, unauthorized } from "./contract/errors.ts";
 import { createReadiness, type ReadinessDeps } from "./readiness.ts";
-import { route, type Routes } from "./contract/route.ts";
+import { route, type RouteRecord } from "./contract/route.ts";
 
 export interface HealthDeps extends ReadinessDeps {
   /** Metrics in Prometheus' text format, of all threads. */
@@ -17,50 +17,59 @@ export interface HealthDeps extends ReadinessDeps {
 }
 
 /** What operators and load balancers ask: is it alive, does it serve, what does it count. */
-export function healthRoutes(deps: HealthDeps): Routes<"alive" | "ready" | "metrics"> {
+export function healthRoutes(deps: HealthDeps): RouteRecord[] {
   const whyNotReady = singleFlight(createReadiness(deps));
   const gather = singleFlight(async () => Buffer.from(await deps.metricsText()));
-  return {
-    alive: route(
-      {
-        summary: "Whether the process runs",
-        response: { 200: Type.Object({ status: Type.Literal("ok"), version: Type.String() }) },
+  return [
+    route({
+      method: "GET",
+      path: "/healthz",
+      credential: "none",
+      operationId: "isAlive",
+      tag: "Operation",
+      summary: "Whether the process runs",
+      response: { 200: Type.Object({ status: Type.Literal("ok"), version: Type.String() }) },
+      handle: () => ({ status: "ok", version: deps.version }),
+    }),
+    route({
+      method: "GET",
+      path: "/readyz",
+      credential: "none",
+      operationId: "isReady",
+      tag: "Operation",
+      summary:
+        "Whether an item would be accepted now; the message of a 503 says why not, and warnings what else to mend",
+      response: {
+        200: Type.Object({
+          status: Type.Literal("ready"),
+          warnings: Type.Optional(Type.Array(Type.String())),
+        }),
       },
-      () => ({ status: "ok", version: deps.version }),
-    ),
-    ready: route(
-      {
-        summary:
-          "Whether an item would be accepted now; the message of a 503 says why not, and warnings what else to mend",
-        response: {
-          200: Type.Object({
-            status: Type.Literal("ready"),
-            warnings: Type.Optional(Type.Array(Type.String())),
-          }),
-        },
-      },
-      async () => {
+      async handle() {
         if (deps.isStopping()) throw new ApiError(503, "stopping", { retryAfterSeconds: 5 });
         const reason = await whyNotReady();
         if (reason !== undefined) throw new ApiError(503, reason, { retryAfterSeconds: 2 });
         const warning = deps.clock.warning();
         return { status: "ready", ...(warning !== undefined && { warnings: [warning] }) };
       },
-    ),
-    metrics: route(
-      {
-        summary: "Metrics in Prometheus' text format",
-        response: { 200: Type.String() },
-        errors: { 401: "POSTRIDER_METRICS_TOKEN is set, and `Authorization: Bearer` does not carry it" },
-      },
-      async ({ request, reply }) => {
+    }),
+    route({
+      method: "GET",
+      path: "/metrics",
+      credential: "none",
+      operationId: "readMetrics",
+      tag: "Operation",
+      summary: "Metrics in Prometheus' text format",
+      response: { 200: Type.String() },
+      errors: { 401: "POSTRIDER_METRICS_TOKEN is set, and `Authorization: Bearer` does not carry it" },
+      async handle({ request, reply }) {
         if (deps.metricsToken !== undefined && !isBearer(request.headers.authorization, deps.metricsToken)) {
           throw unauthorized();
         }
         return reply.type(prometheusContentType).send(await gather());
       },
-    ),
-  };
+    }),
+  ];
 }
 
 /** Digests are compared, so that the time it takes says nothing of the token, nor of its length. */

@@ -1,11 +1,9 @@
 import { version } from "../config/version.ts";
-import { examples } from "./openapiExamples.ts";
-import { operationNames, tags } from "./openapiNames.ts";
 import { answerHeaders, commonRefusals, describeResponses } from "./openapiResponses.ts";
 import { describeSchema, type JsonSchema, type NamedSchemas } from "./openapiSchemas.ts";
-import { leastRole } from "./contract/roles.ts";
-import type { RouteRow } from "./contract/routeTable.ts";
+import type { Examples, RouteRecord } from "./contract/route.ts";
 import { keyScopes } from "./contract/scope.ts";
+import { tags } from "./contract/tags.ts";
 
 /** One operation of the document, as far as the service's own tools read it. */
 export interface Operation {
@@ -41,16 +39,12 @@ export interface OpenApiDocument {
   [field: string]: unknown;
 }
 
-/**
- * The OpenAPI 3.1 document of the routes: inputs and answers from their schemas, credentials from their rows.
- * @throws {Error} for a route without a name in `openapiNames.ts`.
- */
-export function openApiDocument(rows: readonly RouteRow[]): OpenApiDocument {
+/** The OpenAPI 3.1 document of the routes, in their order. */
+export function openApiDocument(routes: readonly RouteRecord[]): OpenApiDocument {
   const named: NamedSchemas = new Map();
   const paths: OpenApiDocument["paths"] = {};
-  for (const row of rows) {
-    const [method, path] = row;
-    (paths[templatePath(path)] ??= {})[method.toLowerCase()] = describeOperation(row, named);
+  for (const route of routes) {
+    (paths[templatePath(route.path)] ??= {})[route.method.toLowerCase()] = describeOperation(route, named);
   }
   const responses = commonRefusals(named);
   return {
@@ -108,19 +102,15 @@ const securitySchemes = {
 };
 
 /** What a route takes, a session with the least role that its user needs. */
-function securityOf(row: RouteRow): Operation["security"] {
-  const session = { session: [leastRole(row) ?? "viewer"] };
-  switch (row[2]) {
+function securityOf({ credential, leastRole, scope }: RouteRecord): Operation["security"] {
+  const session = { session: [leastRole ?? "viewer"] };
+  switch (credential) {
     case "none":
       return [];
     case "session":
       return [session];
     case "either":
-      return [
-        { apiKey: [] },
-        session,
-        ...(row[5]?.takes.includes("portal") === true ? [{ portal: [] }] : []),
-      ];
+      return [{ apiKey: [] }, session, ...(scope?.takes.includes("portal") === true ? [{ portal: [] }] : [])];
     case "portal":
       return [{ portal: [] }];
     case "apiKey":
@@ -129,31 +119,27 @@ function securityOf(row: RouteRow): Operation["security"] {
   }
 }
 
-function describeOperation(row: RouteRow, named: NamedSchemas): Operation {
-  const [method, path, , { schema, rawBody, anyBody }, , rule] = row;
-  const limitedKeys = keyScopes.filter((scope) => rule?.takes.includes(scope));
-  const name = operationNames[`${method} ${path}`];
-  if (name === undefined) {
-    throw new Error(`${method} ${path} has no name: give it a tag and an operationId in openapiNames.ts`);
-  }
-  const parameters = describeParameters(row, named);
-  const anyJson = rawBody === true && anyBody !== true ? {} : undefined;
-  const body = schema.body === undefined ? anyJson : describeSchema(schema.body, named);
+function describeOperation(route: RouteRecord, named: NamedSchemas): Operation {
+  const { operationId, tag, summary, description, scope, rawBody, examples } = route;
+  const limitedKeys = keyScopes.filter((one) => scope?.takes.includes(one));
+  const parameters = describeParameters(route, named);
+  const anyJson = rawBody === "json" ? {} : undefined;
+  const body = route.body === undefined ? anyJson : describeSchema(route.body, named);
   return {
-    operationId: name[1],
-    tags: [name[0]],
-    summary: schema.summary,
-    ...(schema.description !== undefined && { description: schema.description }),
-    security: securityOf(row),
+    operationId,
+    tags: [tag],
+    summary,
+    ...(description !== undefined && { description }),
+    security: securityOf(route),
     ...(limitedKeys.length > 0 && { "x-limited-keys": limitedKeys }),
     ...(parameters.length > 0 && { parameters }),
     ...(body && {
       requestBody: {
         required: !allowsNull(body),
-        content: { "application/json": { schema: body, ...requestExamples(name[1]) } },
+        content: { "application/json": { schema: body, ...requestExamples(examples) } },
       },
     }),
-    responses: describeResponses(row, named, examples[name[1]]?.answer),
+    responses: describeResponses(route, named),
   };
 }
 
@@ -162,21 +148,20 @@ function allowsNull({ type }: JsonSchema): boolean {
   return Array.isArray(type) && type.includes("null");
 }
 
-function requestExamples(operationId: string): Pick<MediaType, "examples"> {
-  const request = examples[operationId]?.request;
-  if (request === undefined) return {};
-  const named = Object.entries(request).map(([summary, value], index) => [
+function requestExamples(examples: Examples | undefined): Pick<MediaType, "examples"> {
+  if (examples?.request === undefined) return {};
+  const named = Object.entries(examples.request).map(([summary, value], index) => [
     `example${index + 1}`,
     { summary, value },
   ]);
   return { examples: Object.fromEntries(named) };
 }
 
-function describeParameters([, , , { schema }]: RouteRow, named: NamedSchemas): Parameter[] {
+function describeParameters({ params, query, headers }: RouteRecord, named: NamedSchemas): Parameter[] {
   const locations = [
-    ["path", schema.params],
-    ["query", schema.querystring],
-    ["header", schema.headers],
+    ["path", params],
+    ["query", query],
+    ["header", headers],
   ] as const;
   return locations.flatMap(([location, declared]) => {
     const { properties = {}, required = [] } = (declared ?? {}) as {

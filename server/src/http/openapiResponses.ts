@@ -1,8 +1,7 @@
 import { describeSchema, type JsonSchema, type NamedSchemas } from "./openapiSchemas.ts";
 import { challenge, errorCodes } from "./contract/errors.ts";
 import { ErrorBody } from "./contract/schemas.ts";
-import { leastRole } from "./contract/roles.ts";
-import type { RouteRow } from "./contract/routeTable.ts";
+import type { RouteRecord } from "./contract/route.ts";
 
 /** Every header that an answer may carry, for `components.headers`. */
 export const answerHeaders = {
@@ -75,19 +74,9 @@ export function commonRefusals(named: NamedSchemas): JsonSchema {
   );
 }
 
-/** All answers of a route by status code, errors included; `example` is of its first success. */
-export function describeResponses(
-  row: RouteRow,
-  named: NamedSchemas,
-  example?: unknown,
-): Record<string, JsonSchema> {
-  const {
-    response,
-    headers: accepted,
-    errors = {},
-    answerHeaders: own = [],
-    errorBodies = {},
-  } = row[3].schema;
+/** All answers of a route by status code, errors included. */
+export function describeResponses(route: RouteRecord, named: NamedSchemas): Record<string, JsonSchema> {
+  const { response, headers: accepted, errors = {}, answerHeaders: own = [], errorBodies = {} } = route;
   const isLimited = errors[429] !== undefined;
   const headers = {
     ...requestId,
@@ -103,14 +92,14 @@ export function describeResponses(
   ) as JsonSchema;
   const successes = Object.entries(response).map(([status, body], index) => {
     const schema = describeSchema(body, named);
-    const content = describeContent(schema, index === 0 ? example : undefined);
+    const content = describeContent(schema, index === 0 ? route.examples?.answer : undefined);
     const { description } = schema;
     // Null stands for an answer without a body.
     if (schema["type"] === "null")
       return [status, { description: description ?? "Success", headers: successHeaders }];
     return [status, { description: "Success", headers: successHeaders, content }];
   });
-  const implied = impliedRefusals(row).map((name) => [
+  const implied = impliedRefusals(route).map((name) => [
     refusals[name].status,
     { $ref: `#/components/responses/${name}` },
   ]);
@@ -171,9 +160,8 @@ const refusals = {
 
 const requestId = header("X-Request-Id", "RequestId");
 
-function impliedRefusals(row: RouteRow): (keyof typeof refusals)[] {
-  const [method, path, credential] = row;
-  const isForAll = leastRole(row) === "viewer";
+function impliedRefusals({ method, path, credential, leastRole }: RouteRecord): (keyof typeof refusals)[] {
+  const isForAll = leastRole === "viewer";
   const readsBody = method !== "GET";
   const names: Record<keyof typeof refusals, boolean> = {
     Malformed: true,

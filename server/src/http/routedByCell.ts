@@ -1,32 +1,30 @@
 import type { Cells } from "../postgres/cells.ts";
-import type { RouteCall, RouteSchema } from "./contract/route.ts";
-import type { RouteRow } from "./contract/routeTable.ts";
+import type { RouteCall, RouteRecord } from "./contract/route.ts";
 
 /**
- * One table of routes in place of one for each cell: the caller's organization says whose route answers. Who is of no
- * organization gets the first cell's. With one cell it is its table.
+ * One list of routes in place of one for each cell: the caller's organization decides which cell's route answers. Callers
+ * without an organization get the first cell's. With one cell the list is that cell's own.
  */
 export function routedByCell(
-  first: readonly RouteRow[],
-  others: readonly (readonly RouteRow[])[],
+  first: readonly RouteRecord[],
+  others: readonly (readonly RouteRecord[])[],
   cells: Cells,
-): RouteRow[] {
+): RouteRecord[] {
   if (others.length === 0) return [...first];
-  return first.map(([method, path, credential, route, ...rest], index) => {
-    const routes = [route, ...others.map((rows) => rows[index]![3])];
-    const routed = {
+  return first.map((route, index) => {
+    const routes = [route, ...others.map((ofCell) => ofCell[index]!)];
+    return {
       ...route,
-      handle: (call: RouteCall<RouteSchema>) => routes[cellOf(cells, call)]!.handle(call),
+      handle: (call: RouteCall) => routes[cellOf(cells, call)]!.handle(call),
       ...(route.fast && {
         fast: (...call: Parameters<typeof route.fast>) => routes[cells.ofOrg(call[1]).number]!.fast!(...call),
       }),
     };
-    return [method, path, credential, routed, ...rest];
   });
 }
 
 /** The number of the cell of whoever calls. A route without credential has no caller. */
-function cellOf(cells: Cells, { caller, request }: RouteCall<RouteSchema>): number {
+function cellOf(cells: Cells, { caller, request }: RouteCall): number {
   const orgId = (caller as typeof caller | null)?.orgId ?? request.keyOwner;
   return orgId === null ? 0 : cells.ofOrg(orgId).number;
 }

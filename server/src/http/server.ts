@@ -21,10 +21,11 @@ import { errorHeaders, noneNamed, notFound, unauthorized } from "./contract/erro
 import { headProblem, isFramingFaulty } from "./contract/headProblem.ts";
 import { knownQuery } from "./contract/knownQuery.ts";
 import { queryNumbers } from "./contract/queryNumbers.ts";
-import { leastRole, requireRole } from "./contract/roles.ts";
+import { requireRole } from "./contract/roles.ts";
 import { newRequestId } from "./contract/requestId.ts";
 import { judge, type NamedThing, outOfScope, type Scope } from "./contract/scope.ts";
-import type { RouteRow, ServerDeps } from "./contract/routeTable.ts";
+import type { RouteRecord } from "./contract/route.ts";
+import type { ServerDeps } from "./contract/serverDeps.ts";
 import { compressAnswers } from "./compress.ts";
 import { belowPrefix, pathPrefix } from "./pathPrefix.ts";
 import { fastRoutes } from "./fast/fastRoutes.ts";
@@ -117,35 +118,34 @@ function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 /**
- * Adds the rows of the interface; each is checked for its credential here and nowhere else, but for requests on the
- * fast path, which carry a key for their route to check.
+ * Adds the routes of the interface. The credential is checked here and nowhere else, except for requests on the fast path,
+ * which carry a key for their route to check.
  */
-export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
-  for (const row of rows) {
-    const [method, path, credential, route] = row;
-    const { summary, description, response, errors: _documented, ...inputs } = route.schema;
+export function addRoutes(app: FastifyInstance, deps: ServerDeps, routes: readonly RouteRecord[]): void {
+  for (const route of routes) {
+    const { method, path, rawBody } = route;
     app.route({
       method,
       url: path,
-      schema: { ...inputs, response, summary, ...(description && { description }) },
+      schema: schemaOf(route),
       // A raw body's route reads its inputs itself, on the hot path; its schema is documentation.
-      ...(route.rawBody && { validatorCompiler: () => () => true }),
+      ...(rawBody !== undefined && { validatorCompiler: () => () => true }),
       config: {
-        rawBody: route.rawBody === true,
-        anyBody: route.anyBody === true,
-        credential,
+        rawBody: rawBody !== undefined,
+        anyBody: rawBody === "any",
+        credential: route.credential,
         missingFields: route.missingFields,
       },
-      onRequest: [nameRoute(path, route.rawBody === true), ...credentialCheck(deps, row)],
+      onRequest: [nameRoute(path, rawBody !== undefined), ...credentialCheck(deps, route)],
       preValidation: [
-        ...(takesKnownQuery(row) ? [knownQuery(inputs.querystring)] : []),
-        ...queryNumbers(inputs.querystring),
+        ...(takesKnownQuery(route) ? [knownQuery(route.query)] : []),
+        ...queryNumbers(route.query),
       ],
       handler: (request, reply) =>
         route.handle({
-          body: request.body as never,
-          query: request.query as never,
-          params: request.params as never,
+          body: request.body,
+          query: request.query,
+          params: request.params as Record<string, string>,
           caller: request.caller as Caller,
           request,
           reply,
@@ -154,9 +154,22 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, rows: readonly
   }
 }
 
+/** The schemas by the framework's names. */
+function schemaOf({ params, query, headers, body, response, summary, description }: RouteRecord) {
+  return {
+    ...(params && { params }),
+    ...(query && { querystring: query }),
+    ...(headers && { headers }),
+    ...(body && { body }),
+    response,
+    summary,
+    ...(description !== undefined && { description }),
+  };
+}
+
 /** Parameters that a route does not know mean nothing, but where they would have changed what it does. */
-function takesKnownQuery([method, , credential, { schema }]: RouteRow): boolean {
-  return credential !== "none" && (method === "GET" || schema.querystring !== undefined);
+function takesKnownQuery({ method, credential, query }: RouteRecord): boolean {
+  return credential !== "none" && (method === "GET" || query !== undefined);
 }
 
 /** Bounds connections, whichever reader they have. */
@@ -169,8 +182,8 @@ function boundConnections(app: FastifyInstance, maxConnections: number): Connect
 }
 
 /** Attaches the fast path and the limit of connections to the server, once all routes are there. */
-export function addConnections(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
-  if (deps.config.fastHttp === "on") addFastPath(app, deps, rows);
+export function addConnections(app: FastifyInstance, deps: ServerDeps, routes: readonly RouteRecord[]): void {
+  if (deps.config.fastHttp === "on") addFastPath(app, deps, routes);
   const [accept] = app.server.listeners("connection") as ((socket: Socket) => void)[];
   app.server.removeAllListeners("connection");
   app.server.on("connection", (socket: Socket) => {
@@ -179,9 +192,9 @@ export function addConnections(app: FastifyInstance, deps: ServerDeps, rows: rea
 }
 
 /** Lets the requests of the hot routes past the framework; what the server's closing means for them goes along. */
-function addFastPath(app: FastifyInstance, deps: ServerDeps, rows: readonly RouteRow[]): void {
+function addFastPath(app: FastifyInstance, deps: ServerDeps, routes: readonly RouteRecord[]): void {
   app.fastPath = openFastPath(app.server, {
-    routes: fastRoutes(deps, rows),
+    routes: fastRoutes(deps, routes),
     connectionLimit: app.connectionLimit,
     firstRequestMs: headersTimeoutMs,
     idleMs: keepAliveMs,
@@ -199,12 +212,12 @@ function nameRoute(path: string, takesRawBody: boolean): onRequestHookHandler {
 /** Runs before the body is read, so that nobody unknown makes the service parse anything. */
 function credentialCheck(
   deps: ServerDeps,
-  row: RouteRow,
+  route: RouteRecord,
 ): (onRequestHookHandler | onRequestAsyncHookHandler)[] {
-  const credential = row[2];
+  const { credential, leastRole } = route;
   if (credential === "none") return [];
   if (credential === "apiKeyInSql") {
-    const door = scopeDoor(deps, row);
+    const door = scopeDoor(deps, route);
     const check: onRequestHookHandler = (request, _reply, done) => {
       const key = keyOf(request);
       if (key !== undefined) return checkOwner({ owners: deps.keyOwners, door }, key, request, done);
@@ -213,14 +226,13 @@ function credentialCheck(
     };
     return [check];
   }
-  const least = leastRole(row);
-  const door = scopeDoor(deps, row);
+  const door = scopeDoor(deps, route);
   return [
     async (request: FastifyRequest) => {
       const caller = await authenticate(deps.pool, request, credential, deps.onKeyUsed);
       request.caller = caller;
       if (caller.scope !== undefined) await door.admit(caller.orgId, caller.scope, request);
-      if (least !== undefined) requireRole(caller, least);
+      if (leastRole !== undefined) requireRole(caller, leastRole);
     },
   ];
 }
@@ -266,7 +278,7 @@ interface ScopeDoor {
   admit(orgId: string, scope: Scope, request: FastifyRequest): Promise<void>;
 }
 
-function scopeDoor(deps: ServerDeps, [, path, , , , rule]: RouteRow): ScopeDoor {
+function scopeDoor(deps: ServerDeps, { path, scope: rule }: RouteRecord): ScopeDoor {
   const parameter = /:(\w+)/.exec(path)?.[1];
   const namedBy = ({ params }: FastifyRequest): string | undefined =>
     parameter === undefined ? undefined : (params as Record<string, string>)[parameter];

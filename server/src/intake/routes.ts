@@ -1,14 +1,15 @@
-import { acceptedStatus } from "../postgres/kinds.ts";
 import type { IncomingHttpHeaders } from "node:http";
 import { Type } from "typebox";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { bucketOf, isId, newId, unknownId } from "../postgres/ids.ts";
+import { acceptedStatus } from "../postgres/kinds.ts";
 import {
-  type RouteDefinition,
-  route,
-  sendAnswer,
   type FastAnswer,
-  type Routes,
+  route,
+  type RouteCall,
+  type RouteRecord,
+  sendAnswer,
+  type WholeRequest,
 } from "../http/contract/route.ts";
 import { Id } from "../http/contract/schemas.ts";
 import type { Acceptance, NewItem } from "../items/item.ts";
@@ -29,6 +30,9 @@ export const billingRefusals = {
   402: "The workspace is suspended",
   403: "The workspace is pending, or the request carries a session in place of an API key",
 };
+
+/** Why items are not in the audit log. */
+export const itemAudit = { none: "an item is on record by itself" };
 
 export const ItemHeaders = Type.Object({
   "idempotency-key": Type.Optional(
@@ -57,47 +61,63 @@ const Accepted = Type.Object(
 );
 
 /** `POST /t/:target_id` and `POST /e/:endpoint_id`. */
-export function intakeRoutes(deps: IntakeRouteDeps): Routes<"target" | "endpoint"> {
-  return {
-    target: itemRoute(deps, "target_id", "Accepts an item for a target", false),
-    endpoint: itemRoute(deps, "endpoint_id", "Accepts an event for a legacy endpoint", true),
-  };
+export function intakeRoutes(deps: IntakeRouteDeps): RouteRecord[] {
+  return [sendItemRoute(deps), sendEventRoute(deps)];
 }
 
-function itemRoute(
-  deps: IntakeRouteDeps,
-  parameter: string,
-  summary: string,
-  legacy: boolean,
-): RouteDefinition {
-  return route(
-    {
-      summary,
-      description:
-        "202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again.",
-      params: Type.Object({ [parameter]: Type.String() }),
-      headers: ItemHeaders,
-      response: { 202: Accepted },
-      errors: {
-        ...billingRefusals,
-        409: "The mailbox is disabled, or the Idempotency-Key was used with another body",
-      },
+function sendItemRoute(deps: IntakeRouteDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/t/:target_id",
+    credential: "apiKeyInSql",
+    scope: { takes: ["send", "customer"], names: "target" },
+    operationId: "sendItem",
+    summary: "Accepts an item for a target",
+    ...taking(deps, "target_id"),
+  });
+}
+
+function sendEventRoute(deps: IntakeRouteDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/e/:endpoint_id",
+    credential: "apiKeyInSql",
+    scope: { takes: ["send", "customer"], names: "target" },
+    operationId: "sendEvent",
+    summary: "Accepts an event for a legacy endpoint",
+    ...taking(deps, "endpoint_id"),
+  });
+}
+
+/** What both routes have in common. */
+function taking<const P extends "target_id" | "endpoint_id">(deps: IntakeRouteDeps, parameter: P) {
+  const legacy = parameter === "endpoint_id";
+  return {
+    tag: "Ingestion",
+    audit: itemAudit,
+    description:
+      "202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again.",
+    headers: ItemHeaders,
+    response: { 202: Accepted },
+    errors: {
+      ...billingRefusals,
+      409: "The mailbox is disabled, or the Idempotency-Key was used with another body",
     },
-    async ({ request, reply, params }) => {
+    examples: {
+      request: { "An order": { event_type: "order.created", order: { id: 1001, total_cents: 4200 } } },
+      answer: { id: "019a4b6c7d8e7f0011223344556677ad", status: "QUEUED" },
+    },
+    rawBody: "json",
+    async handle({ request, reply, params }: RouteCall<Record<P, string>>) {
       const key = requiredKey(request);
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
-      const presented = (params as Record<string, string>)[parameter]!;
       // A path that is no id still goes through authorization, so that a wrong key is refused first.
-      const targetId = isId(presented) ? presented : unknownId;
+      const targetId = isId(params[parameter]) ? params[parameter] : unknownId;
       return sendAnswer(reply, await accept(deps, { headers: request.headers, body, targetId, key, legacy }));
     },
-    {
-      rawBody: true,
-      fast({ headers, body, id, key }) {
-        return accept(deps, { headers, body, targetId: id, key, legacy });
-      },
-    },
-  );
+    fast: ({ headers, body, id, key }: WholeRequest) =>
+      accept(deps, { headers, body, targetId: id, key, legacy }),
+  } as const;
 }
 
 interface PresentedItem {

@@ -7,48 +7,49 @@ import { callerGone } from "../http/contract/callerGone.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/parseIf.ts";
-import { route, sendAnswer, type FastAnswer, type Routes } from "../http/contract/route.ts";
+import { route, sendAnswer, type FastAnswer, type RouteRecord } from "../http/contract/route.ts";
+import { consumerChanges } from "../http/contract/scope.ts";
 import { claimedMessageText } from "./message/message.ts";
-import { MailboxParams, type MailboxRouteDeps } from "./routes.ts";
+import { claimAudit, type MailboxRouteDeps } from "./routeDeps.ts";
 import { optionalBody } from "../http/contract/schemas.ts";
 import { Claim, LeaseSeconds } from "./message/schemas.ts";
 
 const printable = /^[\x20-\x7e\x80-\xff]{1,255}$/;
 
 /** The claim of a mailbox's oldest messages. */
-export function claimRoute(deps: MailboxRouteDeps): Routes<"claim"> {
-  return {
-    claim: route(
-      {
-        summary: "Claim the oldest messages of a mailbox, waiting for some when there are none",
-        description:
-          "The answer holds what there is, at most `max`; it is empty when nothing came within `wait_seconds`. Repeating a request with the same `Claim-Id` gives the same claim, as far as its messages are still claimed: a lost answer is not a lost claim.",
-        params: MailboxParams,
-        headers: Type.Object({
-          "claim-id": Type.Optional(Type.String({ description: "1 to 255 characters that name this claim" })),
-        }),
-        body: ClaimBody,
-        response: { 200: Claim },
-      },
-      async ({ request, reply, params, body }) => {
-        const signal = body?.wait_seconds ? closeSignal(reply) : neverAborted;
-        const mailboxId = isId(params.mailbox_id) ? params.mailbox_id : unknownId;
-        const { headers } = request;
-        return sendAnswer(
-          reply,
-          await claim(deps, { key: requiredKey(request), mailboxId, headers, body, signal }),
-        );
-      },
-      {
-        fast({ key, id, headers, body }) {
-          const presented = parseIf(ClaimBody, body);
-          // Who waits may go away, which the framework would notice.
-          if (presented === undefined || presented.value?.wait_seconds) return undefined;
-          return claim(deps, { key, mailboxId: id, headers, body: presented.value, signal: neverAborted });
-        },
-      },
-    ),
-  };
+export function claimRoute(deps: MailboxRouteDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/mailboxes/:mailbox_id/claim",
+    credential: "apiKeyInSql",
+    scope: consumerChanges("target"),
+    operationId: "claimMessages",
+    tag: "Mailboxes",
+    audit: claimAudit,
+    summary: "Claim the oldest messages of a mailbox, waiting for some when there are none",
+    description:
+      "The answer holds what there is, at most `max`; it is empty when nothing came within `wait_seconds`. Repeating a request with the same `Claim-Id` gives the same claim, as far as its messages are still claimed: a lost answer is not a lost claim.",
+    headers: Type.Object({
+      "claim-id": Type.Optional(Type.String({ description: "1 to 255 characters that name this claim" })),
+    }),
+    body: ClaimBody,
+    response: { 200: Claim },
+    async handle({ request, reply, params, body }) {
+      const signal = body?.wait_seconds ? closeSignal(reply) : neverAborted;
+      const mailboxId = isId(params.mailbox_id) ? params.mailbox_id : unknownId;
+      const { headers } = request;
+      return sendAnswer(
+        reply,
+        await claim(deps, { key: requiredKey(request), mailboxId, headers, body, signal }),
+      );
+    },
+    fast({ key, id, headers, body }) {
+      const presented = parseIf(ClaimBody, body);
+      // Who waits may go away, which the framework would notice.
+      if (presented === undefined || presented.value?.wait_seconds) return undefined;
+      return claim(deps, { key, mailboxId: id, headers, body: presented.value, signal: neverAborted });
+    },
+  });
 }
 
 const ClaimBody = optionalBody({

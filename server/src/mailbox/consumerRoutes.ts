@@ -3,70 +3,76 @@ import { isId, unknownId } from "../postgres/ids.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/parseIf.ts";
-import { route, sendAnswer, type FastAnswer, type Routes } from "../http/contract/route.ts";
+import { route, sendAnswer, type FastAnswer, type RouteRecord } from "../http/contract/route.ts";
+import { consumerChanges } from "../http/contract/scope.ts";
 import { claimRoute } from "./claimRoute.ts";
 import type { ClaimChange } from "./finish/changeClaims.ts";
 import type { ChangeResult } from "./finish/closeMessages.ts";
 import { isMailboxOf } from "./message/findMailbox.ts";
 import { changeRefusal } from "./claimErrors.ts";
-import { consumerOf, MailboxParams, type MailboxRouteDeps } from "./routes.ts";
+import { claimAudit, consumerOf, type MailboxRouteDeps } from "./routeDeps.ts";
 import type { Consumer } from "./traceConsumers.ts";
 import { Claims, LeaseSeconds, Reason, RejectedClaims, Results } from "./message/schemas.ts";
 
 /** What consumers do with the messages of one mailbox, many at a time. */
-export function consumerRoutes(
-  deps: MailboxRouteDeps,
-): Routes<"claim" | "acknowledge" | "extend" | "release" | "reject"> {
-  return { ...claimRoute(deps), ...endRoutes(deps), ...leaseRoutes(deps) };
+export function consumerRoutes(deps: MailboxRouteDeps): RouteRecord[] {
+  return [claimRoute(deps), acknowledgeRoute(deps), extendRoute(deps), releaseRoute(deps), rejectRoute(deps)];
 }
 
-function endRoutes(deps: MailboxRouteDeps): Routes<"acknowledge" | "reject"> {
-  return {
-    acknowledge: route(
-      {
-        summary: "Acknowledge claimed messages",
-        description: perMessage,
-        params: MailboxParams,
-        body: AcknowledgeBody,
-        response: { 200: Results },
-      },
-      async ({ request, reply, params, body }) =>
-        sendAnswer(
-          reply,
-          await acknowledge(
-            deps,
-            consumerOf(deps, requiredKey(request), request),
-            params.mailbox_id,
-            body.messages,
-          ),
+function acknowledgeRoute(deps: MailboxRouteDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/mailboxes/:mailbox_id/ack",
+    credential: "apiKeyInSql",
+    scope: consumerChanges("target"),
+    operationId: "acknowledgeMessages",
+    tag: "Mailboxes",
+    audit: claimAudit,
+    summary: "Acknowledge claimed messages",
+    description: perMessage,
+    body: AcknowledgeBody,
+    response: { 200: Results },
+    handle: async ({ request, reply, params, body }) =>
+      sendAnswer(
+        reply,
+        await acknowledge(
+          deps,
+          consumerOf(deps, requiredKey(request), request),
+          params.mailbox_id,
+          body.messages,
         ),
-      {
-        fast(whole) {
-          const presented = parseIf(AcknowledgeBody, whole.body);
-          const consumer = consumerOf(deps, whole.key, whole);
-          return presented && acknowledge(deps, consumer, whole.id, presented.value.messages);
-        },
-      },
-    ),
-    reject: route(
-      {
-        summary: "Make claimed messages dead, with a reason",
-        description: perMessage,
-        params: MailboxParams,
-        body: Type.Object({
-          messages: RejectedClaims,
-          reason: Type.Optional(Reason),
-        }),
-        response: { 200: Results },
-      },
-      async ({ request, params, body }) => {
-        const { messages, reason = "rejected" } = body;
-        const mailboxId = params.mailbox_id;
-        const consumer = consumerOf(deps, requiredKey(request), request);
-        return { results: await endEach(deps, consumer, { mailboxId, messages, reason }) };
-      },
-    ),
-  };
+      ),
+    fast(whole) {
+      const presented = parseIf(AcknowledgeBody, whole.body);
+      const consumer = consumerOf(deps, whole.key, whole);
+      return presented && acknowledge(deps, consumer, whole.id, presented.value.messages);
+    },
+  });
+}
+
+function rejectRoute(deps: MailboxRouteDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/mailboxes/:mailbox_id/reject",
+    credential: "apiKeyInSql",
+    scope: consumerChanges("target"),
+    operationId: "rejectMessages",
+    tag: "Mailboxes",
+    audit: claimAudit,
+    summary: "Make claimed messages dead, with a reason",
+    description: perMessage,
+    body: Type.Object({
+      messages: RejectedClaims,
+      reason: Type.Optional(Reason),
+    }),
+    response: { 200: Results },
+    async handle({ request, params, body }) {
+      const { messages, reason = "rejected" } = body;
+      const mailboxId = params.mailbox_id;
+      const consumer = consumerOf(deps, requiredKey(request), request);
+      return { results: await endEach(deps, consumer, { mailboxId, messages, reason }) };
+    },
+  });
 }
 
 const AcknowledgeBody = Type.Object({ messages: Claims });
@@ -84,53 +90,62 @@ async function acknowledge(
 const perMessage =
   "Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone.";
 
-function leaseRoutes(deps: MailboxRouteDeps): Routes<"extend" | "release"> {
-  return {
-    extend: route(
-      {
-        summary: "Keep claimed messages longer: a new lease from now on",
-        description: perMessage,
-        params: MailboxParams,
-        body: Type.Object({ messages: Claims, lease_seconds: Type.Optional(LeaseSeconds) }),
-        response: { 200: Results },
-      },
-      async ({ request, params, body }) => {
-        const leaseMs = (body.lease_seconds ?? deps.config.mailboxLeaseSeconds) * 1000;
-        return {
-          results: await changeEach(deps, requiredKey(request), params.mailbox_id, {
-            ...body,
-            leaseMs,
-            delayMs: 0,
-            reason: null,
-          }),
-        };
-      },
-    ),
-    release: route(
-      {
-        summary: "Give claimed messages back, claimable at once or after a delay",
-        description: `${perMessage} A message whose last allowed claim this was is dead, and the reason is part of its \`dead_reason\`.`,
-        params: MailboxParams,
-        body: Type.Object({
-          messages: Claims,
-          delay_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 43_200 })),
-          reason: Type.Optional(Reason),
+function extendRoute(deps: MailboxRouteDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/mailboxes/:mailbox_id/extend",
+    credential: "apiKeyInSql",
+    scope: consumerChanges("target"),
+    operationId: "extendClaims",
+    tag: "Mailboxes",
+    audit: claimAudit,
+    summary: "Keep claimed messages longer: a new lease from now on",
+    description: perMessage,
+    body: Type.Object({ messages: Claims, lease_seconds: Type.Optional(LeaseSeconds) }),
+    response: { 200: Results },
+    async handle({ request, params, body }) {
+      const leaseMs = (body.lease_seconds ?? deps.config.mailboxLeaseSeconds) * 1000;
+      return {
+        results: await changeEach(deps, requiredKey(request), params.mailbox_id, {
+          ...body,
+          leaseMs,
+          delayMs: 0,
+          reason: null,
         }),
-        response: { 200: Results },
-      },
-      async ({ request, params, body }) => {
-        const delayMs = (body.delay_seconds ?? 0) * 1000;
-        return {
-          results: await changeEach(deps, requiredKey(request), params.mailbox_id, {
-            ...body,
-            leaseMs: null,
-            delayMs,
-            reason: body.reason ?? null,
-          }),
-        };
-      },
-    ),
-  };
+      };
+    },
+  });
+}
+
+function releaseRoute(deps: MailboxRouteDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/mailboxes/:mailbox_id/release",
+    credential: "apiKeyInSql",
+    scope: consumerChanges("target"),
+    operationId: "releaseMessages",
+    tag: "Mailboxes",
+    audit: claimAudit,
+    summary: "Give claimed messages back, claimable at once or after a delay",
+    description: `${perMessage} A message whose last allowed claim this was is dead, and the reason is part of its \`dead_reason\`.`,
+    body: Type.Object({
+      messages: Claims,
+      delay_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 43_200 })),
+      reason: Type.Optional(Reason),
+    }),
+    response: { 200: Results },
+    async handle({ request, params, body }) {
+      const delayMs = (body.delay_seconds ?? 0) * 1000;
+      return {
+        results: await changeEach(deps, requiredKey(request), params.mailbox_id, {
+          ...body,
+          leaseMs: null,
+          delayMs,
+          reason: body.reason ?? null,
+        }),
+      };
+    },
+  });
 }
 
 interface PresentedClaim {

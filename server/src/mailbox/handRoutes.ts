@@ -1,17 +1,15 @@
 import { Type } from "typebox";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { route, sendAnswer, type Routes } from "../http/contract/route.ts";
+import { route, sendAnswer, type RouteRecord } from "../http/contract/route.ts";
 import { forceMessage } from "./finish/forceMessage.ts";
 import { optionalBody } from "../http/contract/schemas.ts";
 import { ReadableMessage, Reason } from "./message/schemas.ts";
-import { type MailboxRouteDeps, readDeps } from "./routes.ts";
+import { type MailboxRouteDeps, readDeps } from "./routeDeps.ts";
 import { readMessage } from "./view/readMessage.ts";
 
-const Params = Type.Object({ mailbox_id: Type.String(), message_id: Type.String() });
-
 /** What a person may do to a message over the heads of its consumers. */
-export function handRoutes(deps: MailboxRouteDeps): Routes<"forceRelease" | "forceReject"> {
+export function handRoutes(deps: MailboxRouteDeps): RouteRecord[] {
   const change = async (
     caller: Caller,
     { mailbox_id: mailboxId, message_id: messageId }: { mailbox_id: string; message_id: string },
@@ -24,34 +22,43 @@ export function handRoutes(deps: MailboxRouteDeps): Routes<"forceRelease" | "for
     );
     return readMessage(readDeps(deps), orgId, messageId);
   };
-  return {
-    forceRelease: route(
-      {
-        summary: "Take a claimed message from its consumer",
-        description:
-          "It is claimable at once, or dead when this was the last claim that its mailbox allows. What its consumer still does with the claim is refused as with a lapsed one. Who did it is in `interventions`.",
-        params: Params,
-        body: optionalBody({}),
-        response: { 200: ReadableMessage },
-        errors: { 409: "Nobody has claimed it, or it is acknowledged, dead or expired" },
-      },
-      async ({ caller, params, reply }) =>
+  return [
+    route({
+      method: "POST",
+      path: "/api/v1/mailboxes/:mailbox_id/messages/:message_id/force-release",
+      credential: "session",
+      leastRole: "member",
+      operationId: "forceRelease",
+      tag: "Mailboxes",
+      audit: { none: "the message keeps the intervention and who did it" },
+      summary: "Take a claimed message from its consumer",
+      description:
+        "It is claimable at once, or dead when this was the last claim that its mailbox allows. What its consumer still does with the claim is refused as with a lapsed one. Who did it is in `interventions`.",
+      body: optionalBody({}),
+      response: { 200: ReadableMessage },
+      errors: { 409: "Nobody has claimed it, or it is acknowledged, dead or expired" },
+      handle: async ({ caller, params, reply }) =>
         sendAnswer(reply, { status: 200, text: await change(caller, params, null) }),
-    ),
-    forceReject: route(
-      {
-        summary: "Make a message dead, whoever has claimed it",
-        description:
-          "Also one that nobody has claimed. Its consumer's claim ends; the next message of its ordering key becomes claimable. Who did it is in `interventions`, and `redrive` brings it back.",
-        params: Params,
-        body: Type.Object({ reason: Reason }),
-        response: { 200: ReadableMessage },
-        errors: { 409: "It is acknowledged, dead or expired" },
-      },
-      async ({ caller, params, body, reply }) =>
+    }),
+    route({
+      method: "POST",
+      path: "/api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject",
+      credential: "session",
+      leastRole: "member",
+      operationId: "forceReject",
+      tag: "Mailboxes",
+      audit: { none: "the message keeps the intervention and who did it" },
+      summary: "Make a message dead, whoever has claimed it",
+      description:
+        "Also one that nobody has claimed. Its consumer's claim ends; the next message of its ordering key becomes claimable. Who did it is in `interventions`, and `redrive` brings it back.",
+      body: Type.Object({ reason: Reason }),
+      response: { 200: ReadableMessage },
+      errors: { 409: "It is acknowledged, dead or expired" },
+      examples: { request: { "A message that stops its key": { reason: "the order was deleted by hand" } } },
+      handle: async ({ caller, params, body, reply }) =>
         sendAnswer(reply, { status: 200, text: await change(caller, params, body.reason) }),
-    ),
-  };
+    }),
+  ];
 }
 
 /** The user whose session it is: routes with the credential `session` have no other callers. */

@@ -3,7 +3,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Config } from "../config/config.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { route, type Routes } from "../http/contract/route.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { everyKey } from "../http/contract/scope.ts";
 import { callInProcess } from "./callInProcess.ts";
 import { callName, CallsUnderWay } from "./callsUnderWay.ts";
 import { refuseForeignPages } from "./foreignPages.ts";
@@ -36,42 +37,47 @@ const JsonRpcError = Type.Object(
 const Refusal = Type.Union([ErrorBody, JsonRpcError]);
 
 /** `POST /mcp`. */
-export function mcpRoutes(deps: McpRouteDeps): Routes<"call"> {
+export function mcpRoutes(deps: McpRouteDeps): RouteRecord[] {
   const calls = new CallsUnderWay();
-  return {
-    call: route(
-      {
-        summary: "Call tools, as agents do",
-        description,
-        headers: Type.Object({
-          "mcp-session-id": Type.Optional(
-            Type.String({ maxLength: 100, description: "As initialize answered it" }),
-          ),
-        }),
-        body: Type.Object(
-          { jsonrpc: Type.Literal("2.0"), method: Type.Optional(Type.String()) },
-          { additionalProperties: true, description: "A message of JSON-RPC" },
+  return [
+    route({
+      method: "POST",
+      path: "/mcp",
+      credential: "apiKey",
+      scope: everyKey,
+      operationId: "callTools",
+      tag: "Operation",
+      audit: { none: "each request that a tool makes is on record by itself" },
+      summary: "Call tools, as agents do",
+      description,
+      headers: Type.Object({
+        "mcp-session-id": Type.Optional(
+          Type.String({ maxLength: 100, description: "As initialize answered it" }),
         ),
-        response: {
-          200: Type.Unsafe<unknown>({
-            type: "object",
-            properties: { jsonrpc: { type: "string" } },
-            additionalProperties: true,
-            description: "The answer, a message of JSON-RPC",
-          }),
-          202: Type.Null({ description: "A notification was taken" }),
-        },
-        answerHeaders: ["Mcp-Session-Id"],
-        errorBodies: { 400: Refusal, 406: JsonRpcError },
-        errors: {
-          400: "The request is malformed, or no message of JSON-RPC, or names a version of the protocol that is not spoken",
-          403: "Sent by a page of another site, or to a name that is not the service's",
-          406: "Accept does not name application/json and text/event-stream",
-        },
+      }),
+      body: Type.Object(
+        { jsonrpc: Type.Literal("2.0"), method: Type.Optional(Type.String()) },
+        { additionalProperties: true, description: "A message of JSON-RPC" },
+      ),
+      response: {
+        200: Type.Unsafe<unknown>({
+          type: "object",
+          properties: { jsonrpc: { type: "string" } },
+          additionalProperties: true,
+          description: "The answer, a message of JSON-RPC",
+        }),
+        202: Type.Null({ description: "A notification was taken" }),
       },
-      ({ request, reply, body }) => answer({ ...deps, calls }, { request, reply, body }),
-    ),
-  };
+      answerHeaders: ["Mcp-Session-Id"],
+      errorBodies: { 400: Refusal, 406: JsonRpcError },
+      errors: {
+        400: "The request is malformed, or no message of JSON-RPC, or names a version of the protocol that is not spoken",
+        403: "Sent by a page of another site, or to a name that is not the service's",
+        406: "Accept does not name application/json and text/event-stream",
+      },
+      handle: ({ request, reply, body }) => answer({ ...deps, calls }, { request, reply, body }),
+    }),
+  ];
 }
 
 /** GET would open a stream and DELETE end a session; there is neither. */

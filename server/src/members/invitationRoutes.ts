@@ -8,7 +8,8 @@ import { ApiError, notFound } from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
 import { pageCursor } from "../http/contract/schemas.ts";
 import { removal } from "../http/contract/removal.ts";
-import { type RouteDefinition, route, type Routes } from "../http/contract/route.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { readKeys } from "../http/contract/scope.ts";
 import { type AcceptDeps, acceptInvitation } from "./acceptInvitation.ts";
 import {
   createInvitation,
@@ -25,33 +26,46 @@ export interface InvitationDeps extends AcceptDeps {
 const Email = Type.String({ maxLength: maxEmailCharacters, examples: ["grace@example.com"] });
 
 /** Invitations to become a member: by a link that works once. */
-export function invitationRoutes(deps: InvitationDeps): Routes<"create" | "list" | "revoke" | "accept"> {
-  return {
-    create: createRoute(deps),
-    list: route(
-      {
-        summary: "List invitations, newest first",
-        description: "Those that are over are listed for some weeks.",
-        querystring: Type.Object({
-          limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-          before: Type.Optional(pageCursor("The id of the last invitation of the page before")),
-        }),
-        response: { 200: Type.Object({ invitations: Type.Array(Invitation) }) },
-      },
-      async ({ caller, query: { limit, before } }) => ({
-        invitations: await listInvitations(deps.pool, { orgId: caller.orgId, before, limit }),
-      }),
-    ),
-    revoke: removal(
-      {
-        summary: "Revoke an invitation",
-        description: "Answers the same when it was revoked before or has expired.",
-        errors: { 409: "It was accepted: there is a member to remove" },
-      },
-      (call, id) => revokeInvitation(deps.pool, originOf(call), id),
-    ),
-    accept: acceptRoute(deps),
-  };
+export function invitationRoutes(deps: InvitationDeps): RouteRecord[] {
+  return [listRoute(deps), createRoute(deps), revokeRoute(deps), acceptRoute(deps)];
+}
+
+function listRoute(deps: InvitationDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/invitations",
+    credential: "either",
+    leastRole: "admin",
+    scope: readKeys,
+    operationId: "listInvitations",
+    tag: "Members",
+    summary: "List invitations, newest first",
+    description: "Those that are over are listed for some weeks.",
+    query: Type.Object({
+      limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+      before: Type.Optional(pageCursor("The id of the last invitation of the page before")),
+    }),
+    response: { 200: Type.Object({ invitations: Type.Array(Invitation) }) },
+    handle: async ({ caller, query: { limit, before } }) => ({
+      invitations: await listInvitations(deps.pool, { orgId: caller.orgId, before, limit }),
+    }),
+  });
+}
+
+function revokeRoute(deps: InvitationDeps): RouteRecord {
+  return route({
+    method: "DELETE",
+    path: "/api/v1/invitations/:id",
+    credential: "session",
+    leastRole: "admin",
+    operationId: "revokeInvitation",
+    tag: "Members",
+    audit: "invitation.revoked",
+    summary: "Revoke an invitation",
+    description: "Answers the same when it was revoked before or has expired.",
+    errors: { 409: "It was accepted: there is a member to remove" },
+    ...removal((call, id) => revokeInvitation(deps.pool, originOf(call), id)),
+  });
 }
 
 /** @throws {ApiError} 403 where only operators make accounts. */
@@ -60,17 +74,35 @@ function refuseWhereClosed(signup: Config["signup"]): void {
   throw new ApiError(403, "accounts are made only by whoever runs this service", { code: "signup_closed" });
 }
 
-function createRoute(deps: InvitationDeps): RouteDefinition {
-  return route(
-    {
-      summary: "Invite somebody to the organization",
-      description:
-        "No mail is sent for it: hand the token or the link over yourself. It works once, for seven days, and only with the given address if there is one. 503 with `Retry-After` while a process of a version runs that knows no roles.",
-      body: Type.Object({ role: RoleName, email: Type.Optional(Email) }),
-      response: { 200: NewInvitation },
-      errors: { 409: `The address is a member's, or ${maxOpenInvitations} invitations are open` },
+function createRoute(deps: InvitationDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/invitations",
+    credential: "session",
+    leastRole: "admin",
+    operationId: "createInvitation",
+    tag: "Members",
+    audit: "invitation.created",
+    summary: "Invite somebody to the organization",
+    description:
+      "No mail is sent for it: hand the token or the link over yourself. It works once, for seven days, and only with the given address if there is one. 503 with `Retry-After` while a process of a version runs that knows no roles.",
+    body: Type.Object({ role: RoleName, email: Type.Optional(Email) }),
+    response: { 200: NewInvitation },
+    errors: { 409: `The address is a member's, or ${maxOpenInvitations} invitations are open` },
+    examples: {
+      request: { "Somebody who works with targets": { role: "member", email: "grace@example.com" } },
+      answer: {
+        id: "019a4b6c7d8e7f0011223344556677b0",
+        role: "member",
+        email: "grace@example.com",
+        created_by: "019a4b6c7d8e7f0011223344556677aa",
+        created_at: 1_793_500_000,
+        expires_at: 1_794_104_800,
+        token: `inv_${"0123456789abcdef".repeat(4)}`,
+        url: `https://postrider.example.com/join#inv_${"0123456789abcdef".repeat(4)}`,
+      },
     },
-    async (call) => {
+    async handle(call) {
       const { body, caller } = call;
       if (caller.kind !== "session") throw notFound();
       refuseWhereClosed(deps.config.signup);
@@ -86,44 +118,57 @@ function createRoute(deps: InvitationDeps): RouteDefinition {
       const url = publicUrl === undefined ? null : `${publicUrl}/join#${token}`;
       return { id, role, email, created_by, created_at, expires_at, token, url };
     },
-  );
+  });
 }
 
-function acceptRoute(deps: InvitationDeps): RouteDefinition {
-  return route(
-    {
-      summary: "Accept an invitation: become a user of the organization, with a session",
-      description:
-        "For whoever has no account yet; a user belongs to one organization. An address that has an account is answered with `message` only, as at signup, and the invitation stays open. Counted per client address as logins are.",
-      body: Type.Object({
-        token: Type.String({ pattern: "^inv_[0-9a-f]{64}$" }),
-        email: Type.Optional(
-          Type.String({
-            maxLength: maxEmailCharacters,
-            description: "Needed unless the invitation names an address",
-          }),
-        ),
-        password: Type.String(Password),
-        name: Type.Optional(
-          lineOfText({ maxLength: 256, description: "The local part of the email unless given" }),
-        ),
-      }),
-      response: {
-        200: Type.Union([
-          Type.Object({ user: User, session_token: Type.String() }),
-          Type.Object({ message: Type.String() }),
-        ]),
-      },
-      errors: {
-        403: "Only operators make accounts here (`signup_closed`)",
-        400: "The request is malformed, or the address is another than the invitation's",
-        409: "The organization is full",
-        410: "The invitation is unknown, was used or revoked, or has expired (`invitation_gone`)",
-        429: "Too many requests from this address",
-        503: "Too many people are signing in at this moment, or the database cannot be reached",
+function acceptRoute(deps: InvitationDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/invitations/accept",
+    credential: "none",
+    operationId: "acceptInvitation",
+    tag: "Members",
+    audit: "member.joined",
+    summary: "Accept an invitation: become a user of the organization, with a session",
+    description:
+      "For whoever has no account yet; a user belongs to one organization. An address that has an account is answered with `message` only, as at signup, and the invitation stays open. Counted per client address as logins are.",
+    body: Type.Object({
+      token: Type.String({ pattern: "^inv_[0-9a-f]{64}$" }),
+      email: Type.Optional(
+        Type.String({
+          maxLength: maxEmailCharacters,
+          description: "Needed unless the invitation names an address",
+        }),
+      ),
+      password: Type.String(Password),
+      name: Type.Optional(
+        lineOfText({ maxLength: 256, description: "The local part of the email unless given" }),
+      ),
+    }),
+    response: {
+      200: Type.Union([
+        Type.Object({ user: User, session_token: Type.String() }),
+        Type.Object({ message: Type.String() }),
+      ]),
+    },
+    errors: {
+      403: "Only operators make accounts here (`signup_closed`)",
+      400: "The request is malformed, or the address is another than the invitation's",
+      409: "The organization is full",
+      410: "The invitation is unknown, was used or revoked, or has expired (`invitation_gone`)",
+      429: "Too many requests from this address",
+      503: "Too many people are signing in at this moment, or the database cannot be reached",
+    },
+    examples: {
+      request: {
+        "With the invitation's address": {
+          token: `inv_${"0123456789abcdef".repeat(4)}`,
+          password: "correct horse battery",
+          name: "Grace",
+        },
       },
     },
-    async ({ body, request, reply }) => {
+    async handle({ body, request, reply }) {
       refuseWhereClosed(deps.config.signup);
       deps.passwords.refuseWhenFull();
       await countRequest(deps.pool, { scope: "invitation", limit: deps.config.loginLimit }, request, reply);
@@ -131,5 +176,5 @@ function acceptRoute(deps: InvitationDeps): RouteDefinition {
       if (accepted === undefined) return { message: takenMessage };
       return { user: accepted.user, session_token: accepted.sessionToken };
     },
-  );
+  });
 }

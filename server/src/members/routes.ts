@@ -4,8 +4,9 @@ import { RoleName } from "../accounts/schemas.ts";
 import { originOf } from "../audit/origin.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { removal } from "../http/contract/removal.ts";
-import { route, type Routes } from "../http/contract/route.ts";
-import { IdParams, pageCursor } from "../http/contract/schemas.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { readKeys } from "../http/contract/scope.ts";
+import { pageCursor } from "../http/contract/schemas.ts";
 import { isId } from "../postgres/ids.ts";
 import { changeRole, listMembers, removeMember } from "./memberStore.ts";
 import { Member } from "./schemas.ts";
@@ -13,44 +14,81 @@ import { Member } from "./schemas.ts";
 const refusals = { 409: "It is the last admin (`last_admin`)" };
 
 /** The users of an organization and what they may do. */
-export function memberRoutes(deps: { pool: pg.Pool }): Routes<"list" | "changeRole" | "remove"> {
-  return {
-    list: route(
-      {
-        summary: "List the members of the organization, the first to come first",
-        querystring: Type.Object({
-          limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-          after: Type.Optional(pageCursor("The id of the last member of the page before")),
-        }),
-        response: { 200: Type.Object({ members: Type.Array(Member) }) },
+export function memberRoutes(deps: { pool: pg.Pool }): RouteRecord[] {
+  return [listRoute(deps), changeRoleRoute(deps), removeRoute(deps)];
+}
+
+function listRoute(deps: { pool: pg.Pool }): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/members",
+    credential: "either",
+    leastRole: "viewer",
+    scope: readKeys,
+    operationId: "listMembers",
+    tag: "Members",
+    summary: "List the members of the organization, the first to come first",
+    query: Type.Object({
+      limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+      after: Type.Optional(pageCursor("The id of the last member of the page before")),
+    }),
+    response: { 200: Type.Object({ members: Type.Array(Member) }) },
+    examples: {
+      answer: {
+        members: [
+          {
+            id: "019a4b6c7d8e7f0011223344556677aa",
+            email: "ada@example.com",
+            name: "Ada",
+            role: "admin",
+            created_at: 1_793_400_000,
+            last_login_at: 1_793_500_000,
+          },
+        ],
       },
-      async ({ caller, query: { limit, after } }) => ({
-        members: await listMembers(deps.pool, { orgId: caller.orgId, after, limit }),
-      }),
-    ),
-    changeRole: route(
-      {
-        summary: "Give a member another role",
-        description:
-          "It counts from the member's next request on. 503 with `Retry-After` while a process of a version runs that knows no roles.",
-        params: IdParams,
-        body: Type.Object({ role: RoleName }),
-        response: { 200: Member },
-        errors: refusals,
-      },
-      async (call) => {
-        const { params, body } = call;
-        if (!isId(params.id)) throw notFound();
-        return changeRole(deps.pool, originOf(call), { userId: params.id, role: body.role });
-      },
-    ),
-    remove: removal(
-      {
-        summary: "Remove a member, whose account and sessions end at once",
-        description: "API keys belong to the organization and stay.",
-        errors: refusals,
-      },
-      (call, id) => removeMember(deps.pool, originOf(call), id),
-    ),
-  };
+    },
+    handle: async ({ caller, query: { limit, after } }) => ({
+      members: await listMembers(deps.pool, { orgId: caller.orgId, after, limit }),
+    }),
+  });
+}
+
+function changeRoleRoute(deps: { pool: pg.Pool }): RouteRecord {
+  return route({
+    method: "PATCH",
+    path: "/api/v1/members/:id",
+    credential: "session",
+    leastRole: "admin",
+    operationId: "changeRole",
+    tag: "Members",
+    audit: "member.role_changed",
+    summary: "Give a member another role",
+    description:
+      "It counts from the member's next request on. 503 with `Retry-After` while a process of a version runs that knows no roles.",
+    body: Type.Object({ role: RoleName }),
+    response: { 200: Member },
+    errors: refusals,
+    examples: { request: { "Only looks from now on": { role: "viewer" } } },
+    async handle(call) {
+      const { params, body } = call;
+      if (!isId(params.id)) throw notFound();
+      return changeRole(deps.pool, originOf(call), { userId: params.id, role: body.role });
+    },
+  });
+}
+
+function removeRoute(deps: { pool: pg.Pool }): RouteRecord {
+  return route({
+    method: "DELETE",
+    path: "/api/v1/members/:id",
+    credential: "session",
+    leastRole: "admin",
+    operationId: "removeMember",
+    tag: "Members",
+    audit: "member.removed",
+    summary: "Remove a member, whose account and sessions end at once",
+    description: "API keys belong to the organization and stay.",
+    errors: refusals,
+    ...removal((call, id) => removeMember(deps.pool, originOf(call), id)),
+  });
 }

@@ -3,7 +3,8 @@ import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { removal } from "../http/contract/removal.ts";
-import { route, type Routes } from "../http/contract/route.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { readKeys, noLimitedKey } from "../http/contract/scope.ts";
 import { Id, pageBefore, Timestamp } from "../http/contract/schemas.ts";
 import { isId, newRootId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
@@ -28,52 +29,91 @@ const NotificationTarget = Type.Object(
 );
 
 /** Which of an organization's targets hear of what happens to its targets and items. */
-export function notificationRoutes(deps: NotificationRouteDeps): Routes<"list" | "save" | "remove"> {
-  return {
-    list: route(
-      {
-        summary: "List the targets that hear of operational events, newest first",
-        querystring: pageBefore("those"),
-        response: { 200: Type.Object({ notification_targets: Type.Array(NotificationTarget) }) },
-      },
-      async ({ caller, query: { limit, before = null } }) => ({
-        notification_targets: await listNotificationTargets(deps.pool, {
-          orgId: caller.orgId,
-          before,
-          limit,
-        }),
+export function notificationRoutes(deps: NotificationRouteDeps): RouteRecord[] {
+  return [listRoute(deps), saveRoute(deps), removeRoute(deps)];
+}
+
+function listRoute(deps: NotificationRouteDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/notification-targets",
+    credential: "either",
+    leastRole: "viewer",
+    scope: readKeys,
+    operationId: "listNotificationTargets",
+    tag: "Notifications",
+    summary: "List the targets that hear of operational events, newest first",
+    query: pageBefore("those"),
+    response: { 200: Type.Object({ notification_targets: Type.Array(NotificationTarget) }) },
+    handle: async ({ caller, query: { limit, before = null } }) => ({
+      notification_targets: await listNotificationTargets(deps.pool, {
+        orgId: caller.orgId,
+        before,
+        limit,
       }),
-    ),
-    save: route(
-      {
-        summary: "Let a webhook or mailbox hear of operational events",
-        description:
-          "What happens is sent to it as items: signed, retried, in the list of events, and not billed. A target that is named again hears of what is said last. Nothing is told of a target to itself, nor of what becomes of such items.",
-        body: Type.Object({
-          target_id: Type.String({ maxLength: 64 }),
-          event_types: Type.Optional(EventTypes),
-        }),
-        response: { 200: NotificationTarget },
-        errors: { 404: "There is no such target", 409: "The workspace has too many notification targets" },
+    }),
+  });
+}
+
+function saveRoute(deps: NotificationRouteDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/notification-targets",
+    credential: "either",
+    leastRole: "member",
+    scope: noLimitedKey,
+    operationId: "saveNotificationTarget",
+    tag: "Notifications",
+    audit: "notification_target.saved",
+    summary: "Let a webhook or mailbox hear of operational events",
+    description:
+      "What happens is sent to it as items: signed, retried, in the list of events, and not billed. A target that is named again hears of what is said last. Nothing is told of a target to itself, nor of what becomes of such items.",
+    body: Type.Object({
+      target_id: Type.String({ maxLength: 64 }),
+      event_types: Type.Optional(EventTypes),
+    }),
+    response: { 200: NotificationTarget },
+    errors: { 404: "There is no such target", 409: "The workspace has too many notification targets" },
+    examples: {
+      request: {
+        "What somebody has to look at": {
+          target_id: "019a4b6c7d8e7f0011223344556677ac",
+          event_types: ["target.disabled", "event.failed", "handoff.input_required"],
+        },
       },
-      async (call) => {
-        const { body } = call;
-        if (!isId(body.target_id)) throw notFound();
-        const nowMs = deps.nowMs();
-        return saveNotificationTarget(deps.queries, originOf(call), {
-          id: newRootId(nowMs),
-          target_id: body.target_id,
-          event_types: body.event_types ?? [...operationalEventTypes],
-          created_at: Math.floor(nowMs / 1000),
-        });
+      answer: {
+        id: "019a4b6c7d8e7f0011223344556677b0",
+        target_id: "019a4b6c7d8e7f0011223344556677ac",
+        event_types: ["target.disabled", "event.failed", "handoff.input_required"],
+        created_at: 1_793_500_000,
       },
-    ),
-    remove: removal(
-      {
-        summary: "Let a target hear of nothing any more",
-        description: "The target itself stays as it is.",
-      },
-      (call, id) => removeNotificationTarget(deps.pool, originOf(call), id),
-    ),
-  };
+    },
+    async handle(call) {
+      const { body } = call;
+      if (!isId(body.target_id)) throw notFound();
+      const nowMs = deps.nowMs();
+      return saveNotificationTarget(deps.queries, originOf(call), {
+        id: newRootId(nowMs),
+        target_id: body.target_id,
+        event_types: body.event_types ?? [...operationalEventTypes],
+        created_at: Math.floor(nowMs / 1000),
+      });
+    },
+  });
+}
+
+function removeRoute(deps: NotificationRouteDeps): RouteRecord {
+  return route({
+    method: "DELETE",
+    path: "/api/v1/notification-targets/:id",
+    credential: "either",
+    leastRole: "member",
+    scope: noLimitedKey,
+    operationId: "removeNotificationTarget",
+    tag: "Notifications",
+    audit: "notification_target.removed",
+    summary: "Let a target hear of nothing any more",
+    description: "The target itself stays as it is.",
+    ...removal((call, id) => removeNotificationTarget(deps.pool, originOf(call), id)),
+  });
 }

@@ -2,10 +2,11 @@ import { Type } from "typebox";
 import type pg from "pg";
 import { originOf, traceOf } from "../audit/origin.ts";
 import { type Config, publicUrlOf } from "../config/config.ts";
-import { customerRoute } from "../customers/customerRoute.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { unauthorized } from "../http/contract/errors.ts";
-import { route, type Routes } from "../http/contract/route.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
+import { uidOfPath } from "../targets/uid.ts";
 import { createLink, exchangeCode } from "./links.ts";
 import { readPortal } from "./readPortal.ts";
 import {
@@ -26,80 +27,147 @@ export interface PortalDeps {
   nowMs: () => number;
 }
 
-type Names = "link" | "endSessions" | "exchange" | "read" | "leave" | "settings" | "saveSettings";
-
 /** The portal of customers: links to it, their sessions, and how it looks. */
-export function portalRoutes(deps: PortalDeps): Routes<Names> {
-  return { ...linkRoutes(deps), ...sessionRoutes(deps), ...settingRoutes(deps) };
+export function portalRoutes(deps: PortalDeps): RouteRecord[] {
+  return [
+    linkRoute(deps),
+    endSessionsRoute(deps),
+    openRoute(deps),
+    readRoute(deps),
+    leaveRoute(deps),
+    readSettingsRoute(deps),
+    saveSettingsRoute(deps),
+  ];
 }
 
-function linkRoutes(deps: PortalDeps): Routes<"link" | "endSessions"> {
-  return {
-    link: customerRoute(
-      {
-        summary: "Make a link to the portal of a customer",
-        description:
-          "Whoever opens it first, within the hour, has a session of this customer for twelve hours: own targets and items, and nothing of anyone else. 503 with `Retry-After` while a process of a version runs that knows no portals.",
-        answer: PortalLink,
+function linkRoute(deps: PortalDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/customers/:uid/portal-links",
+    credential: "either",
+    leastRole: "member",
+    scope: noLimitedKey,
+    operationId: "createPortalLink",
+    tag: "Portal",
+    audit: "portal_link.created",
+    summary: "Make a link to the portal of a customer",
+    description:
+      "Whoever opens it first, within the hour, has a session of this customer for twelve hours: own targets and items, and nothing of anyone else. 503 with `Retry-After` while a process of a version runs that knows no portals.",
+    response: { 200: PortalLink },
+    examples: {
+      answer: {
+        url: `https://postrider.example.com/portal/019a4b6c7d8e7f0011223344556677ab#code=plc_${"0123456789abcdef".repeat(4)}`,
+        expires_at: 1_793_503_600,
       },
-      async (call, uid) => {
-        const { code, expiresAt } = await createLink(deps.pool, originOf(call), {
-          uid,
-          nowMs: deps.nowMs(),
-        });
-        const url = `${publicUrlOf(deps.config)}/portal/${call.caller.orgId}#code=${code}`;
-        return { url, expires_at: expiresAt };
-      },
-    ),
-    endSessions: customerRoute(
-      {
-        summary: "End all portal sessions of a customer, and the links that nobody has opened",
-        answer: EndedPortalSessions,
-      },
-      async (call, uid) => {
-        const { sessions, links } = await endPortalSessions(deps.pool, originOf(call), uid);
-        return { ended_sessions: sessions, ended_links: links };
-      },
-    ),
-  };
+    },
+    async handle(call) {
+      const { code, expiresAt } = await createLink(deps.pool, originOf(call), {
+        uid: uidOfPath(call.params),
+        nowMs: deps.nowMs(),
+      });
+      const url = `${publicUrlOf(deps.config)}/portal/${call.caller.orgId}#code=${code}`;
+      return { url, expires_at: expiresAt };
+    },
+  });
 }
 
-function sessionRoutes(deps: PortalDeps): Routes<"exchange" | "read" | "leave"> {
-  return {
-    exchange: route(
-      {
-        summary: "Exchange the code of a link for a session of its customer, once",
-        body: PortalCode,
-        response: { 200: PortalSession },
-        errors: { 410: "The link is unknown, was used, or has expired" },
+function endSessionsRoute(deps: PortalDeps): RouteRecord {
+  return route({
+    method: "DELETE",
+    path: "/api/v1/customers/:uid/portal-sessions",
+    credential: "either",
+    leastRole: "member",
+    scope: noLimitedKey,
+    operationId: "endPortalSessions",
+    tag: "Portal",
+    audit: "portal_sessions.ended",
+    summary: "End all portal sessions of a customer, and the links that nobody has opened",
+    response: { 200: EndedPortalSessions },
+    examples: { answer: { ended_sessions: 1, ended_links: 0 } },
+    async handle(call) {
+      const uid = uidOfPath(call.params);
+      const { sessions, links } = await endPortalSessions(deps.pool, originOf(call), uid);
+      return { ended_sessions: sessions, ended_links: links };
+    },
+  });
+}
+
+function openRoute(deps: PortalDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/portal/sessions",
+    credential: "none",
+    operationId: "openPortalSession",
+    tag: "Portal",
+    audit: "portal_session.started",
+    summary: "Exchange the code of a link for a session of its customer, once",
+    body: PortalCode,
+    response: { 200: PortalSession },
+    errors: { 410: "The link is unknown, was used, or has expired" },
+    examples: {
+      request: {
+        "The code of a link": {
+          code: `plc_${"0123456789abcdef".repeat(4)}`,
+        },
       },
-      async ({ body: { code }, request }) => {
-        const { token, expiresAt } = await exchangeCode(deps.pool, {
-          code,
-          request: traceOf(request),
-          nowMs: deps.nowMs(),
-        });
-        return { session_token: token, expires_at: expiresAt };
+      answer: {
+        session_token: `pse_${"0123456789abcdef".repeat(4)}`,
+        expires_at: 1_793_543_200,
       },
-    ),
-    read: route(
-      {
-        summary: "Read whose portal a session is for, and how it looks",
-        response: { 200: Portal },
+    },
+    async handle({ body: { code }, request }) {
+      const { token, expiresAt } = await exchangeCode(deps.pool, {
+        code,
+        request: traceOf(request),
+        nowMs: deps.nowMs(),
+      });
+      return { session_token: token, expires_at: expiresAt };
+    },
+  });
+}
+
+function readRoute(deps: PortalDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/portal",
+    credential: "portal",
+    scope: { takes: ["portal"], names: "own" },
+    operationId: "readPortal",
+    tag: "Portal",
+    summary: "Read whose portal a session is for, and how it looks",
+    response: { 200: Portal },
+    examples: {
+      answer: {
+        organization: {
+          id: "019a4b6c7d8e7f0011223344556677ab",
+          name: "Shop GmbH",
+          logo: "https://shop.example.com/logo.svg",
+          colour: "#0b6e4f",
+        },
+        customer: { uid: "shop-7", name: "Corner Shop" },
+        expires_at: 1_793_543_200,
       },
-      async ({ caller }) => readPortal(deps.pool, requirePortal(caller)),
-    ),
-    leave: route(
-      {
-        summary: "End the portal session that the request carries",
-        response: { 200: Type.Object({ ok: Type.Literal(true) }) },
-      },
-      async (call) => {
-        await endPortalSession(deps.pool, originOf(call), requirePortal(call.caller));
-        return { ok: true };
-      },
-    ),
-  };
+    },
+    handle: async ({ caller }) => readPortal(deps.pool, requirePortal(caller)),
+  });
+}
+
+function leaveRoute(deps: PortalDeps): RouteRecord {
+  return route({
+    method: "DELETE",
+    path: "/api/v1/portal/session",
+    credential: "portal",
+    scope: { takes: ["portal"], names: "own" },
+    operationId: "leavePortal",
+    tag: "Portal",
+    audit: "portal_session.ended",
+    summary: "End the portal session that the request carries",
+    response: { 200: Type.Object({ ok: Type.Literal(true) }) },
+    async handle(call) {
+      await endPortalSession(deps.pool, originOf(call), requirePortal(call.caller));
+      return { ok: true };
+    },
+  });
 }
 
 /** Routes with the credential `portal` have no other callers. */
@@ -108,23 +176,59 @@ function requirePortal(caller: Caller): Extract<Caller, { kind: "portal" }> {
   return caller;
 }
 
-function settingRoutes(deps: PortalDeps): Routes<"settings" | "saveSettings"> {
-  return {
-    settings: route(
-      {
-        summary: "Read how the portal looks, and whose pages may show it",
-        response: { 200: PortalSettings },
+function readSettingsRoute(deps: PortalDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/portal-settings",
+    credential: "either",
+    leastRole: "viewer",
+    scope: readKeys,
+    operationId: "readPortalSettings",
+    tag: "Portal",
+    summary: "Read how the portal looks, and whose pages may show it",
+    response: { 200: PortalSettings },
+    examples: {
+      answer: {
+        name: "Shop GmbH",
+        logo: "https://shop.example.com/logo.svg",
+        colour: "#0b6e4f",
+        origins: ["https://app.example.com"],
       },
-      ({ caller }) => readSettings(deps.pool, caller.orgId),
-    ),
-    saveSettings: route(
-      {
-        summary: "Say how the portal looks, and whose pages may show it",
-        description: "All of it: what is left out becomes unset, and what is said again is no change.",
-        body: PortalSettingsInput,
-        response: { 200: PortalSettings },
+    },
+    handle: ({ caller }) => readSettings(deps.pool, caller.orgId),
+  });
+}
+
+function saveSettingsRoute(deps: PortalDeps): RouteRecord {
+  return route({
+    method: "PUT",
+    path: "/api/v1/portal-settings",
+    credential: "either",
+    leastRole: "admin",
+    scope: noLimitedKey,
+    operationId: "savePortalSettings",
+    tag: "Portal",
+    audit: "portal_settings.saved",
+    summary: "Say how the portal looks, and whose pages may show it",
+    description: "All of it: what is left out becomes unset, and what is said again is no change.",
+    body: PortalSettingsInput,
+    response: { 200: PortalSettings },
+    examples: {
+      request: {
+        "A name, a logo and a colour": {
+          name: "Shop GmbH",
+          logo: "https://shop.example.com/logo.svg",
+          colour: "#0b6e4f",
+          origins: ["https://app.example.com"],
+        },
       },
-      (call) => saveSettings(deps.pool, originOf(call), { ...none, ...call.body }),
-    ),
-  };
+      answer: {
+        name: "Shop GmbH",
+        logo: "https://shop.example.com/logo.svg",
+        colour: "#0b6e4f",
+        origins: ["https://app.example.com"],
+      },
+    },
+    handle: (call) => saveSettings(deps.pool, originOf(call), { ...none, ...call.body }),
+  });
 }

@@ -16,6 +16,7 @@ import type { Cell, Cells } from "../postgres/cells.ts";
 import { limitQueries } from "../postgres/hot/queryLimit.ts";
 import { createQueries } from "../postgres/tables.ts";
 import { createReplayWorker } from "../replays/worker.ts";
+import { createStatsTurns } from "../stats/routes.ts";
 import type { Streams } from "../stream/streams.ts";
 import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -83,6 +84,7 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
     consumerTraces: traces && createConsumerTraces(requestPool, traces),
     intake: createIntake(requestPool, sink, limits),
     reach: createReach(requestPool),
+    statsTurns: createStatsTurns(),
     replays: createReplayWorker({ ...common, clock, queries: createQueries(pool), mailboxes, onDue }),
   };
 }

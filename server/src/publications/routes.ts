@@ -1,4 +1,3 @@
-import { acceptedStatus } from "../postgres/kinds.ts";
 import { Type } from "typebox";
 import type { IncomingHttpHeaders } from "node:http";
 import type pg from "pg";
@@ -8,23 +7,25 @@ import { requiredKey } from "../http/contract/credentials.ts";
 import { notFound } from "../http/contract/errors.ts";
 import {
   type FastAnswer,
-  type RouteDefinition,
   route,
-  type Routes,
+  type RouteCall,
+  type RouteRecord,
   sendAnswer,
+  type WholeRequest,
 } from "../http/contract/route.ts";
 import { customerOf } from "../http/contract/scope.ts";
-import { IdParams } from "../http/contract/schemas.ts";
-import { readItem } from "../intake/readItem.ts";
-import { billingRefusals, ItemHeaders } from "../intake/routes.ts";
-import { isId } from "../postgres/ids.ts";
-import { isPathUid } from "../targets/uid.ts";
-import { acceptTraced } from "../intake/traceAcceptance.ts";
-import type { Traces } from "../telemetry/traces.ts";
 import type { Intake } from "../intake/intake.ts";
 import type { NewPublication, Published } from "../intake/publishItems.ts";
-import { listPublications, readPublication } from "./readPublication.ts";
+import { readItem } from "../intake/readItem.ts";
 import { publicationRefusal } from "../intake/refusals.ts";
+import { billingRefusals, itemAudit, ItemHeaders } from "../intake/routes.ts";
+import { acceptTraced } from "../intake/traceAcceptance.ts";
+import { isId } from "../postgres/ids.ts";
+import { acceptedStatus } from "../postgres/kinds.ts";
+import { isPathUid } from "../targets/uid.ts";
+import type { Traces } from "../telemetry/traces.ts";
+import { examples } from "./examples.ts";
+import { listPublications, readPublication } from "./readPublication.ts";
 import { publishToAdded, replayToFailed } from "./replayPublication.ts";
 import {
   AcceptedPublication,
@@ -41,47 +42,64 @@ export interface PublicationDeps extends ReplayDeps {
   traces?: Traces | undefined;
 }
 
-/** `POST /p/:customer` and `POST /p`: one call, an item for every target. */
-export function publishRoutes(deps: PublicationDeps): Routes<"toCustomer" | "toOwn"> {
-  return {
-    toCustomer: publishRoute(deps, "Publishes to all targets of a customer", {
-      params: Type.Object({ customer: Type.String() }),
-    }),
-    toOwn: publishRoute(deps, "Publishes to all targets that belong to no customer", {}),
-  };
+/** One call, an item for every target: `POST /p/:customer` and `POST /p`; and `/api/v1/publications`, where each went. */
+export function publicationRoutes(deps: PublicationDeps): RouteRecord[] {
+  return [
+    publishToCustomerRoute(deps),
+    publishRoute(deps),
+    listRoute(deps),
+    readRoute(deps),
+    replayRoute(deps),
+  ];
 }
 
-function publishRoute(
-  deps: PublicationDeps,
-  summary: string,
-  path: { params?: ReturnType<typeof Type.Object> },
-): RouteDefinition {
-  return route(
-    {
-      ...path,
-      summary,
-      description:
-        "Makes an item for every webhook, agent and mailbox whose event_types match, in one transaction, or none at all; 202 leaves once they are durable. Webhooks and agents that are disabled hold theirs; a mailbox that is disabled is passed over. The body is any JSON document, kept byte for byte and stored once. Each item is billed.",
-      headers: ItemHeaders,
-      response: { 202: AcceptedPublication },
-      errors: {
-        ...billingRefusals,
-        409: "The Idempotency-Key was used with another body, or too many targets would be reached",
-      },
+function publishToCustomerRoute(deps: PublicationDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/p/:customer",
+    credential: "apiKeyInSql",
+    scope: { takes: ["send", "customer"], names: "customer" },
+    operationId: "publishToCustomer",
+    summary: "Publishes to all targets of a customer",
+    ...publishing(deps),
+  });
+}
+
+function publishRoute(deps: PublicationDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/p",
+    credential: "apiKeyInSql",
+    scope: { takes: ["send"] },
+    operationId: "publish",
+    summary: "Publishes to all targets that belong to no customer",
+    ...publishing(deps),
+  });
+}
+
+/** What both routes have in common. */
+function publishing(deps: PublicationDeps) {
+  return {
+    tag: "Ingestion",
+    audit: itemAudit,
+    description:
+      "Makes an item for every webhook, agent and mailbox whose event_types match, in one transaction, or none at all; 202 leaves once they are durable. Webhooks and agents that are disabled hold theirs; a mailbox that is disabled is passed over. The body is any JSON document, kept byte for byte and stored once. Each item is billed.",
+    headers: ItemHeaders,
+    response: { 202: AcceptedPublication },
+    errors: {
+      ...billingRefusals,
+      409: "The Idempotency-Key was used with another body, or too many targets would be reached",
     },
-    async ({ request, reply, params }) => {
+    examples: examples.publish,
+    rawBody: "json",
+    async handle({ request, reply, params: { customer } }: RouteCall<{ customer?: string }>) {
       const key = requiredKey(request);
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
-      const { customer } = params as { customer?: string };
       return sendAnswer(reply, await publish(deps, { headers: request.headers, body, customer, key }));
     },
-    {
-      rawBody: true,
-      fast({ headers, body, id, key }) {
-        return publish(deps, { headers, body, customer: id === "" ? undefined : id, key });
-      },
-    },
-  );
+    fast: ({ headers, body, id, key }: WholeRequest) =>
+      publish(deps, { headers, body, customer: id === "" ? undefined : id, key }),
+  } as const;
 }
 
 interface PresentedPublication {
@@ -138,64 +156,84 @@ function answerTo(published: Published, customer: string | undefined): FastAnswe
 /** A name that no customer can have, because a uid contains no space. */
 const unknownCustomer = " ";
 
-/** `/api/v1/publications`: where each went, and what became of it. */
-export function publicationRoutes(deps: PublicationDeps): Routes<"list" | "read" | "replay"> {
-  return {
-    list: route(
-      {
-        summary: "List publications, newest first",
-        querystring: PublicationQuery,
-        response: { 200: Type.Object({ publications: Type.Array(PublicationSummary) }) },
-      },
-      async ({ caller, query }) => {
-        const own = customerOf(caller.scope);
-        const customerUid = own ?? query.customer_uid;
-        if (own !== undefined && query.customer_uid !== undefined && query.customer_uid !== own) {
-          return { publications: [] };
-        }
-        const filter = { ...query, customer_uid: customerUid };
-        return { publications: await listPublications(deps.queries, caller.orgId, filter) };
-      },
-    ),
-    read: route(
-      {
-        summary: "Read a publication and what became of each of its items",
-        params: IdParams,
-        response: { 200: Type.Object({ publication: Publication }) },
-      },
-      async ({ caller, params: { id } }) => {
-        if (!isId(id)) throw notFound();
-        const scope = { orgId: caller.orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
-        const named = { id, customerUid: customerOf(caller.scope) };
-        return { publication: await readPublication(deps, scope, named) };
-      },
-    ),
-    replay: route(
-      {
-        summary: "Send a publication once more to those that failed, or to targets that were added since",
-        params: IdParams,
-        body: PublicationReplayInput,
-        response: { 202: PublicationReplay },
-        errors: {
-          402: "The workspace is suspended",
-          409: "Too many targets would be reached",
-          410: "Its payload was erased",
-        },
-      },
-      async ({ caller: { orgId, scope }, params: { id }, body, reply }) => {
-        if (!isId(id)) throw notFound();
-        const replayed =
-          body.to === "failed"
-            ? await replayToFailed(deps, {
-                orgId,
-                id,
-                customerUid: customerOf(scope),
-                isNewWebhookId: body.webhook_id === "new",
-              })
-            : await publishToAdded(deps, { orgId, id });
-        void reply.code(202);
-        return replayed;
-      },
-    ),
-  };
+function listRoute(deps: PublicationDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/publications",
+    credential: "either",
+    leastRole: "viewer",
+    scope: { takes: ["read", "customer"], names: "own" },
+    operationId: "listPublications",
+    tag: "Publications",
+    summary: "List publications, newest first",
+    query: PublicationQuery,
+    response: { 200: Type.Object({ publications: Type.Array(PublicationSummary) }) },
+    examples: examples.listPublications,
+    async handle({ caller, query }) {
+      const own = customerOf(caller.scope);
+      const customerUid = own ?? query.customer_uid;
+      if (own !== undefined && query.customer_uid !== undefined && query.customer_uid !== own) {
+        return { publications: [] };
+      }
+      const filter = { ...query, customer_uid: customerUid };
+      return { publications: await listPublications(deps.queries, caller.orgId, filter) };
+    },
+  });
+}
+
+function readRoute(deps: PublicationDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/publications/:id",
+    credential: "either",
+    leastRole: "viewer",
+    scope: { takes: ["read", "customer"], names: "publication" },
+    operationId: "readPublication",
+    tag: "Publications",
+    summary: "Read a publication and what became of each of its items",
+    response: { 200: Type.Object({ publication: Publication }) },
+    examples: examples.readPublication,
+    async handle({ caller, params: { id } }) {
+      if (!isId(id)) throw notFound();
+      const scope = { orgId: caller.orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
+      const named = { id, customerUid: customerOf(caller.scope) };
+      return { publication: await readPublication(deps, scope, named) };
+    },
+  });
+}
+
+function replayRoute(deps: PublicationDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/publications/:id/replay",
+    credential: "either",
+    leastRole: "member",
+    scope: { takes: ["customer"], names: "publication" },
+    operationId: "replayPublication",
+    tag: "Publications",
+    audit: itemAudit,
+    summary: "Send a publication once more to those that failed, or to targets that were added since",
+    body: PublicationReplayInput,
+    response: { 202: PublicationReplay },
+    errors: {
+      402: "The workspace is suspended",
+      409: "Too many targets would be reached",
+      410: "Its payload was erased",
+    },
+    examples: examples.replayPublication,
+    async handle({ caller: { orgId, scope }, params: { id }, body, reply }) {
+      if (!isId(id)) throw notFound();
+      const replayed =
+        body.to === "failed"
+          ? await replayToFailed(deps, {
+              orgId,
+              id,
+              customerUid: customerOf(scope),
+              isNewWebhookId: body.webhook_id === "new",
+            })
+          : await publishToAdded(deps, { orgId, id });
+      void reply.code(202);
+      return replayed;
+    },
+  });
 }

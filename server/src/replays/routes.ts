@@ -1,9 +1,10 @@
 import { type Static, Type } from "typebox";
 import { notFound } from "../http/contract/errors.ts";
 import { createReadTurns } from "../http/contract/readTurns.ts";
-import { route, type Routes } from "../http/contract/route.ts";
-import { IdParams } from "../http/contract/schemas.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
+import { examples } from "./examples.ts";
 import { DryRun, NewReplay, rates, ReplayJob, ReplayQuery } from "./schemas.ts";
 import { type StartDeps, startReplay, tryReplay } from "./startReplay.ts";
 import { cancelReplay, listReplays, maxRunning, readReplay, type StoredReplay } from "./store.ts";
@@ -18,72 +19,107 @@ no more until it has caught up, so that new items are not held up. At most ${max
 const counting = { name: "replay-counts", underWay: 1, waiting: 20, retryAfterSeconds: 2 };
 
 /** `/api/v1/replays`: replays of many events, as jobs. */
-export function replayRoutes(deps: StartDeps): Routes<"start" | "list" | "read" | "cancel"> {
+export function replayRoutes(deps: StartDeps): RouteRecord[] {
+  return [startRoute(deps), listRoute(deps), readRoute(deps), cancelRoute(deps)];
+}
+
+function startRoute(deps: StartDeps): RouteRecord {
   const turns = createReadTurns(counting);
-  return {
-    start: route(
-      {
-        summary: "Replay all events that fit a filter, or count them",
-        description: about,
-        body: NewReplay,
-        response: { 200: DryRun, 202: ReplayJob },
-        errors: {
-          404: "There is no such target",
-          409: "Too many replays are running",
-          429: "The workspace has too many counts of replays under way",
-        },
-      },
-      async ({ caller, body, reply }) => {
-        const { filter, rate_per_second: ratePerSecond = rates.default } = body;
-        const wanted = { filter, includeReplayed: body.include_replayed === true };
-        if (body.dry_run === true) {
-          const { count, isExact, sample } = await turns(caller.orgId, reply, () =>
-            tryReplay(deps, caller.orgId, wanted),
-          );
-          return { count, count_is_exact: isExact, sample };
-        }
-        const start = { ...wanted, ratePerSecond, isNewWebhookId: body.webhook_id === "new" };
-        const replay = await turns(caller.orgId, reply, () => startReplay(deps, caller, start));
-        void reply.code(202);
-        return replayAnswer(replay);
-      },
-    ),
-    list: route(
-      {
-        summary: "List replays of many events, newest first",
-        querystring: ReplayQuery,
-        response: { 200: Type.Object({ replays: Type.Array(ReplayJob) }) },
-      },
-      async ({ caller, query }) => {
-        const replays = await listReplays(deps.queries, caller.orgId, query);
-        return { replays: replays.map(replayAnswer) };
-      },
-    ),
-    read: route(
-      {
-        summary: "Read how far a replay of many events is",
-        params: IdParams,
-        response: { 200: ReplayJob },
-      },
-      async ({ caller, params }) => {
-        if (!isId(params.id)) throw notFound();
-        return replayAnswer(await readReplay(deps.queries, caller.orgId, params.id));
-      },
-    ),
-    cancel: route(
-      {
-        summary: "Cancel a replay of many events; what was replayed already is delivered",
-        description: "Answers the same when it was canceled before.",
-        params: IdParams,
-        response: { 200: ReplayJob },
-        errors: { 409: "It is done" },
-      },
-      async ({ caller, params }) => {
-        if (!isId(params.id)) throw notFound();
-        return replayAnswer(await cancelReplay(deps.queries, caller.orgId, params.id));
-      },
-    ),
-  };
+  return route({
+    method: "POST",
+    path: "/api/v1/replays",
+    credential: "either",
+    leastRole: "member",
+    scope: noLimitedKey,
+    operationId: "startReplay",
+    tag: "Events",
+    audit: { none: "the job keeps who started it and what it did" },
+    summary: "Replay all events that fit a filter, or count them",
+    description: about,
+    body: NewReplay,
+    response: { 200: DryRun, 202: ReplayJob },
+    errors: {
+      404: "There is no such target",
+      409: "Too many replays are running",
+      429: "The workspace has too many counts of replays under way",
+    },
+    examples: examples.startReplay,
+    async handle({ caller, body, reply }) {
+      const { filter, rate_per_second: ratePerSecond = rates.default } = body;
+      const wanted = { filter, includeReplayed: body.include_replayed === true };
+      if (body.dry_run === true) {
+        const { count, isExact, sample } = await turns(caller.orgId, reply, () =>
+          tryReplay(deps, caller.orgId, wanted),
+        );
+        return { count, count_is_exact: isExact, sample };
+      }
+      const start = { ...wanted, ratePerSecond, isNewWebhookId: body.webhook_id === "new" };
+      const replay = await turns(caller.orgId, reply, () => startReplay(deps, caller, start));
+      void reply.code(202);
+      return replayAnswer(replay);
+    },
+  });
+}
+
+function listRoute(deps: StartDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/replays",
+    credential: "either",
+    leastRole: "viewer",
+    scope: readKeys,
+    operationId: "listReplays",
+    tag: "Events",
+    summary: "List replays of many events, newest first",
+    query: ReplayQuery,
+    response: { 200: Type.Object({ replays: Type.Array(ReplayJob) }) },
+    examples: examples.listReplays,
+    async handle({ caller, query }) {
+      const replays = await listReplays(deps.queries, caller.orgId, query);
+      return { replays: replays.map(replayAnswer) };
+    },
+  });
+}
+
+function readRoute(deps: StartDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/replays/:id",
+    credential: "either",
+    leastRole: "viewer",
+    scope: readKeys,
+    operationId: "readReplay",
+    tag: "Events",
+    summary: "Read how far a replay of many events is",
+    response: { 200: ReplayJob },
+    examples: examples.readReplay,
+    async handle({ caller, params }) {
+      if (!isId(params.id)) throw notFound();
+      return replayAnswer(await readReplay(deps.queries, caller.orgId, params.id));
+    },
+  });
+}
+
+function cancelRoute(deps: StartDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/replays/:id/cancel",
+    credential: "either",
+    leastRole: "member",
+    scope: noLimitedKey,
+    operationId: "cancelReplay",
+    tag: "Events",
+    audit: { none: "the end of a job is on record with the job" },
+    summary: "Cancel a replay of many events; what was replayed already is delivered",
+    description: "Answers the same when it was canceled before.",
+    response: { 200: ReplayJob },
+    errors: { 409: "It is done" },
+    examples: examples.cancelReplay,
+    async handle({ caller, params }) {
+      if (!isId(params.id)) throw notFound();
+      return replayAnswer(await cancelReplay(deps.queries, caller.orgId, params.id));
+    },
+  });
 }
 
 function replayAnswer(replay: StoredReplay): Static<typeof ReplayJob> {

@@ -1,14 +1,14 @@
 import { type Static, Type } from "typebox";
 import type pg from "pg";
 import { notFound, ApiError } from "../http/contract/errors.ts";
-import { createReadTurns } from "../http/contract/readTurns.ts";
-import { route, type Routes } from "../http/contract/route.ts";
-import { IdParams } from "../http/contract/schemas.ts";
-import { customerOf } from "../http/contract/scope.ts";
-import { type MailboxRouteDeps, readDeps } from "../mailbox/routes.ts";
+import { createReadTurns, type ReadTurns } from "../http/contract/readTurns.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { customerOf, customerReads, readKeys } from "../http/contract/scope.ts";
+import { type MailboxRouteDeps, readDeps } from "../mailbox/routeDeps.ts";
 import { findMailbox } from "../mailbox/message/findMailbox.ts";
 import { healthBounds, mailboxStats } from "../mailbox/view/mailboxStats.ts";
 import { isId } from "../postgres/ids.ts";
+import { examples } from "./examples.ts";
 import { type HealthScope, readHealth, readHealths } from "./readHealth.ts";
 import { readHours } from "./readHours.ts";
 import { noStats, readStats } from "./readStats.ts";
@@ -17,70 +17,101 @@ import { rangeOf, stepsKept } from "./steps.ts";
 
 export interface StatsDeps extends MailboxRouteDeps {
   pool: pg.Pool;
+  statsTurns: ReadTurns;
   /** Unix milliseconds. */
   nowMs: () => number;
 }
 
-/** A page asks for the figures of many targets at once, six at a time, as browsers do. */
-const summing = { name: "stats", underWay: 3, waiting: 60, retryAfterSeconds: 1 };
+/** The routes that sum figures share one limit: a page asks for many targets at once, six at a time, as browsers do. */
+export function createStatsTurns(): ReadTurns {
+  return createReadTurns({ name: "stats", underWay: 3, waiting: 60, retryAfterSeconds: 1 });
+}
 
-/** What happened at targets over time, and how each of them fares now. */
-export function statsRoutes(deps: StatsDeps): Routes<"read" | "health" | "healths"> {
-  const turns = createReadTurns(summing);
-  return {
-    read: route(
-      {
-        summary: "Read what was accepted and delivered over time",
-        description:
-          "Steps in which nothing happened are left out. An id that is no target of the workspace has none.",
-        querystring: StatsQuery,
-        response: { 200: Stats },
-        errors: { 429: "The workspace has too many of these requests under way" },
-      },
-      async ({ caller, query, reply }) => {
-        const { target_id: targetId, from, to, step } = query;
-        if (step !== undefined && !isStep(step))
-          throw new ApiError(
-            400,
-            `step must be one of ${stepsKept.map(({ seconds }) => seconds).join(", ")}`,
-          );
-        const range = rangeOf({ from, to, step }, Math.floor(deps.nowMs() / 1000));
-        if (targetId !== undefined && !isId(targetId)) return { ...range, ...noStats };
-        const scope = { orgId: caller.orgId, targetId };
-        return { ...range, ...(await turns(caller.orgId, reply, () => readStats(deps.pool, scope, range))) };
-      },
-    ),
-    healths: route(
-      {
-        summary: "Read how several targets fare, with their last 24 hours",
-        description:
-          "One request for a page of targets, in the order of their ids. Ids that are no targets of the workspace are left out.",
-        querystring: HealthsQuery,
-        response: { 200: Type.Object({ targets: Type.Array(ListedHealth) }) },
-        errors: { 429: "The workspace has too many of these requests under way" },
-      },
-      async ({ caller, query, reply }) => {
-        const ids = [...new Set(query.ids.split(","))];
-        if (ids.length > maxListed || !ids.every(isId))
-          throw new ApiError(400, `ids must be up to ${maxListed} ids of targets with commas between`);
-        const scope = { orgId: caller.orgId, ids, customerUid: customerOf(caller.scope) };
-        return { targets: await turns(caller.orgId, reply, () => listHealths(deps, scope)) };
-      },
-    ),
-    health: route(
-      {
-        summary: "Read how a target fares",
-        description: "Over all nodes. Mailboxes have what their stats have in place of what is sent.",
-        params: IdParams,
-        response: { 200: TargetHealth },
-      },
-      async ({ caller, params }): Promise<Static<typeof TargetHealth>> => {
-        if (!isId(params.id)) throw notFound();
-        const health = await readHealth(deps.pool, caller.orgId, params.id);
-        return health.kind === "mailbox" ? mailboxHealth(deps, caller.orgId, health) : health;
-      },
-    ),
-  };
+/** How targets fare now. */
+export function targetHealthRoutes(deps: StatsDeps): RouteRecord[] {
+  return [healthRoute(deps), healthsRoute(deps)];
+}
+
+/** What happened over time. */
+export function statsRoutes(deps: StatsDeps): RouteRecord[] {
+  return [statsRoute(deps)];
+}
+
+function statsRoute(deps: StatsDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/stats",
+    credential: "either",
+    leastRole: "viewer",
+    scope: readKeys,
+    operationId: "readStats",
+    tag: "Statistics",
+    summary: "Read what was accepted and delivered over time",
+    description:
+      "Steps in which nothing happened are left out. An id that is no target of the workspace has none.",
+    query: StatsQuery,
+    response: { 200: Stats },
+    errors: { 429: "The workspace has too many of these requests under way" },
+    examples: examples.readStats,
+    async handle({ caller, query, reply }) {
+      const { target_id: targetId, from, to, step } = query;
+      if (step !== undefined && !isStep(step))
+        throw new ApiError(400, `step must be one of ${stepsKept.map(({ seconds }) => seconds).join(", ")}`);
+      const range = rangeOf({ from, to, step }, Math.floor(deps.nowMs() / 1000));
+      if (targetId !== undefined && !isId(targetId)) return { ...range, ...noStats };
+      const scope = { orgId: caller.orgId, targetId };
+      return {
+        ...range,
+        ...(await deps.statsTurns(caller.orgId, reply, () => readStats(deps.pool, scope, range))),
+      };
+    },
+  });
+}
+
+function healthsRoute(deps: StatsDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/target-health",
+    credential: "either",
+    leastRole: "viewer",
+    scope: customerReads("own"),
+    operationId: "listTargetHealth",
+    tag: "Targets",
+    summary: "Read how several targets fare, with their last 24 hours",
+    description:
+      "One request for a page of targets, in the order of their ids. Ids that are no targets of the workspace are left out.",
+    query: HealthsQuery,
+    response: { 200: Type.Object({ targets: Type.Array(ListedHealth) }) },
+    errors: { 429: "The workspace has too many of these requests under way" },
+    async handle({ caller, query, reply }) {
+      const ids = [...new Set(query.ids.split(","))];
+      if (ids.length > maxListed || !ids.every(isId))
+        throw new ApiError(400, `ids must be up to ${maxListed} ids of targets with commas between`);
+      const scope = { orgId: caller.orgId, ids, customerUid: customerOf(caller.scope) };
+      return { targets: await deps.statsTurns(caller.orgId, reply, () => listHealths(deps, scope)) };
+    },
+  });
+}
+
+function healthRoute(deps: StatsDeps): RouteRecord {
+  return route({
+    method: "GET",
+    path: "/api/v1/targets/:id/health",
+    credential: "either",
+    leastRole: "viewer",
+    scope: customerReads("target"),
+    operationId: "readTargetHealth",
+    tag: "Targets",
+    summary: "Read how a target fares",
+    description: "Over all nodes. Mailboxes have what their stats have in place of what is sent.",
+    response: { 200: TargetHealth },
+    examples: examples.readTargetHealth,
+    async handle({ caller, params }): Promise<Static<typeof TargetHealth>> {
+      if (!isId(params.id)) throw notFound();
+      const health = await readHealth(deps.pool, caller.orgId, params.id);
+      return health.kind === "mailbox" ? mailboxHealth(deps, caller.orgId, health) : health;
+    },
+  });
 }
 
 async function listHealths(deps: StatsDeps, scope: HealthScope): Promise<Static<typeof ListedHealth>[]> {

@@ -1,7 +1,8 @@
 import { Type } from "typebox";
 import type { ChangeType } from "../items/changes.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { route, type Routes } from "../http/contract/route.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { readKeys } from "../http/contract/scope.ts";
 import type { StreamHub } from "./hub.ts";
 import { OpenStream } from "./openStream.ts";
 
@@ -28,28 +29,33 @@ Changes are told at least once and may be told twice. A stream tells what happen
 the other routes answer. Send the last \`id\` as Last-Event-ID to go on where a connection broke.`;
 
 /** `/api/v1/stream`. */
-export function streamRoutes(deps: StreamRouteDeps): Routes<"open"> {
-  return {
-    open: route(
-      {
-        summary: "Follow what happens, as server-sent events",
-        description,
-        querystring: Type.Object({
-          types: Type.Optional(
-            Type.String({ description: `Only these, with commas between: ${types.join(", ")}` }),
-          ),
-        }),
-        headers: Type.Object({
-          "last-event-id": Type.Optional(
-            Type.String({
-              description: "The last id seen, to go on from there",
-              pattern: "^[0-9]{1,15}-[0-9a-f]{8}$",
-            }),
-          ),
-        }),
-        response: { 200: Type.String({ description: "text/event-stream" }) },
-      },
-      async ({ caller, query, request, reply }) => {
+export function streamRoutes(deps: StreamRouteDeps): RouteRecord[] {
+  return [
+    route({
+      method: "GET",
+      path: "/api/v1/stream",
+      credential: "either",
+      leastRole: "viewer",
+      scope: readKeys,
+      operationId: "openStream",
+      tag: "Events",
+      summary: "Follow what happens, as server-sent events",
+      description,
+      query: Type.Object({
+        types: Type.Optional(
+          Type.String({ description: `Only these, with commas between: ${types.join(", ")}` }),
+        ),
+      }),
+      headers: Type.Object({
+        "last-event-id": Type.Optional(
+          Type.String({
+            description: "The last id seen, to go on from there",
+            pattern: "^[0-9]{1,15}-[0-9a-f]{8}$",
+          }),
+        ),
+      }),
+      response: { 200: Type.String({ description: "text/event-stream" }) },
+      async handle({ caller, query, request, reply }) {
         const wanted = readTypes(query.types);
         if (deps.isStopping()) throw new ApiError(503, "stopping", { retryAfterSeconds: 1 });
         const { hub, nodeTag } = deps.streams;
@@ -68,8 +74,8 @@ export function streamRoutes(deps: StreamRouteDeps): Routes<"open"> {
             .send(stream.body)
         );
       },
-    ),
-  };
+    }),
+  ];
 }
 
 /** @throws {ApiError} 400 that names what is not a type. */

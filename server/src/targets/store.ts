@@ -3,7 +3,7 @@ import { type Insertable, sql, type Updateable } from "kysely";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import { bucketOf } from "../postgres/ids.ts";
 import { inTransactionOf, type Queries, type TargetRow } from "../postgres/tables.ts";
-import type { Action } from "../audit/actions.ts";
+import type { Action } from "../http/contract/auditActions.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";

@@ -13,9 +13,6 @@ export const Uid = Type.String({
   examples: ["customer-4711"],
 });
 
-/** In a path any text, because a uid that nobody could have is an unknown one. */
-export const UidParams = Type.Object({ uid: Type.String() });
-
 /** A uid that a path can hold: clients resolve `.` and `..` before they send one, and would reach something else. */
 export function isPathUid(text: string): boolean {
   return uid.test(text) && text !== "." && text !== "..";

@@ -1,7 +1,7 @@
 import { type TargetKind } from "../postgres/kinds.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { route, type Routes } from "../http/contract/route.ts";
-import { IdParams } from "../http/contract/schemas.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { customerChanges } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { readTarget, type StoredTarget } from "../targets/store.ts";
@@ -10,18 +10,37 @@ import { TestItem, TestResult } from "./schemas.ts";
 import { sendTest, type TestDeps } from "./sendTest.ts";
 
 /** `/api/v1/targets/:id/test`. */
-export function testRoutes(deps: TestDeps & { queries: Queries }): Routes<"send"> {
-  return {
-    send: route(
-      {
-        summary: "Send a test to a webhook and see what its receiver says",
-        description: `One signed delivery, made at once and never again, with the header \`x-postrider-test: true\`. It is no item: it is not stored, billed or counted, and the target stays as it is whatever comes of it. Also for a target that is disabled. At most ${testLimits}.`,
-        params: IdParams,
-        body: TestItem,
-        response: { 200: TestResult },
-        errors: { 429: "Too many tests of this target, or in this workspace" },
+export function testRoutes(deps: TestDeps & { queries: Queries }): RouteRecord[] {
+  return [
+    route({
+      method: "POST",
+      path: "/api/v1/targets/:id/test",
+      credential: "either",
+      leastRole: "member",
+      scope: customerChanges("target"),
+      operationId: "testTarget",
+      tag: "Targets",
+      audit: { none: "nothing stays of a test" },
+      summary: "Send a test to a webhook and see what its receiver says",
+      description: `One signed delivery, made at once and never again, with the header \`x-postrider-test: true\`. It is no item: it is not stored, billed or counted, and the target stays as it is whatever comes of it. Also for a target that is disabled. At most ${testLimits}.`,
+      body: TestItem,
+      response: { 200: TestResult },
+      errors: { 429: "Too many tests of this target, or in this workspace" },
+      examples: {
+        request: { "A payload of one's own": { event_type: "order.created", payload: { order: { id: 0 } } } },
+        answer: {
+          event_id: "019a4b6c7d8e7f0011223344556677b0",
+          is_test: true,
+          delivered: false,
+          attempt: {
+            status_code: 401,
+            duration_ms: 48,
+            error: "receiver answered 401",
+            response_body: "the signature does not fit",
+          },
+        },
       },
-      async ({ caller, params, body, reply }) => {
+      async handle({ caller, params, body, reply }) {
         if (!isId(params.id)) throw notFound();
         const target = await readTarget(deps.queries, caller.orgId, params.id);
         refuseOthers(target.kind);
@@ -42,8 +61,8 @@ export function testRoutes(deps: TestDeps & { queries: Queries }): Routes<"send"
           },
         };
       },
-    ),
-  };
+    }),
+  ];
 }
 
 /** @throws {ApiError} 400 for a kind that has no receiver who could answer a test. */

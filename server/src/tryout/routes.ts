@@ -1,8 +1,8 @@
 import type pg from "pg";
 import { Type } from "typebox";
 import { notFound } from "../http/contract/errors.ts";
-import { route, type Routes } from "../http/contract/route.ts";
-import { Id, IdParams, Timestamp } from "../http/contract/schemas.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { Id, Timestamp } from "../http/contract/schemas.ts";
 import { idTimeMs, isId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { listRequests } from "./store.ts";
@@ -27,16 +27,20 @@ const TryoutRequest = Type.Object(
 );
 
 /** What the service's own receiver got, for the owner of the target. */
-export function tryoutRoutes(deps: { pool: pg.Pool; queries: Queries }): Routes<"list"> {
-  return {
-    list: route(
-      {
-        summary: "What a target that receives here got last, newest first",
-        description: `A webhook target whose URL is \`${tryoutOrigin}/\` with 32 hex characters is received by the service itself, which verifies each delivery and keeps the last 50. \`?answer=503\` at the end of the URL makes it answer with that status.`,
-        params: IdParams,
-        response: { 200: Type.Object({ requests: Type.Array(TryoutRequest) }) },
-      },
-      async ({ caller, params }) => {
+export function tryoutRoutes(deps: { pool: pg.Pool; queries: Queries }): RouteRecord[] {
+  return [
+    route({
+      method: "GET",
+      path: "/api/v1/targets/:id/tryout",
+      credential: "either",
+      leastRole: "viewer",
+      scope: { takes: ["read", "customer"], names: "target" },
+      operationId: "listTryoutRequests",
+      tag: "Targets",
+      summary: "What a target that receives here got last, newest first",
+      description: `A webhook target whose URL is \`${tryoutOrigin}/\` with 32 hex characters is received by the service itself, which verifies each delivery and keeps the last 50. \`?answer=503\` at the end of the URL makes it answer with that status.`,
+      response: { 200: Type.Object({ requests: Type.Array(TryoutRequest) }) },
+      async handle({ caller, params }) {
         if (!isId(params.id)) throw notFound();
         const target = await deps.queries
           .selectFrom("targets")
@@ -59,6 +63,6 @@ export function tryoutRoutes(deps: { pool: pg.Pool; queries: Queries }): Routes<
           })),
         };
       },
-    ),
-  };
+    }),
+  ];
 }

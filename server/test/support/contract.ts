@@ -1,7 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import type { FastifyInstance } from "fastify";
-import { type AppDeps, interfaceTable } from "../../src/app.ts";
+import { type AppDeps, interfaceRoutes } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { type OpenApiDocument, openApiDocument, templatePath } from "../../src/http/openapi.ts";
 import type { JsonSchema } from "../../src/http/openapiSchemas.ts";
@@ -18,7 +18,7 @@ export interface GivenAnswer {
 
 /** The OpenAPI document of the code as it is. */
 export const openApi: OpenApiDocument = openApiDocument(
-  interfaceTable({ config: loadConfig({}) } as AppDeps),
+  interfaceRoutes({ config: loadConfig({}) } as AppDeps),
 );
 
 /**

@@ -1,21 +1,14 @@
-import { type AppDeps, interfaceTable } from "../../src/app.ts";
+import { type AppDeps, interfaceRoutes } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/config.ts";
-import { leastRole } from "../../src/http/contract/roles.ts";
 import { templatePath } from "../../src/http/openapi.ts";
 import { openApi } from "./contract.ts";
 import { sampleOf } from "./samples.ts";
 import type { Answer, CallOptions, TestNode } from "./testNode.ts";
 
-/** Every route of the interface, as its table has it. */
-export const rows = interfaceTable({ config: loadConfig({}) } as AppDeps).map(
-  (row) =>
-    ({
-      method: row[0],
-      path: row[1],
-      credential: row[2],
-      least: leastRole(row),
-      takes: row[5]?.takes ?? [],
-    }) as const,
+/** Every route of the interface. */
+export const rows = interfaceRoutes({ config: loadConfig({}) } as AppDeps).map(
+  ({ method, path, credential, leastRole: least, scope, operationId, audit }) =>
+    ({ method, path, credential, least, takes: scope?.takes ?? [], operationId, audit }) as const,
 );
 export type Row = (typeof rows)[number];
 

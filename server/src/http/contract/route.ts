@@ -1,25 +1,50 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Static, TSchema } from "typebox";
+import { type Static, type TSchema, Type } from "typebox";
+import type { Action } from "./auditActions.ts";
 import type { Caller } from "./credentials.ts";
+import type { Role } from "./roles.ts";
+import type { ScopeRule } from "./scope.ts";
+import type { Tag } from "./tags.ts";
+
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /**
- * What a route takes as proof of who calls:
+ * Proof of identity that a route takes:
  * `none`; `session` or `apiKey` only; `either`; `portal`: the session of a customer only; `apiKeyInSql`: an API key that the
  * route's own SQL function checks in its transaction, so that the hot path asks the database once.
  */
 export type Credential = "none" | "session" | "apiKey" | "either" | "portal" | "apiKeyInSql";
 
-/** The parts of a request that a route declares, as TypeBox schemas, and what it answers. */
-export interface RouteSchema {
+/** The audit log's action or actions for a successful change; or the reason why the change is not in the audit log. */
+export type Audit = Action | readonly Action[] | { none: string };
+
+/** One route of the interface: its address, who may call it, its documentation, and its handler. */
+export interface RouteRecord {
+  method: Method;
+  /** With parameters as Fastify writes them: `/api/v1/keys/:id`. */
+  path: string;
+  credential: Credential;
+  /** The least role of a user whose session the route takes. API keys and customers have no role. */
+  leastRole?: Role;
+  /** Which limited credentials the route takes, see {@link ScopeRule}. */
+  scope?: ScopeRule;
+  /** Names the route in the OpenAPI document. Clients name their methods by it, so it does not change. */
+  operationId: string;
+  /** The section of the documentation. */
+  tag: Tag;
+  /** Routes that change something state it; a GET changes nothing. */
+  audit?: Audit;
   /** One line for the documentation. */
   summary: string;
   description?: string;
-  body?: TSchema;
-  querystring?: TSchema;
   params?: TSchema;
+  query?: TSchema;
   headers?: TSchema;
+  body?: TSchema;
   /** Successful answers by status code. */
   response: Record<number, TSchema>;
+  /** Headers of its own that successful answers carry. */
+  answerHeaders?: readonly ("Cache-Control" | "Content-Disposition" | "Mcp-Session-Id")[];
   /**
    * What else it refuses, by status code, in one sentence each. Refusals that follow from the credential and the
    * inputs (400, 401, 403, 404, 413, 415, 503) need not be listed.
@@ -27,20 +52,39 @@ export interface RouteSchema {
   errors?: Record<number, string>;
   /** The bodies of `errors` that are not `{"error": message}`, by status code. */
   errorBodies?: Record<number, TSchema>;
-  /** Headers of its own that successful answers carry. */
-  answerHeaders?: readonly ("Cache-Control" | "Content-Disposition" | "Mcp-Session-Id")[];
+  /** What to answer, with 400, in place of "<field> is required" when the body lacks one of its required fields. */
+  missingFields?: string;
+  examples?: Examples;
+  /** The handler takes the body's bytes as received (a Buffer): of JSON, or of any content type, which is not read. */
+  rawBody?: "json" | "any";
+  handle(call: RouteCall): unknown;
+  fast?: FastHandler;
 }
 
-/** One call of a route, with its inputs as its schema declares them. */
-export interface RouteCall<S extends RouteSchema> {
-  body: S["body"] extends TSchema ? Static<S["body"]> : undefined;
-  query: S["querystring"] extends TSchema ? Static<S["querystring"]> : Record<string, never>;
-  params: S["params"] extends TSchema ? Static<S["params"]> : Record<string, never>;
-  /** Who calls; on a route without credential this is nobody and must not be read. */
+/** Example bodies for the documentation; a test holds them against the schemas. */
+export interface Examples {
+  /** By a few words on what each shows. */
+  request?: Record<string, unknown>;
+  /** The first of the successful answers. */
+  answer?: unknown;
+}
+
+/** One call of a route, with its inputs as its record declares them. */
+export interface RouteCall<Params = Record<string, string>, Query = unknown, Body = unknown> {
+  params: Params;
+  query: Query;
+  body: Body;
+  /** Who calls; nobody on a route without credential, where it must not be read. */
   caller: Caller;
   request: FastifyRequest;
   reply: FastifyReply;
 }
+
+/**
+ * The same route for requests that arrived whole and plain, without the framework; undefined for one that only
+ * `handle` can answer, as long as nothing was done. The organization is that of the request's key.
+ */
+type FastHandler = (request: WholeRequest, orgId: string) => Promise<FastAnswer> | undefined;
 
 /** A POST that arrived whole, read from the bytes of one piece. */
 export interface WholeRequest {
@@ -65,33 +109,74 @@ export interface FastAnswer {
   headers?: readonly (readonly [name: string, value: string])[] | undefined;
 }
 
-/** A route of the interface, apart from its address and credential, which stand in the table of `app.ts`. */
-export interface RouteDefinition {
-  schema: RouteSchema;
-  handle(call: RouteCall<RouteSchema>): unknown;
-  /** Whether the handler takes the body's bytes as received (a Buffer) in place of parsed JSON. */
-  rawBody?: boolean;
-  /** Whether the body may be of any content type; it is then not looked at. */
-  anyBody?: boolean;
-  /**
-   * The same route for requests that arrived whole and plain, without the framework; undefined for one that only
-   * `handle` can answer, as long as nothing was done. The organization is that of the request's key.
-   */
-  fast?: (request: WholeRequest, orgId: string) => Promise<FastAnswer> | undefined;
-  /** What to answer, with 400, in place of "<field> is required" when the body lacks one of its required fields. */
-  missingFields?: string;
-}
+/** The fields that have to agree with the credential. */
+type Access<Path extends string> =
+  | { credential: "none"; leastRole?: never; scope?: never; fast?: never }
+  | { credential: "session"; leastRole: Role; scope?: never; fast?: never }
+  | { credential: "either"; leastRole: Role; scope: ScopeOf<Path>; fast?: never }
+  | { credential: "apiKey" | "portal"; leastRole?: never; scope: ScopeOf<Path>; fast?: never }
+  | {
+      credential: "apiKeyInSql";
+      method: "POST";
+      leastRole?: never;
+      scope: ScopeOf<Path>;
+      fast?: FastHandler;
+    };
 
-/** The routes of a feature, by name. */
-export type Routes<Names extends string> = Record<Names, RouteDefinition>;
+/** The fields that have to agree with the method. */
+type Change = { method: "GET"; audit?: never } | { method: Exclude<Method, "GET">; audit: Audit };
 
-/** Declares a route: `handle` sees body, query and parameters typed by `schema`, and returns the answer's body. */
-export function route<const S extends RouteSchema>(
-  schema: S,
-  handle: (call: RouteCall<S>) => unknown,
-  options: Pick<RouteDefinition, "rawBody" | "anyBody" | "missingFields" | "fast"> = {},
-): RouteDefinition {
-  return { schema, handle, ...options };
+/**
+ * A rule for limited credentials that fits the path: with a parameter it says what the parameter names, so that no
+ * credential gets at things beyond its reach; without one the route keeps to the caller's own things by itself.
+ */
+type ScopeOf<Path extends string> =
+  | { takes: readonly ("send" | "read")[]; names?: never }
+  | {
+      takes: ScopeRule["takes"];
+      names: [Parameter<Path>] extends [never] ? "own" : Exclude<NonNullable<ScopeRule["names"]>, "own">;
+    };
+
+/** The names of a path's parameters. */
+type Parameter<Path extends string> = Path extends `${string}:${infer Rest}`
+  ? Rest extends `${infer Name}/${infer More}`
+    ? Name | Parameter<More>
+    : Rest
+  : never;
+
+/** What `route` takes: a record whose path names its parameters and whose schemas type the handler's inputs. */
+type Declared<
+  Path extends string,
+  Query extends TSchema | undefined,
+  Body extends TSchema | undefined,
+> = Omit<
+  RouteRecord,
+  "method" | "path" | "params" | "query" | "body" | "handle" | keyof Access<Path> | "audit"
+> & {
+  path: Path;
+  query?: Query;
+  body?: Body;
+  handle(
+    call: RouteCall<
+      Record<Parameter<Path>, string>,
+      Query extends TSchema ? Static<Query> : Record<string, never>,
+      Body extends TSchema ? Static<Body> : undefined
+    >,
+  ): unknown;
+};
+
+/**
+ * Declares a route. `handle` sees body, query and parameters typed by the record, and returns the answer's body. Parameters
+ * of the path are any text: an unknown id is a 404, whatever its form.
+ */
+export function route<
+  const Path extends string,
+  Query extends TSchema | undefined = undefined,
+  Body extends TSchema | undefined = undefined,
+>(record: Declared<Path, Query, Body> & Access<Path> & Change): RouteRecord {
+  const names = [...record.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
+  const params = Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])));
+  return { ...record, ...(names.length > 0 && { params }) };
 }
 
 /** Sends through the framework what a route answers on the fast path. */

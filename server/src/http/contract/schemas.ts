@@ -10,8 +10,6 @@ export const NullableTimestamp = Type.Union([Timestamp, Type.Null()]);
 
 export const NullableString = Type.Union([Type.String(), Type.Null()]);
 
-export const IdParams = Type.Object({ id: Type.String() });
-
 export const ErrorBody = Type.Object({ error: Type.String() }, { title: "Error" });
 
 export const Deleted = Type.Object({ deleted: Type.Literal(true) }, { title: "Deleted" });

@@ -21,12 +21,42 @@ export interface NamedThing {
 }
 
 /**
- * Which scopes a route takes, and what the first parameter of its path names. Whoever is limited to mailboxes or to a
- * customer may name their own things only; `own`: the route names none, and keeps to the caller's own by itself.
+ * Which limited credentials a route takes, and what the first parameter of its path names. Whoever is limited to mailboxes
+ * or to a customer may name their own things only. `shared`: the parameter names something that everybody of the
+ * organization may see. `own`: the path has no parameter, and the route keeps to the caller's own things by itself.
  */
 export interface ScopeRule {
   takes: readonly Scope["kind"][];
-  names?: NamedThing["kind"] | "customer" | "own";
+  names?: Names | undefined;
+}
+
+type Names = NamedThing["kind"] | "customer" | "shared" | "own";
+
+/** No limited credential. */
+export const noLimitedKey = { takes: [] } as const;
+/** Every limited key, which may ask about itself. */
+export const everyKey = { takes: ["send", "read", "consume", "customer"], names: "own" } as const;
+/** Keys that read, and cover the whole organization. */
+export const readKeys = { takes: ["read"] } as const;
+
+/** What a customer's programs and its portal both read. */
+export function customerReads<const N extends Names>(names: N) {
+  return { takes: ["read", "customer", "portal"], names } as const;
+}
+
+/** What a customer's programs and its portal both change. */
+export function customerChanges<const N extends Names>(names: N) {
+  return { takes: ["customer", "portal"], names } as const;
+}
+
+/** What consumers of a mailbox read. */
+export function consumerReads<const N extends Names>(names: N) {
+  return { takes: ["read", "consume", "customer"], names } as const;
+}
+
+/** What consumers of a mailbox do with claims, which belong to a key. */
+export function consumerChanges<const N extends Names>(names: N) {
+  return { takes: ["consume", "customer"], names } as const;
 }
 
 /** Whether a thing of the organization belongs to what a scope is limited to, by the database as it is now. */
@@ -47,6 +77,7 @@ export function judge(scope: Scope, rule: ScopeRule | undefined, named: string |
     case undefined:
       return "refused";
     case "own":
+    case "shared":
       return "admitted";
     case "customer":
       return scope.kind !== "consume" && scope.customerUid === named ? "admitted" : "unknown";

@@ -3,24 +3,23 @@ import { toApiError } from "../contract/errorAnswer.ts";
 import { noteFailure } from "../contract/noteFailure.ts";
 import { errorHeaders, unauthorized } from "../contract/errors.ts";
 import type { KeyOwner, KeyOwners } from "../contract/keyOwners.ts";
-import type { FastAnswer, WholeRequest } from "../contract/route.ts";
-import type { RouteRow, ServerDeps } from "../contract/routeTable.ts";
+import type { FastAnswer, RouteRecord, WholeRequest } from "../contract/route.ts";
 import { judge } from "../contract/scope.ts";
+import type { ServerDeps } from "../contract/serverDeps.ts";
 import type { FastRoute, StartedRequest } from "./fastPath.ts";
 
-/** The rows that can be answered on the fast path, by path, with the log line and the metrics of every request. */
+/** The routes that can be answered on the fast path, by path, with the log line and the metrics of every request. */
 export function fastRoutes(
   deps: Pick<ServerDeps, "log" | "metrics" | "config" | "keyOwners">,
-  rows: readonly RouteRow[],
+  routes: readonly RouteRecord[],
 ): Map<string, FastRoute> {
-  const routes = new Map<string, FastRoute>();
-  for (const [method, routePath, credential, { fast }, , rule] of rows) {
+  const byPath = new Map<string, FastRoute>();
+  for (const { method, path: routePath, scope: rule, fast } of routes) {
     if (fast === undefined) continue;
-    if (credential !== "apiKeyInSql") throw new Error(`${routePath} leaves its credential to the framework`);
     // Who is limited passes here when that needs no look-up; the framework has the refusals.
     const mayPass = ({ scope }: KeyOwner, id: string): boolean =>
       scope === undefined || judge(scope, rule, id) === "admitted";
-    routes.set(routePath.replace(/:[a-z_]+/, ":id"), (request, started, give) => {
+    byPath.set(routePath.replace(/:[a-z_]+/, ":id"), (request, started, give) => {
       if (request.body.length > deps.config.maxBodyBytes) return false;
       const end = (answer: FastAnswer): void => {
         const durationMs = performance.now() - started.startedAtMs;
@@ -44,7 +43,7 @@ export function fastRoutes(
       return promised !== undefined;
     });
   }
-  return routes;
+  return byPath;
 }
 
 /** Looks the key up before the body is parsed or anything is queued for the database. @throws {ApiError} 401 */

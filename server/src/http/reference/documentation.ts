@@ -1,6 +1,6 @@
 import type { FastifyInstance } from "fastify";
 import { notFound } from "../contract/errors.ts";
-import type { RouteRow } from "../contract/routeTable.ts";
+import type { RouteRecord } from "../contract/route.ts";
 import { openApiDocument } from "../openapi.ts";
 import { referencePages, type ReferencePage } from "./referencePages.ts";
 
@@ -13,9 +13,9 @@ interface Documentation {
  * Serves the routes' description: `/openapi.json` for programs, `/docs` for people. It is made at the first request:
  * describing all routes is a tenth of the processor time that a start takes.
  */
-export function addDocumentation(app: FastifyInstance, rows: readonly RouteRow[]): void {
+export function addDocumentation(app: FastifyInstance, routes: readonly RouteRecord[]): void {
   let made: Documentation | undefined;
-  const documentation = (): Documentation => (made ??= describe(rows));
+  const documentation = (): Documentation => (made ??= describe(routes));
   app.get("/openapi.json", (_request, reply) =>
     reply.type("application/json; charset=utf-8").send(documentation().text),
   );
@@ -35,8 +35,8 @@ export function addDocumentation(app: FastifyInstance, rows: readonly RouteRow[]
   });
 }
 
-function describe(rows: readonly RouteRow[]): Documentation {
-  const document = openApiDocument(rows);
+function describe(routes: readonly RouteRecord[]): Documentation {
+  const document = openApiDocument(routes);
   return { text: Buffer.from(JSON.stringify(document)), pages: referencePages(document) };
 }
 

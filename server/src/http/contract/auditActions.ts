@@ -1,6 +1,6 @@
 /**
- * Everything that the audit log tells of, as `<object>.<what happened to it>`. Readers filter by these names, so they do not
- * change.
+ * Every action in the audit log, as `<object>.<what happened to it>`, with a note for the documentation. Readers filter by
+ * these names, so they do not change.
  */
 export const actions = {
   "organization.created": "signed up, or made by an operator",
@@ -47,14 +47,3 @@ export const actions = {
 } as const;
 
 export type Action = keyof typeof actions;
-
-/** The kinds of what an action is about, each an id of that kind where there is one. */
-export type ObjectKind =
-  | "organization"
-  | "user"
-  | "key"
-  | "invitation"
-  | "customer"
-  | "event_type"
-  | "target"
-  | "batch";

@@ -1,0 +1,32 @@
+import type { IncomingHttpHeaders } from "node:http";
+import type pg from "pg";
+import { type Config, mailboxRetentionMs } from "../config/config.ts";
+import type { Mailboxes } from "./mailboxes.ts";
+import type { ReadDeps } from "./message/findMailbox.ts";
+import type { Consumer, ConsumerTraces } from "./traceConsumers.ts";
+
+/** What the routes of mailboxes work with. */
+export interface MailboxRouteDeps {
+  pool: pg.Pool;
+  mailboxes: Mailboxes;
+  consumerTraces?: ConsumerTraces | undefined;
+  config: Pick<Config, "mailboxLeaseSeconds" | "mailboxRetentionSeconds">;
+  /** Unix milliseconds. */
+  nowMs: () => number;
+}
+
+/** Why claims are not in the audit log. */
+export const claimAudit = { none: "the message keeps its own life, with the key that holds it" };
+
+/** Who made a request, for the traces of its messages. */
+export function consumerOf(
+  { nowMs, consumerTraces }: MailboxRouteDeps,
+  key: string,
+  { headers }: { headers: IncomingHttpHeaders },
+): Consumer {
+  return { key, headers, startMs: consumerTraces === undefined ? 0 : nowMs() };
+}
+
+export function readDeps({ pool, config }: MailboxRouteDeps): ReadDeps {
+  return { pool, retentionMs: mailboxRetentionMs(config) };
+}

@@ -1,0 +1,56 @@
+/** Examples of targets, by operation. */
+export const examples = {
+  createTarget: {
+    request: {
+      "A customer's webhook, with the secret that its receiver knows": {
+        kind: "webhook",
+        name: "Orders",
+        url: "https://shop.example.com/hooks",
+        uid: "shop-7-orders",
+        customer_uid: "shop-7",
+        secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+      },
+      "A webhook": { kind: "webhook", name: "Shop", url: "https://shop.example.com/hooks" },
+      "A webhook with headers of its own, at most 50 attempts a second and 8 at a time": {
+        kind: "webhook",
+        name: "Shop",
+        url: "https://shop.example.com/hooks",
+        headers: {
+          Authorization: "Bearer 6f1ed002ab5595859014ebf0951522d9",
+          "X-Tenant": { value: "shop-7", secret: false },
+        },
+        rate_limit_per_second: 50,
+        rate_limit_burst: 10,
+        max_concurrency: 8,
+      },
+      "A mailbox": { kind: "mailbox", name: "Jobs" },
+      "An agent": {
+        kind: "a2a",
+        name: "Researcher",
+        agent_card_url: "https://agent.example.com/.well-known/agent-card.json",
+        auth: { type: "bearer", token: "6f1ed002ab5595859014ebf0951522d9" },
+      },
+    },
+    answer: {
+      id: "019a4b6c7d8e7f0011223344556677ac",
+      kind: "webhook",
+      name: "Shop",
+      description: "",
+      enabled: true,
+      url: "https://shop.example.com/hooks",
+      secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+      signing_scheme: "standard-webhooks-v1",
+      has_previous_signing_secret: false,
+      event_types: [],
+      max_payload_bytes: 1048576,
+      max_retries: 8,
+      retry_interval_seconds: 30,
+      rate_limit_per_second: 50,
+      rate_limit_burst: 10,
+      max_concurrency: 8,
+      headers: { Authorization: "***", "X-Tenant": { value: "shop-7", secret: false } },
+      created_at: 1_793_500_000,
+      updated_at: 1_793_500_000,
+    },
+  },
+};

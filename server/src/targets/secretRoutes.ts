@@ -1,0 +1,82 @@
+import { originOf } from "../audit/origin.ts";
+import { removal } from "../http/contract/removal.ts";
+import { route, type RouteRecord } from "../http/contract/route.ts";
+import { customerChanges } from "../http/contract/scope.ts";
+import { targetAnswer } from "./answers.ts";
+import type { TargetDeps } from "./createTarget.ts";
+import { findTargetOfKind } from "./findTarget.ts";
+import { asSeenBy } from "./ofCustomer.ts";
+import { RevealedSecrets, revealSecret } from "./revealSecret.ts";
+import { deletePreviousSecret, rotateSecret } from "./rotateSecret.ts";
+import { RotationBody, Target } from "./schemas.ts";
+
+/** The signing secrets of webhook targets. */
+export function secretRoutes(deps: TargetDeps): RouteRecord[] {
+  return [rotateRoute(deps), revealRoute(deps), deletePreviousRoute(deps)];
+}
+
+function rotateRoute(deps: TargetDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/targets/:id/signing-secret/rotate",
+    credential: "either",
+    leastRole: "member",
+    scope: customerChanges("target"),
+    operationId: "rotateSigningSecret",
+    tag: "Targets",
+    audit: "target.secret_rotated",
+    summary: "Give a webhook target a new signing secret",
+    description:
+      "Deliveries carry the signatures of both secrets until the previous one is deleted, or ends by itself when the rotation says so. Rotating again before that drops the oldest of the three.",
+    body: RotationBody,
+    response: { 200: Target },
+    async handle(call) {
+      const { id } = await findTargetOfKind(deps, call.caller.orgId, call.params.id, "webhook");
+      const { target, secret } = await rotateSecret(deps, originOf(call), id, call.body ?? {});
+      return targetAnswer(asSeenBy(call.caller.scope, target), { secret });
+    },
+  });
+}
+
+function revealRoute(deps: TargetDeps): RouteRecord {
+  return route({
+    method: "POST",
+    path: "/api/v1/targets/:id/signing-secret/reveal",
+    credential: "session",
+    leastRole: "admin",
+    operationId: "revealSigningSecret",
+    tag: "Targets",
+    audit: "target.secret_revealed",
+    summary: "Read the signing secret of a webhook target again",
+    description:
+      "Only where the organization's `secrets_can_be_revealed` is on, and with an admin's session. Each time is on record in the audit log as `target.secret_revealed`, committed before the answer leaves.",
+    response: { 200: RevealedSecrets },
+    answerHeaders: ["Cache-Control"],
+    examples: { answer: { secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } },
+    async handle(call) {
+      const { id } = await findTargetOfKind(deps, call.caller.orgId, call.params.id, "webhook");
+      const revealed = await revealSecret(deps, originOf(call), id);
+      void call.reply.header("cache-control", "no-store");
+      return revealed;
+    },
+  });
+}
+
+function deletePreviousRoute(deps: TargetDeps): RouteRecord {
+  return route({
+    method: "DELETE",
+    path: "/api/v1/targets/:id/signing-secret/previous",
+    credential: "either",
+    leastRole: "member",
+    scope: customerChanges("target"),
+    operationId: "deletePreviousSigningSecret",
+    tag: "Targets",
+    audit: "target.previous_secret_deleted",
+    summary: "Delete the previous signing secret, which ends a rotation",
+    description: "Answers the same when no rotation is in progress, so that it is safe to repeat.",
+    ...removal(async (call, id) => {
+      const target = await findTargetOfKind(deps, call.caller.orgId, id, "webhook");
+      await deletePreviousSecret(deps, originOf(call), target);
+    }),
+  });
+}
