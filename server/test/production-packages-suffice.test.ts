@@ -23,7 +23,7 @@ describe.runIf(hasNpm && process.platform !== "win32")("a clone with `npm ci --o
     await npm.says(/listens on/);
     npm.kill("SIGTERM");
     expect((await npm.ended).signal ?? "SIGTERM").toBe("SIGTERM");
-    // What is loaded with the first mail alone is among them, too.
+    // The library of mails is loaded with the first one, and not at the start.
     const load = ["--input-type=module", "--eval", 'await import("nodemailer")'];
     await promisify(execFile)(process.execPath, load, { cwd: join(tree, "server") });
   }, 180_000);

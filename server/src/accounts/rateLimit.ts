@@ -28,7 +28,7 @@ const doing: Record<Scope, string> = {
   "password-reset-confirm": "reset a password",
 };
 
-/** What is counted, and how often a client address, a user or whoever names an email may do it in a window. */
+/** A limit on requests of one kind in a window, for each client address, each user or each email. */
 export interface RateLimit {
   scope: Scope;
   limit: number;

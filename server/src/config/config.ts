@@ -9,7 +9,7 @@ type Parsed = { [K in SettingKey]: (typeof settings)[K] extends Setting<infer T>
 type BillingKey = "billingMode" | Extract<SettingKey, `stripe${string}`>;
 type MailKey = "smtpServer" | "mailFrom";
 
-/** What the environment asks of this process. Units are the last word of a name; see `settings.ts` for each. */
+/** The parsed environment of this process. Units are the last word of a name; see `settings.ts` for each. */
 export interface Config extends Readonly<Omit<Parsed, BillingKey | MailKey>> {
   readonly billing: BillingConfig;
   /** Undefined where no mail server is set. */
@@ -112,7 +112,7 @@ function refusal(setting: Setting<unknown>, text: string, rule: string): string 
   return `${setting.name} ${rule}, not ${JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)}`;
 }
 
-/** What the commands of clients read, which may stand in the same environment. */
+/** Variables of the commands of clients, which may stand in the same environment. */
 const clientNames = [
   "POSTRIDER_URL",
   "POSTRIDER_KEY",

@@ -10,7 +10,7 @@ export interface SmtpServer {
   credentials: { user: string; password: string } | undefined;
 }
 
-/** Who a mail is from. */
+/** The sender of a mail. */
 export interface Sender {
   /** Empty where only the address is known. */
   name: string;

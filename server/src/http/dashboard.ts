@@ -11,7 +11,7 @@ export interface DashboardDeps {
   framingOf: (orgId: string) => Promise<Framing>;
 }
 
-/** What the page of an organization's portal may be shown in, and where its logo is. */
+/** Limits on the page of an organization's portal: whose pages may frame it, and where its logo may come from. */
 export interface Framing {
   /** Origins whose pages may show it. */
   ancestors: readonly string[];
@@ -38,7 +38,7 @@ export function addDashboard(app: FastifyInstance, { config, framingOf }: Dashbo
       return answerPage(reply, 200, page, framing);
     });
   }
-  // What has neither a route nor a page: a sentence with a way on for people, JSON for programs.
+  // A path without a route or a page is answered with a page for people, and with JSON for programs.
   const sendNothing = (request: FastifyRequest, reply: FastifyReply): unknown =>
     wantsPage(request) ? answerPage(reply, 404, page) : reply.callNotFound();
   app.get("/*", sendNothing);

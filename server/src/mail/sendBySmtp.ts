@@ -62,8 +62,8 @@ function transportOptions({ host, port, encryption, credentials }: SmtpServer): 
 const ownTexts = new Set(["ECONNECTION", "EDNS", "ESOCKET", "ETIMEDOUT", "ETLS"]);
 
 /**
- * What the log may say of a mail that was not sent. A server repeats in its answer whatever it likes, such as the recipient or
- * a link of the mail: of an answer only the number is kept.
+ * Log fields of a mail that was not sent. A server's answer may repeat the recipient or the link of the mail, so only its status is
+ * kept.
  */
 export function describeMailFailure(error: unknown): Record<string, string | number> {
   if (!(error instanceof Error)) return { reason: "unknown" };

@@ -27,12 +27,12 @@ const cell = [
   "handoffs",
   "handoff_polls",
   "tryout_requests",
-  // What nodes tell each other of a target.
+  // State of a target that nodes share.
   "open_circuits",
   "target_paces",
   "target_shares",
   "target_header_sets",
-  // What is written, or read, in one transaction with items.
+  // Tables that are written, or read, in one transaction with items.
   "target_activity",
   "published_activity",
   "activity_steps",

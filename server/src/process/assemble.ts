@@ -47,7 +47,7 @@ export interface ServiceDeps {
   /** This process, as the database has it. */
   process?: ProcessRecord | undefined;
   log: Log;
-  /** What is exported by OpenTelemetry; absent when nothing is. */
+  /** The export by OpenTelemetry; absent when nothing is exported. */
   telemetry?: Telemetry | undefined;
   nowMs?: () => number;
 }
@@ -69,7 +69,7 @@ export interface Service {
 
 export type Foundation = ReturnType<typeof layFoundation>;
 
-/** What all cells stand on: the control plane's tables, the outbound client, keys and streams. */
+/** The parts that all cells share: the control plane's tables, the outbound client, keys and streams. */
 function layFoundation(deps: ServiceDeps) {
   const { config, pool, encryptionKey, log, telemetry, nowMs = Date.now, cells } = deps;
   const networks = parseNetworks(config.allowedNetworks);
@@ -210,7 +210,7 @@ function countedBy(
   return async () => metricsText(registry, await others());
 }
 
-/** In the order in which one part hands its work to the next. */
+/** Stops parts in the order in which one hands its work to the next. */
 async function stopParts(
   foundation: Foundation,
   parts: readonly CellParts[],

@@ -52,7 +52,7 @@ export interface MaintenanceDeps {
   cells: readonly CellDeps[];
 }
 
-/** What the chores of one cell take. */
+/** Dependencies of the chores of one cell. */
 interface CellDeps {
   cell: Cell;
   handoffs: Pick<Handoffs, "refreshDueCards">;
@@ -103,7 +103,7 @@ export function allChores(deps: MaintenanceDeps): Chore[] {
   return [...deps.cells.flatMap((cell) => choresOf(deps, cell)), ...accountChores(deps)];
 }
 
-/** What is to be done in each cell; the log says in which, where there are several. */
+/** Chores of one cell; their names in the log have its number where there are several. */
 function choresOf(deps: MaintenanceDeps, { cell, handoffs, mailboxes, onDue }: CellDeps): Chore[] {
   const itemDeps = { ...deps, pool: cell.pool, cell, handoffs, mailboxes, onDue };
   const chores = [
@@ -207,7 +207,7 @@ function replayChores({ config, pool, clock, nowMs }: ItemDeps): Chore[] {
   ];
 }
 
-/** What was asked for or noted, and is carried out afterwards. */
+/** Chores that carry out what was asked for or noted before. */
 function doingChores({ config, pool, mailboxes, changes, onDue, clock }: ItemDeps): Chore[] {
   const onMailboxItems = (ids: string[]): void => mailboxes.onMailboxItems(ids);
   const mailboxRetention = mailboxRetentionMs(config);
@@ -302,7 +302,7 @@ async function dropDays({ config, pool, cell, log, onHeldDays }: ItemDeps, nowMs
   return { partitions, deliveries };
 }
 
-/** What is to be done to the tables of the control plane. */
+/** Chores on the tables of the control plane. */
 function accountChores({ config, pool, clock, cells }: MaintenanceDeps): Chore[] {
   return [
     {

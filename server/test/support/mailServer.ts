@@ -30,7 +30,7 @@ export interface MailServer {
 export interface MailServerOptions {
   /** With the certificate of `certificates`, for `localhost`; `starttls` offers it, `off` does not. */
   encryption?: "tls" | "starttls" | "off";
-  /** Whoever does not log in so is refused. */
+  /** The only login that is taken; without it clients send without one. */
   login?: { user: string; password: string };
   /** Refuses each mail with an answer that repeats what was sent. */
   refuses?: boolean;
