@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createBareApp, serveBare } from "./bareApp.ts";
 
 /*
- * The ceiling of mailboxes: the same Fastify, the same bodies parsed, answers of the same form and size, and no
+ * The ceiling of mailboxes: the same Fastify parses the same bodies and sends answers of the same form and size, without
  * storage. Prints its port.
  */
 const app = createBareApp((body) => JSON.parse(body.toString("utf8")));

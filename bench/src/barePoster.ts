@@ -11,7 +11,7 @@ const outbound = createOutbound({
 });
 const key = randomBytes(32);
 
-/** An item to be posted, with what its request has beside it. */
+/** An item to post. */
 export interface BareItem {
   id: string;
   body: Buffer;
@@ -19,7 +19,7 @@ export interface BareItem {
   timeoutMs?: number;
 }
 
-/** Posts an item, signed, with the service's outbound client, and gives the answer. */
+/** Posts an item, signed, with the service's outbound client. */
 export function postSigned(
   url: string,
   { id, body, headers = [], timeoutMs }: BareItem,
@@ -44,7 +44,7 @@ export function postSigned(
   });
 }
 
-/** Lets the process end: nothing is posted any more. */
+/** Closes the connections, so that the process can end. */
 export function stopPosting(): void {
   outbound.close();
 }

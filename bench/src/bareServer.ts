@@ -1,7 +1,7 @@
 import { createBareApp, serveBare } from "./bareApp.ts";
 
 /*
- * The ceiling of intake: the same Fastify, the same body parsed, an answer of the same size, and no storage.
+ * The ceiling of intake: the same Fastify parses the same body and sends an answer of the same size, without storage.
  * Prints its port.
  */
 const app = createBareApp((body) => JSON.parse(body.toString("utf8")));

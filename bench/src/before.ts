@@ -3,12 +3,12 @@ import { join } from "node:path";
 import type { BenchSize, Figure } from "./figures.ts";
 import { claims, drain, figureOf, intake } from "./layers.ts";
 
-/** How much slower than the version before a version may be. */
+/** The least ratio to the version before. */
 const goal = 0.95;
 
 /**
- * This version against the one before, loaded by turns in one run: the median over the rounds of this one's rate to that of the
- * other. @param folder Where the version before is checked out, with its packages installed.
+ * This version against the one before, in alternating rounds: the median over the rounds of this version's rate to the other's.
+ * @param folder A checkout of the version before, with its packages installed.
  */
 export async function beforeFigures(size: BenchSize, folder: string): Promise<Figure[]> {
   const cli = join(folder, "server/src/process/cli.ts");

@@ -6,16 +6,16 @@ import { runningConnection } from "../../server/src/postgres/embedded/runningCon
 import { segmentsThatFit } from "../../server/src/postgres/embedded/walAhead.ts";
 import { endWithThis, stopProcess } from "./processes.ts";
 
-/** A real service on its embedded database, with an organization and a way into its database. */
+/** A real service on its embedded database, with an organization. */
 export interface BenchService {
   port: number;
   key: string;
-  /** Creates a target and gives its id; of another organization when its key is given. */
+  /** Creates a target in the organization of `key`, by default the service's own; returns its id. */
   createTarget(body: object, key?: string): Promise<string>;
-  /** Makes another organization and gives its key. */
+  /** Creates another organization; returns its key. */
   signUp(): Promise<string>;
   sql<T extends pg.QueryResultRow>(text: string): Promise<T[]>;
-  /** The way into its database for whoever wants sessions of his own. */
+  /** For connections of the caller's own. */
   connection: pg.PoolConfig;
   stop(): Promise<void>;
 }
@@ -102,7 +102,7 @@ async function untilReady(port: number, hasEnded: () => boolean, said: string[])
   throw new Error(`the service did not start: ${said.join("")}`);
 }
 
-/** The service makes segments a second after its first start; a run that began during it would measure that. */
+/** Waits until the service has created WAL segments ahead, which it does a second after its first start. */
 async function untilWalIsAhead(pool: pg.Pool, dataDir: string): Promise<void> {
   const wanted = (await segmentsThatFit(dataDir)) / 2;
   for (let tries = 0; tries < 300; tries++) {
@@ -134,9 +134,9 @@ async function call(url: string, key: string | undefined, body: object): Promise
   return (await answer.json()) as Record<string, unknown>;
 }
 
-/** WAL bytes and transactions so far; the difference of two readings is what a run cost. */
+/** WAL bytes and transactions since the start; subtract two readings. */
 export async function databaseCost(service: BenchService): Promise<{ walBytes: number; statements: number }> {
-  // Statistics of other sessions are reported with a delay of up to a second.
+  // PostgreSQL reports statistics of other sessions with a delay of up to a second.
   await new Promise((resolve) => setTimeout(resolve, 1_500));
   const [row] = await service.sql<{ wal: string; statements: string }>(
     `select pg_current_wal_insert_lsn() - '0/0'::pg_lsn as wal,

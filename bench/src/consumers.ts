@@ -1,9 +1,9 @@
 import { openExchange } from "./exchange.ts";
 import { type LoadResult, postBytes, summarize } from "./load.ts";
 
-/** What a run of consumers did. */
+/** The result of a run of consumers. */
 export interface ConsumerResult {
-  /** Every request, claims and acknowledgements alike. */
+  /** Claims and acknowledgements together. */
   requests: LoadResult;
   claims: LoadResult;
   acknowledgements: LoadResult;
@@ -28,7 +28,7 @@ interface Claimed {
   claim_token: string;
 }
 
-/** Consumers that claim and acknowledge as fast as the answers come, each on a connection of its own. */
+/** Runs consumers that claim and acknowledge in a closed loop, each on a connection of its own. */
 export async function runConsumers(options: ConsumerOptions): Promise<ConsumerResult> {
   const countFrom = performance.now() + options.warmupMs;
   const endAt = countFrom + options.durationMs;

@@ -6,15 +6,15 @@ import { endWithThis, startProgram, stopProcess } from "./processes.ts";
 import { connections, fill, inTemporaryDirectory, turnMs } from "./workload.ts";
 
 const sides = { bare: 0, service: 1 };
-/** Both sides keep as many requests under way. One target may have an eighth of what is free for all. */
+/** Gives the service as many requests in flight as the loop has. One target may use an eighth of the free slots. */
 export const sending = {
   POSTRIDER_TARGET_CONCURRENCY: String(connections),
   POSTRIDER_MAX_IN_FLIGHT: String(connections * 16),
 };
 
 /**
- * Delivering what is stored, against the same signed posts without storage. Both go to one receiver, which answers one
- * side while the other waits: first the one, then the other, and in the next round the other way round.
+ * Delivery of stored items, compared with the same signed posts without storage. Both sides post to one receiver, which
+ * answers one side while the other waits. The order alternates from round to round.
  */
 export async function drainFigures(size: BenchSize): Promise<Figure[]> {
   const receiver = await startProgram("./receiver.ts");
@@ -33,7 +33,7 @@ export async function drainFigures(size: BenchSize): Promise<Figure[]> {
         items: size.drainItems,
         isOdd: round % 2 > 0,
       });
-      // The first one warms up.
+      // The first round warms up.
       if (round > 0) results.push(result);
     }
     await service.stop();

@@ -3,7 +3,7 @@ import { createFramer } from "./framing.ts";
 
 /** A connection that carries one request at a time. */
 export interface Exchange {
-  /** Sends the bytes of a request; the answer is told to `onAnswer`. */
+  /** Sends the bytes of a request; `onAnswer` gets the answer. */
   send(request: Buffer): void;
   close(): void;
 }
@@ -11,9 +11,9 @@ export interface Exchange {
 export interface ExchangeOptions {
   host: string;
   port: number;
-  /** Told of each answer. The body is valid until this returns. */
+  /** Called with each answer. The body is valid until the call returns. */
   onAnswer: (status: number, body: Buffer) => void;
-  /** Told once when the other side ends the connection. */
+  /** Called once when the other side ends the connection. */
   onClose: () => void;
 }
 
@@ -25,7 +25,7 @@ export function isSuccess(status: number): boolean {
 const readBytes = 64 * 1024;
 const zero = 48;
 
-/** Opens a connection of about the least that a client can cost: one buffer for all reads. */
+/** Opens a connection at about the least possible cost for a client: one buffer serves all reads. */
 export async function openExchange(options: ExchangeOptions): Promise<Exchange> {
   const framer = createFramer(({ bytes, bodyAt }) => {
     const status = (bytes[9]! - zero) * 100 + (bytes[10]! - zero) * 10 + bytes[11]! - zero;

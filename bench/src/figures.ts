@@ -2,9 +2,9 @@
 export interface Figure {
   name: string;
   value: string;
-  /** Against the ceiling of the same run, where the figure has one. */
+  /** To the ceiling of the same run, where the figure has one. */
   ratio?: number;
-  /** What the figure has to reach, and whether it did. */
+  /** The goal, and whether the figure meets it. */
   goal?: string;
   isMet?: boolean;
 }
@@ -15,18 +15,18 @@ export interface BenchSize {
   drainItems: number;
 }
 
-/** How long one run is: it counts after `warmupMs`. */
+/** The length of one run, of which the first `warmupMs` do not count. */
 export type Slice = Pick<BenchSize, "durationMs" | "warmupMs">;
 
-/** Short runs of each kind by turns, so that whatever else the machine does falls on all of them. */
+/** Both sides run in alternating short rounds, so that background load affects both equally. */
 export const rounds = 15;
 
-/** A round that only warms up, for just-in-time compilers and caches; what it measures does not count. */
+/** A warm-up round for just-in-time compilers and caches, which does not count. */
 export function warmUp(size: BenchSize): Slice {
   return { durationMs: size.warmupMs, warmupMs: 0 };
 }
 
-/** One of the rounds that count. */
+/** A round that counts. */
 export function sliceOf(size: BenchSize): Slice {
   return { durationMs: size.durationMs / rounds, warmupMs: 200 };
 }

@@ -1,4 +1,4 @@
-/** Cuts what comes on a connection into messages. */
+/** Takes the next bytes of a connection. */
 export type Framer = (piece: Buffer) => void;
 
 /** A whole HTTP/1.1 message; valid until the callback returns. */
@@ -17,13 +17,13 @@ const headEnd = Buffer.from("\r\n\r\n");
 const absent = -1;
 
 /**
- * Reads messages with `content-length`, at about the least that reading can cost: the programs of a benchmark share two
- * cores with what they measure. A head is not searched where it has the length of the one before, and its body's length
- * is read where it stood in that one.
- * @param missingLength The body's length where the head does not say it; an error when absent.
+ * Splits a connection's bytes into messages with `content-length`, at about the least possible cost, because the
+ * benchmark shares two cores with the service. If a head has the length of the one before, it is not searched again, and
+ * the body's length is read at the same offset.
+ * @param missingLength The body's length if the head has none; an error when absent.
  */
 export function createFramer(onMessage: (message: Message) => void, missingLength?: number): Framer {
-  /** What has come of a message that is longer than one read. */
+  /** The first bytes of a message that is longer than one read. */
   let partial: Buffer | undefined;
   let headBytes = 0;
   let lengthAt = 0;

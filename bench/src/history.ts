@@ -3,11 +3,11 @@ import type pg from "pg";
 import { stepsKept } from "../../server/src/stats/steps.ts";
 import { type ManyEvents, storeManyEvents } from "../../server/test/support/manyEvents.ts";
 
-/** What an organization has after years: events, statistics, an audit log. */
+/** The data of an organization after years: events, statistics, an audit log. */
 export interface History extends ManyEvents {
   /** A key of the organization. */
   key: string;
-  /** Who made half of the entries of the audit log, and what one in ten thousand is about. */
+  /** The actor of half of the audit log's entries, and the object of one in ten thousand. */
   actorId: string;
   objectId: string;
   nowSeconds: number;
@@ -37,7 +37,7 @@ async function addHistory(pool: pg.Pool, many: ManyEvents): Promise<History> {
     const ids = { actorId: randomBytes(16).toString("hex"), objectId: randomBytes(16).toString("hex") };
     await client.query(auditText, [many.orgId, ids.actorId, ids.objectId, auditEntries, nowSeconds]);
     await client.query("vacuum analyze");
-    // What was loaded is written out before it counts: writing it beside the questions took half of the disk's time.
+    // Writes the loaded pages before the measurement; otherwise writing them takes half of the disk's time during it.
     await client.query("checkpoint");
     return { ...many, ...ids, key, nowSeconds };
   } finally {
@@ -45,7 +45,7 @@ async function addHistory(pool: pg.Pool, many: ManyEvents): Promise<History> {
   }
 }
 
-/** Every step of $1 seconds that is kept, of every target and organization, with latencies in 24 ranges. */
+/** All steps of $1 seconds within retention, for every target and organization, with latencies in 24 ranges. */
 const stepsText = `
   insert into activity_steps (
     scope_id, org_id, step, at, accepted, delivered, retried, failed, last_attempt_at, last_success_at,
@@ -62,7 +62,7 @@ const stepsText = `
     select id, id from organizations
   ) s`;
 
-/** $4 entries over 90 days; every second by one actor, one in ten thousand about one object or of a rare action. */
+/** $4 entries over 90 days. Half have one actor; one in ten thousand has one object, and one in ten thousand a rare action. */
 const auditText = `
   insert into audit_log (id, org_id, action, actor_kind, actor_id, actor_name, object_kind, object_id, object_name, after)
   select

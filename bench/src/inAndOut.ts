@@ -15,7 +15,7 @@ import { postBytes } from "./load.ts";
 import { startProgram } from "./processes.ts";
 import { closedLoop, fixedItem, inTemporaryDirectory, itemBody, received } from "./workload.ts";
 
-/** Something that takes items in and delivers them to a receiver of its own. */
+/** A service or its ceiling, with a receiver of its own. */
 interface Side {
   port: number;
   receiverPort: number;
@@ -28,7 +28,7 @@ interface Done {
   delivered: number;
 }
 
-/** Accepting and delivering at once, saturated, against the same work in one process without storage. */
+/** Accepting and delivering at the same time, saturated, compared with the same work in one process without storage. */
 export async function inAndOutFigures(size: BenchSize): Promise<Figure[]> {
   const relayReceiver = await startProgram("./receiver.ts");
   const receiver = await startProgram("./receiver.ts");
@@ -73,7 +73,7 @@ export async function inAndOutFigures(size: BenchSize): Promise<Figure[]> {
   return figures;
 }
 
-/** Loads one side for a while, and then waits until it has delivered what it still held. */
+/** Loads one side for a slice, then waits until its backlog is delivered. */
 async function run(side: Side, slice: Slice): Promise<Done> {
   await closedLoop(side.port, { durationMs: slice.warmupMs, warmupMs: 0 }, side.request);
   const before = await received(side.receiverPort);

@@ -20,7 +20,7 @@ interface Round {
   keyed: LoadResult;
 }
 
-/** Intake, authorized and durable, with and without idempotency keys, against a bare Fastify. */
+/** Intake, authorized and durable, with and without idempotency keys, compared with a bare Fastify. */
 export async function intakeFigures(size: BenchSize): Promise<Figure[]> {
   const bare = await startProgram("./bareServer.ts");
   const key = `ak_live_${"a".repeat(64)}`;

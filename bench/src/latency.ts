@@ -4,7 +4,7 @@ import { monotonicMs, postBytes, runLoad, summarize } from "./load.ts";
 import { startProgram } from "./processes.ts";
 import { ask, connections, host, inTemporaryDirectory } from "./workload.ts";
 
-/** From the client's sending to the receiver's reading, at a thousand items a second. */
+/** The time from the client's sending to the receiver's reading, at a thousand items per second. */
 export async function latencyFigures(size: BenchSize): Promise<Figure[]> {
   const receiver = await startProgram("./receiver.ts");
   const latencies = (): Promise<{ latencies: number[] }> => ask(receiver.port, "/latency");

@@ -5,20 +5,20 @@ import { atLeast, type BenchSize, type Figure, median, perSecond, type Slice } f
 import { startProgram } from "./processes.ts";
 import { closedLoop, fill, inTemporaryDirectory, keyedItem, turnMs } from "./workload.ts";
 
-/** Something that was written by hand for speed: its switch, and the figures that it was made for. */
+/** A hand-written fast path: the setting that switches it off, and the figures that it was made for. */
 interface Layer {
   name: string;
   off: Readonly<Record<string, string>>;
   figures: readonly Measure[];
 }
 
-/** What the service is that this one is compared with. */
+/** The service that this one is compared with: other settings, or another version. */
 export type Other = Pick<BenchServiceOptions, "settings" | "cli">;
 
 /** One side's turn. */
 interface Turn {
   perSecond: number;
-  /** Processor time of the service's process for each item, all threads together. */
+  /** Processor time of the service's process per item, all threads together. */
   cpuUs: number;
 }
 
@@ -29,7 +29,7 @@ export interface Round {
 
 export interface Measure {
   name: string;
-  /** @returns one round each, after a round that only warms up. */
+  /** @returns the rounds that follow a warm-up round. */
   run(size: BenchSize, other: Other): Promise<Round[]>;
 }
 
@@ -73,7 +73,7 @@ export const claims: Measure = {
       );
       return byTurns(async (side, isWarmUp) => {
         const slice = sliceOf(size, isWarmUp);
-        // Some more than can be claimed in the time.
+        // More messages than can be claimed in the time.
         await fill(services[side]!, places[side]!.mailboxId, (slice.warmupMs + slice.durationMs) * 60);
         return timed(services[side]!, async () => {
           return (await runConsumers({ ...places[side]!, consumers, batch, ...slice })).completed;
@@ -112,12 +112,12 @@ const layers: readonly Layer[] = [
   { name: "hot calls", off: { POSTRIDER_FAST_SQL: "off" }, figures: [intake, claims, drain] },
 ];
 
-/** What gains less than this in none of its figures is not worth its code. */
+/** A layer whose gain is below this in all of its figures is not worth its code. */
 const rent = 1.05;
 
 /**
- * What each layer gains: two services, of which one has it switched off, are loaded by turns. The figure is the median
- * over the rounds of the one's rate to the other's, with the quartiles beside it.
+ * The gain of each layer. Two services run in alternating rounds, one with the layer switched off. The figure is the
+ * median over the rounds of the ratio of their rates, with its quartiles.
  */
 export async function layerFigures(size: BenchSize): Promise<Figure[]> {
   const found: Figure[] = [];
@@ -131,7 +131,7 @@ export async function layerFigures(size: BenchSize): Promise<Figure[]> {
   return found;
 }
 
-/** The median over the rounds of the one's rate to the other's, with the quartiles and the cost of an item beside it. */
+/** The median over the rounds of the ratio of both rates, with its quartiles and the processor time per item. */
 export function figureOf(name: string, measured: readonly Round[], goal: number): Figure {
   const ratios = measured
     .map((round) => round.with.perSecond / round.without.perSecond)
@@ -145,7 +145,7 @@ export function figureOf(name: string, measured: readonly Round[], goal: number)
   return atLeast(name, median(ratios), goal, value);
 }
 
-/** A service as it is, and the other. */
+/** Starts a service as it is, and the other one. */
 function withBoth<T>(
   options: { roles?: string; settings?: Readonly<Record<string, string>> },
   other: Other,
@@ -169,7 +169,7 @@ function withBoth<T>(
   );
 }
 
-/** The two sides take turns, and turns at being first. Side 0 has the layer. */
+/** Both sides run in each round, and alternate in being first. Side 0 has the layer. */
 async function byTurns(turn: (side: number, isWarmUp: boolean) => Promise<Turn>): Promise<Round[]> {
   const measured: Round[] = [];
   for (let round = 0; round <= rounds; round++) {
@@ -180,7 +180,7 @@ async function byTurns(turn: (side: number, isWarmUp: boolean) => Promise<Turn>)
   return measured;
 }
 
-/** What `work` took, which gives the number of items that it had done. */
+/** Measures `work`, which returns the number of items that it processed. */
 async function timed(service: BenchService, work: () => Promise<number>): Promise<Turn> {
   const cpuBefore = await cpuSeconds(service);
   const startedAt = performance.now();
@@ -195,7 +195,7 @@ async function cpuSeconds({ port }: BenchService): Promise<number> {
   return Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1]);
 }
 
-/** Every answer counts, so that time and items are of the same requests. */
+/** Without a warm-up within the slice, so that time and items cover the same requests. */
 function sliceOf(size: BenchSize, isWarmUp: boolean): Slice {
   return { durationMs: (isWarmUp ? 3 : 1) * (size.durationMs / rounds), warmupMs: 0 };
 }

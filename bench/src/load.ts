@@ -1,6 +1,6 @@
 import { openExchange } from "./exchange.ts";
 
-/** What a load run did: answers by status, and how long each took. */
+/** The result of a load run. */
 export interface LoadResult {
   requests: number;
   errors: number;
@@ -17,12 +17,12 @@ export interface LoadOptions {
   host: string;
   port: number;
   connections: number;
-  /** Runs for this long, or until `requests` have been answered. */
+  /** The run ends after this time, or after `requests` answers. */
   durationMs: number;
   requests?: number;
-  /** Requests per second over all connections; as fast as the answers come when absent. */
+  /** Requests per second over all connections; a closed loop when absent. */
   rate?: number;
-  /** Not counted in the figures. */
+  /** Answers within this time do not count. */
   warmupMs?: number;
   /** The bytes of the n-th request. */
   request: (n: number) => Buffer;
@@ -31,8 +31,8 @@ export interface LoadOptions {
 }
 
 /**
- * A closed-loop HTTP/1.1 client on plain sockets, one request at a time on each connection. With `rate`, requests
- * start at their times and latency counts from there, so that a stall of the server is seen by all who waited (no
+ * A closed-loop HTTP/1.1 client on plain sockets, one request at a time on each connection. With `rate`, each request has
+ * a due time and its latency counts from there, so that a stall of the server shows in every request that it delayed (no
  * coordinated omission).
  */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
@@ -162,7 +162,7 @@ export function postBytes(path: string, lines: string[], body: string): Buffer {
   return Buffer.from(`${postHead(path, lines, Buffer.byteLength(body))}${body}`);
 }
 
-/** What stands before the body of a POST. */
+/** The request line and the headers of a POST. */
 export function postHead(path: string, lines: readonly string[], bodyBytes: number): string {
   const head = [
     `POST ${path} HTTP/1.1`,
@@ -174,7 +174,7 @@ export function postHead(path: string, lines: readonly string[], bodyBytes: numb
   return `${head.join("\r\n")}\r\n\r\n`;
 }
 
-/** Milliseconds of the machine's monotonic clock, which all processes share, unlike `performance.now()`. */
+/** Milliseconds of the machine's monotonic clock. All processes share it, unlike `performance.now()`. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -18,7 +18,7 @@ import { fill, inTemporaryDirectory } from "./workload.ts";
 const consumers = 64;
 const batch = 50;
 
-/** Where messages are claimed: a service, or the bare server in its place. */
+/** A service to claim messages from, or the bare server in its place. */
 interface Place {
   port: number;
   key: string;

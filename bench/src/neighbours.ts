@@ -5,10 +5,10 @@ import { type Program, startProgram } from "./processes.ts";
 import { ask, closedLoop, connections, fixedItem, host, inTemporaryDirectory, received } from "./workload.ts";
 
 export const hangingTargets = 2_000;
-/** Items that wait for each of them at the beginning, and how many come a second to all of them together. */
+/** Items that wait for each of them at the start, and items per second to all of them together. */
 const backlog = 5;
 const hangingRate = 50;
-/** Items a second to each healthy target whose latency is measured. */
+/** Items per second to each healthy target while latency is measured. */
 const measuredRate = 200;
 
 /** A healthy target with a receiver of its own. */
@@ -19,29 +19,29 @@ interface Neighbour {
   receiver: Program;
 }
 
-/** How a healthy target fared. */
+/** Latency and throughput of a healthy target. */
 export interface Measured {
   latency: LoadResult;
   deliveredPerSecond: number;
 }
 
-/** A healthy target without the others and beside them. */
+/** A healthy target without the hanging ones and beside them. */
 export interface NeighbourMeasured {
   name: string;
-  /** Before and after. */
+  /** Before the hanging targets, and after them. */
   alone: readonly Measured[];
   beside: Measured;
 }
 
 /**
- * What 2,000 targets of one organization that never answer do to a healthy target of it and to one of another: both
+ * The effect of 2,000 targets that never answer on a healthy target of the same organization and on one of another: both
  * are measured before, beside and after them.
  */
 export async function neighboursFigures(size: BenchSize): Promise<Figure[]> {
   return (await measureNeighbours(size)).flatMap(({ name, alone, beside }) => compare(name, alone, beside));
 }
 
-/** The same, as measured. */
+/** The measurements of `neighboursFigures`. */
 export async function measureNeighbours(
   size: Pick<BenchSize, "durationMs" | "warmupMs">,
 ): Promise<NeighbourMeasured[]> {
@@ -59,7 +59,7 @@ export async function measureNeighbours(
     await measure(service, neighbours, size.warmupMs, ids);
     const beside = await measure(service, neighbours, size.durationMs, ids);
     await service.sql("update targets set enabled = false, version = version + 1 where url like '%/hang'");
-    // What is under way ends with its timeout.
+    // Requests in flight end with their timeout.
     await new Promise((resolve) => setTimeout(resolve, 16_000));
     const after = await measure(service, neighbours, size.durationMs);
     await service.stop();
@@ -102,7 +102,7 @@ function closedRequests(port: number, requests: number, request: (n: number) => 
   return runLoad({ host, port, connections, durationMs: 600_000, requests, expect: 202, request });
 }
 
-/** First the latency at a rate, then what is delivered when as much comes as can be accepted; all targets at once. */
+/** Measures first the latency at a fixed rate, then the throughput in a closed loop; all targets at the same time. */
 async function measure(
   service: BenchService,
   neighbours: readonly Neighbour[],
@@ -137,7 +137,7 @@ async function measure(
   return neighbours.map((_, index) => ({ latency: latencies[index]!, deliveredPerSecond: rates[index]! }));
 }
 
-/** Items go on coming for targets that hang. */
+/** Posts further items to the hanging targets. */
 async function feed(service: BenchService, ids: readonly string[], durationMs: number): Promise<void> {
   if (ids.length === 0) return;
   const request = (n: number): Buffer => fixedItem(service, ids[n % ids.length]!)();

@@ -22,7 +22,7 @@ process.once("exit", () => {
   for (const child of running) child.kill();
 });
 
-/** Lets a process end with this one, however this one ends: a benchmark that fails leaves none behind. */
+/** Ends a process together with this one, so that a benchmark that fails leaves none behind. */
 export function endWithThis(child: ChildProcess): void {
   running.add(child);
   child.once("exit", () => running.delete(child));

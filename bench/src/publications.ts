@@ -5,27 +5,27 @@ import { postBytes, runLoad } from "./load.ts";
 import { usageOf } from "./usage.ts";
 import { host, inTemporaryDirectory } from "./workload.ts";
 
-/** How many targets a publication has, and the most of the same posts' cost that it may take. */
+/** Targets per publication, and the goal: the cost of an item relative to a post of it. */
 const sizes = [
   { targets: 5, goal: 0.5 },
   { targets: 100, goal: 0.2 },
 ] as const;
-/** 1: a program that sends one request after the other; 64: many at once, which group commit takes together. */
+/** 1: one request after the other; 64: concurrent requests, which share group commits. */
 const connectionCounts = [1, 64] as const;
 const rounds = 5;
 
-/** What some items cost. */
+/** The cost of some items. */
 interface Cost {
-  /** Of the service's process and of all of PostgreSQL's, in seconds. */
+  /** Processor time of the service's process and PostgreSQL's processes, in seconds. */
   cpu: number;
   walBytes: number;
-  /** Until the last was accepted. */
+  /** The time until the last item was accepted. */
   seconds: number;
 }
 
 /**
- * What the acceptance of a publication costs against posts to the same targets, by turns: processor time of the service and
- * of PostgreSQL, and WAL. Nothing is delivered meanwhile, which would cost both the same.
+ * The cost of accepting a publication, compared in alternating rounds with posts to the same targets: processor time of the
+ * service and of PostgreSQL, and WAL. Nothing is delivered, because delivery costs both the same.
  */
 export async function publicationFigures(size: BenchSize): Promise<Figure[]> {
   return inTemporaryDirectory(async (dataDir) => {
@@ -52,7 +52,7 @@ export async function publicationFigures(size: BenchSize): Promise<Figure[]> {
   });
 }
 
-/** What an item cost in a publication and alone. */
+/** The cost of an item in a publication, and posted alone. */
 export interface Pair {
   published: number;
   posted: number;
@@ -73,17 +73,17 @@ export interface Comparison {
   targets: number;
   connections: number;
   bytes: number;
-  /** In each turn of each side. */
+  /** Items per round and side. */
   items: number;
 }
 
-/** What an item of a publication costs, and one that is posted alone, by turns; one entry for each round. */
+/** The cost of an item of a publication and of one posted alone, in alternating rounds; one entry per round. */
 export async function comparePublications(
   service: BenchService,
   { targets, connections, bytes, items }: Comparison,
 ): Promise<Record<keyof Cost, Pair[]>> {
   const headers = [`authorization: Bearer ${service.key}`];
-  // As little compressible as the ids and texts of real items.
+  // Compresses as little as the ids and texts of real items.
   const data = randomBytes(bytes)
     .toString("base64")
     .slice(0, bytes - 40);
@@ -111,7 +111,7 @@ export async function comparePublications(
   for (let round = 0; round <= rounds; round++) {
     const published = await turn(publications, () => publication);
     const posted = await turn(publications * targets, nextPost);
-    // The first warms both up, and writes whole pages after a checkpoint.
+    // The first round warms up, and writes full pages after a checkpoint.
     if (round === 0) continue;
     for (const cost of ["cpu", "walBytes", "seconds"] as const) {
       costs[cost].push({

@@ -4,13 +4,15 @@ import { monotonicMs } from "./load.ts";
 import { createTurns } from "./turns.ts";
 
 /*
- * The receiver of deliveries: answers 200 at once, and counts. `GET /count` says how many came, `GET /latency` how long
- * the items of the last run took from the `sent_at` (of the monotonic clock, in milliseconds) in their body, and forgets
- * them. What is posted to `/turns/<side>` waits for that side's turn, which `GET /turn/<side>/<count>` begins; it is
- * answered with how long so many took and how many had come before it. A side is a digit. What is posted to `/hang` is never answered. Prints its port.
- *
- * It speaks HTTP/1.1 on plain sockets, as the client does, because both only stand for somebody else's machine. Its
- * answers have the headers that Node's server sends.
+ * The receiver of deliveries. It answers 200 at once and prints its port.
+ *   GET /count                 the number of deliveries
+ *   GET /latency               the latencies of deliveries to `/measured` since the last call, from the `sent_at` in their
+ *                              body (milliseconds of the monotonic clock)
+ *   GET /turn/<side>/<count>   begins a turn of a side, a digit; answers when `count` of its requests are answered
+ *   POST /turns/<side>         waits for a turn of that side
+ *   POST /hang                 is never answered
+ * Like the client, it stands for another machine and therefore speaks HTTP/1.1 on plain sockets. Its answers have the
+ * headers that Node's server sends.
  */
 const keepAliveSeconds = 60;
 let count = 0;

@@ -5,19 +5,19 @@ import { atLeast, atMost, type BenchSize, type Figure, median, perSecond } from 
 import { openStreams } from "./openStreams.ts";
 import { closedLoop, fixedItem, inTemporaryDirectory } from "./workload.ts";
 
-/** Each of an organization of its own, with a key of its own: nothing of their cost is shared. */
+/** Each stream belongs to an organization of its own and has a key of its own, so that they share no cost. */
 const idleStreams = 5_000;
-/** Of the organization that takes the items: some read, some never do. */
+/** Streams of the organization that accepts the items: some clients read, some never do. */
 const readStreams = 50;
 const stuckStreams = 50;
 const slices = 7;
 const restMs = 20_000;
-/** The service goes on watching an organization for a minute after its last stream. */
+/** The service watches an organization for another minute after its last stream. */
 const forgottenMs = 65_000;
 
 /**
- * What thousands of idle streams cost a service: memory, processor time at rest, and intake beside them; and what
- * streams do whose organization is busy, half of which are never read.
+ * The cost of thousands of idle streams: memory, processor time at rest, and intake beside them. Then the cost of streams of
+ * a busy organization, half of which are never read.
  */
 export async function streamsFigures(size: BenchSize): Promise<Figure[]> {
   return inTemporaryDirectory(async (dataDir) => {
@@ -72,7 +72,7 @@ function ratio(name: string, beside: number, without: readonly [number, number])
   return atLeast(name, beside / ceiling, 0.95, `${perSecond(beside)} for ${perSecond(ceiling)}`);
 }
 
-/** Organizations with a key each, as signing up makes them. */
+/** Organizations with a key each, as signup creates them. */
 async function addOrganizations(service: BenchService, count: number): Promise<string[]> {
   const run = randomBytes(16).toString("hex");
   await service.sql(
@@ -92,16 +92,16 @@ async function addOrganizations(service: BenchService, count: number): Promise<s
 }
 
 interface Rest {
-  /** Processors in use by the service's process, and by the database's statements. */
+  /** Processors used by the service's process, and by the database's statements. */
   node: number;
   database: number;
-  /** Of the service's process. */
+  /** Memory of the service's process. */
   bytes: number;
 }
 
-/** What the service takes while nothing is asked of it. */
+/** The cost of the service while it gets no requests. */
 async function atRest(service: BenchService): Promise<Rest> {
-  // What a run before has left to do is done by then.
+  // Work left from the previous run is done by then.
   await delay(restMs / 2);
   const [cpu, busyMs] = [await metric(service, "process_cpu_seconds_total"), await databaseMs(service)];
   await delay(restMs);

@@ -7,17 +7,17 @@ import { inTemporaryDirectory } from "./workload.ts";
 
 const storedEvents = 10_000_000;
 const quickEvents = 1_000_000;
-/** How often each page is asked for, one request at a time. */
+/** Requests per question, one at a time. */
 const times = 100;
-/** Asked before it counts: V8 compiles code that was run some times, and of a day that nobody has looked at for long the
- * disk has a part in the first answer. The first answer and the slowest of these are printed beside the others. */
+/** Warm-up requests per question: V8 compiles code after some runs, and the first answer reads old days from disk. The first
+ * answer and the slowest warm-up answer are printed beside the figures. */
 const warmingTimes = 30;
-/** Statistics and health count nothing, and have to answer in this time. */
+/** The goal of statistics and health, which count no rows. */
 const statisticsMs = 20;
-/** What a person takes for at once, for lists and the audit log. */
+/** The goal of lists and the audit log: a person perceives it as immediate. */
 const listMs = 100;
 
-/** What a person or a program asks for, by the name under which its figure stands. */
+/** A request, and the name of its figure. */
 interface Question {
   name: string;
   path: string;
@@ -26,14 +26,12 @@ interface Question {
 
 type Named = Omit<Question, "goalMs">;
 
-/**
- * How long statistics, health and lists take over ten million stored events, audit entries beside them.
- */
+/** The latency of statistics, health and lists with ten million stored events and a million audit entries. */
 export async function tenMillionFigures(size: BenchSize): Promise<Figure[]> {
-  // The shorter runs are for a first look.
+  // `--quick`.
   const events = size.drainItems < 50_000 ? quickEvents : storedEvents;
   return inTemporaryDirectory(async (dataDir) => {
-    // Without a dispatcher, which would send what is stored as waiting.
+    // Without a dispatcher, which would send the items that are stored as waiting.
     const service = await startService({ dataDir, roles: "api" });
     try {
       const pool = new pg.Pool({ ...service.connection, max: 1 });
@@ -49,7 +47,7 @@ export async function tenMillionFigures(size: BenchSize): Promise<Figure[]> {
   });
 }
 
-/** All questions by turns, so that whatever else the machine does falls on each. */
+/** Asks all questions in turn, so that background load affects each equally. */
 async function answersTo(
   questions: readonly Question[],
   service: BenchService,
@@ -133,7 +131,7 @@ function auditLog({ actorId, objectId, nowSeconds }: History): Named[] {
   ];
 }
 
-/** @returns how long the whole answer took, in milliseconds. */
+/** @returns the time until the whole answer was read, in milliseconds. */
 async function ask(service: BenchService, key: string, path: string): Promise<number> {
   const startedAt = performance.now();
   const answer = await fetch(`http://127.0.0.1:${service.port}${path}`, {

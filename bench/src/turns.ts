@@ -1,16 +1,16 @@
 import type { Socket } from "node:net";
 
-/** A turn that has ended. */
+/** The result of a turn. */
 export interface TurnTaken {
-  /** How long it took. */
+  /** Its duration. */
   ms: number;
-  /** How many requests had come before it began. */
+  /** Requests that were waiting when it began. */
   waiting: number;
 }
 
-/** Lets sides that are compared send by turns: one is answered while the others wait, each with what it has under way. */
+/** Lets the sides of a comparison send in turns: one is answered while the requests of the others wait. */
 export interface Turns {
-  /** Whether a request of the side may be answered; when not, it is answered in the side's next turn. */
+  /** Whether a request of the side may be answered now; if not, it is answered in the side's next turn. */
   has(side: number, socket: Socket): boolean;
   /** Begins a turn of `count` answers. */
   begin(side: number, count: number, ended: (turn: TurnTaken) => void): void;
@@ -43,7 +43,7 @@ export function createTurns(answer: (socket: Socket) => void): Turns {
   return {
     has,
     begin(side, count, ended) {
-      // A client may have ended while it waited.
+      // Clients may have disconnected while they waited.
       const sockets = (waiting.get(side) ?? []).filter((socket) => !socket.destroyed);
       waiting.delete(side);
       present = { side, left: count, startedAtMs: performance.now(), waiting: sockets.length, ended };

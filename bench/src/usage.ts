@@ -2,24 +2,24 @@ import { readdir, readFile } from "node:fs/promises";
 import type { BenchService } from "./benchService.ts";
 import { host } from "./workload.ts";
 
-/** What a service has used so far; the difference of two readings is what came between them. */
+/** Resources that a service has used since its start; subtract two readings. */
 export interface Usage {
   /** Processor time of the service's process, all threads together. */
   nodeSeconds: number;
-  /** Processor time of every process of its PostgreSQL that lives or has ended. */
+  /** Processor time of every process of its PostgreSQL, ended ones included. */
   postgresSeconds: number;
   walBytes: number;
   machine: MachineTime;
 }
 
-/** What the machine's processors did, all of them together, in ticks. */
+/** The time of all the machine's processors together, in ticks. */
 export interface MachineTime {
   total: number;
-  /** They had nothing to do. */
+  /** Idle time, without time spent waiting for a disk. */
   idle: number;
-  /** They had nothing to do but for a disk that somebody waited for. */
+  /** Idle while a process waited for a disk. */
   diskWait: number;
-  /** Another machine had them: this one is virtual. */
+  /** Used by other virtual machines (steal time). */
   stolen: number;
 }
 
@@ -38,7 +38,7 @@ export async function usageOf(service: BenchService): Promise<Usage> {
   };
 }
 
-/** By the first line of proc_stat(5). */
+/** The first line of proc_stat(5). */
 async function machineTime(): Promise<MachineTime> {
   const [line] = (await readFile("/proc/stat", "utf8")).split("\n");
   const ticks = line!.split(/\s+/).slice(1, 9).map(Number);
@@ -46,7 +46,7 @@ async function machineTime(): Promise<MachineTime> {
   return { total, idle: ticks[3]!, diskWait: ticks[4]!, stolen: ticks[7]! };
 }
 
-/** Of the server that has the backend. */
+/** Processor time of all processes of the server that `backend` belongs to. */
 async function secondsOfServer(backend: string): Promise<number> {
   const postmaster = (await statOf(backend))!.parent;
   const processes = await Promise.all(
@@ -61,11 +61,11 @@ async function secondsOfServer(backend: string): Promise<number> {
   return ticks / ticksPerSecond;
 }
 
-/** A process as proc(5) has it in `stat`; undefined for one that has ended. */
+/** A process by its `stat` in proc(5); undefined if it has ended. */
 async function statOf(pid: string) {
   const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
-  // After the name, which may hold anything.
+  // The fields after the name, which may contain spaces and brackets.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const sum = (first: number): number => Number(fields[first]) + Number(fields[first + 1]);
   return { pid, parent: fields[1]!, own: sum(11), ofEnded: sum(13) };

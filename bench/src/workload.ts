@@ -12,7 +12,7 @@ export const connections = 64;
 /** About 500 bytes, as the figures say. */
 export const itemBody = JSON.stringify({ event_type: "order.created", data: "x".repeat(440) });
 
-/** As many posts as 64 connections get answered. */
+/** Posts in a closed loop over 64 connections. */
 export function closedLoop(port: number, slice: Slice, request: (n: number) => Buffer): Promise<LoadResult> {
   return runLoad({ host, port, connections, ...slice, expect: 202, request });
 }
@@ -23,7 +23,7 @@ export function fixedItem({ key }: Pick<BenchService, "key">, target: string): (
   return () => bytes;
 }
 
-/** Posts that have an idempotency key each, never the same in one process. */
+/** Posts with an idempotency key each, unique within this process. */
 export function keyedItem(service: BenchService, target: string): () => Buffer {
   const run = randomBytes(6).toString("hex");
   const authorization = `authorization: Bearer ${service.key}`;
@@ -31,7 +31,7 @@ export function keyedItem(service: BenchService, target: string): () => Buffer {
   return () => postBytes(`/t/${target}`, [authorization, `idempotency-key: ${run}-${n++}`], itemBody);
 }
 
-/** Puts at least `count` items in. */
+/** Posts at least `count` items. */
 export async function fill(service: BenchService, target: string, count: number): Promise<void> {
   const request = fixedItem(service, target);
   const run = { host, port: service.port, connections, durationMs: 600_000, requests: count, request };
@@ -47,23 +47,23 @@ export async function inTemporaryDirectory<T>(work: (dataDir: string) => Promise
   }
 }
 
-/** What a program of ours tells about itself. */
+/** Reads JSON from one of the benchmark's programs. */
 export async function ask<T>(port: number, path: string, timeoutMs = 10_000): Promise<T> {
   const signal = AbortSignal.timeout(timeoutMs);
   return (await (await fetch(`http://${host}:${port}${path}`, { signal })).json()) as T;
 }
 
-/** How many deliveries the receiver has had. */
+/** The number of deliveries that the receiver got. */
 export async function received(port: number): Promise<number> {
   return (await ask<{ count: number }>(port, "/count")).count;
 }
 
-/** Lets a side have so many requests answered, and says how long that took. */
+/** Lets the receiver answer `count` requests of a side; resolves with the milliseconds that this took. */
 export async function turnMs(port: number, side: number, count: number): Promise<number> {
   return (await turnOf(port, side, count)).ms;
 }
 
-/** The same, with how many requests had come before. */
+/** The same, with the number of requests that were waiting at the start. */
 export function turnOf(port: number, side: number, count: number): Promise<TurnTaken> {
   return ask(port, `/turn/${side}/${count}`, 120_000);
 }

@@ -2,13 +2,13 @@ import { openPage } from "../../../dashboard/test/support/browser.ts";
 import { host } from "../workload.ts";
 import type { Browser, Page } from "./watchPage.ts";
 
-/** Somebody who is signed in, and a key of their organization. */
+/** A page with a signed-in user, and a key of their organization. */
 export interface Visitor {
   key: string;
   page: Page;
 }
 
-/** Signs somebody up and opens a page on which they are signed in. */
+/** Signs a user up and opens a page with their session. */
 export async function visitor(browser: Browser, port: number): Promise<Visitor> {
   const origin = `http://${host}:${port}`;
   const email = `bench-${Date.now()}@example.com`;

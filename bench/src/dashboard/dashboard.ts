@@ -8,7 +8,7 @@ import { visitor } from "./account.ts";
 import { largeFigures } from "./large.ts";
 import { liveFigures } from "./live.ts";
 
-/** The page in a real browser: beside 5,000 items a second, and with what is large. */
+/** The page in a real browser: beside 5,000 items per second, and with large data. */
 export async function dashboardFigures(size: BenchSize): Promise<Figure[]> {
   await buildIfStale();
   const receiver = await startProgram("./receiver.ts");

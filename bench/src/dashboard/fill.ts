@@ -3,8 +3,7 @@ import type { BenchService } from "../benchService.ts";
 const step = 100_000;
 
 /**
- * Stores copies of the target's oldest event, with new ids: its millisecond and bucket, and between them the numbers from `from`
- * on.
+ * Stores copies of the target's oldest event with new ids, which keep its millisecond and bucket and count from `from`.
  */
 function insertCopies(target: string, from: number, count: number): string {
   const copies = `
@@ -18,7 +17,7 @@ function insertCopies(target: string, from: number, count: number): string {
     returning bucket, id, org_id, target_id`;
 }
 
-/** Copies the target's oldest item, which was delivered, until there are `count` more. */
+/** Stores `count` copies of the target's oldest item, as delivered. */
 export async function storeItems(service: BenchService, target: string, count: number): Promise<void> {
   for (let done = 0; done < count; done += step) {
     await service.sql(
@@ -33,7 +32,7 @@ export async function storeItems(service: BenchService, target: string, count: n
   await service.sql("vacuum analyze");
 }
 
-/** Copies the mailbox's oldest message until it holds `count` more that are ready. */
+/** Stores `count` copies of the mailbox's oldest message, as ready. */
 export async function storeMessages(service: BenchService, mailbox: string, count: number): Promise<void> {
   for (let done = 0; done < count; done += step) {
     await service.sql(

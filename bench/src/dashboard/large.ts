@@ -8,10 +8,10 @@ import { type Page, told, watchFrames } from "./watchPage.ts";
 const listed = 100_000;
 const messages = 1_000_000;
 const rowsSelector = "[role=grid][aria-label=Items]";
-/** What a person takes for at once. */
+/** A person perceives this as immediate. */
 const atOnceMs = 1_000;
 
-/** What is large: a list of 100,000 items, a payload of 1 MiB, a mailbox with a million messages. */
+/** Pages with large data: a list of 100,000 items, a payload of 1 MiB, a mailbox with a million messages. */
 export async function largeFigures(service: BenchService, visitor: Visitor): Promise<Figure[]> {
   return [
     ...(await longList(service, visitor)),
@@ -35,7 +35,7 @@ async function longList(service: BenchService, { page, key }: Visitor): Promise<
   ];
 }
 
-/** Scrolls to the end again and again until all is loaded. */
+/** Scrolls to the end repeatedly until all rows are loaded. */
 async function scrollToEnd(page: Page, count: number): Promise<void> {
   const limit = Date.now() + 300_000;
   for (;;) {
@@ -46,7 +46,7 @@ async function scrollToEnd(page: Page, count: number): Promise<void> {
   }
 }
 
-/** From the end to the top in leaps of a screen, then slowly for some seconds. */
+/** Scrolls from the end to the top in large steps, then slowly for some seconds. */
 async function scrollThrough(page: Page): Promise<void> {
   await page.evaluate(`new Promise((resolve) => {
     let frame = 0;
@@ -64,7 +64,7 @@ async function scrollThrough(page: Page): Promise<void> {
 async function largePayload(service: BenchService, { page, key }: Visitor): Promise<Figure[]> {
   const target = await service.createTarget({ kind: "webhook", name: "large", url: nowhere }, key);
   const mailbox = await service.createTarget({ kind: "mailbox", name: "large" }, key);
-  // As many small members as a MiB holds, less what stands around them.
+  // Almost a MiB of small members.
   const lines = Array.from({ length: 21_500 }, (_, n) => ({ sku: `A-${n}`, number: n, paid: n % 2 === 0 }));
   const body = { event_type: "order.large", lines };
   const bytes = JSON.stringify(body).length;
@@ -95,7 +95,7 @@ async function fullMailbox(service: BenchService, { page, key }: Visitor): Promi
   ];
 }
 
-/** How long a page takes from its address to what it is opened for, in milliseconds; the median of five. */
+/** Milliseconds from navigation until `selector` is visible; the median of five. */
 async function opened(page: Page, path: string, selector: string): Promise<number> {
   const took: number[] = [];
   for (let tries = 0; tries < 5; tries++) {
@@ -107,7 +107,7 @@ async function opened(page: Page, path: string, selector: string): Promise<numbe
   return took.toSorted((one, other) => one - other)[2]!;
 }
 
-/** Refuses connections: what is posted there is retried later. */
+/** Refuses connections, so that items wait for a retry. */
 const nowhere = `http://${host}:9/`;
 
 async function post(service: BenchService, key: string, target: string, body: object): Promise<string> {

@@ -20,7 +20,7 @@ export interface LiveDeps {
   browser: Browser;
 }
 
-/** A page that follows 5,000 items a second, and what it costs the service when it could take more. */
+/** A page that follows 5,000 items per second, and its cost for a saturated service. */
 export async function liveFigures(
   { service, receiver, browser }: LiveDeps,
   { page, key }: Visitor,
@@ -67,22 +67,22 @@ async function closedTurn(port: number, request: () => Buffer, size: BenchSize):
   return (await closedLoop(port, { durationMs: size.durationMs / 4, warmupMs: 500 }, request)).perSecond;
 }
 
-/** One turn without the page and one with it. */
+/** The rates of one turn without the page and one with it. */
 export interface PageTurns {
   without: number;
   open: number;
-  /** Of the page, in the latter. */
+  /** Requests of the page in its turn. */
   requests: number;
 }
 
-/** What each turn gives when the overview is open and when no page is, by turns. */
+/** Runs `turn` alternately without a page and with the overview open. */
 export async function besideOpenPage(
   { browser, page, turns: rounds }: { browser: Browser; page: Page; turns: number },
   turn: () => Promise<number>,
 ): Promise<PageTurns[]> {
   let requests = 0;
   page.on("request", () => requests++);
-  // The browser stands for somebody else's machine: what it computes is to cost the service as little as can be.
+  // The browser stands for another machine, so it gets the lowest priority.
   for (const pid of await processIds(browser)) setPriority(pid, 19);
   const results: PageTurns[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -95,7 +95,7 @@ export async function besideOpenPage(
   return results;
 }
 
-/** What is accepted when as much is sent as is answered. */
+/** The rate of a closed loop with the page and without it. */
 function throughput(results: readonly PageTurns[]): Figure[] {
   const open = median(results.map((one) => one.open));
   const without = median(results.map((one) => one.without));

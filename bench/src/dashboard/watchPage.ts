@@ -3,19 +3,19 @@ import type { startBrowser, WatchedPage } from "../../../dashboard/test/support/
 export type Page = WatchedPage["page"];
 export type Browser = Awaited<ReturnType<typeof startBrowser>>;
 
-/** How even a page's frames were over a while. All in milliseconds. */
+/** The intervals between a page's frames. All in milliseconds. */
 export interface Smoothness {
   frames: number;
-  /** Of the times from one frame to the next. */
+  /** Percentiles of the time from one frame to the next. */
   p50: number;
   p95: number;
   p99: number;
   worst: number;
-  /** What held the page's thread for 50 ms or longer, by the browser's own count. */
+  /** Tasks that blocked the page's thread for 50 ms or longer, as the browser counts them. */
   longTasks: number[];
 }
 
-/** Watches the page's frames while `work` is done. */
+/** Watches the page's frames during `work`. */
 export async function watchFrames(page: Page, work: () => Promise<unknown>): Promise<Smoothness> {
   await page.evaluate(startWatching);
   await work();

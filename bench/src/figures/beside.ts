@@ -13,11 +13,11 @@ import { sending } from "./sides.ts";
 import { inAndOutTurn } from "./turns.ts";
 
 const payloadBytes = 2_000;
-/** Of the organization that takes the items. */
+/** Streams of the organization that accepts the items. */
 const readStreams = 50;
 const stuckStreams = 50;
 
-/** What goes in and out beside a dashboard that is open, and beside streams of the same organization. */
+/** The in-and-out rate beside an open dashboard, and beside streams of the same organization. */
 export async function measureBesides(size: FiguresSize): Promise<BesideFigure[]> {
   await buildIfStale();
   const receiver = await startProgram("./receiver.ts");
@@ -58,7 +58,7 @@ interface Pair {
   beside: number;
 }
 
-/** Of an organization without streams and of one with them, by turns: the service goes on watching for a minute after one. */
+/** Alternates between an organization without streams and one with them, because the service watches for a minute after a stream. */
 async function besideStreams(
   { port, key }: BenchService,
   rounds: number,
@@ -70,7 +70,7 @@ async function besideStreams(
   const pairs: Pair[] = [];
   for (let round = 0; round <= rounds; round++) {
     const pair = { without: await without(), beside: await beside() };
-    // The first warms up.
+    // The first round warms up.
     if (round > 0) pairs.push(pair);
   }
   await Promise.all([read.close(), stuck.close()]);

@@ -12,7 +12,7 @@ declare module "vega" {
 const estimate = textMetrics.width;
 textMetrics.width = (item, text) => estimate(item, text) * 0.7;
 
-/** Panels below each other, each with scales of its own. */
+/** A column of panels, each with scales of its own. */
 export interface Chart {
   title: string;
   /** Explains the labels; below the title. */

@@ -1,20 +1,20 @@
 /*
- * PostgreSQL's binary format of COPY (https://www.postgresql.org/docs/current/sql-copy.html, "Binary Format"): the server
- * spends less on it than on reading text.
+ * PostgreSQL's binary format of COPY (https://www.postgresql.org/docs/current/sql-copy.html, "Binary Format"): it costs the
+ * server less than text.
  */
 
-/** What a stream of rows begins with: the signature, no flags, no extension. */
+/** The header of a stream of rows: the signature, no flags, no extension. */
 export const copyStart = Buffer.from("PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0", "latin1");
 export const copyEnd = int2(-1);
 
-/** Where the first field of a row begins: behind the number of fields, and its own length. */
+/** The offset of a row's first field, after the number of fields and the field's length. */
 export const firstFieldAt = 6;
 
 export function row(fields: readonly Buffer[]): Buffer {
   return Buffer.concat([int2(fields.length), ...fields.flatMap((field) => [int4(field.length), field])]);
 }
 
-/** Oids by src/include/catalog/pg_type.dat. */
+/** Oids from src/include/catalog/pg_type.dat. */
 const oids = { int8: 20, int2: 21, int4: 23, uuid: 2950 };
 
 /** An array of one dimension without nulls. */

@@ -8,7 +8,7 @@ import { type Machine, rounded } from "./record.ts";
 
 const flushingMs = 1_000;
 
-/** What the figures were measured on. The database's version is known only once one runs. */
+/** The machine of the run. The database's version is known only once a database runs. */
 export async function describeMachine(): Promise<Omit<Machine, "postgres">> {
   const processors = cpus();
   const flushes = await flushesPerSecond(8 * 1_024);
@@ -24,7 +24,7 @@ export async function describeMachine(): Promise<Omit<Machine, "postgres">> {
   };
 }
 
-/** How often the disk of the benchmark's data writes so many bytes durably, one after the other. */
+/** Sequential flushed writes of this size per second, on the disk of the benchmark's data. */
 function flushesPerSecond(bytes: number): Promise<number> {
   return inTemporaryDirectory(async (folder) => {
     const path = join(folder, "flushed");
@@ -44,7 +44,7 @@ function flushesPerSecond(bytes: number): Promise<number> {
   });
 }
 
-/** The commit that is measured, with `+` behind it where files of the product or the benchmark differ from it. */
+/** The measured commit, followed by `+` if files of the product or the benchmark differ from it. */
 export function measuredCommit(): string {
   const git = (...args: string[]): string =>
     execFileSync("git", args, { cwd: import.meta.dirname, encoding: "utf8" }).trim();

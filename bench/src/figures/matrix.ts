@@ -32,7 +32,7 @@ export interface MatrixMeasured {
   bares: BareFigure[];
 }
 
-/** How one measure is taken of whoever has the turn. */
+/** How to take one measure of the bare side and of a service. */
 interface Method {
   measure: Measure;
   bare: (load: Load) => Promise<Turn>;
@@ -42,8 +42,8 @@ interface Method {
 type Say = (what: string) => void;
 
 /**
- * Intake, in and out, and drain for every payload and number of targets, of a service without events and of one with many
- * stored, and of the same HTTP work without storage, all by turns.
+ * Intake, in and out, and drain for every payload size and number of targets, in alternating turns: a service without
+ * events, one with many stored, and the same HTTP work without storage.
  */
 export function measureMatrix(size: FiguresSize, say: Say): Promise<MatrixMeasured & { postgres: string }> {
   return inTemporaryDirectory((emptyDir) =>
@@ -95,7 +95,7 @@ async function measureIntake(sides: readonly Side[], size: FiguresSize, say: Say
   return measured;
 }
 
-/** With the path of a target and the header of a key, of which the bare server makes nothing. */
+/** Has the path of a target and the header of a key, which the bare server ignores. */
 function bareRequest({ body }: Load): () => Buffer {
   const headers = [`authorization: Bearer ak_live_${"a".repeat(64)}`];
   const bytes = postBytes(`/t/${"0".repeat(32)}`, headers, body.toString());
@@ -156,7 +156,7 @@ async function measureDrain(
   return all;
 }
 
-/** One cell of the matrix: its turns, and those without storage in the same rounds. */
+/** One cell of the matrix: its turns, and the bare turns of the same rounds. */
 interface Cell {
   side: Side;
   targets: number;
@@ -182,7 +182,7 @@ async function play(
     for (let round = 0; round <= size.rounds; round++) {
       const bare = await method.bare(load);
       if (round > 0) bares.push(bare);
-      // The first round warms up. The others begin at one end and at the other.
+      // The first round warms up. The order of the cells alternates from round to round.
       for (const cell of round % 2 > 0 ? cells : cells.toReversed()) {
         const own = await method.own(cell.side, load, cell.targets);
         if (round > 0) cell.turns.push({ own, bare });
@@ -198,7 +198,7 @@ async function play(
   return all;
 }
 
-/** What the payload before has left to vacuum and to write out is not to be this one's cost, by chance of the clock. */
+/** Vacuums and writes a checkpoint, so that work left from the previous payload size does not count for the next. */
 async function tidy(sides: readonly Side[]): Promise<void> {
   for (const { service } of sides) {
     await service.sql("vacuum events, delivered_groups, deliveries");

@@ -1,10 +1,10 @@
-/** What one run of `npm run bench -- figures` found: `docs/figures/figures.json`. Charts and tables are made from it alone. */
+/** The record of one run of `npm run bench -- figures`: `docs/figures/figures.json`. Charts and tables are made from it alone. */
 export interface FiguresRecord {
   /** `quick` for a first look, with short rounds and fewer stored events. */
   run: "full" | "quick";
-  /** The day of the run, as ISO 8601 has it. */
+  /** The day of the run, as `YYYY-MM-DD`. */
   date: string;
-  /** Of the repository; `+` behind it where files had been changed. */
+  /** The repository's commit, followed by `+` if files differed from it. */
   commit: string;
   machine: Machine;
   size: FiguresSize;
@@ -20,7 +20,7 @@ export interface Machine {
   cores: number;
   memoryGiB: number;
   system: string;
-  /** What the disk does one after the other: flushes of 8 KiB, and MB in flushes of 1 MiB, a second. */
+  /** Sequential flushes per second of 8 KiB, and MB per second in flushes of 1 MiB. */
   flushesPerSecond: number;
   flushedMegabytesPerSecond: number;
   node: string;
@@ -28,11 +28,11 @@ export interface Machine {
 }
 
 export interface FiguresSize {
-  /** That count; one before them warms up. */
+  /** Rounds that count; a warm-up round precedes them. */
   rounds: number;
-  /** How long items are put in, in each turn. */
+  /** The time in which items are posted, in each turn. */
   turnMs: number;
-  /** The most items, and bytes of them, that a turn puts in, and how many a drain begins with. */
+  /** The most items, and bytes of items, that a turn posts, and the items that a drain starts with. */
   maxItems: number;
   maxBytes: number;
   drainItems: number;
@@ -44,7 +44,7 @@ export type Measure = (typeof measures)[number];
 export const payloadSizes = [200, 2_000, 100_000] as const;
 export const targetCounts = [1, 10, 1_000] as const;
 
-/** What one item cost. */
+/** The cost of one item. */
 export interface ItemCost {
   /** Processor time, in microseconds. */
   nodeUs: number;
@@ -52,12 +52,12 @@ export interface ItemCost {
   walBytes: number;
 }
 
-/** Parts of the time of the machine's processors, from 0 to 1. */
+/** Fractions of the processor time of the machine, from 0 to 1. */
 export interface MachineParts {
   idle: number;
-  /** Idle while something waited for the disk. */
+  /** Idle while a process waited for the disk. */
   diskWait: number;
-  /** Taken by other virtual machines. */
+  /** Used by other virtual machines. */
   stolen: number;
 }
 
@@ -68,9 +68,9 @@ export interface MatrixFigure extends ItemCost, MachineParts {
   storedEvents: number;
   /** The median of the rounds. */
   perSecond: number;
-  /** To the same HTTP work without storage, of the same round. */
+  /** To the same HTTP work without storage in the same round. */
   ratio: number;
-  /** Of the 202; of intake alone. */
+  /** Latency of the 202; only for intake. */
   p50Ms?: number;
   p99Ms?: number;
   /** Items that were refused or did not arrive. */
@@ -103,28 +103,28 @@ export interface PublicationFigure {
   posted: PublicationSide;
 }
 
-/** Of one item. */
+/** Rate, and cost of one item. */
 interface PublicationSide {
   perSecond: number;
-  /** Processor time of Node and PostgreSQL together. */
+  /** Processor time of Node and PostgreSQL together, in microseconds. */
   cpuUs: number;
   walBytes: number;
 }
 
 export interface BesideFigure {
   name: string;
-  /** A second. */
+  /** Items per second. */
   without: number;
   beside: number;
   ratio: number;
 }
 
-/** To three digits that count; what is beyond them is noise. */
+/** Rounds to three significant digits; further digits are noise. */
 export function rounded(value: number): number {
   return Number(value.toPrecision(3));
 }
 
-/** A ratio, or a part of a whole. */
+/** Rounds a ratio or a fraction. */
 export function roundedRatio(value: number): number {
   return Number(value.toFixed(2));
 }

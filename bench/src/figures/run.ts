@@ -18,8 +18,8 @@ const full: FiguresSize = {
 const quick: FiguresSize = { ...limits, rounds: 1, turnMs: 400, drainItems: 2_000, storedEvents: 1_000_000 };
 
 /**
- * All that `docs/benchmarks.md` shows of Postrider by itself; writes the record of the run, the charts and the tables.
- * @param storedEvents How many events the service has that is not empty; as the size says when absent.
+ * Measures everything that `docs/benchmarks.md` shows of Postrider by itself; writes the record of the run, the charts and the tables.
+ * @param storedEvents Events stored in the filled service; the size's number when absent.
  */
 export async function publishedFigures(size: BenchSize, storedEvents?: number): Promise<Figure[]> {
   const run = size.drainItems < 50_000 ? "quick" : "full";

@@ -3,21 +3,21 @@ import { connections, host } from "../workload.ts";
 import { targetCounts } from "./record.ts";
 import { storeEvents } from "./storedEvents.ts";
 
-/** A service that is measured, with its targets. */
+/** A measured service with its targets. */
 export interface Side {
   service: BenchService;
   storedEvents: number;
   /** Their receiver answers at once. */
   open: string[];
-  /** Their receiver answers when it is this side's turn, which has this number. */
+  /** Their receiver answers in this side's turn, whose number is `turn`. */
   held: string[];
   turn: number;
 }
 
-/** The turn of the loop that sides are compared with in a drain. */
+/** The turn of the loop that a drain is compared with. */
 export const bareTurn = 0;
 export const sending = {
-  /** As many as the loop that stores nothing; by the rule for all targets together, one has 57 of them. */
+  /** As many as the loop without storage; the limit for all targets together leaves one target 57. */
   POSTRIDER_TARGET_CONCURRENCY: String(connections),
   /** Deliveries may wait for a turn of the receiver. */
   POSTRIDER_DELIVERY_TIMEOUT_MS: "60000",
@@ -29,12 +29,12 @@ export interface SideOptions {
   dataDir: string;
   receiverPort: number;
   turn: number;
-  /** How many events it has stored; none when 0. */
+  /** Events to store before the measurement. */
   storedEvents: number;
   onStored: (events: number) => void;
 }
 
-/** Starts a service that takes in and delivers nothing, makes its targets, and stores what is to be stored. */
+/** Starts a service that accepts items and delivers none, creates its targets, and stores the events. */
 export async function startIntakeSide(options: SideOptions): Promise<Side> {
   const { dataDir, receiverPort, turn, onStored } = options;
   const service = await startService({ dataDir, roles: "api,maintenance" });
@@ -51,7 +51,7 @@ export async function startIntakeSide(options: SideOptions): Promise<Side> {
   return { service, storedEvents, open, held, turn };
 }
 
-/** Starts it again so that it delivers as well. What it took in meanwhile is not delivered. */
+/** Restarts the service with deliveries. Items that it accepted before are not delivered. */
 export async function startDelivering(side: Side, dataDir: string): Promise<Side> {
   await side.service.sql("truncate deliveries");
   const { key } = side.service;

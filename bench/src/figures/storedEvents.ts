@@ -7,15 +7,15 @@ import { bucketOf } from "../../../server/src/postgres/ids.ts";
 import { dayMs, ensurePartitions } from "../../../server/src/postgres/partitions.ts";
 import { array, copyEnd, copyStart, firstFieldAt, int2, int4, int8, row } from "./copyFormat.ts";
 
-/** Whose events are stored. */
+/** The owners of the stored events. */
 export interface Owners {
   orgId: string;
-  /** The events go round them. */
+  /** Events go to the targets in turn. */
   targets: readonly string[];
 }
 
 const days = 7;
-/** Delivered together: one row of delivered_groups, of one slot of their ids' clocks. */
+/** Events per row of delivered_groups; their ids are from one slot of the clock. */
 const groupSize = 50;
 const slotMs = 1_024;
 const gapMs = 20;
@@ -24,11 +24,11 @@ const sessions = 2;
 const payload = Buffer.from(JSON.stringify({ event_type: "order.created", data: "x".repeat(160) }));
 
 /**
- * Stores so many delivered events by COPY, evenly over the last seven days, each with its record of the attempt. What it
- * writes is logged and indexed as what the service writes, so that whatever is measured then meets the same tables; only
- * statistics and usage know nothing of them. Ten million take about 6 GB.
- * @param onStored Told now and then how many there are.
- * @returns how many there are, in whole groups.
+ * Stores delivered events by COPY, evenly over the last seven days, each with its record of the attempt. The rows are logged
+ * and indexed like rows that the service writes, so measurements meet the same tables; only statistics and usage lack
+ * them. Ten million events take about 6 GB.
+ * @param onStored Called from time to time with the number of stored events.
+ * @returns the number of stored events, a multiple of the group size.
  */
 export async function storeEvents(
   connection: pg.PoolConfig,
@@ -69,7 +69,7 @@ const eventsInto = "events (id, bucket, kind, max_retries, billable, target_id, 
 const deliveredInto =
   "delivered_groups (bucket, target_id, org_id, last_id, event_ids, status_codes, durations_ms, attempted_at)";
 
-/** What follows is measured on tables that have been vacuumed, and not beside the writing of these. */
+/** Vacuums the tables and writes a checkpoint, so that this work does not fall into the measurement. */
 async function settle(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   await client.query("set statement_timeout = 0");
@@ -89,7 +89,7 @@ interface Plan {
 interface Target {
   id: Buffer;
   bucket: number;
-  /** A row of `events`, in which only the id is missing. */
+  /** A row of `events` whose id is still zero. */
   event: Buffer;
 }
 
@@ -114,7 +114,7 @@ function eventRow(target: Buffer, bucket: number, org: Buffer): Buffer {
   return row([Buffer.alloc(16), int2(bucket), webhook, retries, billable, target, org, type, payload]);
 }
 
-/** Events of one target that were delivered together. */
+/** Events of one target that were recorded together. */
 interface Group {
   target: Target;
   firstMs: number;
@@ -131,7 +131,7 @@ function groupsOf({ fromMs, stepMs, targets }: Plan, first: number, end: number)
   });
 }
 
-/** As `newId` makes them, in bytes. */
+/** Ids in the format of `newId`, as bytes. */
 function idsOf(firstMs: number, bucket: number): Buffer[] {
   const bytes = randomFillSync(Buffer.allocUnsafe(groupSize * 16));
   return Array.from({ length: groupSize }, (_, n) => {

@@ -25,7 +25,7 @@ ${Object.values(colours)
   .join("\n")}
 }`;
 
-/** Of every chart. */
+/** The Vega-Lite configuration of every chart. */
 export const config = {
   aria: false,
   font: "system-ui, -apple-system, 'Segoe UI', sans-serif",

@@ -6,7 +6,7 @@ import { type Load, requestsTo } from "./load.ts";
 import type { FiguresSize, ItemCost, MachineParts } from "./record.ts";
 import type { Side } from "./sides.ts";
 
-/** What a turn came to. */
+/** The result of a turn. */
 export interface Turn {
   items: number;
   perSecond: number;
@@ -15,12 +15,12 @@ export interface Turn {
   lost: number;
 }
 
-/** The same with what it cost. */
+/** The result of a turn with its cost. */
 export interface CostedTurn extends Turn, ItemCost, MachineParts {}
 
 const deliveredWithinMs = 60_000;
 
-/** As many items as are accepted within a turn. */
+/** Posts items in a closed loop for the length of a turn. */
 export async function intakeTurn(
   port: number,
   load: Pick<Load, "maxItems">,
@@ -32,7 +32,7 @@ export async function intakeTurn(
   return { items, perSecond, p50Ms: p50, p99Ms: p99, lost: errors };
 }
 
-/** The same, until the last of them has been received: items a second over all of that time. */
+/** The same, until the last item is received: the rate is over all of that time. */
 export async function inAndOutTurn(
   port: number,
   receiverPort: number,
@@ -55,7 +55,7 @@ export async function inAndOutTurn(
   return { items, perSecond: items / seconds, lost: refused + Math.max(0, items - arrived) };
 }
 
-/** Puts items in that wait, and measures nothing. */
+/** Posts items that wait for their turn, without measuring. */
 export async function fillTurn({ service, held }: Side, load: Load, targets: number, items: number) {
   const request = requestsTo(service.key, held.slice(0, targets), load);
   const run = { host, port: service.port, connections, durationMs: 600_000, requests: items, expect: 202 };
@@ -63,14 +63,14 @@ export async function fillTurn({ service, held }: Side, load: Load, targets: num
   if (errors > 0) throw new Error(`${errors} of ${items} items were refused`);
 }
 
-/** How fast the receiver is sent what waits; what had been sent to it before it answered does not count. */
+/** Delivers the waiting items. Requests that the receiver already held when the turn began do not count. */
 export async function drainTurn(receiverPort: number, turn: number, count: number): Promise<Turn> {
   const { ms, waiting } = await turnOf(receiverPort, turn, count);
   const items = Math.max(1, count - waiting);
   return { items, perSecond: (items * 1_000) / ms, lost: 0 };
 }
 
-/** What a turn of a service cost. */
+/** Runs a turn of a service and measures its cost. */
 export async function costed(
   { service }: Pick<Side, "service">,
   turn: () => Promise<Turn>,

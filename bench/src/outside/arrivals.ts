@@ -2,20 +2,20 @@ import { createServer } from "node:http";
 import { buffer } from "node:stream/consumers";
 import { monotonicMs } from "../load.ts";
 
-/** What has come to the receiver so far. */
+/** The deliveries that the receiver got so far. */
 export interface Arrivals {
   /** Events of this run, each counted once. */
   count(): number;
-  /** How often one came again. */
+  /** Deliveries of events that had arrived before. */
   repeated(): number;
-  /** Milliseconds from the publish call to the receiver, one for each. */
+  /** Milliseconds from the publish call to the receiver, one per event. */
   latencies(): number[];
   stop(): void;
 }
 
 /**
- * A receiver on `host` and `port` that answers 200 at once, and knows the events of a run by the id that {@link eventId}
- * gave them, wherever a service puts it in the body it delivers.
+ * A receiver on `host` and `port` that answers 200 at once. It finds the id that {@link eventId} made anywhere in the
+ * delivered body.
  */
 export async function receiveEvents(run: string, host: string, port: number): Promise<Arrivals> {
   const pattern = new RegExp(`${run}-(\\d+)-(\\d+)`);
@@ -49,7 +49,7 @@ export async function receiveEvents(run: string, host: string, port: number): Pr
   };
 }
 
-/** Says which event of which run it is, and when it was sent, in microseconds of this machine's monotonic clock. */
+/** An id with the run, the event's number and the time of sending, in microseconds of this machine's monotonic clock. */
 export function eventId(run: string, number: number): string {
   return `${run}-${number}-${Math.round(monotonicMs() * 1_000)}`;
 }

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import type { OutsideOptions } from "./outside.ts";
 
 /**
- * Reads what `npm run bench:outside` is told.
+ * Reads the arguments of `npm run bench:outside`.
  * @throws a sentence that names the option which is missing or wrong.
  */
 export function outsideOptions(args: readonly string[]): OutsideOptions {

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { outsideOptions } from "./commandLine.ts";
 import { outsideFigures } from "./outside.ts";
 
-/** A service that wraps each event and delivers it `copies` times; of the first it makes `copiesOfFirst`. */
+/** A service that wraps each event and delivers it `copies` times, the first event `copiesOfFirst` times. */
 async function startService(receiver: string, copies: number, copiesOfFirst: number): Promise<string> {
   let events = 0;
   const server = createServer((request, response) => {

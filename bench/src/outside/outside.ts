@@ -6,19 +6,19 @@ import { summarize } from "../load.ts";
 import { type Arrivals, eventId, receiveEvents } from "./arrivals.ts";
 import { bodyOf, openPublisher, type PublishCall } from "./publishCall.ts";
 
-/** What `npm run bench:outside` is told on its command line. */
+/** The options of `npm run bench:outside`. */
 export interface OutsideOptions {
   call: PublishCall;
-  /** Where the receiver listens. The service has a destination that leads there. */
+  /** The receiver's address, to which a destination of the service leads. */
   receiver: { host: string; port: number };
   connections: number;
-  /** Of each of the two phases. */
+  /** The length of each of the two phases. */
   durationMs: number;
-  /** Events a second while latency is measured. */
+  /** Events per second while latency is measured. */
   rate: number;
-  /** What is put in for `{{data}}`. */
+  /** The length of `{{data}}`. */
   dataBytes: number;
-  /** So long may nothing arrive before what is missing counts as lost. */
+  /** If nothing arrives for this time, missing events count as lost. */
   patienceMs: number;
 }
 
@@ -29,8 +29,8 @@ interface Published {
 }
 
 /**
- * Measures whatever takes events over HTTP and posts them on: first as many as it accepts, then so many a second for the
- * latency. It knows what arrives by an id within the payload.
+ * Measures any service that accepts events over HTTP and posts them on: first in a closed loop, then at a fixed rate for the
+ * latency. Events are recognized by an id in the payload.
  */
 export async function outsideFigures(options: OutsideOptions): Promise<Figure[]> {
   const run = `bench${randomBytes(4).toString("hex")}`;
@@ -72,7 +72,7 @@ export async function outsideFigures(options: OutsideOptions): Promise<Figure[]>
   }
 }
 
-/** Calls over all connections for the duration, one after the other on each; with a rate, each at its time. */
+/** Calls over all connections for the duration, in a closed loop on each; with a rate, each call at its due time. */
 async function publishAll(
   publish: () => Promise<number>,
   { connections, durationMs, rate }: { connections: number; durationMs: number; rate: number | undefined },
@@ -96,7 +96,7 @@ async function publishAll(
   return { ...published, seconds: (performance.now() - startedAt) / 1_000 };
 }
 
-/** Waits until so many have arrived, or none has for a while. */
+/** Waits until `count` events have arrived, or none arrives for `patienceMs`. */
 async function untilArrived(arrivals: Arrivals, count: number, patienceMs: number): Promise<void> {
   let last = arrivals.count();
   let changedAt = performance.now();

@@ -2,17 +2,17 @@ import { randomUUID } from "node:crypto";
 import { Agent as HttpAgent, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 
-/** How a service is told of an event. */
+/** The call that publishes an event. */
 export interface PublishCall {
   url: URL;
   method: string;
   /** `name: value` each. */
   headers: readonly string[];
-  /** With `{{id}}`, `{{data}}`, `{{uuid}}` and `{{now}}` where an event's are to stand. */
+  /** A template with `{{id}}`, `{{data}}`, `{{uuid}}` and `{{now}}`. */
   body: string;
 }
 
-/** Puts what belongs to one event in: its id, filling of `dataBytes`, a UUID, the time as ISO 8601. */
+/** Fills the template: the id, `dataBytes` of data, a new UUID, the time in ISO 8601. */
 export function bodyOf(template: string, id: string, dataBytes: number): string {
   return template
     .replaceAll("{{id}}", id)
@@ -21,7 +21,7 @@ export function bodyOf(template: string, id: string, dataBytes: number): string 
     .replaceAll("{{now}}", () => new Date().toISOString());
 }
 
-/** Makes calls over as many kept connections as are under way. Gives the status of each; 0 when there was no answer. */
+/** Makes calls over keep-alive connections, one per call in flight. `publish` resolves with the status, 0 without an answer. */
 export function openPublisher(call: PublishCall) {
   const isSecure = call.url.protocol === "https:";
   const agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true });

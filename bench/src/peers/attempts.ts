@@ -5,7 +5,7 @@ import { together } from "./together.ts";
 export interface Attempt {
   jobId: string;
   number: number;
-  /** 0 where there was no answer. */
+  /** 0 without an answer. */
   status: number;
   durationMs: number;
 }
@@ -26,7 +26,7 @@ export async function createAttemptsTable(store: pg.PoolConfig): Promise<void> {
   await client.end();
 }
 
-/** Writes attempts, those that end while others are being written together. Resolves once they are durable. */
+/** Writes attempts in batches: attempts that end during a write form the next batch. Resolves once they are durable. */
 export function openAttempts(store: pg.PoolConfig): { record(attempt: Attempt): Promise<void> } {
   const pool = new pg.Pool({ ...store, max: 1 });
   const commits = together<Attempt>(async (batch) => {

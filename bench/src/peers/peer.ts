@@ -1,23 +1,23 @@
 import type pg from "pg";
 import type { DeliverJob } from "./deliverJob.ts";
 
-/** What a program of a peer is told on its command line, as JSON. */
+/** The input of a peer's program, as JSON on its command line. */
 export interface PeerInput {
   peer: PeerName;
   /** The peer's own database, or the socket of its Redis. */
   store: pg.PoolConfig | { redisSocket: string };
-  /** Where jobs are delivered to. */
+  /** The receiver. */
   url: string;
 }
 
 export type PeerName = "graphile-worker" | "pg-boss" | "bullmq";
 
-/** A queue from npm, used in the way that its documentation calls fast. */
+/** A queue from npm, with the settings that its documentation recommends for speed. */
 export interface Peer {
-  /** Makes its tables, once, before the programs start. */
+  /** Creates its tables, once, before the programs start. */
   prepare(input: PeerInput): Promise<void>;
   openIntake(input: PeerInput): Promise<PeerIntake>;
-  /** Delivers what is stored until the process ends. */
+  /** Delivers stored jobs until the process ends. */
   work(input: PeerInput, deliver: DeliverJob): Promise<void>;
 }
 
@@ -27,11 +27,11 @@ export interface PeerIntake {
   addMany(jobs: object[]): Promise<unknown>;
 }
 
-/** As many deliveries under way as Postrider has to one target here. */
+/** Deliveries in flight, as many as Postrider has to one target here. */
 export const concurrency = 64;
-/** Of each peer to take jobs in; as many as the cluster's 60 leave when all run. */
+/** Connections of each peer for accepting jobs; all that the cluster's 60 leave when all peers run. */
 export const intakeConnections = 14;
-/** A failed delivery is tried again so many times, with a backoff that grows. */
+/** Attempts per delivery, with a growing backoff. */
 export const maxAttempts = 8;
 
 /** The database of a peer that has one. */

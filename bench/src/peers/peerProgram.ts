@@ -8,9 +8,9 @@ import { pgBoss } from "./pgBoss.ts";
 import { together } from "./together.ts";
 
 /*
- * One process of a peer. Arguments: `prepare`, `serve` or `work`, and a PeerInput as JSON. `serve` takes jobs over HTTP and
- * answers 202 once they are durable: `POST /one` adds each by a call of its own, `POST /many` adds those that came
- * together by one. Prints its port when it is ready, 0 where it has none.
+ * One process of a peer. Arguments: `prepare`, `serve` or `work`, and a PeerInput as JSON. `serve` accepts jobs over HTTP
+ * and answers 202 once they are durable: `POST /one` adds each job with a call of its own, `POST /many` adds concurrent
+ * jobs with one call. Prints its port when it is ready, or 0 if it has none.
  */
 const peers: Record<PeerName, Peer> = { "graphile-worker": graphileWorker, "pg-boss": pgBoss, bullmq };
 const [task = "", json = "{}"] = process.argv.slice(2);

@@ -6,31 +6,31 @@ import { ask, connections, host, inTemporaryDirectory, received } from "../workl
 import { type Side, startSides } from "./sides.ts";
 
 const rounds = 5;
-/** Jobs a second while latency is measured; every side keeps up with it. */
+/** Jobs per second while latency is measured; every side keeps up with this rate. */
 const latencyRate = 100;
 const deliveredWithinMs = 60_000;
 const recordedWithinMs = 10_000;
 
-/** What a side did with one round's jobs. */
+/** The rates of one round. */
 interface Round {
-  /** A second, until the last was answered with 202. */
+  /** Jobs per second until the last 202. */
   accepted: number;
-  /** A second, from the first being sent to the last being received. */
+  /** Jobs per second from the first post to the last delivery. */
   delivered: number;
 }
 
 interface Measured {
   side: Side;
   rounds: Round[];
-  /** Milliseconds from sending to being received. */
+  /** Milliseconds from the post to the delivery. */
   latency: { p50: number; p99: number };
-  /** Jobs that were accepted and not received, or received and not on record. */
+  /** Jobs that were accepted and not received, or received and not recorded. */
   lost: number;
 }
 
 /**
- * The queues that npm has, at Postrider's work and by turns with it: a job comes by HTTP, is durable before its 202, is posted
- * with a signature, and the attempt is recorded. Publishes how Postrider compares, and holds it to no goal.
+ * Queues from npm at Postrider's work, in alternating turns with it: a job comes by HTTP, is durable before its 202, is posted
+ * with a signature, and the attempt is recorded. There is no goal.
  */
 export async function peerFigures(size: BenchSize): Promise<Figure[]> {
   const receiver = await startProgram("./receiver.ts");
@@ -59,7 +59,7 @@ async function measure(sides: Side[], receiverPort: number, turnMs: number): Pro
   for (let round = 0; round <= rounds; round++) {
     for (const one of measured) {
       const result = await playRound(one, receiverPort, turnMs);
-      // The first warms up.
+      // The first round warms up.
       if (round > 0) one.rounds.push(result);
     }
   }
@@ -67,7 +67,7 @@ async function measure(sides: Side[], receiverPort: number, turnMs: number): Pro
   return measured;
 }
 
-/** Puts jobs in for so long, as fast as they are taken, and waits until all have been received and recorded. */
+/** Posts jobs in a closed loop for a time, then waits until all are received and recorded. */
 async function playRound(measured: Measured, receiverPort: number, turnMs: number): Promise<Round> {
   const { side } = measured;
   const receivedBefore = await received(receiverPort);
@@ -82,7 +82,7 @@ async function playRound(measured: Measured, receiverPort: number, turnMs: numbe
   const deliveredMs = performance.now() - startedAt;
   await within(recordedWithinMs, async () => (await countRecorded()) >= jobs);
   measured.lost += jobs - Math.min(jobs, await countReceived(), await countRecorded());
-  // What the receiver remembers of them is of no use.
+  // Discards the latencies that the receiver kept.
   await ask(receiverPort, "/latency");
   return { accepted: (jobs * 1_000) / acceptedMs, delivered: (jobs * 1_000) / deliveredMs };
 }

@@ -5,12 +5,12 @@ import type { DeliverJob } from "./deliverJob.ts";
 import { concurrency, intakeConnections, maxAttempts, type Peer, type PeerInput, storeOf } from "./peer.ts";
 
 const queue = "deliver";
-/** Several fetch and finish by turns, so that deliveries are under way while another batch is written. */
+/** Several workers, so that deliveries are in flight while another batch is written. */
 const workers = 4;
 
 /**
  * pg-boss with batches that are settled job by job, woken by NOTIFY, and fetching without a pause while batches are full.
- * Done jobs stay for the seven days that are its default.
+ * Done jobs stay for seven days, its default.
  */
 export const pgBoss: Peer = {
   async prepare(input) {

@@ -6,16 +6,16 @@ import { startProgram } from "../processes.ts";
 import type { PeerInput } from "./peer.ts";
 import { findRedis, type RedisFlush, startRedis } from "./redis.ts";
 
-/** Something that takes jobs in over HTTP and delivers them to the receiver. */
+/** A service that accepts jobs over HTTP and delivers them to the receiver. */
 export interface Side {
   name: string;
   port: number;
   request: () => Buffer;
-  /** How many attempts it has on record. */
+  /** The number of recorded attempts. */
   countAttempts(): Promise<number>;
 }
 
-/** What takes turns, and how to end it. */
+/** The sides of the comparison. */
 export interface Sides {
   /** Postrider is the first. */
   sides: Side[];
@@ -26,7 +26,7 @@ export interface Sides {
 
 type End = () => Promise<void>;
 
-/** Starts Postrider, and every peer that can run here; those on PostgreSQL have databases of their own in its cluster. */
+/** Starts Postrider and every peer that can run here; peers on PostgreSQL have databases of their own in Postrider's cluster. */
 export async function startSides(dataDir: string, url: string): Promise<Sides> {
   const service = await startService({ dataDir, settings: sending });
   const ends: End[] = [() => service.stop()];
@@ -94,7 +94,7 @@ async function bullmqSide(
   };
 }
 
-/** Two processes, as each of them advises: one that takes in, one that works. Gives the port of the former. */
+/** Starts two processes, as each peer advises: one accepts jobs, one works. Returns the port of the first. */
 async function startPeer(input: PeerInput, ends: End[]): Promise<number> {
   const start = (task: string) => startProgram("./peers/peerProgram.ts", [task, JSON.stringify(input)]);
   await (await start("prepare")).stop();
@@ -120,7 +120,7 @@ async function countRows(store: pg.PoolConfig): Promise<number> {
   return rows[0]!.count;
 }
 
-/** About 500 bytes; says when it was sent. */
+/** About 500 bytes, with the time of sending. */
 function timedBody(): string {
   return JSON.stringify({ event_type: "order.created", sent_at: monotonicMs(), data: "x".repeat(410) });
 }

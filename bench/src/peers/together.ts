@@ -1,6 +1,6 @@
 import { createGroupCommit, type GroupCommit } from "../../../server/src/runtime/groupCommit.ts";
 
-/** Postrider's group commit for a peer: pieces that come while a batch is being written are the next batch. */
+/** Postrider's group commit for a peer: pieces that arrive during a write form the next batch. */
 export function together<T>(write: (pieces: T[]) => Promise<unknown>): GroupCommit<T, void> {
   return createGroupCommit<T, void>({
     async run(pieces) {

@@ -1,11 +1,11 @@
 import { startReceiver } from "../../../server/test/support/receiver.ts";
 
-/** What a receiver got: how often each item, and when it came first. */
+/** The deliveries that a receiver got. */
 export interface Arrivals {
   url: string;
-  /** By the item's id. */
+  /** Deliveries per item id. */
   counts: Map<string, number>;
-  /** Of first arrivals, by `performance.now()`. */
+  /** Times of first deliveries, by `performance.now()`. */
   atMs: number[];
   stop(): Promise<void>;
 }

@@ -3,14 +3,14 @@ import { firstIdAt } from "../../../server/src/postgres/ids.ts";
 import { dayMs, dayName } from "../../../server/src/postgres/partitions.ts";
 import { fillPartitions } from "../../../server/test/support/manyEvents.ts";
 
-/** Days that the events are spread over, besides today. */
+/** Days with events, besides today. */
 const days = 8;
-/** That fill it at once. */
+/** Concurrent connections. */
 const sessions = 2;
 
 /**
- * Fills a database that the version before made with `count` events over nine days. What is written to from now on is logged as
- * ever; what lies behind is not, which takes half the time to fill.
+ * Fills a database of the version before with `count` events over nine days. Only tables that the run will write to are logged;
+ * leaving the others unlogged halves the time.
  */
 export async function fillBefore(pool: pg.Pool, count: number): Promise<void> {
   for (const table of await partitionedTables(pool)) await addDays(pool, table);
@@ -18,7 +18,7 @@ export async function fillBefore(pool: pg.Pool, count: number): Promise<void> {
   const client = await pool.connect();
   try {
     await client.query("set statement_timeout = 0");
-    // Nobody receives what waits there.
+    // These targets have no receiver.
     await client.query("update targets set enabled = false");
     for (const table of await writtenTables(client)) await client.query(`alter table ${table} set logged`);
     await client.query("vacuum analyze deliveries, messages");
@@ -49,7 +49,7 @@ async function addDays(pool: pg.Pool, table: string): Promise<void> {
   }
 }
 
-/** Unlogged ones of those that requests write to: all but the partitions of earlier days. */
+/** Unlogged tables that requests write to: all but the partitions of earlier days. */
 async function writtenTables(client: pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select oid::regclass::text as name

@@ -3,7 +3,7 @@ import { type LoadResult, summarize } from "../load.ts";
 import type { Arrivals } from "./arrivals.ts";
 import type { Seen, Traffic } from "./traffic.ts";
 
-/** A part of the run, by `performance.now()`. */
+/** A part of the run, in `performance.now()`. */
 export interface Phase {
   fromMs: number;
   toMs: number;
@@ -11,10 +11,10 @@ export interface Phase {
 
 export interface Measured {
   traffic: Traffic;
-  /** Answers that must not be, and connections that broke. */
+  /** Unexpected answers and broken connections. */
   problems: readonly string[];
   arrivals: Arrivals;
-  /** The version before alone; and from the new version's start until all is as it is to be. */
+  /** The version before alone; and the time from the new version's start until all indexes are built. */
   alone: Phase;
   upgrade: Phase;
   startedInMs: number;
@@ -22,7 +22,7 @@ export interface Measured {
   events: number;
 }
 
-/** What a client takes for no pause. */
+/** The goal for the longest pause. */
 const pauseMs = 1_000;
 
 export function reportOf(measured: Measured): Figure[] {
@@ -79,7 +79,7 @@ function within(seen: readonly Seen[], { fromMs, toMs }: Phase): Seen[] {
 
 interface Gap {
   ms: number;
-  /** When it began, after its phase did. */
+  /** Time from the start of the phase to the start of the gap. */
   afterMs: number;
 }
 

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Balancer } from "../../../server/test/support/balancer.ts";
 
-/** One request, by `performance.now()`. */
+/** One request, in `performance.now()`. */
 export interface Seen {
-  /** When it was due: one that is sent late has waited, too. */
+  /** Its due time, which is earlier than its sending if it was delayed. */
   dueMs: number;
   answeredMs: number;
 }
 
-/** What clients saw that send items at a steady rate, and consumers that claim and acknowledge. */
+/** Observations of clients that send items at a fixed rate, and of consumers that claim and acknowledge. */
 export interface Seens {
   mailboxId: string;
-  /** Items that were answered with 202. */
+  /** Accepted items. */
   sent: Seen[];
   /** Claims and acknowledgements. */
   claimed: Seen[];
@@ -30,7 +30,7 @@ export interface TrafficOptions {
   key: string;
   /** Items go to each in turn. */
   targetIds: readonly string[];
-  /** One of them, which consumers empty. */
+  /** The target that is a mailbox. */
   mailboxId: string;
   itemsPerSecond: number;
   consumers: number;
@@ -41,7 +41,7 @@ interface Claim {
 }
 
 const tickMs = 2;
-/** Before a consumer asks an empty mailbox again: it does not let the service wait, so that how long an answer takes counts. */
+/** The pause before a consumer asks an empty mailbox again. It does not use long polling, so that the answer's time counts. */
 const emptyPauseMs = 50;
 const data = "x".repeat(440);
 

@@ -19,23 +19,23 @@ import { type Phase, reportOf } from "./report.ts";
 import { startTraffic, type Traffic } from "./traffic.ts";
 
 export interface UpgradeOptions {
-  /** How many events are stored when the new version starts. */
+  /** Events that are stored when the new version starts. */
   events: number;
-  /** For so long a transaction is open that has read events, from before the new version's start. */
+  /** For this time, beginning before the new version's start, a transaction that has read events stays open. */
   openTransactionSeconds: number;
 }
 
 const itemsPerSecond = 300;
 const consumers = 2;
-/** Between two steps, and how long the version before is measured alone. */
+/** The pause between two steps. */
 const restMs = 5_000;
-/** How long the new version may take to build its indexes on the partitions that were there. */
+/** The time limit for building indexes on existing partitions. */
 const indexesLimitMs = 400_000;
 
 /**
- * The version before (`server/test/fixtures`) under steady load on a database with many events, this version started beside it,
- * which brings the schema up to date, and the processes of the version before stopped one by one: who waits for how long, and what
- * is refused, lost or doubled.
+ * An upgrade under load on a database with many events: the version before (`server/test/fixtures`) runs, this version is started
+ * beside it and migrates the schema, and the processes of the version before are stopped one by one. Reports how long requests
+ * waited, and what was refused, lost or doubled.
  */
 export async function upgradeFigures(size: BenchSize, options: UpgradeOptions): Promise<Figure[]> {
   return inTemporaryDirectory(async (dataDir) => {
@@ -71,7 +71,7 @@ function urlOf({ host, port, user, database }: pg.PoolConfig): string {
   return `postgresql://${user}@/${database}?host=${encodeURIComponent(host!)}&port=${port}`;
 }
 
-/** The version before makes its schema, which is filled while it does not run. */
+/** Lets the version before create its schema, stops it, and fills the database. */
 async function prepare(pool: pg.Pool, launch: () => Promise<ServiceProcess>, events: number): Promise<void> {
   await (await launch()).stop();
   const startedAt = performance.now();
@@ -158,7 +158,7 @@ async function holdTransaction(pool: pg.Pool, seconds: number): Promise<void> {
   client.release();
 }
 
-/** Indexes that stand only on a parent of partitions yet. */
+/** Indexes that are not yet built on all partitions. */
 async function countUnbuilt(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(
     `select count(*)::integer as count
@@ -172,7 +172,7 @@ async function countUnbuilt(pool: pg.Pool): Promise<number> {
 
 async function untilAllArrived({ accepted, acknowledged }: Traffic, { counts }: Arrivals): Promise<void> {
   const wanted = [...accepted.values()].reduce((sum, ids) => sum + ids.length, 0);
-  // What never comes is counted afterwards.
+  // Missing items are counted afterwards.
   await until(() => counts.size + acknowledged.length >= wanted).catch(() => undefined);
 }
 
