@@ -27,6 +27,15 @@ export interface OutboundOptions {
   ca?: string | Buffer;
   /** Replaces DNS in tests. */
   resolve?: Resolve;
+  /** Takes the requests to one origin within this process. */
+  local?: LocalReceiver | undefined;
+}
+
+/** A receiver within this process: a request to a URL below its origin opens no connection. */
+export interface LocalReceiver {
+  origin: string;
+  /** Calls `ended` once, after it has returned. */
+  receive(request: OutboundRequest, ended: (result: ExchangeResult) => void): void;
 }
 
 export interface OutboundRequest {
@@ -79,7 +88,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
     keepAliveTimeoutMs: options.keepAliveTimeoutMs ?? 10_000,
   });
   const deps = { transport, deadlines };
-  const destinationOf = createDestinations(options.allowHttp);
+  const destinationOf = createDestinations(options);
   let closed = false;
 
   function send(request: OutboundRequest, ended: (result: ExchangeResult) => void): void {
@@ -87,6 +96,10 @@ export function createOutbound(options: OutboundOptions): Outbound {
     if (closed || destination.kind === "refused") {
       const result = notSent(destination.kind === "refused" ? destination.failure : shuttingDown);
       queueMicrotask(() => ended(result));
+      return;
+    }
+    if (destination.kind === "local") {
+      destination.receiver.receive(request, ended);
       return;
     }
     const input = {
@@ -120,8 +133,10 @@ export function createOutbound(options: OutboundOptions): Outbound {
 export function connectOutbound(
   config: Pick<Config, "allowHttpTargets" | "connectTimeoutMs" | "maxInFlight">,
   networks: ParsedNetworks,
+  local?: LocalReceiver,
 ): Outbound {
   return createOutbound({
+    local,
     allowHttp: config.allowHttpTargets,
     networks,
     userAgent: `Postrider/${version}`,
@@ -135,12 +150,17 @@ function notSent({ code, message }: Failure): ExchangeResult {
   return { kind: "error", code, message, durationMs: 0, sent: false };
 }
 
-type Destination = { kind: "open"; originUrl: string; path: string } | { kind: "refused"; failure: Failure };
+type Destination =
+  | { kind: "open"; originUrl: string; path: string }
+  | { kind: "local"; receiver: LocalReceiver }
+  | { kind: "refused"; failure: Failure };
+
+type DestinationRules = Pick<OutboundOptions, "allowHttp" | "local">;
 
 const maxDestinations = 4096;
 
 /** Parses URLs once: a target's URL comes back with each of its items. */
-function createDestinations(allowHttp: boolean): (url: string) => Destination {
+function createDestinations(rules: DestinationRules): (url: string) => Destination {
   const known = new Map<string, Destination>();
   return (url) => {
     let destination = known.get(url);
@@ -148,14 +168,16 @@ function createDestinations(allowHttp: boolean): (url: string) => Destination {
       if (known.size >= maxDestinations) {
         known.clear();
       }
-      destination = parseDestination(url, allowHttp);
+      destination = parseDestination(url, rules);
       known.set(url, destination);
     }
     return destination;
   };
 }
 
-function parseDestination(text: string, allowHttp: boolean): Destination {
+function parseDestination(text: string, { allowHttp, local }: DestinationRules): Destination {
+  if (local !== undefined && `${text}/`.startsWith(`${local.origin}/`))
+    return { kind: "local", receiver: local };
   const url = URL.parse(text);
   if (url === null) {
     return { kind: "refused", failure: { code: "other", message: "the URL is not valid" } };

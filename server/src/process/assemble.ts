@@ -31,6 +31,7 @@ import { metricsText, metricValues } from "../telemetry/metricsText.ts";
 import { registerProcessMetrics } from "../telemetry/processMetrics.ts";
 import { createRequestMetrics } from "../telemetry/requestMetrics.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
+import { createTryoutReceiver } from "../tryout/receiver.ts";
 import { acrossCells } from "./acrossCells.ts";
 import { assembleCell, type CellParts } from "./assembleCell.ts";
 import { startMaintenance } from "./chores.ts";
@@ -71,8 +72,9 @@ export type Foundation = ReturnType<typeof layFoundation>;
 
 /** The parts that all cells share: the control plane's tables, the outbound client, keys and streams. */
 function layFoundation(deps: ServiceDeps) {
-  const { config, pool, encryptionKey, log, telemetry, nowMs = Date.now, cells } = deps;
+  const { config, pool, encryptionKey, log, telemetry, nowMs = Date.now, cells = oneCell(pool) } = deps;
   const networks = parseNetworks(config.allowedNetworks);
+  const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });
   const streams = createStreams({ pool, log, nowMs });
   const keyOwners = createKeyOwners(pool);
   const registry = new Registry();
@@ -90,9 +92,9 @@ function layFoundation(deps: ServiceDeps) {
     onHeldDays: (cellNumber: number, days: number) => void heldDays.set(cellNumber, days),
     networks,
     // One cell's dispatcher has its own.
-    admission: (cells?.all().length ?? 1) > 1 ? new Admission(config.maxInFlight) : undefined,
-    outbound: connectOutbound(config, networks),
-    box: createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys }),
+    admission: cells.all().length > 1 ? new Admission(config.maxInFlight) : undefined,
+    outbound: connectOutbound(config, networks, createTryoutReceiver({ pool, cells, box, log, nowMs })),
+    box,
     keyUsage: createKeyUsage(pool, log),
     mailer: mailerOf(deps, registry),
     keyOwners,

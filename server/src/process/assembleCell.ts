@@ -20,7 +20,6 @@ import { createStatsTurns } from "../stats/routes.ts";
 import type { Streams } from "../stream/streams.ts";
 import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
-import { withTryout } from "../tryout/receiver.ts";
 import type { Foundation, ServiceDeps } from "./assemble.ts";
 
 export type CellParts = ReturnType<typeof assembleCell>;
@@ -28,13 +27,12 @@ export type CellParts = ReturnType<typeof assembleCell>;
 /** All that works with the items of one cell, on its pool; nothing of it is shared with another cell. */
 export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, cells }: Place) {
   const { config, encryptionKey, log, nowMs = Date.now } = deps;
-  const { box, changes, clock, keyUsage, networks, ownerOf, traces } = foundation;
+  const { box, changes, clock, keyUsage, networks, outbound, ownerOf, traces } = foundation;
   const { pool } = cell;
   // What a caller waits for is less patient than work in the background.
   const requestPool = limitQueries(pool, config.databaseTimeoutMs);
   const queries = createQueries(requestPool);
   const registry = registryOf(config, foundation, { cell, cells }, requestPool);
-  const outbound = withTryout(foundation.outbound, { pool, box, log, nowMs });
   const common = {
     config,
     pool,
@@ -76,7 +74,6 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
     pool: requestPool,
     queries,
     registry,
-    outbound,
     handoffs,
     dispatcher,
     mailboxes,

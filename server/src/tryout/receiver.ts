@@ -3,23 +3,27 @@ import { version } from "../config/version.ts";
 import { openSigningKey } from "../items/signingSecret.ts";
 import type { SecretBox } from "../items/secretBox.ts";
 import type { ExchangeResult } from "../outbound/exchangeResult.ts";
-import type { Outbound, OutboundRequest } from "../outbound/outbound.ts";
-import { isId, newId } from "../postgres/ids.ts";
+import type { LocalReceiver, OutboundRequest } from "../outbound/outbound.ts";
+import type { Cells } from "../postgres/cells.ts";
+import { bucketOf, isId, newId } from "../postgres/ids.ts";
 import type { Log } from "../telemetry/log.ts";
 import { findTryoutTargets, keepRequests, type StoredRequest, type TryoutTarget } from "./store.ts";
-import { answerOf, isTryoutUrl } from "./tryoutUrl.ts";
+import { answerOf, tryoutOrigin } from "./tryoutUrl.ts";
 import { headerPairs, isSigned } from "./verifyRequest.ts";
 
 export interface ReceiverDeps {
+  /** Finds targets. */
   pool: pg.Pool;
+  /** Each keeps the requests of its own targets. */
+  cells: Cells;
   box: SecretBox;
   log: Log;
   nowMs: () => number;
 }
 
-/** Of each target, this many requests are kept. */
+/** How many requests of each target are kept. */
 const keptPerTarget = 50;
-/** Of each body, this many bytes. */
+/** How many bytes of each body are kept. */
 const keptBodyBytes = 64 * 1024;
 /** Requests that wait to be kept; beyond, the receiver is busy and says so with 503. */
 const maxWaiting = 2000;
@@ -30,16 +34,17 @@ interface Waiting {
   ended: (result: ExchangeResult) => void;
 }
 
-/**
- * The outbound client with one receiver within: what is posted to the tryout origin is verified and kept here, and
- * opens no connection. Everything else goes its usual way through the address guard.
- */
-export function withTryout(outbound: Outbound, deps: ReceiverDeps): Outbound {
+/** The receiver of targets to try things out with: it verifies and keeps what is posted to the tryout origin. */
+export function createTryoutReceiver(deps: ReceiverDeps): LocalReceiver {
   let waiting: Waiting[] = [];
   let isReceiving = false;
 
   function receive(request: OutboundRequest, ended: (result: ExchangeResult) => void): void {
     const one = { request, startedAtMs: performance.now(), ended };
+    if (request.method !== "POST") {
+      queueMicrotask(() => ended(noSuchHost));
+      return;
+    }
     if (waiting.length >= maxWaiting) {
       queueMicrotask(() => end(one, 503, "the receiver is busy"));
       return;
@@ -65,20 +70,17 @@ export function withTryout(outbound: Outbound, deps: ReceiverDeps): Outbound {
     isReceiving = false;
   }
 
-  return {
-    request: (request) =>
-      isReceivedHere(request)
-        ? new Promise((resolve) => receive(request, resolve))
-        : outbound.request(request),
-    send: (request, ended) =>
-      isReceivedHere(request) ? receive(request, ended) : outbound.send(request, ended),
-    close: () => outbound.close(),
-  };
+  return { origin: tryoutOrigin, receive };
 }
 
-function isReceivedHere({ method, url }: OutboundRequest): boolean {
-  return method === "POST" && isTryoutUrl(url);
-}
+/** Nothing but a delivery is received, so other requests find what DNS says of the name. */
+const noSuchHost: ExchangeResult = {
+  kind: "error",
+  code: "dns",
+  message: `the host name ${new URL(tryoutOrigin).hostname} does not exist`,
+  durationMs: 0,
+  sent: false,
+};
 
 function end({ startedAtMs, ended }: Waiting, status: number, text: string): void {
   ended({
@@ -91,14 +93,18 @@ function end({ startedAtMs, ended }: Waiting, status: number, text: string): voi
   });
 }
 
-/** Verifies and keeps the last of what came for each target. */
+/** Verifies and keeps the last requests to each target. */
 async function keepBatch(deps: ReceiverDeps, batch: readonly Waiting[]): Promise<void> {
   const byUrl = Map.groupBy(batch, ({ request }) => request.url);
   const targets = await findTryoutTargets(deps.pool, [...byUrl.keys()]);
-  const requests = targets.flatMap((target) =>
-    (byUrl.get(target.url) ?? []).slice(-keptPerTarget).map(({ request }) => toStored(deps, target, request)),
-  );
-  if (requests.length > 0) await keepRequests(deps.pool, requests, keptPerTarget);
+  for (const [{ pool }, found] of Map.groupBy(targets, ({ id }) => deps.cells.ofBucket(bucketOf(id)))) {
+    const requests = found.flatMap((target) =>
+      (byUrl.get(target.url) ?? [])
+        .slice(-keptPerTarget)
+        .map(({ request }) => toStored(deps, target, request)),
+    );
+    if (requests.length > 0) await keepRequests(pool, requests, keptPerTarget);
+  }
 }
 
 function toStored(deps: ReceiverDeps, target: TryoutTarget, request: OutboundRequest): StoredRequest {
@@ -121,7 +127,7 @@ function toStored(deps: ReceiverDeps, target: TryoutTarget, request: OutboundReq
   };
 }
 
-/** What the outbound client would have sent, with what it adds on every connection. */
+/** The headers that the outbound client would have sent, with those that it adds on every connection. */
 function receivedHeaders({ headers, secretNames, body }: OutboundRequest): (readonly [string, string])[] {
   return [
     ...headerPairs(headers).map(
