@@ -69,7 +69,7 @@ export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRou
   /** What notes the traces of items and of their consumers; absent when nothing is traced. */
   traces?: Traces | undefined;
   consumerTraces?: ConsumerTraces | undefined;
-  handoffs?: Handoffs;
+  handoffs: Handoffs;
   nowMs: () => number;
   randomBytes: (size: number) => Buffer;
   /** Tells the local dispatcher that something became due. */

@@ -3,7 +3,7 @@ import { openRawConnection } from "./support/rawConnection.ts";
 import { refusal, signUp } from "./support/testNode.ts";
 import { file, loopbackTargets, nodeTest } from "./support/fixtures.ts";
 import { createQueries } from "../src/postgres/tables.ts";
-import { endRotations } from "../src/targets/rotateSecret.ts";
+import { endRotations } from "../src/targets/webhook/rotateSecret.ts";
 import { entries } from "./support/auditLog.ts";
 
 /** An organization's customers, and the targets that belong to them. */

@@ -4,8 +4,8 @@ import { ApiError } from "../http/contract/errors.ts";
 import { type KeyScope, keyScopes } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
 import { requireNewer } from "../items/upgradeGate.ts";
-import { noSuchCustomer } from "../targets/holdNames.ts";
-import { Uid } from "../targets/uid.ts";
+import { noSuchCustomer } from "../targets/record/holdNames.ts";
+import { Uid } from "../targets/record/names.ts";
 
 /** The migration since which a process knows that keys may be limited. */
 const scopesMigration = 33;
@@ -91,7 +91,7 @@ async function holdCustomer(client: pg.ClientBase, orgId: string, uid: string): 
            for key share`,
     values: [orgId, uid],
   });
-  if (rowCount === 0) throw noSuchCustomer(uid);
+  if (rowCount === 0) throw new ApiError(400, noSuchCustomer(uid));
 }
 
 async function requireMailboxes(client: pg.ClientBase, orgId: string, ids: readonly string[]): Promise<void> {

@@ -1,18 +1,16 @@
-import { type TargetKind } from "../postgres/kinds.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
-import { noneNamed } from "../http/contract/errors.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
-import type { TargetDeps } from "../targets/createTarget.ts";
-import { afterRemoval } from "../targets/deleteTarget.ts";
-import { removeTargetIn } from "../targets/store.ts";
+import { afterRemoval, removeTargetIn } from "../targets/deleteTarget.ts";
+import type { TargetDeps } from "../targets/record/deps.ts";
+import type { StoredTarget } from "../targets/record/store.ts";
 import { objectOf } from "./store.ts";
 
 /** Targets that one transaction deletes. A customer with no more of them goes in one step. */
 const maxAtOnce = 100;
 
 interface Removed {
-  targets: { id: string; kind: TargetKind }[];
+  targets: StoredTarget[];
   /** Whether the customer is gone, too. */
   isWhole: boolean;
 }
@@ -20,23 +18,26 @@ interface Removed {
 /**
  * Deletes a customer and its targets; what is queued for these becomes CANCELED. One with very many is deleted in several
  * transactions, and the same request goes on where one was cut off.
- * @returns how many targets were deleted.
- * @throws {ApiError} 404 when the organization has no such customer.
+ * @returns how many targets were deleted; undefined when the organization has no such customer.
  */
-export async function deleteCustomer(deps: TargetDeps, origin: Origin, uid: string): Promise<number> {
-  let count = 0;
-  for (;;) {
-    const { targets, isWhole } = await removeSome(deps, origin, uid);
-    for (const target of targets) await afterRemoval(deps, origin.orgId, target);
-    count += targets.length;
-    if (isWhole) return count;
+export async function deleteCustomer(
+  deps: TargetDeps,
+  origin: Origin,
+  uid: string,
+): Promise<number | undefined> {
+  for (let count = 0; ;) {
+    const removed = await removeSome(deps, origin, uid);
+    if (removed === undefined) return undefined;
+    for (const target of removed.targets) await afterRemoval(deps, origin.orgId, target);
+    count += removed.targets.length;
+    if (removed.isWhole) return count;
   }
 }
 
-function removeSome(deps: TargetDeps, origin: Origin, uid: string): Promise<Removed> {
+function removeSome(deps: TargetDeps, origin: Origin, uid: string): Promise<Removed | undefined> {
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
-  return inTransactionOf(deps.queries, async (transaction): Promise<Removed> => {
-    // Nobody gives it another target meanwhile: that takes a share of this lock.
+  return inTransactionOf(deps.queries, async (transaction): Promise<Removed | undefined> => {
+    // Locked for update, because giving the customer another target takes a share of this lock.
     const customer = await transaction
       .selectFrom("customers")
       .selectAll()
@@ -44,11 +45,12 @@ function removeSome(deps: TargetDeps, origin: Origin, uid: string): Promise<Remo
       .where("uid", "=", uid)
       .forUpdate()
       .executeTakeFirst();
-    if (customer === undefined) throw noneNamed("customer", uid);
+    if (customer === undefined) return undefined;
     const ids = await targetsOf(transaction, origin.orgId, uid);
-    const targets: Removed["targets"] = [];
+    const targets: StoredTarget[] = [];
     for (const id of ids) {
-      targets.push({ id, kind: await removeTargetIn(transaction, { origin, id }, nowSeconds) });
+      const target = await removeTargetIn(transaction, { origin, id }, nowSeconds);
+      if (target !== undefined) targets.push(target);
     }
     const isWhole = ids.length < maxAtOnce;
     if (isWhole) {
@@ -64,7 +66,7 @@ function removeSome(deps: TargetDeps, origin: Origin, uid: string): Promise<Remo
   });
 }
 
-/** The keys that are limited to a customer go with it: one of the same uid that is made later is another. */
+/** Deletes the keys that are limited to the customer: a later customer with the same uid is another one. */
 async function deleteKeysOf(transaction: Queries, origin: Origin, uid: string): Promise<void> {
   const keys = await transaction
     .selectFrom("api_keys")

@@ -1,12 +1,11 @@
 import { Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
-import { ApiError } from "../http/contract/errors.ts";
+import { ApiError, noneNamed } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys, noLimitedKey } from "../http/contract/scope.ts";
-import type { TargetDeps } from "../targets/createTarget.ts";
-import { checkMetadata } from "../targets/metadata.ts";
-import { isPathUid, uidOfPath, uidRule } from "../targets/uid.ts";
+import type { TargetDeps } from "../targets/record/deps.ts";
+import { isPathUid, metadataFault, uidRule } from "../targets/record/names.ts";
 import { deleteCustomer } from "./deleteCustomer.ts";
 import { Customer, CustomerInput, CustomerQuery, DeletedCustomer } from "./schemas.ts";
 import { listCustomers, putCustomer, readCustomer } from "./store.ts";
@@ -69,7 +68,8 @@ function putRoute(deps: CustomerDeps): RouteRecord {
       const { uid } = call.params;
       if (!isPathUid(uid)) throw new ApiError(400, `uid must be ${uidRule}, and neither . nor ..`);
       const { name = "", metadata = {} } = call.body;
-      checkMetadata(metadata);
+      const fault = metadataFault(metadata);
+      if (fault !== undefined) throw new ApiError(400, fault);
       return putCustomer(deps.pool, originOf(call), { uid, name, metadata }, deps.nowMs());
     },
   });
@@ -89,7 +89,10 @@ function readRoute(deps: CustomerDeps): RouteRecord {
     examples: {
       answer: example,
     },
-    handle: ({ caller: { orgId }, params }) => readCustomer(deps.pool, { orgId, uid: uidOfPath(params) }),
+    async handle({ caller: { orgId }, params }) {
+      const uid = uidOfPath(params);
+      return foundCustomer(await readCustomer(deps.pool, { orgId, uid }), uid);
+    },
   });
 }
 
@@ -107,9 +110,22 @@ function deleteRoute(deps: CustomerDeps): RouteRecord {
       "Delete a customer, its targets and the keys limited to it; what is queued for these targets becomes CANCELED",
     response: { 200: DeletedCustomer },
     examples: { answer: { deleted: true, deleted_targets: 2 } },
-    handle: async (call) => ({
-      deleted: true,
-      deleted_targets: await deleteCustomer(deps, originOf(call), uidOfPath(call.params)),
-    }),
+    async handle(call) {
+      const uid = uidOfPath(call.params);
+      const count = foundCustomer(await deleteCustomer(deps, originOf(call), uid), uid);
+      return { deleted: true, deleted_targets: count };
+    },
   });
+}
+
+/** A customer's uid in a path. @throws {ApiError} 404 for what no path can name. */
+export function uidOfPath({ uid }: { uid: string }): string {
+  if (!isPathUid(uid)) throw noneNamed("customer", uid);
+  return uid;
+}
+
+/** The answer about a customer, if there is the customer. @throws {ApiError} 404 */
+export function foundCustomer<Answer>(answer: Answer | undefined, uid: string): Answer {
+  if (answer === undefined) throw noneNamed("customer", uid);
+  return answer;
 }

@@ -1,8 +1,7 @@
 import { type Static, Type } from "typebox";
 import { lineOfText } from "../http/contract/plainText.ts";
 import { Id, pageByName, Timestamp } from "../http/contract/schemas.ts";
-import { MetadataField } from "../targets/metadata.ts";
-import { Uid } from "../targets/uid.ts";
+import { MetadataField, Uid } from "../targets/record/names.ts";
 
 export const Customer = Type.Object(
   {

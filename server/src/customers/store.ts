@@ -2,10 +2,9 @@ import type pg from "pg";
 import { differences } from "../audit/differences.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
-import { noneNamed } from "../http/contract/errors.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
-import type { Metadata } from "../targets/metadata.ts";
+import type { Metadata } from "../targets/record/names.ts";
 
 export interface StoredCustomer {
   id: string;
@@ -23,7 +22,7 @@ export interface CustomerKey {
   uid: string;
 }
 
-/** Every character of a uid comes before it. */
+/** Sorts after every character that a uid may have. */
 const afterAllUids = "~";
 
 const columns = "c.id, c.uid, c.name, c.metadata, c.created_at, c.updated_at";
@@ -55,25 +54,26 @@ export async function listCustomers(
   return rows;
 }
 
-/** @throws {ApiError} 404 when the organization has no such customer. */
-export async function readCustomer(pool: pg.Pool, { orgId, uid }: CustomerKey): Promise<StoredCustomer> {
+/** Undefined when the organization has no such customer. */
+export async function readCustomer(
+  pool: pg.Pool,
+  { orgId, uid }: CustomerKey,
+): Promise<StoredCustomer | undefined> {
   const { rows } = await pool.query<StoredCustomer>({
     name: "read_customer",
     text: `${ofOrganization}
              and c.uid = $2`,
     values: [orgId, uid],
   });
-  const customer = rows[0];
-  if (customer === undefined) throw noneNamed("customer", uid);
-  return customer;
+  return rows[0];
 }
 
 const audited = ["uid", "name", "metadata"] as const;
 
-/** What a PUT says of a customer. */
+/** The fields of a customer that a PUT gives. */
 export type CustomerFields = Pick<StoredCustomer, "uid" | "name" | "metadata">;
 
-/** Makes a customer, or makes one that there is as it is told. What is said again is no change. */
+/** Makes a customer, or changes the one of this uid. Values that it has already are no change. */
 export function putCustomer(
   pool: pg.Pool,
   origin: Origin,
@@ -81,7 +81,7 @@ export function putCustomer(
   nowMs: number,
 ): Promise<StoredCustomer> {
   return inTransaction(pool, async (client) => {
-    // Again where another request made it first, and perhaps deleted it.
+    // Repeated where another request made the customer first, and perhaps deleted it again.
     for (;;) {
       const made = await insert(client, origin, fields, nowMs);
       if (made !== undefined) return made;

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { Id, NullableString, optionalBody, Timestamp } from "../http/contract/schemas.ts";
 import { type EventStatus, eventStatuses } from "../items/eventStatuses.ts";
-import { Uid } from "../targets/uid.ts";
+import { Uid } from "../targets/record/names.ts";
 
 const Status = Type.Unsafe<EventStatus>({
   type: "string",

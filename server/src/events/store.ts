@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import { bucketOf } from "../postgres/ids.ts";
 import type { EventStatus } from "../items/eventStatuses.ts";
 import type { Queries } from "../postgres/tables.ts";
-import { readHeaderSets } from "../targets/headerSets.ts";
+import { readHeaderSets } from "../targets/webhook/headerSets.ts";
 import { changedAtMsOf, deliveredGroupOf, type IdBounds, statusOf, within } from "./statuses.ts";
 
 /** An event without its payload, as it stands in the snapshot that was read. */

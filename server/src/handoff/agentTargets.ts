@@ -1,149 +1,169 @@
 import { sql } from "kysely";
-import type { Origin } from "../audit/origin.ts";
+import { isHandoff, kindNumbers } from "../postgres/kinds.ts";
 import type { Queries } from "../postgres/tables.ts";
-import { ApiError } from "../http/contract/errors.ts";
 import { checkTargetUrl } from "../outbound/targetUrl.ts";
-import type {
-  AgentChanges,
-  AgentView,
-  HandoffAuth,
-  HandoffTargets,
-  PreparedHandoff,
-} from "../targets/handoffTargets.ts";
+import type { AgentAuth } from "../targets/a2a/agentAuth.ts";
+import type { AgentChanges, Agents, AgentView, PreparedAgent } from "../targets/a2a/agents.ts";
+import { invalid, type Refused } from "../targets/record/refusal.ts";
+import {
+  type Beside,
+  type Decision,
+  kindOf,
+  type StoredTarget,
+  type TargetKey,
+} from "../targets/record/store.ts";
 import type { SecretBox } from "../items/secretBox.ts";
-import { kindOf } from "../targets/store.ts";
 import { bearerContext } from "./agent/agent.ts";
 import { cardColumns } from "./card/cardStore.ts";
 import { securityRequirements, unmetSecurity } from "./card/cardSecurity.ts";
 import { examineCard } from "./card/examineCard.ts";
-import { type CardConsent, refreshCard, type RefreshDeps } from "./card/refreshCard.ts";
+import { refreshCard, type RefreshDeps } from "./card/refreshCard.ts";
 
 export interface AgentTargetsDeps extends RefreshDeps {
   box: SecretBox;
 }
 
-/** The part of a2a targets that is not a target's: cards, bearers and where results go. */
-export function createAgentTargets(deps: AgentTargetsDeps): HandoffTargets {
+/** The agents behind a2a targets: their cards, credentials and result targets. */
+export function createAgentTargets(deps: AgentTargetsDeps): Agents {
   return {
-    prepare: (input) => prepare(deps, input),
-    refresh: (targetId, by) => refresh(deps, targetId, by),
-    change: (transaction, target, changes) => change(deps, transaction, target, changes),
+    prepare: (input, target) => prepare(deps, input, target),
+    refresh: (targetId, by) => refreshCard(deps, targetId, by),
+    decide: (transaction, target, changes) => decide(deps, transaction, target, changes),
     describe: (targetIds) => describe(deps.queries, targetIds),
   };
 }
 
 async function prepare(
   deps: AgentTargetsDeps,
-  input: Parameters<HandoffTargets["prepare"]>[0],
-): Promise<PreparedHandoff> {
+  { agentCardUrl, auth, confirmOrigin, resultTargetId = null }: Parameters<Agents["prepare"]>[0],
+  { orgId }: TargetKey,
+): Promise<PreparedAgent | Refused> {
   const policy = { allowHttp: deps.config.allowHttpTargets, networks: deps.networks };
-  const check = await checkTargetUrl(input.agentCardUrl, policy);
-  if (!check.ok) throw new ApiError(400, `agent_card_url ${check.reason}`);
-  const found = await examineCard(deps, { url: input.agentCardUrl, etag: null });
-  if (found.kind === "bad") throw new ApiError(400, `agent_card_url: the agent card ${found.problem}`);
+  const check = await checkTargetUrl(agentCardUrl, policy);
+  if (!check.ok) return invalid(`agent_card_url ${check.reason}`);
+  const found = await examineCard(deps, { url: agentCardUrl, etag: null });
+  if (found.kind === "bad") return invalid(`agent_card_url: the agent card ${found.problem}`);
   if (found.kind === "unchanged") throw new Error("a card was unchanged that had never been read");
   const { card, freshForMs } = found;
-  const { auth, confirmOrigin } = input;
   const unmet = unmetSecurity(card.security, auth);
-  if (unmet !== undefined) throw new ApiError(400, `auth: the agent card ${unmet}`);
-  if (auth.type !== "none") requireOrigin(card.origin, [check.url.origin, confirmOrigin]);
+  if (unmet !== undefined) return invalid(`auth: the agent card ${unmet}`);
+  const known = [check.url.origin, confirmOrigin];
+  if (auth.type !== "none" && !known.includes(card.origin)) return unconfirmed(card.origin);
   return {
+    ok: true,
     url: card.interface.url,
-    async save(transaction, target) {
-      await checkResultTarget(transaction, target.orgId, input.resultTargetId ?? null);
+    check: (transaction) => refuseResultTarget(transaction, orgId, resultTargetId),
+    async save(transaction, { id }) {
       await transaction
         .insertInto("agent_cards")
         .values({
-          target_id: target.id,
-          card_url: input.agentCardUrl,
+          target_id: id,
+          card_url: agentCardUrl,
           ...cardColumns(card, { nowMs: deps.nowMs(), freshForMs }),
-          ...sealedCredential(deps.box, target.id, auth, card.origin),
-          result_target_id: input.resultTargetId ?? null,
+          ...sealedCredential(deps.box, id, auth, card.origin),
+          result_target_id: resultTargetId,
         })
         .execute();
     },
   };
 }
 
-async function refresh(
-  deps: AgentTargetsDeps,
-  targetId: string,
-  by: CardConsent & { origin: Origin },
-): Promise<void> {
-  const outcome = await refreshCard(deps, targetId, by);
-  switch (outcome.kind) {
-    case "current":
-    case "gone":
-      return;
-    case "failed":
-      throw new ApiError(502, `the agent card ${outcome.problem}; the last good one stays in use`);
-    case "unmet":
-      throw new ApiError(409, `the agent card ${outcome.problem}; the last good one stays in use`, {
-        code: "credential_unmet",
-      });
-    case "held":
-      throw new ApiError(409, `the agent card ${outcome.problem}; the last good one stays in use`, {
-        code: outcome.code,
-      });
-  }
-}
-
-async function change(
+async function decide(
   deps: AgentTargetsDeps,
   transaction: Queries,
-  target: { id: string; orgId: string; url: string },
-  { auth, confirmOrigin, resultTargetId }: AgentChanges,
-): Promise<void> {
-  if (resultTargetId !== undefined) await checkResultTarget(transaction, target.orgId, resultTargetId);
-  const { origin } = new URL(target.url);
-  if (auth !== undefined) {
-    const known = await transaction
-      .selectFrom("agent_cards")
-      .select(["card", "card_url", "bearer_origin"])
-      .where("target_id", "=", target.id)
-      .executeTakeFirstOrThrow();
-    const unmet = unmetSecurity(securityRequirements(known.card as Record<string, unknown>), auth);
-    if (unmet !== undefined) throw new ApiError(400, `auth: the agent card ${unmet}`);
-    if (auth.type !== "none")
-      requireOrigin(origin, [new URL(known.card_url).origin, known.bearer_origin, confirmOrigin]);
-  }
-  await transaction
-    .updateTable("agent_cards")
-    .set({
-      ...(resultTargetId !== undefined && { result_target_id: resultTargetId }),
-      ...(auth !== undefined && sealedCredential(deps.box, target.id, auth, origin)),
-    })
+  target: StoredTarget & TargetKey,
+  changes: AgentChanges,
+): Promise<Decision | Refused> {
+  const { auth, confirmOrigin, resultTargetId } = changes;
+  const refused = await refuseResultTarget(transaction, target.orgId, resultTargetId);
+  if (refused !== undefined) return refused;
+  const { origin } = new URL(target.url!);
+  const present = await transaction
+    .selectFrom("agent_cards")
+    .select(["card", "card_url", "bearer_origin", "auth_header", "result_target_id"])
     .where("target_id", "=", target.id)
-    .execute();
+    .executeTakeFirstOrThrow();
+  if (auth !== undefined) {
+    const unmet = unmetSecurity(securityRequirements(present.card as Record<string, unknown>), auth);
+    if (unmet !== undefined) return invalid(`auth: the agent card ${unmet}`);
+    const known = [new URL(present.card_url).origin, present.bearer_origin, confirmOrigin];
+    if (auth.type !== "none" && !known.includes(origin)) return unconfirmed(origin);
+  }
+  return {
+    ok: true,
+    beside: differencesOf(present, changes),
+    async save(transaction, { id }) {
+      await transaction
+        .updateTable("agent_cards")
+        .set({
+          ...(resultTargetId !== undefined && { result_target_id: resultTargetId }),
+          ...(auth !== undefined && sealedCredential(deps.box, id, auth, origin)),
+        })
+        .where("target_id", "=", id)
+        .execute();
+    },
+  };
+}
+
+interface PresentAgent {
+  bearer_origin: string | null;
+  auth_header: string | null;
+  result_target_id: string | null;
+}
+
+/** Changes of an agent as the audit log has them: that a token changed, and never the token. */
+function differencesOf(present: PresentAgent, { auth, confirmOrigin, resultTargetId }: AgentChanges): Beside {
+  return {
+    before: {
+      ...(auth && { auth: authName(present) }),
+      ...(resultTargetId !== undefined && { result_target_id: present.result_target_id }),
+    },
+    after: {
+      ...(auth && { auth: newAuthName(auth) }),
+      ...(confirmOrigin !== undefined && { confirm_origin: confirmOrigin }),
+      ...(resultTargetId !== undefined && { result_target_id: resultTargetId }),
+    },
+  };
+}
+
+function authName({ bearer_origin: origin, auth_header: header }: PresentAgent): string {
+  if (origin === null) return "none";
+  return header === null ? "bearer" : `api_key in ${header}`;
+}
+
+function newAuthName(auth: AgentAuth): string {
+  switch (auth.type) {
+    case "none":
+      return "none";
+    case "bearer":
+      return "bearer (a new token)";
+    case "api_key":
+      return `api_key in ${auth.header} (a new value)`;
+  }
 }
 
 /**
- * A credential goes to the origin of its agent's card, to one that it went to before, or to one that its owner names: a card
- * may be changed by others than those the token was made for.
+ * Refuses a credential for an origin that is neither its agent card's, nor one that it went to before, nor one that its owner
+ * names: others than those the token was made for may change a card.
  */
-function requireOrigin(origin: string, known: readonly (string | null | undefined)[]): void {
-  if (known.includes(origin)) return;
-  throw new ApiError(
-    409,
-    `the agent card names an interface at ${origin}, which is not the card's own origin: to send the credential there, add "confirm_origin": "${origin}"`,
-    { code: "origin_unconfirmed" },
-  );
+function unconfirmed(origin: string): Refused {
+  return { ok: false, refusal: { kind: "origin_unconfirmed", origin } };
 }
 
-/** Results go to those who wait for them and never to another agent, so that no two agents keep each other busy. */
-async function checkResultTarget(
+/** Results never go to another agent, so that no two agents keep each other busy. */
+async function refuseResultTarget(
   transaction: Queries,
   orgId: string,
-  targetId: string | null,
-): Promise<void> {
-  if (targetId === null) return;
+  targetId: string | null | undefined,
+): Promise<Refused | undefined> {
+  if (targetId === null || targetId === undefined) return undefined;
   const kind = await kindOf(transaction, { orgId, id: targetId });
-  if (kind === undefined || kind === "a2a") {
-    throw new ApiError(400, "result_target_id must be a mailbox or webhook target of this workspace");
-  }
+  return kind === undefined || isHandoff(kindNumbers[kind])
+    ? invalid("result_target_id must be a mailbox or webhook target of this workspace")
+    : undefined;
 }
 
-function sealedCredential(box: SecretBox, targetId: string, auth: HandoffAuth, origin: string) {
+function sealedCredential(box: SecretBox, targetId: string, auth: AgentAuth, origin: string) {
   if (auth.type === "none") return { bearer: null, bearer_origin: null, auth_header: null };
   const isKey = auth.type === "api_key";
   const bearer = box.seal(Buffer.from(isKey ? auth.value : auth.token), bearerContext(targetId));

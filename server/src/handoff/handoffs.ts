@@ -7,7 +7,7 @@ import type { AttemptResult, Delivery } from "../items/delivery.ts";
 import type { TargetConfig } from "../targets/targetConfig.ts";
 import type { ParsedNetworks } from "../outbound/addressGuard.ts";
 import type { Outbound } from "../outbound/outbound.ts";
-import type { HandoffTargets } from "../targets/handoffTargets.ts";
+import type { Agents as TargetAgents } from "../targets/a2a/agents.ts";
 import type { Changes } from "../items/changes.ts";
 import type { SecretBox } from "../items/secretBox.ts";
 import { createHandoffMetrics } from "../telemetry/handoffMetrics.ts";
@@ -44,8 +44,8 @@ export interface HandoffsDeps {
 
 /** The part of a process that talks to agents. */
 export interface Handoffs {
-  /** The part of a2a targets that is not a target's. */
-  targets: HandoffTargets;
+  /** The agents behind a2a targets. */
+  agents: TargetAgents;
   /** How a delivery to an a2a target is attempted. */
   send(delivery: Delivery, target: TargetConfig): Promise<AttemptResult>;
   answer(input: {
@@ -91,7 +91,7 @@ export function createHandoffs(deps: HandoffsDeps): Handoffs {
   let isStopping = false;
   const isFollowing = config.roles.has("dispatcher");
   return {
-    targets: createAgentTargets(deps),
+    agents: createAgentTargets(deps),
     send: (delivery, target) => sendHandoff(sendDeps, delivery, target),
     answer: (input) => answerTask(followDeps, input),
     cancel: (input) => cancelTask(followDeps, input),

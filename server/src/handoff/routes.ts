@@ -7,8 +7,7 @@ import { Handoff } from "./record/handoffAnswer.ts";
 import type { Handoffs } from "./handoffs.ts";
 
 export interface HandoffRouteDeps {
-  /** Absent where the interface is only described. */
-  handoffs?: Handoffs;
+  handoffs: Handoffs;
 }
 
 const refusals = {
@@ -49,7 +48,7 @@ function answerRoute(deps: HandoffRouteDeps): RouteRecord {
       const payload = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
       const { idempotencyKey: key } = readItem(request.headers, payload);
       const input = { orgId: caller.orgId, eventId: params.id, payload, key };
-      const { handoff, isReplayed } = await present(deps).answer(input);
+      const { handoff, isReplayed } = await deps.handoffs.answer(input);
       if (isReplayed) void reply.header("idempotency-replayed", "true");
       return { handoff };
     },
@@ -71,7 +70,7 @@ function cancelRoute(deps: HandoffRouteDeps): RouteRecord {
     response: { 200: Type.Object({ handoff: Handoff }) },
     errors: refusals,
     handle: async ({ caller, params }) => ({
-      handoff: await present(deps).cancel({ orgId: caller.orgId, eventId: params.id }),
+      handoff: await deps.handoffs.cancel({ orgId: caller.orgId, eventId: params.id }),
     }),
   });
 }
@@ -90,13 +89,8 @@ function notifiedRoute(deps: HandoffRouteDeps): RouteRecord {
     response: { 200: Type.Object({ ok: Type.Literal(true) }) },
     rawBody: "any",
     async handle({ params }) {
-      if (!(await present(deps).notified(params.token))) throw notFound();
+      if (!(await deps.handoffs.notified(params.token))) throw notFound();
       return { ok: true };
     },
   });
-}
-
-function present({ handoffs }: HandoffRouteDeps): Handoffs {
-  if (handoffs === undefined) throw notFound();
-  return handoffs;
 }

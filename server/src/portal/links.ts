@@ -4,16 +4,15 @@ import { recordChange } from "../audit/recordChange.ts";
 import { newPortalCode, newPortalToken } from "../accounts/newCredential.ts";
 import { type CustomerKey, objectOf } from "../customers/store.ts";
 import { hashCredential } from "../http/contract/credentials.ts";
-import { ApiError, noneNamed } from "../http/contract/errors.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { requireNewer } from "../items/upgradeGate.ts";
 import { inTransaction } from "../postgres/pool.ts";
-import { holdCustomer } from "./holdCustomer.ts";
+import { holdCustomer } from "./sessions.ts";
 
 /** The migration since which a process knows of portals. */
 const portalMigration = 34;
 
-/** What a customer has a few of, each for some time; one more than the most ends the oldest. */
+/** A thing that a customer has a few of, each for some time; one more than the most ends the oldest. */
 interface Few {
   table: "portal_links" | "portal_sessions";
   key: "code_hash" | "token_hash";
@@ -25,17 +24,17 @@ const links: Few = { table: "portal_links", key: "code_hash", seconds: 3_600, mo
 const sessions: Few = { table: "portal_sessions", key: "token_hash", seconds: 12 * 3_600, most: 50 };
 
 /**
- * Makes a link for a customer; only the hash of its code is stored.
- * @throws {ApiError} 404 when the organization has no such customer, 503 while a process of an earlier version runs.
+ * Makes a link for a customer; only the hash of its code is stored. Undefined when the organization has no such customer.
+ * @throws {ApiError} 503 while a process of an earlier version runs.
  */
 export function createLink(
   pool: pg.Pool,
   origin: Origin,
   { uid, nowMs }: { uid: string; nowMs: number },
-): Promise<{ code: string; expiresAt: number }> {
+): Promise<{ code: string; expiresAt: number } | undefined> {
   return inTransaction(pool, async (client) => {
     const customer = await holdCustomer(client, { orgId: origin.orgId, uid });
-    if (customer === undefined) throw noneNamed("customer", uid);
+    if (customer === undefined) return undefined;
     await requireNewer(client, { migration: portalMigration, cannot: "open portals" });
     const { token: code, hash } = newPortalCode();
     const expiresAt = await storeAmongFew(client, links, { hash, orgId: origin.orgId, uid, nowMs });
@@ -44,20 +43,17 @@ export function createLink(
   });
 }
 
-/**
- * Exchanges a link's code for a session, once: whoever comes second finds no link.
- * @throws {ApiError} 410 for a code that is unknown, was used, or has expired.
- */
+/** Exchanges a link's code for a session, once. Undefined for a code that is unknown, was used, or has expired. */
 export function exchangeCode(
   pool: pg.Pool,
   { code, request, nowMs }: { code: string; request: RequestTrace; nowMs: number },
-): Promise<{ token: string; expiresAt: number }> {
+): Promise<{ token: string; expiresAt: number } | undefined> {
   return inTransaction(pool, async (client) => {
     const codeHash = hashCredential(code);
     const found = await findLink(client, codeHash);
-    // The customer before the link, as whoever deletes the customer locks them.
+    // Locks the customer before the link, as the deletion of a customer does, so that the two cannot deadlock.
     const customer = found && (await holdCustomer(client, found));
-    if (found === undefined || customer === undefined || !(await useLink(client, codeHash))) throw linkGone();
+    if (found === undefined || customer === undefined || !(await useLink(client, codeHash))) return undefined;
     const { token, hash } = newPortalToken();
     const expiresAt = await storeAmongFew(client, sessions, { hash, ...found, nowMs });
     const origin = { orgId: found.orgId, actor: { kind: "customer", id: customer.id }, request } as const;
@@ -80,7 +76,7 @@ async function findLink(client: pg.ClientBase, codeHash: Buffer): Promise<Custom
   return row && { orgId: row.org_id, uid: row.customer_uid };
 }
 
-/** Stores one more of what a customer has a few of, in place of the oldest. @returns when it expires, in Unix seconds. */
+/** Stores one more, in place of the oldest where there are as many as there may be. @returns when it expires, in Unix seconds. */
 async function storeAmongFew(
   client: pg.ClientBase,
   { table, key, seconds, most }: Few,
@@ -116,10 +112,4 @@ async function useLink(client: pg.ClientBase, codeHash: Buffer): Promise<boolean
     values: [codeHash],
   });
   return rowCount === 1;
-}
-
-function linkGone(): ApiError {
-  return new ApiError(410, "the link was used, or has expired: ask for another one", {
-    code: "portal_link_gone",
-  });
 }

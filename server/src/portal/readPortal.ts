@@ -1,7 +1,6 @@
 import type { Static } from "typebox";
 import type pg from "pg";
 import type { Caller } from "../http/contract/credentials.ts";
-import { unauthorized } from "../http/contract/errors.ts";
 import type { Portal } from "./schemas.ts";
 
 interface PortalRow {
@@ -12,11 +11,11 @@ interface PortalRow {
   expires_at: number;
 }
 
-/** What the page of a portal shows around everything else. @throws {ApiError} 401 when the session has just ended. */
+/** The frame of a portal's page: whose portal it is, and how it looks. Undefined when the session has just ended. */
 export async function readPortal(
   pool: pg.Pool,
   { orgId, scope, tokenHash }: Extract<Caller, { kind: "portal" }>,
-): Promise<Static<typeof Portal>> {
+): Promise<Static<typeof Portal> | undefined> {
   const { rows } = await pool.query<PortalRow>({
     name: "read_portal",
     text: `select
@@ -33,7 +32,7 @@ export async function readPortal(
     values: [tokenHash],
   });
   const row = rows[0];
-  if (row === undefined) throw unauthorized();
+  if (row === undefined) return undefined;
   const { organization_name: name, logo, colour, customer_name: customerName, expires_at } = row;
   return {
     organization: { id: orgId, name, logo, colour },

@@ -3,10 +3,10 @@ import type pg from "pg";
 import { originOf, traceOf } from "../audit/origin.ts";
 import { type Config, publicUrlOf } from "../config/config.ts";
 import type { Caller } from "../http/contract/credentials.ts";
-import { unauthorized } from "../http/contract/errors.ts";
+import { ApiError, unauthorized } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
-import { uidOfPath } from "../targets/uid.ts";
+import { foundCustomer, uidOfPath } from "../customers/routes.ts";
 import { createLink, exchangeCode } from "./links.ts";
 import { readPortal } from "./readPortal.ts";
 import {
@@ -19,7 +19,7 @@ import {
   PortalSettingsInput,
 } from "./schemas.ts";
 import { endPortalSession, endPortalSessions } from "./sessions.ts";
-import { none, readSettings, saveSettings } from "./settings.ts";
+import { checkSettings, none, readSettings, saveSettings } from "./settings.ts";
 
 export interface PortalDeps {
   pool: pg.Pool;
@@ -61,10 +61,9 @@ function linkRoute(deps: PortalDeps): RouteRecord {
       },
     },
     async handle(call) {
-      const { code, expiresAt } = await createLink(deps.pool, originOf(call), {
-        uid: uidOfPath(call.params),
-        nowMs: deps.nowMs(),
-      });
+      const uid = uidOfPath(call.params);
+      const link = await createLink(deps.pool, originOf(call), { uid, nowMs: deps.nowMs() });
+      const { code, expiresAt } = foundCustomer(link, uid);
       const url = `${publicUrlOf(deps.config)}/portal/${call.caller.orgId}#code=${code}`;
       return { url, expires_at: expiresAt };
     },
@@ -86,7 +85,8 @@ function endSessionsRoute(deps: PortalDeps): RouteRecord {
     examples: { answer: { ended_sessions: 1, ended_links: 0 } },
     async handle(call) {
       const uid = uidOfPath(call.params);
-      const { sessions, links } = await endPortalSessions(deps.pool, originOf(call), uid);
+      const ended = await endPortalSessions(deps.pool, originOf(call), uid);
+      const { sessions, links } = foundCustomer(ended, uid);
       return { ended_sessions: sessions, ended_links: links };
     },
   });
@@ -116,12 +116,17 @@ function openRoute(deps: PortalDeps): RouteRecord {
       },
     },
     async handle({ body: { code }, request }) {
-      const { token, expiresAt } = await exchangeCode(deps.pool, {
+      const session = await exchangeCode(deps.pool, {
         code,
         request: traceOf(request),
         nowMs: deps.nowMs(),
       });
-      return { session_token: token, expires_at: expiresAt };
+      if (session === undefined) {
+        throw new ApiError(410, "the link was used, or has expired: ask for another one", {
+          code: "portal_link_gone",
+        });
+      }
+      return { session_token: session.token, expires_at: session.expiresAt };
     },
   });
 }
@@ -148,7 +153,11 @@ function readRoute(deps: PortalDeps): RouteRecord {
         expires_at: 1_793_543_200,
       },
     },
-    handle: async ({ caller }) => readPortal(deps.pool, requirePortal(caller)),
+    async handle({ caller }) {
+      const portal = await readPortal(deps.pool, requirePortal(caller));
+      if (portal === undefined) throw unauthorized();
+      return portal;
+    },
   });
 }
 
@@ -229,6 +238,10 @@ function saveSettingsRoute(deps: PortalDeps): RouteRecord {
         origins: ["https://app.example.com"],
       },
     },
-    handle: (call) => saveSettings(deps.pool, originOf(call), { ...none, ...call.body }),
+    handle(call) {
+      const checked = checkSettings({ ...none, ...call.body });
+      if (!checked.ok) throw new ApiError(400, checked.message);
+      return saveSettings(deps.pool, originOf(call), checked.settings);
+    },
   });
 }

@@ -1,11 +1,9 @@
 import type pg from "pg";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
-import { objectOf } from "../customers/store.ts";
+import { type CustomerKey, objectOf } from "../customers/store.ts";
 import type { Caller } from "../http/contract/credentials.ts";
-import { noneNamed } from "../http/contract/errors.ts";
 import { inTransaction } from "../postgres/pool.ts";
-import { holdCustomer } from "./holdCustomer.ts";
 
 /** Ends one session. */
 export function endPortalSession(
@@ -26,15 +24,15 @@ export function endPortalSession(
   });
 }
 
-/** Ends all sessions of a customer, and its links that nobody has opened. @throws {ApiError} 404 */
+/** Ends all sessions of a customer, and its unopened links. Undefined when the organization has no such customer. */
 export function endPortalSessions(
   pool: pg.Pool,
   origin: Origin,
   uid: string,
-): Promise<{ sessions: number; links: number }> {
+): Promise<{ sessions: number; links: number } | undefined> {
   return inTransaction(pool, async (client) => {
     const customer = await holdCustomer(client, { orgId: origin.orgId, uid });
-    if (customer === undefined) throw noneNamed("customer", uid);
+    if (customer === undefined) return undefined;
     const { rows } = await client.query<{ sessions: number; links: number }>({
       name: "end_portal_sessions",
       text: `with sessions as (
@@ -64,7 +62,24 @@ export function endPortalSessions(
   });
 }
 
-/** Forgets links and sessions that have expired, which nobody accepts anyway. @returns how many. */
+/** Keeps a customer from being deleted until the transaction ends; undefined when there is none. */
+export async function holdCustomer(
+  client: pg.ClientBase,
+  { orgId, uid }: CustomerKey,
+): Promise<{ id: string; uid: string; name: string } | undefined> {
+  const { rows } = await client.query<{ id: string; uid: string; name: string }>({
+    name: "hold_customer_of_portal",
+    text: `select id, uid, name
+           from customers
+           where org_id = $1
+             and uid = $2
+           for key share`,
+    values: [orgId, uid],
+  });
+  return rows[0];
+}
+
+/** Forgets links and sessions that have expired, which are not accepted any more. @returns how many. */
 export async function sweepPortals(pool: pg.Pool): Promise<number> {
   let swept = 0;
   for (const table of ["portal_links", "portal_sessions"]) {

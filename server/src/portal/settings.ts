@@ -2,12 +2,10 @@ import type pg from "pg";
 import { differences } from "../audit/differences.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
-import { ApiError } from "../http/contract/errors.ts";
 import { inTransaction } from "../postgres/pool.ts";
-import { contentSource } from "./contentSource.ts";
 import type { PortalSettings } from "./schemas.ts";
 
-/** Where nobody has set anything. */
+/** The settings of an organization that has set nothing. */
 export const none: PortalSettings = { name: null, logo: null, colour: null, origins: [] };
 
 /** How an organization's portal looks, and whose pages may show it. */
@@ -22,18 +20,12 @@ export async function readSettings(client: pg.Pool | pg.ClientBase, orgId: strin
   return rows[0] ?? none;
 }
 
-/** Stores them, whole. What is said again is no change. */
+/** Stores settings as {@link checkSettings} gives them, whole. Values that are there already are no change. */
 export function saveSettings(
   pool: pg.Pool,
   origin: Origin,
-  settings: PortalSettings,
+  checked: PortalSettings,
 ): Promise<PortalSettings> {
-  const checked = {
-    ...settings,
-    logo: checkLogo(settings.logo),
-    colour: checkColour(settings.colour),
-    origins: checkOrigins(settings.origins),
-  };
   return inTransaction(pool, async (client) => {
     const { orgId } = origin;
     const { rows } = await client.query<{ name: string }>({
@@ -71,48 +63,59 @@ const names = ["name", "logo", "colour", "origins"] as const;
 
 const dataUrl = /^data:image\/(?:png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/;
 
-/** @throws {ApiError} 400 for what is neither an https nor a data URL of an image. */
-function checkLogo(logo: string | null): string | null {
-  if (logo === null || dataUrl.test(logo)) return logo;
+/** Settings as they are stored: addresses as browsers write them, colours in lower case. `message` says which part is refused. */
+export function checkSettings(
+  settings: PortalSettings,
+): { ok: true; settings: PortalSettings } | { ok: false; message: string } {
+  const logo = settings.logo === null ? null : readLogo(settings.logo);
+  if (logo !== null && "fault" in logo) return { ok: false, message: logo.fault };
+  const { colour } = settings;
+  if (colour !== null && !/^#[0-9a-f]{6}$/i.test(colour)) {
+    return { ok: false, message: "colour must be #rrggbb: six hexadecimal digits, such as #0b6e4f" };
+  }
+  const origins = new Set<string>();
+  for (const text of settings.origins) {
+    const source = readOrigin(text);
+    if (source === undefined) {
+      const message = `origins: ${JSON.stringify(text)} is no origin such as https://app.example.com; http is for localhost alone`;
+      return { ok: false, message };
+    }
+    origins.add(source);
+  }
+  return {
+    ok: true,
+    settings: {
+      ...settings,
+      logo: logo?.url ?? null,
+      colour: colour?.toLowerCase() ?? null,
+      origins: [...origins],
+    },
+  };
+}
+
+function readLogo(logo: string): { url: string } | { fault: string } {
+  if (dataUrl.test(logo)) return { url: logo };
   const url = URL.parse(logo);
   if (url?.protocol !== "https:" || url.username !== "" || url.password !== "") {
-    throw new ApiError(400, "logo must be an https URL, or a data URL in base64 of an image");
+    return { fault: "logo must be an https URL, or a data URL in base64 of an image" };
   }
-  if (contentSource(url) === undefined)
-    throw new ApiError(400, `logo: ${JSON.stringify(url.hostname)} is not a host name`);
-  return url.href;
+  return contentSource(url) === undefined
+    ? { fault: `logo: ${JSON.stringify(url.hostname)} is not a host name` }
+    : { url: url.href };
 }
 
-/** In lower case. @throws {ApiError} 400 for what has not six digits. */
-function checkColour(colour: string | null): string | null {
-  if (colour !== null && !/^#[0-9a-f]{6}$/i.test(colour))
-    throw new ApiError(400, "colour must be #rrggbb: six hexadecimal digits, such as #0b6e4f");
-  return colour?.toLowerCase() ?? null;
-}
-
-/** Each as a browser names it, once. @throws {ApiError} 400 for what is no origin. */
-function checkOrigins(origins: readonly string[]): string[] {
-  return [...new Set(origins.map(checkOrigin))];
-}
-
-function checkOrigin(text: string): string {
+/** An origin as browsers name it; undefined when the text is none. */
+function readOrigin(text: string): string | undefined {
   const url = URL.parse(text);
   const isAllowed = url?.protocol === "https:" || (url?.protocol === "http:" && isThisMachine(url.hostname));
-  const source = isAllowed ? contentSource(url) : undefined;
-  if (source === undefined || !/^https?:\/\/[^/?#@\s]+\/?$/i.test(text)) {
-    throw new ApiError(
-      400,
-      `origins: ${JSON.stringify(text)} is no origin such as https://app.example.com; http is for localhost alone`,
-    );
-  }
-  return source;
+  return isAllowed && /^https?:\/\/[^/?#@\s]+\/?$/i.test(text) ? contentSource(url) : undefined;
 }
 
 function isThisMachine(hostname: string): boolean {
   return hostname === "localhost" || hostname === "127.0.0.1" || hostname === "[::1]";
 }
 
-/** The framing of an organization's portal; nobody's page may show that of an unknown one. */
+/** The framing of an organization's portal; no page may show the portal of an unknown organization. */
 export async function readFraming(
   pool: pg.Pool,
   orgId: string,
@@ -127,4 +130,16 @@ export async function readFraming(
     ancestors: origins.map(sourceOf).filter((source) => source !== undefined),
     images: logo?.startsWith("https:") === true ? sourceOf(logo) : undefined,
   };
+}
+
+/** A DNS name (RFC 1123, with underscores, which are in use), an IPv4 address or an IPv6 address in brackets. */
+const hostName =
+  /^(?:(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?|\[[0-9a-f:.]+\])$/;
+
+/**
+ * The origin of a URL as a source of a Content-Security-Policy; undefined where the host is no host name. The URL standard takes
+ * hosts such as `x;sandbox`, which would end the directive and begin another.
+ */
+export function contentSource(url: URL): string | undefined {
+  return hostName.test(url.hostname) && url.hostname.length <= 253 ? url.origin : undefined;
 }

@@ -12,7 +12,7 @@ import {
   sweepClaimIds,
   sweepExpiredMessages,
 } from "../mailbox/finish/sweepMessages.ts";
-import { endRotations } from "../targets/rotateSecret.ts";
+import { endRotations } from "../targets/webhook/rotateSecret.ts";
 import { sweepInvitations } from "../members/invitationStore.ts";
 import type { Handoffs } from "../handoff/handoffs.ts";
 import { sweepPolls } from "../handoff/follow/pollStore.ts";
@@ -38,7 +38,7 @@ import { foldActivity, forgetActivity } from "../stats/foldActivity.ts";
 import { sweepCircuits } from "../delivery/rows/openCircuits.ts";
 import { sweepPermits } from "../delivery/rows/permits.ts";
 import { sweepDeliveries } from "../delivery/rows/sweepDeliveries.ts";
-import { sweepHeaderSets } from "../targets/headerSets.ts";
+import { sweepHeaderSets } from "../targets/webhook/headerSets.ts";
 
 export interface MaintenanceDeps {
   config: Config;

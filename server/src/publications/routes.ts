@@ -22,7 +22,7 @@ import { billingRefusals, itemAudit, ItemHeaders } from "../intake/routes.ts";
 import { acceptTraced } from "../intake/traceAcceptance.ts";
 import { isId } from "../postgres/ids.ts";
 import { acceptedStatus } from "../postgres/kinds.ts";
-import { isPathUid } from "../targets/uid.ts";
+import { isPathUid } from "../targets/record/names.ts";
 import type { Traces } from "../telemetry/traces.ts";
 import { examples } from "./examples.ts";
 import { listPublications, readPublication } from "./readPublication.ts";

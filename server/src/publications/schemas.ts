@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { EventSummary, webhookIdField } from "../events/schemas.ts";
 import { Id, NullableString, pageBefore, Timestamp } from "../http/contract/schemas.ts";
-import { Uid } from "../targets/uid.ts";
+import { Uid } from "../targets/record/names.ts";
 
 const Status = Type.Unsafe<"QUEUED" | "UNREAD">({
   type: "string",

@@ -1,32 +1,48 @@
 import type { Static } from "typebox";
-import { type Endpoint, signingScheme, type Target } from "./schemas.ts";
-import type { AgentView } from "./handoffTargets.ts";
-import { headersAnswer } from "./headers.ts";
-import type { StoredTarget } from "./store.ts";
+import { type KindDeps, kindNamed } from "./kinds.ts";
+import type { StoredTarget } from "./record/store.ts";
+import type { Target } from "./schemas.ts";
 
-/** What is known of a target beside its own record: for each answer what it is about. */
-export interface Beside {
-  /** When it was just made. */
+type Answer = Static<typeof Target>;
+
+/** Answered beside a target's own record, where there is something to say. */
+export interface Besides {
+  /** The signing secret, when it was just made. */
   secret?: string | undefined;
-  /** When it is one. */
-  agent?: AgentView | undefined;
-  /** When it was just enabled again. */
+  /** How many items waited, when the target was just enabled again. */
   heldItems?: number | undefined;
 }
 
 /** A target as `/api/v1/targets` answers it. */
-export function targetAnswer(
+export async function targetAnswer(
+  deps: KindDeps,
   target: StoredTarget,
-  { secret, agent, heldItems }: Beside = {},
-): Static<typeof Target> {
-  const delivery = {
-    max_payload_bytes: target.max_payload_bytes,
-    max_retries: target.max_retries,
-    retry_interval_seconds: target.retry_interval_seconds,
-    rate_limit_per_second: target.rate_limit_per_second,
-    rate_limit_burst: target.rate_limit_burst,
-    max_concurrency: target.max_concurrency,
+  besides: Besides = {},
+): Promise<Answer> {
+  const [answer] = await targetAnswers(deps, [target]);
+  const { secret, heldItems } = besides;
+  return {
+    ...answer!,
+    ...(secret !== undefined && { secret }),
+    ...(heldItems !== undefined && { held_items: heldItems }),
   };
+}
+
+/** The same for a list. A kind whose answer has more than the target's row asks for all its targets at once. */
+export async function targetAnswers(deps: KindDeps, targets: readonly StoredTarget[]): Promise<Answer[]> {
+  const more = new Map<string, object>();
+  for (const kind of new Set(targets.map((target) => target.kind))) {
+    const ids = targets.filter((target) => target.kind === kind).map(({ id }) => id);
+    for (const [id, view] of (await kindNamed(kind).describe?.(deps, ids)) ?? []) more.set(id, view);
+  }
+  return targets.map((target) => ({
+    ...commonAnswer(target),
+    ...kindNamed(target.kind).answer(target),
+    ...more.get(target.id),
+  }));
+}
+
+function commonAnswer(target: StoredTarget): Answer {
   return {
     id: target.id,
     kind: target.kind,
@@ -40,40 +56,6 @@ export function targetAnswer(
     ...(target.disabled_reason !== null && { disabled_reason: target.disabled_reason }),
     ...(target.failing_since !== null && { failing_since: target.failing_since }),
     ...(target.url !== null && { url: target.url }),
-    ...(secret !== undefined && { secret }),
-    ...(heldItems !== undefined && { held_items: heldItems }),
-    ...(target.kind === "mailbox" && {
-      max_payload_bytes: target.max_payload_bytes,
-      max_claims: target.max_claims,
-    }),
-    ...(target.kind === "a2a" && { ...delivery, ...agent }),
-    ...(target.kind === "webhook" && {
-      signing_scheme: signingScheme,
-      has_previous_signing_secret: target.has_previous_secret,
-      ...(target.previous_secret_until !== null && {
-        previous_signing_secret_until: target.previous_secret_until,
-      }),
-      event_types: target.event_types,
-      ...delivery,
-      headers: headersAnswer(target.headers),
-    }),
-    created_at: target.created_at,
-    updated_at: target.updated_at,
-  };
-}
-
-/** A webhook target as `/api/v1/endpoints` answers it: `event_types` is JSON text there. */
-export function endpointAnswer(target: StoredTarget): Static<typeof Endpoint> {
-  return {
-    id: target.id,
-    name: target.name,
-    url: target.url!,
-    description: target.description,
-    event_types: JSON.stringify(target.event_types),
-    max_payload_bytes: target.max_payload_bytes,
-    max_retries: target.max_retries,
-    retry_interval_seconds: target.retry_interval_seconds,
-    enabled: target.enabled,
     created_at: target.created_at,
     updated_at: target.updated_at,
   };

@@ -1,28 +1,57 @@
-import { type TargetKind } from "../postgres/kinds.ts";
 import type { Origin } from "../audit/origin.ts";
-import { isId } from "../postgres/ids.ts";
-import { notFound } from "../http/contract/errors.ts";
-import { removeTarget } from "./store.ts";
-import type { TargetDeps } from "./createTarget.ts";
+import { functionQuery } from "../postgres/functionQuery.ts";
+import { bucketOf } from "../postgres/ids.ts";
+import { inTransactionOf, type Queries } from "../postgres/tables.ts";
+import { holdsItems, kindNamed } from "./kinds.ts";
+import type { TargetDeps } from "./record/deps.ts";
+import { gone, type Refused } from "./record/refusal.ts";
+import { deleteTargetRow, type StoredTarget } from "./record/store.ts";
 import { cancelDeliveries, cancelMessages } from "./waitingItems.ts";
 
 /**
  * Deletes a target. From the same moment whatever is queued for it reads as CANCELED, because the target is gone;
  * the rows are canceled here and, past a bound, by the claim (messages: when they expire).
- * @throws {ApiError} 404 when the organization has no such target.
  */
-export async function deleteTarget(deps: TargetDeps, origin: Origin, id: string): Promise<void> {
-  if (!isId(id)) throw notFound();
-  const kind = await removeTarget(deps.queries, { origin, id }, Math.floor(deps.nowMs() / 1000));
-  await afterRemoval(deps, origin.orgId, { id, kind });
+export async function deleteTarget(
+  deps: Pick<TargetDeps, "queries" | "changes" | "nowMs">,
+  origin: Origin,
+  id: string,
+): Promise<{ ok: true } | Refused> {
+  const nowSeconds = Math.floor(deps.nowMs() / 1000);
+  const removed = await inTransactionOf(deps.queries, (transaction) =>
+    removeTargetIn(transaction, { origin, id }, nowSeconds),
+  );
+  if (removed === undefined) return gone;
+  await afterRemoval(deps, origin.orgId, removed);
+  return { ok: true };
+}
+
+/**
+ * Removes a target within a transaction, and cancels what is being delivered to it at this moment, so that no attempt that is
+ * under way changes the outcome afterwards. Undefined when the organization has no such target.
+ */
+export async function removeTargetIn(
+  transaction: Queries,
+  { origin, id }: { origin: Origin; id: string },
+  nowSeconds: number,
+): Promise<StoredTarget | undefined> {
+  const removed = await deleteTargetRow(transaction, { origin, id });
+  if (removed === undefined) return undefined;
+  await kindNamed(removed.kind).remove?.(transaction, id, nowSeconds);
+  if (holdsItems(removed.kind)) {
+    await functionQuery("cancel_leased_deliveries", { p_bucket: bucketOf(id), p_target: id }).execute(
+      transaction,
+    );
+  }
+  return removed;
 }
 
 /** Cancels what is still queued for a target that was removed, up to a bound. */
 export async function afterRemoval(
-  deps: TargetDeps,
+  deps: Pick<TargetDeps, "queries" | "changes">,
   orgId: string,
-  { id, kind }: { id: string; kind: TargetKind },
+  { id, kind }: StoredTarget,
 ): Promise<void> {
   deps.changes.publishTarget(orgId, id);
-  await (kind === "mailbox" ? cancelMessages(deps.queries, orgId, id) : cancelDeliveries(deps.queries, id));
+  await (holdsItems(kind) ? cancelDeliveries(deps.queries, id) : cancelMessages(deps.queries, orgId, id));
 }

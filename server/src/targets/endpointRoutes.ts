@@ -1,24 +1,27 @@
 import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { removal } from "../http/contract/removal.ts";
-import { isId } from "../postgres/ids.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys, noLimitedKey } from "../http/contract/scope.ts";
 import { Id } from "../http/contract/schemas.ts";
-import { endpointAnswer } from "./answers.ts";
-import { createWebhook, type TargetDeps } from "./createTarget.ts";
+import { createTarget } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
-import { enabling, enablingRefusals, Endpoint, PatchedEndpoint, targetInputs } from "./schemas.ts";
-import { listTargets, readTarget, type StoredTarget, tooManyTargets } from "./store.ts";
+import { findTarget } from "./findTarget.ts";
+import type { KindDeps } from "./kinds.ts";
+import { listTargets, type StoredTarget, tooManyTargets } from "./record/store.ts";
+import { orThrow } from "./refusals.ts";
+import { enabling, enablingRefusals } from "./schemas.ts";
 import { updateTarget } from "./updateTarget.ts";
+import { Endpoint, endpointAnswer, endpointInputs, PatchedEndpoint } from "./webhook/endpoint.ts";
+import { webhook } from "./webhook/webhook.ts";
 
 /** `/api/v1/endpoints`: webhook targets as older clients know them; other kinds do not exist here. */
-export function endpointRoutes(deps: TargetDeps): RouteRecord[] {
+export function endpointRoutes(deps: KindDeps): RouteRecord[] {
   return [listRoute(deps), createRoute(deps), readRoute(deps), updateRoute(deps), removeRoute(deps)];
 }
 
-function listRoute(deps: TargetDeps): RouteRecord {
+function listRoute(deps: KindDeps): RouteRecord {
   return route({
     method: "GET",
     path: "/api/v1/endpoints",
@@ -30,14 +33,14 @@ function listRoute(deps: TargetDeps): RouteRecord {
     summary: "List endpoints, oldest first",
     response: { 200: Type.Object({ endpoints: Type.Array(Endpoint) }) },
     async handle({ caller }) {
-      const targets = await listTargets(deps.queries, caller.orgId, { kind: "webhook" });
+      const targets = await listTargets(deps.queries, caller.orgId, { kind: webhook.name });
       return { endpoints: targets.map(endpointAnswer) };
     },
   });
 }
 
-function createRoute(deps: TargetDeps): RouteRecord {
-  const { newEndpoint } = targetInputs(deps.config.maxBodyBytes);
+function createRoute(deps: KindDeps): RouteRecord {
+  const { newEndpoint } = endpointInputs(deps.config.maxBodyBytes);
   return route({
     method: "POST",
     path: "/api/v1/endpoints",
@@ -61,14 +64,15 @@ function createRoute(deps: TargetDeps): RouteRecord {
       },
     },
     async handle(call) {
-      const { target, secret } = await createWebhook(deps, originOf(call), knownOf(newEndpoint, call.body));
+      const input = { ...knownOf(newEndpoint, call.body), kind: webhook.name };
+      const { target, secret } = orThrow(await createTarget(deps, originOf(call), input));
       deps.changes.publishTarget(call.caller.orgId, target.id);
       return { id: target.id, secret };
     },
   });
 }
 
-function readRoute(deps: TargetDeps): RouteRecord {
+function readRoute(deps: KindDeps): RouteRecord {
   return route({
     method: "GET",
     path: "/api/v1/endpoints/:id",
@@ -85,8 +89,8 @@ function readRoute(deps: TargetDeps): RouteRecord {
   });
 }
 
-function updateRoute(deps: TargetDeps): RouteRecord {
-  const { endpointChanges } = targetInputs(deps.config.maxBodyBytes);
+function updateRoute(deps: KindDeps): RouteRecord {
+  const { endpointChanges } = endpointInputs(deps.config.maxBodyBytes);
   return route({
     method: "PATCH",
     path: "/api/v1/endpoints/:id",
@@ -109,18 +113,18 @@ function updateRoute(deps: TargetDeps): RouteRecord {
         const fields = Object.keys(endpointChanges.properties).join(", ");
         throw new ApiError(400, `nothing to change: an endpoint takes ${fields}`);
       }
-      const { target, heldItems } = await updateTarget(deps, originOf(call), present, changes);
+      const { target, heldItems } = orThrow(await updateTarget(deps, originOf(call), present, changes));
       return { endpoint: { ...endpointAnswer(target), held_items: heldItems } };
     },
   });
 }
 
-/** What a body has of its schema's fields: fields that targets have and endpoints do not are unknown here, and unchecked. */
+/** A body without the fields that its schema does not list: fields that only targets have are ignored here, and unchecked. */
 function knownOf<B extends object>({ properties }: { properties: object }, body: B): B {
   return Object.fromEntries(Object.entries(body).filter(([field]) => Object.hasOwn(properties, field))) as B;
 }
 
-function removeRoute(deps: TargetDeps): RouteRecord {
+function removeRoute(deps: KindDeps): RouteRecord {
   return route({
     method: "DELETE",
     path: "/api/v1/endpoints/:id",
@@ -133,14 +137,13 @@ function removeRoute(deps: TargetDeps): RouteRecord {
     summary: "Delete an endpoint; what is queued for it becomes CANCELED",
     ...removal(async (call, id) => {
       await findEndpoint(deps, call.caller.orgId, id);
-      await deleteTarget(deps, originOf(call), id);
+      orThrow(await deleteTarget(deps, originOf(call), id));
     }),
   });
 }
 
-async function findEndpoint(deps: TargetDeps, orgId: string, id: string): Promise<StoredTarget> {
-  if (!isId(id)) throw notFound();
-  const target = await readTarget(deps.queries, orgId, id);
-  if (target.kind !== "webhook") throw notFound();
+async function findEndpoint(deps: KindDeps, orgId: string, id: string): Promise<StoredTarget> {
+  const target = await findTarget(deps, orgId, id);
+  if (target.kind !== webhook.name) throw notFound();
   return target;
 }

@@ -1,28 +1,31 @@
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { isId } from "../postgres/ids.ts";
-import type { TargetDeps } from "./createTarget.ts";
-import { readTarget, type StoredTarget } from "./store.ts";
+import type { Queries } from "../postgres/tables.ts";
+import { type AnyKind, kindNamed, kindNames } from "./kinds.ts";
+import { readTarget, type StoredTarget } from "./record/store.ts";
 
-/** @throws {ApiError} 404 for what is no id, and for an unknown one. */
+/** Reads a target for a route. @throws {ApiError} 404 for what is no id, and for an unknown one. */
 export async function findTarget(
-  deps: Pick<TargetDeps, "queries">,
+  { queries }: { queries: Queries },
   orgId: string,
   id: string,
 ): Promise<StoredTarget> {
-  if (!isId(id)) throw notFound();
-  return readTarget(deps.queries, orgId, id);
+  const target = isId(id) ? await readTarget(queries, { orgId, id }) : undefined;
+  if (target === undefined) throw notFound();
+  return target;
 }
 
-/** @throws {ApiError} 400 when the target is of another kind. */
-export async function findTargetOfKind(
-  deps: Pick<TargetDeps, "queries">,
+/** The same for a target of a kind that `has` what the route is about. @throws {ApiError} 400 when its kind has not. */
+export async function findTargetThat(
+  has: (kind: AnyKind) => boolean,
+  deps: { queries: Queries },
   orgId: string,
   id: string,
-  kind: "webhook" | "a2a",
 ): Promise<StoredTarget> {
   const target = await findTarget(deps, orgId, id);
-  if (target.kind !== kind) {
-    throw new ApiError(400, `only ${kind} targets have this: the target is of kind ${target.kind}`);
-  }
-  return target;
+  if (has(kindNamed(target.kind))) return target;
+  throw new ApiError(
+    400,
+    `only ${kindNames(has, "and")} targets have this: the target is of kind ${target.kind}`,
+  );
 }

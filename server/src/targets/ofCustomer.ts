@@ -1,11 +1,12 @@
-import { ApiError } from "../http/contract/errors.ts";
 import { customerOf, type Scope } from "../http/contract/scope.ts";
 import type { Queries } from "../postgres/tables.ts";
-import { noSuchCustomer } from "./holdNames.ts";
+import { findKind, kindNames } from "./kinds.ts";
+import { noSuchCustomer } from "./record/holdNames.ts";
+import { invalid, type Refused } from "./record/refusal.ts";
+import type { StoredTarget, TargetFilter } from "./record/store.ts";
 import type { NewTarget, TargetChanges } from "./schemas.ts";
-import type { StoredTarget, TargetFilter } from "./store.ts";
 
-/** Whoever calls, as far as it matters here. */
+/** A caller that may be limited to one customer. */
 interface Limited {
   orgId: string;
   scope?: Scope | undefined;
@@ -21,42 +22,39 @@ export function withinReach(scope: Scope | undefined, filter: TargetFilter): Tar
   return isOther || isUnseen ? undefined : { ...filter, customerUid: own };
 }
 
-/** A new target as its caller may make it: of the customer to which the caller is limited. @throws {ApiError} 400, 403 */
+/** A new target as its caller may make it: of the customer to which the caller is limited. */
 export async function newWithinReach(
   queries: Queries,
   caller: Limited,
   input: NewTarget,
-): Promise<NewTarget> {
+): Promise<{ ok: true; input: NewTarget } | Refused> {
   const own = customerOf(caller.scope);
-  if (own === undefined) return input;
-  if (input.customer_uid !== undefined) refuseOtherCustomer(own, input);
-  await refuseOtherResults(queries, caller, input);
-  if (caller.scope?.kind === "portal") refuseToPortal(input.kind, input);
-  return { ...input, customer_uid: own };
+  if (own === undefined) return { ok: true, input };
+  const refused = await refuseBeyondReach(queries, caller, input, input);
+  return refused ?? { ok: true, input: { ...input, customer_uid: own } };
 }
 
-/** Refuses changes that lead beyond the customer to which the caller is limited. @throws {ApiError} 400, 403 */
+/** Refuses changes that lead beyond the customer to which the caller is limited. */
 export async function refuseBeyondReach(
   queries: Queries,
   caller: Limited,
-  present: Pick<StoredTarget, "kind">,
+  { kind }: { kind: string },
   changes: TargetChanges = {},
-): Promise<void> {
+): Promise<Refused | undefined> {
   const own = customerOf(caller.scope);
-  if (own === undefined) return;
-  if (changes.customer_uid !== undefined) refuseOtherCustomer(own, changes);
-  await refuseOtherResults(queries, caller, changes);
-  if (caller.scope?.kind === "portal") refuseToPortal(present.kind, changes);
+  if (own === undefined) return undefined;
+  const { customer_uid: customerUid } = changes;
+  // Another customer is refused like one that does not exist.
+  if (customerUid !== undefined && customerUid !== own) return invalid(noSuchCustomer(String(customerUid)));
+  return (
+    (await refuseOtherResults(queries, caller, changes)) ??
+    (caller.scope?.kind === "portal" ? refuseToPortal(kind, changes) : undefined)
+  );
 }
 
-/** A target as its caller may see it: what an organization calls it and notes about it is not for its customers. */
+/** A target as its caller may see it: an organization's own names and notes are not shown to its customers. */
 export function asSeenBy(scope: Scope | undefined, target: StoredTarget): StoredTarget {
   return scope?.kind === "portal" ? { ...target, uid: null, metadata: null } : target;
-}
-
-/** Another customer is answered like one that is not there. */
-function refuseOtherCustomer(own: string, { customer_uid: customerUid }: TargetChanges): void {
-  if (customerUid !== own) throw noSuchCustomer(String(customerUid));
 }
 
 /** Results of an agent's tasks go to a target of the same customer, where the caller is limited to one. */
@@ -64,8 +62,8 @@ async function refuseOtherResults(
   queries: Queries,
   { orgId, scope }: Limited,
   { result_target_id: id }: Pick<TargetChanges, "result_target_id">,
-): Promise<void> {
-  if (id === undefined || id === null) return;
+): Promise<Refused | undefined> {
+  if (id === undefined || id === null) return undefined;
   const own = await queries
     .selectFrom("targets")
     .select("id")
@@ -73,24 +71,27 @@ async function refuseOtherResults(
     .where("org_id", "=", orgId)
     .where("customer_uid", "=", customerOf(scope)!)
     .executeTakeFirst();
-  if (own === undefined) {
-    throw new ApiError(400, "result_target_id must be a mailbox or webhook target of this workspace");
-  }
+  return own === undefined
+    ? invalid("result_target_id must be a mailbox or webhook target of this workspace")
+    : undefined;
 }
 
-/** What the organization alone says of a target; a publication is refused as a whole where one target takes less. */
-const organizations = ["uid", "metadata", "max_payload_bytes"] as const;
+/** Fields that only the organization gives; a publication is refused as a whole where one target takes less. */
+const organizationFields = ["uid", "metadata", "max_payload_bytes"] as const;
 
 /**
- * A portal has webhooks: mailboxes are read with API keys, which a customer has none of, and an agent is called with the
- * organization's word for it.
+ * Refuses to a customer's portal the kinds that it does not have (mailboxes are read with API keys, which customers do not have,
+ * and an agent is called on the organization's word) and the organization's own fields.
  */
-function refuseToPortal(kind: string, input: Pick<TargetChanges, (typeof organizations)[number]>): void {
-  if (kind !== "webhook") throw refused("in the portal only webhooks can be made, changed and deleted");
-  const field = organizations.find((name) => input[name] !== undefined);
-  if (field !== undefined) throw refused(`${field} is not the customer's to give`);
+function refuseToPortal(name: string, input: TargetChanges): Refused | undefined {
+  if (findKind(name)?.isInPortal !== true) {
+    const taken = kindNames((kind) => kind.isInPortal, "and");
+    return outOfScope(`in the portal only ${taken}s can be made, changed and deleted`);
+  }
+  const field = organizationFields.find((one) => input[one] !== undefined);
+  return field === undefined ? undefined : outOfScope(`${field} is not the customer's to give`);
 }
 
-function refused(message: string): ApiError {
-  return new ApiError(403, message, { code: "scope_refused" });
+function outOfScope(message: string): Refused {
+  return { ok: false, refusal: { kind: "out_of_scope", message } };
 }

@@ -1,27 +1,27 @@
-import { type Static, Type } from "typebox";
+import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { removal } from "../http/contract/removal.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { customerReads, customerChanges, noLimitedKey } from "../http/contract/scope.ts";
-import { examples } from "./examples.ts";
-import { type Beside, targetAnswer } from "./answers.ts";
-import { createTarget, type TargetDeps } from "./createTarget.ts";
+import { targetAnswer, targetAnswers } from "./answers.ts";
+import { createTarget } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
-import { checkCatalogued } from "./eventTypes.ts";
-import { handoffTargets } from "./handoffTargets.ts";
-import { findTarget, findTargetOfKind } from "./findTarget.ts";
+import { examples } from "./examples.ts";
+import { findTarget, findTargetThat } from "./findTarget.ts";
+import { type AnyKind, findKind, type KindDeps, kindNamed, kindNames } from "./kinds.ts";
 import { asSeenBy, newWithinReach, refuseBeyondReach, withinReach } from "./ofCustomer.ts";
-import { secretRoutes } from "./secretRoutes.ts";
+import { listTargets, type StoredTarget, tooManyTargets } from "./record/store.ts";
+import { orThrow, throwRefused, throwUnrefreshed } from "./refusals.ts";
 import { Consent, enabling, enablingRefusals, Target, targetInputs, TargetQuery } from "./schemas.ts";
-import { listTargets, readTarget, type StoredTarget, tooManyTargets } from "./store.ts";
+import { secretRoutes } from "./secretRoutes.ts";
 import { updateTarget } from "./updateTarget.ts";
 
 const catalogued =
   "Where there is a catalogue of event types, what a target newly names in event_types has to be in it.";
 
 /** `/api/v1/targets`: where items go, whatever the kind. */
-export function targetRoutes(deps: TargetDeps): RouteRecord[] {
+export function targetRoutes(deps: KindDeps): RouteRecord[] {
   return [
     listRoute(deps),
     createRoute(deps),
@@ -33,7 +33,7 @@ export function targetRoutes(deps: TargetDeps): RouteRecord[] {
   ];
 }
 
-function listRoute(deps: TargetDeps): RouteRecord {
+function listRoute(deps: KindDeps): RouteRecord {
   return route({
     method: "GET",
     path: "/api/v1/targets",
@@ -50,12 +50,12 @@ function listRoute(deps: TargetDeps): RouteRecord {
       const asked = { ...query, customerUid: customerUid === "" ? null : customerUid };
       const filter = withinReach(caller.scope, asked);
       const targets = filter === undefined ? [] : await listTargets(deps.queries, caller.orgId, filter);
-      return { targets: await withAgents(deps, seenBy(caller, targets)) };
+      return { targets: await targetAnswers(deps, seenBy(caller, targets)) };
     },
   });
 }
 
-function createRoute(deps: TargetDeps): RouteRecord {
+function createRoute(deps: KindDeps): RouteRecord {
   const { newTarget } = targetInputs(deps.config.maxBodyBytes);
   return route({
     method: "POST",
@@ -66,7 +66,7 @@ function createRoute(deps: TargetDeps): RouteRecord {
     operationId: "createTarget",
     tag: "Targets",
     audit: "target.created",
-    summary: "Create a webhook, mailbox or a2a target",
+    summary: `Create a ${kindNames()} target`,
     description: `The answer of a webhook target holds its signing secret, this once. ${catalogued}`,
     body: newTarget,
     response: { 200: Target },
@@ -76,15 +76,17 @@ function createRoute(deps: TargetDeps): RouteRecord {
     examples: examples.createTarget,
     async handle(call) {
       const { caller } = call;
-      const body = await newWithinReach(deps.queries, caller, call.body);
-      const { target, secret } = await createTarget(deps, originOf(call), body);
+      const { input } = orThrow(await newWithinReach(deps.queries, caller, call.body));
+      const kind = findKind(input.kind);
+      throwRefused(await kind?.checkCatalogue?.(deps.queries, caller.orgId, input.event_types));
+      const { target, secret } = orThrow(await createTarget(deps, originOf(call), input));
       deps.changes.publishTarget(caller.orgId, target.id);
-      return withAgent(deps, asSeenBy(caller.scope, target), { secret });
+      return targetAnswer(deps, asSeenBy(caller.scope, target), { secret });
     },
   });
 }
 
-function readRoute(deps: TargetDeps): RouteRecord {
+function readRoute(deps: KindDeps): RouteRecord {
   return route({
     method: "GET",
     path: "/api/v1/targets/:id",
@@ -96,11 +98,11 @@ function readRoute(deps: TargetDeps): RouteRecord {
     summary: "Read a target",
     response: { 200: Target },
     handle: async ({ caller, params }) =>
-      withAgent(deps, asSeenBy(caller.scope, await findTarget(deps, caller.orgId, params.id))),
+      targetAnswer(deps, asSeenBy(caller.scope, await findTarget(deps, caller.orgId, params.id))),
   });
 }
 
-function updateRoute(deps: TargetDeps): RouteRecord {
+function updateRoute(deps: KindDeps): RouteRecord {
   const { targetChanges } = targetInputs(deps.config.maxBodyBytes);
   return route({
     method: "PATCH",
@@ -128,15 +130,16 @@ function updateRoute(deps: TargetDeps): RouteRecord {
     async handle(call) {
       const { caller, params, body } = call;
       const present = await findTarget(deps, caller.orgId, params.id);
-      await refuseBeyondReach(deps.queries, caller, present, body);
-      await checkCatalogued(deps.queries, caller.orgId, body.event_types, present);
-      const { target, heldItems } = await updateTarget(deps, originOf(call), present, body);
-      return withAgent(deps, asSeenBy(caller.scope, target), { heldItems });
+      throwRefused(await refuseBeyondReach(deps.queries, caller, present, body));
+      const { checkCatalogue } = kindNamed(present.kind);
+      throwRefused(await checkCatalogue?.(deps.queries, caller.orgId, body.event_types, present));
+      const { target, heldItems } = orThrow(await updateTarget(deps, originOf(call), present, body));
+      return targetAnswer(deps, asSeenBy(caller.scope, target), { heldItems });
     },
   });
 }
 
-function removeRoute(deps: TargetDeps): RouteRecord {
+function removeRoute(deps: KindDeps): RouteRecord {
   return route({
     method: "DELETE",
     path: "/api/v1/targets/:id",
@@ -150,14 +153,15 @@ function removeRoute(deps: TargetDeps): RouteRecord {
     ...removal(async (call, id) => {
       const { caller } = call;
       if (caller.scope !== undefined) {
-        await refuseBeyondReach(deps.queries, caller, await findTarget(deps, caller.orgId, id));
+        const target = await findTarget(deps, caller.orgId, id);
+        throwRefused(await refuseBeyondReach(deps.queries, caller, target));
       }
-      await deleteTarget(deps, originOf(call), id);
+      orThrow(await deleteTarget(deps, originOf(call), id));
     }),
   });
 }
 
-function refreshRoute(deps: TargetDeps): RouteRecord {
+function refreshRoute(deps: KindDeps): RouteRecord {
   return route({
     method: "POST",
     path: "/api/v1/targets/:id/refresh",
@@ -178,38 +182,20 @@ function refreshRoute(deps: TargetDeps): RouteRecord {
     },
     async handle(call) {
       const { caller, params, body } = call;
-      const { id } = await findTargetOfKind(deps, caller.orgId, params.id, "a2a");
-      await handoffTargets(deps).refresh(id, {
+      const canRefresh = (kind: AnyKind): boolean => kind.refresh !== undefined;
+      const { id, kind } = await findTargetThat(canRefresh, deps, caller.orgId, params.id);
+      const outcome = await kindNamed(kind).refresh!(deps, id, {
         origin: originOf(call),
         confirmOrigin: body?.confirm_origin,
         confirmSignature: body?.confirm_signature,
       });
+      throwUnrefreshed(outcome);
       deps.changes.publishTarget(caller.orgId, id);
-      return withAgent(deps, await readTarget(deps.queries, caller.orgId, id));
+      return targetAnswer(deps, await findTarget(deps, caller.orgId, id));
     },
   });
 }
 
 function seenBy({ scope }: Caller, targets: readonly StoredTarget[]): StoredTarget[] {
   return targets.map((target) => asSeenBy(scope, target));
-}
-
-/** Targets as they are answered; one query more when there are agents among them. */
-async function withAgents(
-  deps: TargetDeps,
-  targets: readonly StoredTarget[],
-): Promise<Static<typeof Target>[]> {
-  const ids = targets.filter(({ kind }) => kind === "a2a").map(({ id }) => id);
-  const agents = ids.length === 0 ? undefined : await handoffTargets(deps).describe(ids);
-  return targets.map((target) => targetAnswer(target, { agent: agents?.get(target.id) }));
-}
-
-async function withAgent(
-  deps: TargetDeps,
-  target: StoredTarget,
-  beside: Omit<Beside, "agent"> = {},
-): Promise<Static<typeof Target>> {
-  if (target.kind !== "a2a") return targetAnswer(target, beside);
-  const agents = await handoffTargets(deps).describe([target.id]);
-  return targetAnswer(target, { ...beside, agent: agents.get(target.id) });
 }

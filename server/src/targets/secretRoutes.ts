@@ -3,19 +3,23 @@ import { removal } from "../http/contract/removal.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { customerChanges } from "../http/contract/scope.ts";
 import { targetAnswer } from "./answers.ts";
-import type { TargetDeps } from "./createTarget.ts";
-import { findTargetOfKind } from "./findTarget.ts";
+import { findTargetThat } from "./findTarget.ts";
+import type { AnyKind, KindDeps } from "./kinds.ts";
 import { asSeenBy } from "./ofCustomer.ts";
-import { RevealedSecrets, revealSecret } from "./revealSecret.ts";
-import { deletePreviousSecret, rotateSecret } from "./rotateSecret.ts";
-import { RotationBody, Target } from "./schemas.ts";
+import { orThrow } from "./refusals.ts";
+import { Target } from "./schemas.ts";
+import { RevealedSecrets, revealSecret } from "./webhook/revealSecret.ts";
+import { deletePreviousSecret, rotateSecret } from "./webhook/rotateSecret.ts";
+import { RotationBody } from "./webhook/schemas.ts";
+
+const isSigned = (kind: AnyKind): boolean => kind.isSigned;
 
 /** The signing secrets of webhook targets. */
-export function secretRoutes(deps: TargetDeps): RouteRecord[] {
+export function secretRoutes(deps: KindDeps): RouteRecord[] {
   return [rotateRoute(deps), revealRoute(deps), deletePreviousRoute(deps)];
 }
 
-function rotateRoute(deps: TargetDeps): RouteRecord {
+function rotateRoute(deps: KindDeps): RouteRecord {
   return route({
     method: "POST",
     path: "/api/v1/targets/:id/signing-secret/rotate",
@@ -31,14 +35,14 @@ function rotateRoute(deps: TargetDeps): RouteRecord {
     body: RotationBody,
     response: { 200: Target },
     async handle(call) {
-      const { id } = await findTargetOfKind(deps, call.caller.orgId, call.params.id, "webhook");
-      const { target, secret } = await rotateSecret(deps, originOf(call), id, call.body ?? {});
-      return targetAnswer(asSeenBy(call.caller.scope, target), { secret });
+      const { id } = await findTargetThat(isSigned, deps, call.caller.orgId, call.params.id);
+      const { target, secret } = orThrow(await rotateSecret(deps, originOf(call), id, call.body ?? {}));
+      return targetAnswer(deps, asSeenBy(call.caller.scope, target), { secret });
     },
   });
 }
 
-function revealRoute(deps: TargetDeps): RouteRecord {
+function revealRoute(deps: KindDeps): RouteRecord {
   return route({
     method: "POST",
     path: "/api/v1/targets/:id/signing-secret/reveal",
@@ -54,15 +58,15 @@ function revealRoute(deps: TargetDeps): RouteRecord {
     answerHeaders: ["Cache-Control"],
     examples: { answer: { secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } },
     async handle(call) {
-      const { id } = await findTargetOfKind(deps, call.caller.orgId, call.params.id, "webhook");
-      const revealed = await revealSecret(deps, originOf(call), id);
+      const { id } = await findTargetThat(isSigned, deps, call.caller.orgId, call.params.id);
+      const { secrets } = orThrow(await revealSecret(deps, originOf(call), id));
       void call.reply.header("cache-control", "no-store");
-      return revealed;
+      return secrets;
     },
   });
 }
 
-function deletePreviousRoute(deps: TargetDeps): RouteRecord {
+function deletePreviousRoute(deps: KindDeps): RouteRecord {
   return route({
     method: "DELETE",
     path: "/api/v1/targets/:id/signing-secret/previous",
@@ -75,8 +79,8 @@ function deletePreviousRoute(deps: TargetDeps): RouteRecord {
     summary: "Delete the previous signing secret, which ends a rotation",
     description: "Answers the same when no rotation is in progress, so that it is safe to repeat.",
     ...removal(async (call, id) => {
-      const target = await findTargetOfKind(deps, call.caller.orgId, id, "webhook");
-      await deletePreviousSecret(deps, originOf(call), target);
+      const target = await findTargetThat(isSigned, deps, call.caller.orgId, id);
+      orThrow(await deletePreviousSecret(deps, originOf(call), target));
     }),
   });
 }

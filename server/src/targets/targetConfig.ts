@@ -2,7 +2,7 @@ import type pg from "pg";
 import { newEntryId } from "../audit/recordChange.ts";
 import type { SecretBox } from "../items/secretBox.ts";
 import { openSigningKey } from "../items/signingSecret.ts";
-import { type OpenHeaders, openHeaders } from "./headers.ts";
+import { type OpenHeaders, openHeaders } from "./webhook/headers.ts";
 
 /** What delivery needs to know of a target, at one version of it. */
 export interface TargetConfig {
@@ -53,7 +53,7 @@ export async function loadTargets(
              rate_limit_per_second, max_concurrency, max_retries, retry_interval_seconds, failing_since
            from targets
            where id = any ($1::uuid[])
-             and kind <> 'mailbox'`,
+             and not is_pulled(kind_number(kind))`,
     values: [targetIds],
   });
   return new Map(rows.map((row) => [row.id, toConfig(box, row)]));

@@ -2,27 +2,23 @@ import { sql } from "kysely";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import { bucketOf } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
-import { ApiError } from "../http/contract/errors.ts";
 
 /** Rows per statement: each holds its locks for some 20 ms. */
 const chunkRows = 2_000;
 /** How much of a backlog one request works through, some 2 s; beyond it see each function. */
 const maxRowsPerRequest = 100_000;
 
-/** Takes step after step, of a chunk each, until one says that it was the last, or the request has done its part. */
+/** Runs a step per chunk until a step says that it was the last, or the request has worked through its bound. */
 async function inChunks(isLast: () => Promise<boolean>): Promise<void> {
   for (let rows = 0; rows < maxRowsPerRequest; rows += chunkRows) if (await isLast()) return;
 }
 
-/**
- * Cancels what waits for a deleted target. Past the bound the claim goes on with the rest, which
- * reads as CANCELED all the same.
- */
+/** Cancels what waits for a deleted target. Past the bound the claim cancels the rest, which reads as CANCELED meanwhile. */
 export async function cancelDeliveries(queries: Queries, targetId: string): Promise<void> {
   await inChunks(async () => (await cancelChunk(queries, targetId)) < chunkRows);
 }
 
-/** The same for the messages of a deleted mailbox, whoever holds them. */
+/** Cancels the messages of a deleted mailbox, also those that consumers have claimed. */
 export async function cancelMessages(queries: Queries, orgId: string, mailboxId: string): Promise<void> {
   await inChunks(async () => {
     const { rows: answer } = await functionQuery("cancel_messages", {
@@ -49,30 +45,26 @@ async function cancelChunk(queries: Queries, targetId: string): Promise<number> 
 const maxDiscardMs = 20_000;
 
 /**
- * Cancels everything that waits for a disabled target, and says how many items that were. What is under way
- * or in a node's memory at this moment is not waiting.
- * @throws {ApiError} 503 when more waits than one request can discard: the next one goes on.
+ * Cancels everything that waits for a disabled target, and says how many items that were. Items under way or in a node's memory
+ * at this moment do not wait. Not whole when more waits than one request can discard: the next one goes on.
  */
-export async function discardWaiting(queries: Queries, targetId: string): Promise<number> {
+export async function discardWaiting(
+  queries: Queries,
+  targetId: string,
+): Promise<{ isWhole: boolean; items: number }> {
   const endsAtMs = performance.now() + maxDiscardMs;
   for (let items = 0; ;) {
     const canceled = await cancelChunk(queries, targetId);
     items += canceled;
-    if (canceled < chunkRows) return items;
-    if (performance.now() > endsAtMs) {
-      throw new ApiError(
-        503,
-        `${items} items are discarded, more wait, and the target is still disabled: send the request again`,
-        { code: "discard_unfinished", retryAfterSeconds: 1 },
-      );
-    }
+    if (canceled < chunkRows) return { isWhole: true, items };
+    if (performance.now() > endsAtMs) return { isWhole: false, items };
   }
 }
 
-/** Rows that are looked at to say how many items wait, some 100 ms. */
+/** Rows that a count reads, some 100 ms. */
 const maxCountedRows = 100_000;
 
-/** How many items wait for a target; of more than 100,000 rows those of the rows that are due first. */
+/** How many items wait for a target. Beyond 100,000 rows, only the items of the rows that are due first. */
 export async function countWaiting(queries: Queries, targetId: string): Promise<number> {
   const { rows } = await sql<{ items: number }>`
     select coalesce(sum(cardinality(w.event_ids)), 0)::integer as items
@@ -90,8 +82,8 @@ export async function countWaiting(queries: Queries, targetId: string): Promise<
 }
 
 /**
- * Gives what waits for a target its full schedule again, beginning at once. Past the bound, what is left keeps
- * the schedule it has: it is the part that is due last. By the database's clock, as all that is due.
+ * Gives what waits for a target its full retry schedule again, beginning at once by the database's clock. Rows past the bound, which
+ * are due last, keep the schedule they have.
  */
 export async function rescheduleWaiting(queries: Queries, targetId: string): Promise<void> {
   let fromDueAtMs = 0;

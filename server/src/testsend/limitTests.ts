@@ -1,6 +1,5 @@
 import type { FastifyReply } from "fastify";
 import type pg from "pg";
-import { ApiError } from "../http/contract/errors.ts";
 import { sayRateLimit } from "../http/contract/rateLimitHeaders.ts";
 import { countInWindow, type CountedWindow } from "../postgres/countInWindow.ts";
 
@@ -12,31 +11,30 @@ const perOrganization = 30;
 /** In words, for the interface's document. */
 export const testLimits = `${perTarget} tests a minute to one target, ${perOrganization} in all`;
 
+export type CountedTest = { ok: true } | { ok: false; retryAfterSeconds: number };
+
 /**
  * Counts one test against the limits of its target and its organization, by the database's clock and over all nodes, and
  * puts `RateLimit` and `RateLimit-Policy` on the answer (draft-ietf-httpapi-ratelimit-headers-10).
- * @throws {ApiError} 429 when either is used up.
  */
 export async function countTest(
   pool: pg.Pool,
   { orgId, targetId }: { orgId: string; targetId: string },
   reply: FastifyReply,
-): Promise<void> {
-  await count(pool, { scope: "test", subject: targetId, limit: perTarget }, reply);
-  await count(pool, { scope: "tests", subject: orgId, limit: perOrganization }, reply);
+): Promise<CountedTest> {
+  const ofTarget = await count(pool, { scope: "test", subject: targetId, limit: perTarget }, reply);
+  if (!ofTarget.ok) return ofTarget;
+  return count(pool, { scope: "tests", subject: orgId, limit: perOrganization }, reply);
 }
 
 async function count(
   pool: pg.Pool,
   { scope, subject, limit }: Omit<CountedWindow, "windowSeconds">,
   reply: FastifyReply,
-): Promise<void> {
+): Promise<CountedTest> {
   const window = { scope, subject, limit, windowSeconds };
   const hit = await countInWindow(pool, window);
-  if (hit.isCounted && reply.hasHeader("ratelimit")) return;
+  if (hit.isCounted && reply.hasHeader("ratelimit")) return { ok: true };
   sayRateLimit(reply, window, hit);
-  if (hit.isCounted) return;
-  throw new ApiError(429, `too many tests: ${testLimits}`, {
-    retryAfterSeconds: Math.max(1, hit.resetSeconds),
-  });
+  return hit.isCounted ? { ok: true } : { ok: false, retryAfterSeconds: Math.max(1, hit.resetSeconds) };
 }

@@ -1,13 +1,13 @@
-import { type TargetKind } from "../postgres/kinds.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { customerChanges } from "../http/contract/scope.ts";
-import { isId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
-import { readTarget, type StoredTarget } from "../targets/store.ts";
+import { findTarget } from "../targets/findTarget.ts";
+import { kindNamed, kindNames } from "../targets/kinds.ts";
+import type { StoredTarget } from "../targets/record/store.ts";
 import { countTest, testLimits } from "./limitTests.ts";
 import { TestItem, TestResult } from "./schemas.ts";
-import { sendTest, type TestDeps } from "./sendTest.ts";
+import { sendTest, type TestDeps, type TestOutcome } from "./sendTest.ts";
 
 /** `/api/v1/targets/:id/test`. */
 export function testRoutes(deps: TestDeps & { queries: Queries }): RouteRecord[] {
@@ -41,13 +41,16 @@ export function testRoutes(deps: TestDeps & { queries: Queries }): RouteRecord[]
         },
       },
       async handle({ caller, params, body, reply }) {
-        if (!isId(params.id)) throw notFound();
-        const target = await readTarget(deps.queries, caller.orgId, params.id);
-        refuseOthers(target.kind);
+        const target = await findTarget(deps, caller.orgId, params.id);
+        refuseUntestable(target);
         const payload = payloadOf(target, body?.payload);
-        await countTest(deps.pool, { orgId: caller.orgId, targetId: target.id }, reply);
+        const counted = await countTest(deps.pool, { orgId: caller.orgId, targetId: target.id }, reply);
+        if (!counted.ok) {
+          const { retryAfterSeconds } = counted;
+          throw new ApiError(429, `too many tests: ${testLimits}`, { retryAfterSeconds });
+        }
         const eventType = body?.event_type ?? "postrider.test";
-        const { eventId, result } = await sendTest(deps, target.id, { eventType, payload });
+        const { eventId, result } = wasSent(await sendTest(deps, target.id, { eventType, payload }));
         const { outcome, statusCode, durationMs, responseBody } = result;
         return {
           event_id: eventId,
@@ -65,18 +68,23 @@ export function testRoutes(deps: TestDeps & { queries: Queries }): RouteRecord[]
   ];
 }
 
-/** @throws {ApiError} 400 for a kind that has no receiver who could answer a test. */
-function refuseOthers(kind: TargetKind): void {
-  switch (kind) {
-    case "webhook":
-      return;
-    case "mailbox":
-      throw new ApiError(400, "only webhooks can be tested: a mailbox has no receiver, send it an item");
-    case "a2a":
-      throw new ApiError(
-        400,
-        "only webhooks can be tested: an agent would begin a task, refresh the target to check its card",
-      );
+/** @throws {ApiError} 400 for a kind that has no receiver which could answer a test. */
+function refuseUntestable({ kind }: StoredTarget): void {
+  const { testFault } = kindNamed(kind);
+  if (testFault === undefined) return;
+  const testable = kindNames((one) => one.testFault === undefined, "and");
+  throw new ApiError(400, `only ${testable}s can be tested: ${testFault}`);
+}
+
+/** @throws {ApiError} 404 when the target was deleted meanwhile, 503 when this process lacks what it takes to send. */
+function wasSent(test: TestOutcome): Extract<TestOutcome, { kind: "sent" }> {
+  switch (test.kind) {
+    case "sent":
+      return test;
+    case "gone":
+      throw notFound();
+    case "unsent":
+      throw new ApiError(503, `the test could not be sent: ${test.error}`, { retryAfterSeconds: 5 });
   }
 }
 

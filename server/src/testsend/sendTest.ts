@@ -1,11 +1,11 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import { sendWebhook } from "../delivery/attempt/sendWebhook.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
 import type { AttemptResult, Delivery } from "../items/delivery.ts";
 import type { SecretBox } from "../items/secretBox.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
+import { kindNumbers } from "../postgres/kinds.ts";
 import { loadTargets, type TargetConfig } from "../targets/targetConfig.ts";
 
 export interface TestDeps {
@@ -22,32 +22,30 @@ export interface TestToSend {
   payload: Buffer | undefined;
 }
 
-/** What every test carries besides the headers of a delivery, so that a receiver can tell. */
+/** A header of every test besides those of a delivery, by which a receiver can tell them apart. */
 const mark = ["x-postrider-test", "true"];
 
+export type TestOutcome =
+  | { kind: "sent"; eventId: string; result: AttemptResult }
+  /** This process lacks what it takes to send, such as file descriptors. */
+  | { kind: "unsent"; error: string }
+  /** The target was deleted. */
+  | { kind: "gone" };
+
 /**
- * Sends one signed delivery to a webhook now, through the guarded outbound client, and gives what came of it. It is no
- * item: nothing is stored, retried, counted or billed, and the target stays as it is, whatever the receiver answers.
- * @throws {ApiError} 404 when the target is gone, 503 when this process lacks what it takes to send.
+ * Sends one signed delivery to a webhook now, through the guarded outbound client. It is no item: nothing is stored, retried,
+ * counted or billed, and the target stays as it is, whatever the receiver answers.
  */
-export async function sendTest(
-  deps: TestDeps,
-  targetId: string,
-  test: TestToSend,
-): Promise<{ eventId: string; result: AttemptResult }> {
+export async function sendTest(deps: TestDeps, targetId: string, test: TestToSend): Promise<TestOutcome> {
   const target = (await loadTargets(deps.pool, deps.box, [targetId])).get(targetId);
-  if (target === undefined) throw notFound();
+  if (target === undefined) return { kind: "gone" };
   const eventId = newId(bucketOf(targetId), deps.nowMs());
   const payload = test.payload ?? samplePayload(test.eventType, eventId, deps.nowMs());
-  const result = await attempt(
-    deps,
-    deliveryOf(target, { eventId, eventType: test.eventType, payload }),
-    target,
-  );
-  if (result.outcome.kind === "unsent") {
-    throw new ApiError(503, `the test could not be sent: ${result.outcome.error}`, { retryAfterSeconds: 5 });
-  }
-  return { eventId, result };
+  const delivery = deliveryOf(target, { eventId, eventType: test.eventType, payload });
+  const result = await attempt(deps, delivery, target);
+  return result.outcome.kind === "unsent"
+    ? { kind: "unsent", error: result.outcome.error }
+    : { kind: "sent", eventId, result };
 }
 
 function attempt(deps: TestDeps, delivery: Delivery, target: TargetConfig): Promise<AttemptResult> {
@@ -68,7 +66,7 @@ function deliveryOf(
     ...item,
     rowId: item.eventId,
     targetId: target.id,
-    kind: 1,
+    kind: kindNumbers.webhook,
     attempts: 0,
     scheduleAttempts: 0,
     targetVersion: target.version,

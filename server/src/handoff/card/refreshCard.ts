@@ -1,5 +1,6 @@
 import type { Origin } from "../../audit/origin.ts";
 import type { Queries } from "../../postgres/tables.ts";
+import type { RefreshOutcome } from "../../targets/record/kind.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { cardRetryMs } from "./cardFreshness.ts";
 import type { CardSignatureState } from "./cardSignature.ts";
@@ -21,24 +22,19 @@ export interface CardConsent {
   confirmSignature?: string | undefined;
 }
 
-/** `problem` completes a sentence that begins with `the agent card`. */
-export type RefreshOutcome =
-  | { kind: "current"; isInterfaceChanged: boolean }
-  | { kind: "failed"; problem: string }
-  /** The card is good, and demands a credential that the target does not have. */
-  | { kind: "unmet"; problem: string }
-  /** The card is good, and waits for the owner's consent. */
-  | { kind: "held"; problem: string; code: HeldCode }
-  | { kind: "gone" };
+/** As targets see it, and whether a good card names another interface. */
+type CardOutcome =
+  | Exclude<RefreshOutcome, { kind: "current" }>
+  | { kind: "current"; isInterfaceChanged: boolean };
 
-type HeldCode = "origin_unconfirmed" | "signature_unconfirmed";
+type HeldCode = Extract<RefreshOutcome, { kind: "held" }>["code"];
 
 /** Reads the card of an a2a target again. Whatever is wrong with the new card, the last good one stays in use. */
 export async function refreshCard(
   deps: RefreshDeps,
   targetId: string,
   options: CardConsent & { timeoutMs?: number; origin?: Origin } = {},
-): Promise<RefreshOutcome> {
+): Promise<CardOutcome> {
   const stored = await readCard(deps.queries, targetId);
   if (stored === undefined) return { kind: "gone" };
   const found = await examineCard(deps, {

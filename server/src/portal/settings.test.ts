@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { contentSource } from "./contentSource.ts";
+import { contentSource } from "./settings.ts";
 
 it.each([
   ["https://cdn.example.com/logo.svg", "https://cdn.example.com"],

@@ -1,4 +1,4 @@
-import { differences, maskedUrl } from "../audit/differences.ts";
+import { differences, maskedUrl } from "../../audit/differences.ts";
 import type { StoredTarget } from "./store.ts";
 
 /**

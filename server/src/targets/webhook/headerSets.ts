@@ -1,13 +1,13 @@
 import { sql } from "kysely";
 import type pg from "pg";
-import { bucketOf } from "../postgres/ids.ts";
-import type { Queries, TargetRow } from "../postgres/tables.ts";
+import { bucketOf } from "../../postgres/ids.ts";
+import type { Queries, TargetRow } from "../../postgres/tables.ts";
 import { shownHeaders } from "./headers.ts";
 
-/** A target as far as its headers go, just written. */
+/** The headers of a target that was just written. */
 type HeaderSet = Pick<TargetRow, "id" | "headers" | "header_set">;
 
-/** Keeps what attempts show of a target's present headers, in the transaction that gave it these. */
+/** Keeps the headers as attempts show them, in the transaction that gave them to the target. */
 export async function noteHeaderSet(
   transaction: Queries,
   { id, headers, header_set: number }: HeaderSet,

@@ -1,0 +1,130 @@
+import { Type } from "typebox";
+import { NullableString, NullableTimestamp } from "../../http/contract/schemas.ts";
+import type { TargetDeps } from "../record/deps.ts";
+import {
+  deliveryAnswer,
+  deliveryFields,
+  deliveryValues,
+  discardHeld,
+  type Given,
+  Url,
+} from "../record/fields.ts";
+import type { Creation, Kind, KindChange } from "../record/kind.ts";
+import { invalid, type Refused } from "../record/refusal.ts";
+import type { TargetKey } from "../record/store.ts";
+import { Auth, readAuth } from "./agentAuth.ts";
+import type { Agents } from "./agents.ts";
+
+/** What only agents need from the process. */
+export interface AgentDeps extends TargetDeps {
+  handoffs: { agents: Agents };
+}
+
+const confirmedOrigin =
+  "the origin that the token may go to, where the agent's interface is not of its card's own";
+
+const agentFields = {
+  confirm_origin: Type.String({
+    maxLength: 2048,
+    description: `With a bearer token or an API key: ${confirmedOrigin}`,
+  }),
+  auth: Auth,
+  result_target_id: Type.Union([Type.String({ pattern: "^[0-9a-f]{32}$" }), Type.Null()], {
+    description: "A mailbox or webhook target that receives the end of each task as an item; null for none",
+  }),
+};
+
+const fields = {
+  created: { agent_card_url: Url, ...agentFields, ...deliveryFields },
+  changed: { ...agentFields, discard_held: discardHeld, ...deliveryFields },
+  answered: {
+    ...deliveryAnswer,
+    agent_card_url: Type.String(),
+    auth: Type.Object({
+      type: Type.String({ description: "bearer, api_key or none; token and value are never shown" }),
+      header: Type.Optional(Type.String({ description: "With api_key: the header that carries the value" })),
+    }),
+    agent_name: Type.String({ description: "As the card says" }),
+    agent_version: Type.String({ description: "As the card says" }),
+    card_fetched_at: Type.Integer({ description: "When the card in use was last read, in Unix seconds" }),
+    card_error: Type.Union([Type.String(), Type.Null()], {
+      description: "Why the card could not be renewed since; the last good one stays in use",
+    }),
+    card_error_at: NullableTimestamp,
+    card_signature: Type.String({
+      description:
+        "verified; unverified when no key could be had; invalid when the key does not fit the card; or none",
+    }),
+    card_signature_keys: Type.Union([Type.String(), Type.Null()], {
+      description: "Whose keys verified the card: whoever controls this address vouches for it",
+    }),
+    card_signature_detail: NullableString,
+    offered_origin: Type.Union([Type.String(), Type.Null()], {
+      description: "Where a newer card moves the agent to, which waits for the owner's confirm_origin",
+    }),
+    result_target_id: Type.Union([Type.String(), Type.Null()], {
+      description: "The mailbox or webhook target that receives the end of each task as an item",
+    }),
+  },
+};
+
+/** An agent with an A2A card: an item becomes a task, which is followed to its end. */
+export const a2a: Kind<AgentDeps, typeof fields.created, typeof fields.changed, typeof fields.answered> = {
+  name: "a2a",
+  fields,
+  changeable: [
+    "name",
+    "description",
+    "enabled",
+    "max_payload_bytes",
+    ...Object.keys(deliveryFields),
+    "auth",
+    "confirm_origin",
+    "result_target_id",
+    "discard_held",
+    "uid",
+    "customer_uid",
+    "metadata",
+    "filter",
+  ],
+  create,
+  change,
+  answer: deliveryValues,
+  describe: ({ handoffs: { agents } }, targetIds) => agents.describe(targetIds),
+  refresh: ({ handoffs: { agents } }, targetId, by) => agents.refresh(targetId, by),
+  isSigned: false,
+  isInPortal: false,
+  testFault: "an agent would begin a task, refresh the target to check its card",
+};
+
+async function create(
+  { handoffs: { agents } }: AgentDeps,
+  { agent_card_url: agentCardUrl, confirm_origin: confirmOrigin, ...input }: Given<typeof fields.created>,
+  target: TargetKey,
+): Promise<Creation | Refused> {
+  if (agentCardUrl === undefined) return invalid("agent_card_url is required for an a2a target");
+  const reading = readAuth(input.auth, confirmOrigin);
+  if (!reading.ok) return invalid(reading.message);
+  const { auth } = reading;
+  const { result_target_id: resultTargetId = null } = input;
+  const prepared = await agents.prepare({ agentCardUrl, auth, confirmOrigin, resultTargetId }, target);
+  if (!prepared.ok) return prepared;
+  const { url, ...steps } = prepared;
+  return { ...steps, columns: { url } };
+}
+
+async function change(
+  { handoffs: { agents } }: AgentDeps,
+  { auth, confirm_origin: confirmOrigin, result_target_id: resultTargetId }: Given<typeof fields.changed>,
+  { orgId }: TargetKey,
+): Promise<KindChange | Refused> {
+  const isAuthGiven = auth !== undefined || confirmOrigin !== undefined;
+  if (!isAuthGiven && resultTargetId === undefined) return { ok: true };
+  const reading = isAuthGiven ? readAuth(auth, confirmOrigin) : undefined;
+  if (reading?.ok === false) return invalid(reading.message);
+  const changes = { auth: reading?.auth, confirmOrigin, resultTargetId };
+  return {
+    ok: true,
+    decide: (transaction, locked) => agents.decide(transaction, { ...locked, orgId }, changes),
+  };
+}

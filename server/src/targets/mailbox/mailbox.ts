@@ -1,0 +1,44 @@
+import { Type } from "typebox";
+import type { Kind } from "../record/kind.ts";
+
+const maxClaims = Type.Union([Type.Integer({ minimum: 1, maximum: 1000 }), Type.Null()], {
+  description: "Mailboxes: how many claims a message may take before it is dead; null means any number",
+});
+
+const fields = {
+  created: { max_claims: maxClaims },
+  changed: { max_claims: maxClaims },
+  answered: {
+    max_payload_bytes: Type.Integer(),
+    max_claims: Type.Union([Type.Integer(), Type.Null()], {
+      description:
+        "How many claims a message of the mailbox may take before it is dead; null means any number",
+    }),
+  },
+};
+
+/** A queue whose messages consumers claim. */
+export const mailbox: Kind<object, typeof fields.created, typeof fields.changed, typeof fields.answered> = {
+  name: "mailbox",
+  fields,
+  changeable: [
+    "uid",
+    "customer_uid",
+    "metadata",
+    "filter",
+    "name",
+    "description",
+    "enabled",
+    "max_payload_bytes",
+    "max_claims",
+  ],
+  create: async (_deps, { max_claims = null }) => ({ ok: true, columns: { url: null, max_claims } }),
+  change: async (_deps, { max_claims }) => ({
+    ok: true,
+    columns: max_claims === undefined ? {} : { max_claims },
+  }),
+  answer: ({ max_payload_bytes, max_claims }) => ({ max_payload_bytes, max_claims }),
+  isSigned: false,
+  isInPortal: false,
+  testFault: "a mailbox has no receiver, send it an item",
+};

@@ -1,0 +1,119 @@
+import { type Static, type TObject, type TProperties, type TSchema, Type } from "typebox";
+import { FilterField } from "../../filters/schemas.ts";
+import { lineOfText, linesOfText } from "../../http/contract/plainText.ts";
+import { MetadataField, Uid } from "./names.ts";
+import { invalid, type Refused } from "./refusal.ts";
+
+/** Values of some fields, none of them required. */
+export type Given<Fields extends TProperties> = {
+  [Name in keyof Fields]?: Static<Fields[Name]> | undefined;
+};
+
+export const Name = lineOfText({ minLength: 1, maxLength: 256 });
+export const Url = Type.String({ minLength: 1, maxLength: 2048, examples: ["https://example.com/hooks"] });
+
+/** Fields of every kind that a creation and a change take; `max_payload_bytes` is bounded by the service's own limit. */
+export function commonFields(maxBodyBytes: number) {
+  return {
+    description: linesOfText({ maxLength: 4096 }),
+    max_payload_bytes: Type.Integer({ minimum: 1, maximum: maxBodyBytes }),
+  };
+}
+
+/** A target's own names, notes about it, and the filter of its items. */
+export const nameFields = {
+  uid: nullable(Uid, "Your own id of the target, which no other of yours has"),
+  customer_uid: nullable(Uid, "The customer that the target belongs to, which is deleted with it"),
+  metadata: Type.Union([MetadataField, Type.Null()]),
+  filter: Type.Union([FilterField, Type.Null()]),
+};
+
+const limits = {
+  rate_limit_per_second: Type.Union([Type.Number({ minimum: 0.001, maximum: 10_000 }), Type.Null()], {
+    description:
+      "How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes",
+    examples: [50],
+  }),
+  rate_limit_burst: Type.Union([Type.Integer({ minimum: 1, maximum: 10_000 }), Type.Null()], {
+    description:
+      "How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one",
+    examples: [10],
+  }),
+  max_concurrency: Type.Union([Type.Integer({ minimum: 1, maximum: 256 }), Type.Null()], {
+    description:
+      "How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node",
+    examples: [8],
+  }),
+};
+
+/** Fields of the kinds that items are sent to: the retry schedule and the limits of rate and concurrency. */
+export const deliveryFields = {
+  max_retries: Type.Integer({ minimum: 0, maximum: 50, description: "Attempts after the first" }),
+  retry_interval_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }),
+  ...limits,
+};
+
+/** The field of a change that only kinds which hold items take. */
+export const discardHeld = Type.Boolean({
+  description: "With enabled: true, cancels everything that waits for the target before it is enabled",
+});
+
+/** A part of the answer that enables a target again. */
+export const HeldItems = Type.Optional(
+  Type.Integer({
+    minimum: 0,
+    description:
+      "In the answer that enables a webhook or agent again: how many items waited for it. They are delivered from now on, or are CANCELED with discard_held. Beyond 100,000 it may be more.",
+  }),
+);
+
+/** Answered fields of the kinds that items are sent to. */
+export const deliveryAnswer = {
+  max_payload_bytes: Type.Integer(),
+  max_retries: Type.Integer(),
+  retry_interval_seconds: Type.Integer(),
+  ...limits,
+};
+
+/** A target's values of {@link deliveryAnswer}. */
+export function deliveryValues(target: Static<TObject<typeof deliveryAnswer>>): typeof target {
+  return {
+    max_payload_bytes: target.max_payload_bytes,
+    max_retries: target.max_retries,
+    retry_interval_seconds: target.retry_interval_seconds,
+    rate_limit_per_second: target.rate_limit_per_second,
+    rate_limit_burst: target.rate_limit_burst,
+    max_concurrency: target.max_concurrency,
+  };
+}
+
+/** The limits of a target as a request gives them; what is undefined stays. */
+export type RateInput = Pick<Given<typeof limits>, "rate_limit_per_second" | "rate_limit_burst">;
+
+/**
+ * The columns that a change of the rate changes: a target without a rate has no burst.
+ * @param present The target's rate before.
+ */
+export function rateColumns(
+  { rate_limit_per_second: perSecond, rate_limit_burst: burst }: RateInput,
+  present: number | null,
+): { ok: true; columns: Partial<Record<keyof RateInput, number | null>> } | Refused {
+  const after = perSecond === undefined ? present : perSecond;
+  if (after === null && typeof burst === "number") {
+    return invalid("rate_limit_burst goes with rate_limit_per_second");
+  }
+  const columns = {
+    ...(perSecond !== undefined && { rate_limit_per_second: perSecond }),
+    ...(burst !== undefined && { rate_limit_burst: burst }),
+    ...(perSecond === null && { rate_limit_burst: null }),
+  };
+  return { ok: true, columns };
+}
+
+function nullable<S extends TSchema>(schema: S, description: string) {
+  return Type.Union([schema, Type.Null()], { description });
+}
+
+export function allOptional<P extends TProperties>(properties: P) {
+  return Type.Partial(Type.Object(properties)).properties;
+}

@@ -1,0 +1,53 @@
+import { Type } from "typebox";
+
+const uidPattern = "^[A-Za-z0-9._:-]{1,128}$";
+/** The form of a uid, in words. */
+export const uidRule = "1 to 128 characters of A-Z a-z 0-9 . _ : -";
+const uid = new RegExp(uidPattern);
+
+/** A name that an organization gives to something of its own, in a body or a query. */
+export const Uid = Type.String({
+  pattern: uidPattern,
+  description: uidRule,
+  examples: ["customer-4711"],
+});
+
+/** A uid that a path can hold: clients resolve `.` and `..` before they send one, and would reach something else. */
+export function isPathUid(text: string): boolean {
+  return uid.test(text) && text !== "." && text !== "..";
+}
+
+/** Bytes of JSON. */
+const maxMetadataBytes = 4_096;
+
+export type Metadata = Record<string, unknown>;
+
+/** Notes of an organization about something of its own. */
+export const MetadataField = Type.Unsafe<Metadata>(
+  Type.Record(Type.String(), Type.Unknown(), {
+    description: "Any JSON object of up to 4 KiB; replaced whole",
+    examples: [{ plan: "gold", region: "eu" }],
+  }),
+);
+
+/** Why metadata is refused: it is too large, or has a number that is. */
+export function metadataFault(metadata: Metadata | null | undefined): string | undefined {
+  if (metadata === null || metadata === undefined) return undefined;
+  const infinite = pathOfInfinite(metadata, "metadata");
+  if (infinite !== undefined) return `${infinite} is a number too large to keep: give it as a string`;
+  const bytes = Buffer.byteLength(JSON.stringify(metadata));
+  return bytes > maxMetadataBytes
+    ? `metadata has ${bytes} bytes as JSON: ${maxMetadataBytes} are allowed`
+    : undefined;
+}
+
+/** The path of a number such as 1e400, which JSON.parse reads as infinite and JSON.stringify would write as null. */
+function pathOfInfinite(value: unknown, path: string): string | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : path;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, member] of Object.entries(value)) {
+    const found = pathOfInfinite(member, `${path}.${name}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,256 @@
+import { type Insertable, sql, type Updateable } from "kysely";
+import type { Origin } from "../../audit/origin.ts";
+import { recordChange } from "../../audit/recordChange.ts";
+import type { Action } from "../../http/contract/auditActions.ts";
+import type { TargetKind } from "../../postgres/kinds.ts";
+import { inTransactionOf, type Queries, type TargetRow } from "../../postgres/tables.ts";
+import { auditedChange, auditedFields, auditedTarget } from "./auditedFields.ts";
+import { holdNames } from "./holdNames.ts";
+import { gone, type Refused } from "./refusal.ts";
+
+/** A target as its owner may see it: no secret leaves the database this way, except sealed in `headers`. */
+export type StoredTarget = Omit<
+  TargetRow,
+  "org_id" | "secret" | "previous_secret" | "version" | "filter_digest"
+> & { has_previous_secret: boolean };
+
+/** A target as it is stored after it was made or changed. */
+export type Stored = { ok: true; target: StoredTarget } | Refused;
+
+/** A bound for the lists, which need not be paged, and for the claim, which goes round all of them. */
+const maxTargetsPerOrganization = 10_000;
+export const tooManyTargets = `a workspace has at most ${maxTargetsPerOrganization} targets: delete one first`;
+
+/** Steps of one kind's creation, within the transaction that stores the target. */
+export interface CreationSteps {
+  /** Refuses before anything is written. */
+  check?: (transaction: Queries) => Promise<Refused | undefined>;
+  /** Writes what belongs to the target in other tables. */
+  save?: (transaction: Queries, target: StoredTarget) => Promise<void>;
+}
+
+/** Stores a new target, unless the organization has as many as it may or its names cannot be had. */
+export async function insertTarget(
+  queries: Queries,
+  origin: Origin,
+  row: Insertable<TargetRow>,
+  { check, save }: CreationSteps,
+): Promise<Stored> {
+  return inTransactionOf(queries, async (transaction) => {
+    // An advisory lock, so that creations of one organization come one after the other and the count holds. Locking rows of a
+    // table that is divided among servers would take a lock on each of them.
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`targets of ${row.org_id}`}, 0))`.execute(
+      transaction,
+    );
+    const refused =
+      (await refuseMore(transaction, origin, row)) ??
+      (await holdNames(transaction, row.org_id, row)) ??
+      (await check?.(transaction));
+    if (refused !== undefined) return refused;
+    const target = await transaction
+      .insertInto("targets")
+      .values(row)
+      .returning(visibleColumns)
+      .executeTakeFirstOrThrow();
+    await save?.(transaction, target);
+    await recordChange(transaction, origin, {
+      action: "target.created",
+      object: objectOf(target),
+      after: auditedTarget(target),
+    });
+    return { ok: true, target };
+  });
+}
+
+/** Targets that a customer makes in its portal: each is one more item of every publication to the customer. */
+const maxInPortal = 50;
+
+async function refuseMore(
+  transaction: Queries,
+  origin: Origin,
+  { org_id: orgId, customer_uid: customerUid = null }: Insertable<TargetRow>,
+): Promise<Refused | undefined> {
+  const count = async (customer?: { uid: string | null }): Promise<number> => {
+    const { count } = await transaction
+      .selectFrom("targets")
+      .select(({ fn }) => fn.countAll<number>().as("count"))
+      .where("org_id", "=", orgId)
+      .$if(customer !== undefined, (query) => query.where("customer_uid", "=", customer!.uid))
+      .executeTakeFirstOrThrow();
+    return count;
+  };
+  if ((await count()) >= maxTargetsPerOrganization) return tooMany(tooManyTargets);
+  if (origin.actor.kind !== "customer" || (await count({ uid: customerUid })) < maxInPortal) return undefined;
+  return tooMany(`there are ${maxInPortal} endpoints, the most there can be: delete one first`);
+}
+
+function tooMany(message: string): Refused {
+  return { ok: false, refusal: { kind: "too_many", message } };
+}
+
+/** Which of an organization's targets are listed; all of them unless told otherwise. */
+export interface TargetFilter {
+  kind?: TargetKind | undefined;
+  uid?: string | undefined;
+  /** Null for the targets that are no customer's. */
+  customerUid?: string | null | undefined;
+  /** The id of the last target of the page before. */
+  after?: string | undefined;
+  limit?: number | undefined;
+}
+
+/** An organization's targets, oldest first. */
+export async function listTargets(
+  queries: Queries,
+  orgId: string,
+  { kind, uid, customerUid, after, limit }: TargetFilter = {},
+): Promise<StoredTarget[]> {
+  return queries
+    .selectFrom("targets")
+    .select(visibleColumns)
+    .where("org_id", "=", orgId)
+    .$if(kind !== undefined, (query) => query.where("kind", "=", kind!))
+    .$if(uid !== undefined, (query) => query.where("uid", "=", uid!))
+    .$if(customerUid === null, (query) => query.where("customer_uid", "is", null))
+    .$if(typeof customerUid === "string", (query) => query.where("customer_uid", "=", customerUid!))
+    .$if(after !== undefined, (query) => query.where("id", ">", after!))
+    .orderBy("id")
+    .$if(limit !== undefined, (query) => query.limit(limit!))
+    .execute();
+}
+
+/** Names a target of an organization. */
+export interface TargetKey {
+  orgId: string;
+  id: string;
+}
+
+/** Undefined when the organization has no such target. */
+export async function readTarget(
+  queries: Queries,
+  { orgId, id }: TargetKey,
+): Promise<StoredTarget | undefined> {
+  return queries
+    .selectFrom("targets")
+    .select(visibleColumns)
+    .where("id", "=", id)
+    .where("org_id", "=", orgId)
+    .executeTakeFirst();
+}
+
+/** The kind of an organization's target; undefined when it has none of this id. */
+export async function kindOf(queries: Queries, { orgId, id }: TargetKey): Promise<TargetKind | undefined> {
+  const target = await queries
+    .selectFrom("targets")
+    .select("kind")
+    .where((row) => row.and({ id, org_id: orgId }))
+    .executeTakeFirst();
+  return target?.kind;
+}
+
+/** Changes on record besides those of the target's own fields, without secrets. */
+export interface Beside {
+  before: Readonly<Record<string, unknown>>;
+  after: Readonly<Record<string, unknown>>;
+}
+
+/** A target that is to be changed, by whom, and how the audit log calls that. */
+export interface TargetChange {
+  origin: Origin;
+  id: string;
+  action: Action;
+  columns: Updateable<TargetRow>;
+  beside?: Beside | undefined;
+  /** Decides the rest of the change once the target is locked, before anything is written. */
+  decide?: ((transaction: Queries, present: StoredTarget) => Promise<Decision | Refused>) | undefined;
+}
+
+export interface Decision {
+  ok: true;
+  columns?: Updateable<TargetRow>;
+  beside?: Beside;
+  /** Writes what belongs to the target in other tables. */
+  save?: (transaction: Queries, target: StoredTarget) => Promise<void>;
+}
+
+/** Changes a target, puts that on record, and tells every node by its version, in a transaction. */
+export async function changeTarget(
+  transaction: Queries,
+  { origin, id, action, columns, beside, decide }: TargetChange,
+  nowSeconds: number,
+): Promise<Stored> {
+  const refused = await holdNames(transaction, origin.orgId, { ...columns, id });
+  if (refused !== undefined) return refused;
+  const present = await transaction
+    .selectFrom("targets")
+    .select(visibleColumns)
+    .where("id", "=", id)
+    .where("org_id", "=", origin.orgId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (present === undefined) return gone;
+  const decision = (await decide?.(transaction, present)) ?? { ok: true };
+  if (!decision.ok) return decision;
+  if (columns.enabled === true && present.disabled_reason !== null) {
+    // Listeners that heard that the service disabled the target hear that it is enabled, in the same transaction.
+    await sql`select note_operational_event('target.recovered', ${origin.orgId}, ${id}, null, 'it was enabled')`.execute(
+      transaction,
+    );
+  }
+  const target = await transaction
+    .updateTable("targets")
+    .set({ ...columns, ...decision.columns })
+    .set({ version: sql`version + 1`, updated_at: nowSeconds })
+    .where("id", "=", id)
+    .returning(visibleColumns)
+    .executeTakeFirstOrThrow();
+  await decision.save?.(transaction, target);
+  const { before, after } = auditedChange(present, target);
+  const besides = [beside, decision.beside].filter((one) => one !== undefined);
+  // Setting a field to its present value is no change; tools that describe everything do that often.
+  const isChanged = Object.keys(after).length > 0 || besides.length > 0 || action !== "target.updated";
+  if (!isChanged) return { ok: true, target };
+  await recordChange(transaction, origin, {
+    action,
+    object: objectOf(target),
+    before: Object.assign({}, before, ...besides.map((one) => one.before)) as typeof before,
+    after: Object.assign({}, after, ...besides.map((one) => one.after)) as typeof after,
+  });
+  return { ok: true, target };
+}
+
+/** Removes a target's row; undefined when the organization has no such target. */
+export async function deleteTargetRow(
+  transaction: Queries,
+  { origin, id }: { origin: Origin; id: string },
+): Promise<StoredTarget | undefined> {
+  const removed = await transaction
+    .deleteFrom("targets")
+    .where("id", "=", id)
+    .where("org_id", "=", origin.orgId)
+    .returning(visibleColumns)
+    .executeTakeFirst();
+  if (removed === undefined) return undefined;
+  await recordChange(transaction, origin, {
+    action: "target.deleted",
+    object: objectOf(removed),
+    before: auditedTarget(removed),
+  });
+  return removed;
+}
+
+function objectOf({ id, name }: StoredTarget) {
+  return { kind: "target", id, name } as const;
+}
+
+const visibleColumns = [
+  "id",
+  ...auditedFields,
+  "headers",
+  "header_set",
+  "failing_since",
+  "created_at",
+  "updated_at",
+  "previous_secret_until",
+  sql<boolean>`previous_secret is not null`.as("has_previous_secret"),
+] as const;

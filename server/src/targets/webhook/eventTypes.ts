@@ -1,0 +1,43 @@
+import { findUnknownType } from "../../eventTypes/findUnknownType.ts";
+import type { Queries } from "../../postgres/tables.ts";
+import { invalid, type Refused } from "../record/refusal.ts";
+import type { StoredTarget } from "../record/store.ts";
+
+/**
+ * Why a target's `event_types` are refused: no item's type can match an entry. An entry is a type, or a prefix that ends with
+ * `.*`, and an item that none of them matches is FILTERED without a word.
+ */
+export function eventTypesFault(eventTypes: readonly string[] | undefined): string | undefined {
+  for (const [index, type] of (eventTypes ?? []).entries()) {
+    const fault = entryFault(type);
+    if (fault !== undefined) return `event_types.${index} can match nothing: ${fault}`;
+  }
+  return undefined;
+}
+
+/**
+ * Refuses entries that the organization's catalogue does not know, where there is one. Entries that the target has already may
+ * stay: the catalogue may be newer, or may have lost a type since.
+ */
+export async function checkCatalogue(
+  queries: Queries,
+  orgId: string,
+  eventTypes: readonly string[] | undefined,
+  present?: Pick<StoredTarget, "event_types">,
+): Promise<Refused | undefined> {
+  const fault = eventTypesFault(eventTypes);
+  if (fault !== undefined) return invalid(fault);
+  const added = (eventTypes ?? []).filter((type) => present?.event_types.includes(type) !== true);
+  const unknown = await findUnknownType(queries, orgId, added);
+  if (unknown === undefined) return undefined;
+  const why = unknown.endsWith(".*") ? "begins no type of the catalogue" : "is no type of the catalogue";
+  return invalid(`event_types.${eventTypes!.indexOf(unknown)} is unknown: ${unknown} ${why}`);
+}
+
+function entryFault(type: string): string | undefined {
+  if (type.replace(/(?<=.)\.\*$/, "").includes("*")) {
+    return "* stands for the rest of a type after a dot, as in invoice.*; leave the list empty for all";
+  }
+  // Senders' header values come without blanks around them.
+  return type.trim() === type ? undefined : "it has blanks around it";
+}

@@ -1,0 +1,136 @@
+import type { SecretBox } from "../../items/secretBox.ts";
+import { maxHeaders, nameFault, sizeFault, valueFault } from "../record/headerRules.ts";
+import { invalid, type Refused } from "../record/refusal.ts";
+
+/** Headers as a request gives them: a value alone is secret. */
+export type HeadersInput = Record<string, string | { value: string; secret?: boolean }>;
+
+/** Headers as they are answered: sent back as they are, they change nothing. */
+export type HeadersAnswer = Record<string, string | { value: string; secret: boolean }>;
+
+/** Shown in place of a secret value; sent back, it leaves the value as it is. */
+const maskedValue = "***";
+
+/** Headers of one target as an attempt carries them. */
+export interface OpenHeaders {
+  /** Names and values in turn. */
+  pairs: readonly string[];
+  /** Lower-case names of the secret headers, and their values. */
+  secretNames: ReadonlySet<string>;
+  secretValues: readonly string[];
+}
+
+/** A header in the JSON of `targets.headers`: with a value, or with the base64 of a sealed one. */
+type StoredHeader = { name: string; value: string } | { name: string; sealed: string };
+
+export interface HeadersDeps {
+  box: SecretBox;
+  targetId: string;
+  /** The target's headers before, as they are stored. */
+  present: string | null;
+}
+
+/**
+ * Checks headers and seals the secret ones, for `targets.headers`. They take the place of all that the target has; a secret one
+ * that is given as `***` keeps its value.
+ * @returns null as `stored` when there are none.
+ */
+export function sealHeaders(
+  deps: HeadersDeps,
+  input: HeadersInput,
+): { ok: true; stored: string | null } | Refused {
+  const given = Object.entries(input);
+  if (given.length > maxHeaders) return invalid(`headers must be at most ${maxHeaders}`);
+  const before = new Map(parse(deps.present).map((header) => [header.name.toLowerCase(), header]));
+  const plain: { name: string; value: string }[] = [];
+  const stored: StoredHeader[] = [];
+  for (const [name, header] of given) {
+    const sealed = sealHeader(deps, { name, header, before: before.get(name.toLowerCase()) });
+    if ("fault" in sealed) return invalid(`headers.${shown(name)} ${sealed.fault}`);
+    plain.push({ name, value: sealed.value });
+    stored.push(sealed.stored);
+  }
+  const fault = sizeFault(plain);
+  if (fault !== undefined) return invalid(`headers ${fault}`);
+  return { ok: true, stored: stored.length === 0 ? null : JSON.stringify(stored) };
+}
+
+function sealHeader(
+  { box, targetId }: HeadersDeps,
+  { name, header, before }: { name: string; header: HeadersInput[string]; before: StoredHeader | undefined },
+): { stored: StoredHeader; value: string } | { fault: string } {
+  const { value, secret = true } = typeof header === "string" ? { value: header } : header;
+  const badName = nameFault(name);
+  if (badName !== undefined) return { fault: badName };
+  const context = contextOf(targetId, name);
+  if (secret && value === maskedValue) {
+    if (before === undefined || !("sealed" in before)) {
+      return { fault: `is ${maskedValue}, which keeps a secret value, and it has none` };
+    }
+    return { stored: { name, sealed: before.sealed }, value: open(box, context, before.sealed) };
+  }
+  const badValue = valueFault(value);
+  if (badValue !== undefined) return { fault: badValue };
+  const stored = secret
+    ? { name, sealed: box.seal(Buffer.from(value), context).toString("base64") }
+    : { name, value };
+  return { stored, value };
+}
+
+/** Headers as their owner may read them. */
+export function headersAnswer(stored: string | null): HeadersAnswer {
+  return Object.fromEntries(
+    parse(stored).map((header) => [
+      header.name,
+      "sealed" in header ? maskedValue : { value: header.value, secret: false },
+    ]),
+  );
+}
+
+/** Headers as attempts show them, as JSON text: names and values, where secret ones are masked. */
+export function shownHeaders(stored: string): string {
+  return JSON.stringify(
+    Object.fromEntries(
+      parse(stored).map((header) => [header.name, "sealed" in header ? maskedValue : header.value]),
+    ),
+  );
+}
+
+export function hasSecretHeaders(stored: string | null): boolean {
+  return parse(stored).some((header) => "sealed" in header);
+}
+
+/** @throws {Error} when one was sealed with a key that is not given; the message has no value. */
+export function openHeaders(box: SecretBox, targetId: string, stored: string): OpenHeaders {
+  const pairs: string[] = [];
+  const secretNames = new Set<string>();
+  const secretValues: string[] = [];
+  for (const header of parse(stored)) {
+    if ("value" in header) {
+      pairs.push(header.name, header.value);
+      continue;
+    }
+    const value = open(box, contextOf(targetId, header.name), header.sealed);
+    pairs.push(header.name, value);
+    secretNames.add(header.name.toLowerCase());
+    secretValues.push(value);
+  }
+  return { pairs, secretNames, secretValues };
+}
+
+function parse(stored: string | null): StoredHeader[] {
+  return stored === null ? [] : (JSON.parse(stored) as StoredHeader[]);
+}
+
+function open(box: SecretBox, context: string, sealed: string): string {
+  return box.open(Buffer.from(sealed, "base64"), context).toString();
+}
+
+function contextOf(targetId: string, name: string): string {
+  return `target-header:${targetId}:${name.toLowerCase()}`;
+}
+
+/** The start of a name from outside, for a message, without characters that headers cannot have. */
+function shown(name: string): string {
+  return name.slice(0, 64).replace(/[^!-~]/g, "?");
+}

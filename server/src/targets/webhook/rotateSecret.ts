@@ -1,0 +1,141 @@
+import { sql } from "kysely";
+import type { Origin } from "../../audit/origin.ts";
+import { newSigningSecret, parseSigningSecret } from "../../items/signature.ts";
+import { sealSigningSecret } from "../../items/signingSecret.ts";
+import { inTransactionOf, type Queries } from "../../postgres/tables.ts";
+import type { TargetDeps } from "../record/deps.ts";
+import { invalid, type Refused } from "../record/refusal.ts";
+import { changeTarget, type Stored, type StoredTarget, type TargetChange } from "../record/store.ts";
+import type { Rotation } from "./schemas.ts";
+
+/** A new signing secret: a random one, or one that receivers know already. */
+export function chooseSecret(
+  { randomBytes }: Pick<TargetDeps, "randomBytes">,
+  known: string | undefined,
+): { ok: true; secret: string } | Refused {
+  if (known === undefined) return { ok: true, secret: newSigningSecret(randomBytes) };
+  try {
+    parseSigningSecret(known);
+  } catch (error) {
+    return invalid(`secret is none: ${(error as Error).message}`);
+  }
+  return { ok: true, secret: known };
+}
+
+/**
+ * Gives a webhook target a new signing secret: a fresh one, or one that its receiver knows. The present one signs beside it until
+ * it is deleted, or until its time is over. A previous one that still signs ends here, because receivers verify with at most two.
+ */
+export async function rotateSecret(
+  deps: TargetDeps,
+  origin: Origin,
+  id: string,
+  { secret: known, previous_secret_ends_in_seconds: endsIn }: Rotation = {},
+): Promise<{ ok: true; target: StoredTarget; secret: string } | Refused> {
+  const chosen = chooseSecret(deps, known);
+  if (!chosen.ok) return chosen;
+  const now = nowSeconds(deps);
+  const stored = await replaceSecret(deps.queries, {
+    origin,
+    id,
+    sealed: sealSigningSecret(deps.box, id, chosen.secret),
+    previousUntil: endsIn === undefined ? null : now + endsIn,
+    nowSeconds: now,
+  });
+  if (!stored.ok) return stored;
+  deps.changes.publishTarget(origin.orgId, id);
+  return { ok: true, target: stored.target, secret: chosen.secret };
+}
+
+interface NewSecret {
+  origin: Origin;
+  id: string;
+  sealed: Buffer;
+  /** When the present secret ends, in Unix seconds; null when its owner ends it. */
+  previousUntil: number | null;
+  nowSeconds: number;
+}
+
+/** Makes `sealed` the signing secret and the present one the previous. */
+function replaceSecret(
+  queries: Queries,
+  { origin, id, sealed, previousUntil, nowSeconds }: NewSecret,
+): Promise<Stored> {
+  const change: TargetChange = {
+    origin,
+    id,
+    action: "target.secret_rotated",
+    columns: {
+      previous_secret: sql`secret` as never,
+      previous_secret_until: previousUntil,
+      secret: sealed,
+    },
+    beside: {
+      before: {},
+      after: {
+        has_previous_signing_secret: true,
+        ...(previousUntil !== null && { previous_signing_secret_until: previousUntil }),
+      },
+    },
+  };
+  return inTransactionOf(queries, (transaction) => changeTarget(transaction, change, nowSeconds));
+}
+
+/** Ends a rotation; without one nothing changes. */
+export async function deletePreviousSecret(
+  deps: TargetDeps,
+  origin: Origin,
+  target: StoredTarget,
+): Promise<Stored> {
+  if (!target.has_previous_secret) return { ok: true, target };
+  const stored = await inTransactionOf(deps.queries, (transaction) =>
+    dropPreviousSecret(transaction, origin, target.id, nowSeconds(deps)),
+  );
+  if (stored.ok) deps.changes.publishTarget(origin.orgId, target.id);
+  return stored;
+}
+
+function dropPreviousSecret(
+  transaction: Queries,
+  origin: Origin,
+  id: string,
+  nowSeconds: number,
+): Promise<Stored> {
+  const change: TargetChange = {
+    origin,
+    id,
+    action: "target.previous_secret_deleted",
+    columns: { previous_secret: null, previous_secret_until: null },
+    beside: {
+      before: { has_previous_signing_secret: true },
+      after: { has_previous_signing_secret: false },
+    },
+  };
+  return changeTarget(transaction, change, nowSeconds);
+}
+
+const maxEndedAtOnce = 100;
+
+/** Ends the rotations whose time is over, for maintenance. @returns how many. */
+export async function endRotations(queries: Queries, nowMs: number): Promise<number> {
+  const now = Math.floor(nowMs / 1000);
+  return inTransactionOf(queries, async (transaction) => {
+    const over = await transaction
+      .selectFrom("targets")
+      .select(["id", "org_id"])
+      .where("previous_secret_until", "<=", now)
+      .limit(maxEndedAtOnce)
+      .forNoKeyUpdate()
+      .skipLocked()
+      .execute();
+    for (const { id, org_id: orgId } of over) {
+      const actor = { kind: "service", name: "a rotation that ends by itself" } as const;
+      await dropPreviousSecret(transaction, { orgId, actor }, id, now);
+    }
+    return over.length;
+  });
+}
+
+function nowSeconds(deps: Pick<TargetDeps, "nowMs">): number {
+  return Math.floor(deps.nowMs() / 1000);
+}

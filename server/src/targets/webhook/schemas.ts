@@ -1,0 +1,98 @@
+import { type Static, Type } from "typebox";
+import { Timestamp } from "../../http/contract/schemas.ts";
+import { deliveryAnswer, deliveryFields, discardHeld, Url } from "../record/fields.ts";
+import type { HeadersAnswer, HeadersInput } from "./headers.ts";
+
+export const signingScheme = "standard-webhooks-v1";
+
+const HeaderValue = Type.Object({
+  value: Type.String({ maxLength: 4096 }),
+  secret: Type.Optional(Type.Boolean({ description: "True unless told" })),
+});
+
+const Headers = Type.Unsafe<HeadersInput>(
+  Type.Record(Type.String(), Type.Union([Type.String({ maxLength: 4096 }), HeaderValue]), {
+    maxProperties: 20,
+    description:
+      "Headers of its own for every attempt, in place of all that there were. A value alone is secret: it is stored sealed, and shown as ***; sent back as *** it stays. {value, secret: false} can be read again. What the service sets itself, or belongs to the connection, is refused",
+    examples: [{ Authorization: "Bearer 6f1ed002ab55", "X-Tenant": { value: "shop-7", secret: false } }],
+  }),
+);
+
+const ShownHeaders = Type.Unsafe<HeadersAnswer>(
+  Type.Record(
+    Type.String(),
+    Type.Union([
+      Type.String({ description: "***: a secret value" }),
+      Type.Object({ value: Type.String(), secret: Type.Boolean() }),
+    ]),
+    {
+      description: "Webhooks: headers of its own that each attempt carries",
+      examples: [{ Authorization: "***", "X-Tenant": { value: "shop-7", secret: false } }],
+    },
+  ),
+);
+
+const ImportedSecret = Type.String({
+  maxLength: 128,
+  description:
+    "Webhooks: a signing secret that receivers know already (whsec_ and 24 to 64 bytes in base64); a new one is made unless given",
+});
+
+const maxRotationSeconds = 30 * 86_400;
+
+const RotationFields = Type.Object(
+  {
+    secret: Type.Optional(ImportedSecret),
+    previous_secret_ends_in_seconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: maxRotationSeconds,
+        description:
+          "When the previous secret ends by itself, give or take a minute; unless given, when it is deleted",
+        examples: [86_400],
+      }),
+    ),
+  },
+  { title: "Rotation" },
+);
+
+/** The body of a rotation; it may be absent. */
+export const RotationBody = Type.Union([RotationFields, Type.Null()]);
+export type Rotation = Static<typeof RotationFields>;
+
+/** Fields that legacy endpoints take, too. */
+export const endpointFields = {
+  url: Url,
+  event_types: Type.Array(
+    Type.String({ minLength: 1, maxLength: 256, pattern: "^[ -~]*$", description: "Printable ASCII" }),
+    {
+      maxItems: 100,
+      description:
+        "Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all",
+    },
+  ),
+};
+
+export const webhookFields = {
+  created: { ...endpointFields, headers: Headers, secret: ImportedSecret, ...deliveryFields },
+  changed: {
+    ...endpointFields,
+    headers: Type.Union([Headers, Type.Null()], { description: "null: none" }),
+    discard_held: discardHeld,
+    ...deliveryFields,
+  },
+  answered: {
+    signing_scheme: Type.Literal(signingScheme),
+    has_previous_signing_secret: Type.Boolean({
+      description: "True while a rotation is in progress and both secrets sign",
+    }),
+    previous_signing_secret_until: Type.Unsafe<number>({
+      ...Timestamp,
+      description: "When the previous secret ends by itself; absent otherwise",
+    }),
+    event_types: Type.Array(Type.String(), { description: "Empty means all" }),
+    ...deliveryAnswer,
+    headers: ShownHeaders,
+  },
+};

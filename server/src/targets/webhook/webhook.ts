@@ -1,0 +1,115 @@
+import { sealSigningSecret } from "../../items/signingSecret.ts";
+import { checkTargetUrl } from "../../outbound/targetUrl.ts";
+import { isTryoutUrl, refuseTryoutUrl } from "../../tryout/tryoutUrl.ts";
+import type { TargetDeps } from "../record/deps.ts";
+import { deliveryFields, deliveryValues, type Given } from "../record/fields.ts";
+import type { Creation, Kind, KindChange } from "../record/kind.ts";
+import { invalid, type Refused } from "../record/refusal.ts";
+import type { StoredTarget, TargetKey } from "../record/store.ts";
+import { decideHeaders, refuseOtherOrigin } from "./changeHeaders.ts";
+import { checkCatalogue, eventTypesFault } from "./eventTypes.ts";
+import { endHeaderSet, noteHeaderSet } from "./headerSets.ts";
+import { headersAnswer, sealHeaders } from "./headers.ts";
+import { chooseSecret } from "./rotateSecret.ts";
+import { signingScheme, webhookFields } from "./schemas.ts";
+
+type Fields = typeof webhookFields;
+
+/** A receiver of signed POSTs. */
+export const webhook: Kind<TargetDeps, Fields["created"], Fields["changed"], Fields["answered"]> = {
+  name: "webhook",
+  fields: webhookFields,
+  changeable: [
+    "name",
+    "description",
+    "enabled",
+    "url",
+    "event_types",
+    "max_payload_bytes",
+    ...Object.keys(deliveryFields),
+    "headers",
+    "discard_held",
+    "uid",
+    "customer_uid",
+    "metadata",
+    "filter",
+  ],
+  create,
+  change,
+  checkCatalogue,
+  remove: endHeaderSet,
+  answer: (target) => ({
+    signing_scheme: signingScheme,
+    has_previous_signing_secret: target.has_previous_secret,
+    ...(target.previous_secret_until !== null && {
+      previous_signing_secret_until: target.previous_secret_until,
+    }),
+    event_types: target.event_types,
+    ...deliveryValues(target),
+    headers: headersAnswer(target.headers),
+  }),
+  isSigned: true,
+  isInPortal: true,
+};
+
+async function create(
+  deps: TargetDeps,
+  input: Given<Fields["created"]>,
+  { id }: TargetKey,
+): Promise<Creation | Refused> {
+  const { url, event_types: eventTypes = [] } = input;
+  if (url === undefined) return invalid("url is required for a webhook target");
+  const fault = eventTypesFault(eventTypes) ?? (await urlFault(deps, url));
+  if (fault !== undefined) return invalid(fault);
+  const chosen = chooseSecret(deps, input.secret);
+  if (!chosen.ok) return chosen;
+  const headers = sealHeaders({ box: deps.box, targetId: id, present: null }, input.headers ?? {});
+  if (!headers.ok) return headers;
+  return {
+    ok: true,
+    columns: {
+      url,
+      event_types: eventTypes,
+      headers: headers.stored,
+      header_set: headers.stored === null ? null : 1,
+      secret: sealSigningSecret(deps.box, id, chosen.secret),
+    },
+    save: noteHeaderSet,
+    secret: chosen.secret,
+  };
+}
+
+async function change(
+  deps: TargetDeps,
+  { url, event_types: eventTypes, headers }: Given<Fields["changed"]>,
+  present: StoredTarget,
+): Promise<KindChange | Refused> {
+  const fault = eventTypesFault(eventTypes) ?? (url === undefined ? undefined : await urlFault(deps, url));
+  if (fault !== undefined) return invalid(fault);
+  const refused = refuseOtherOrigin(present, { url, headers });
+  if (refused !== undefined) return refused;
+  const nowSeconds = Math.floor(deps.nowMs() / 1000);
+  return {
+    ok: true,
+    columns: {
+      ...(eventTypes !== undefined && { event_types: eventTypes }),
+      // The five days after which failing disables a target start again with a new URL.
+      ...(url !== undefined && { url, failing_since: null }),
+    },
+    decide: async (_transaction, locked) =>
+      decideHeaders({ box: deps.box, nowSeconds }, locked, { url, headers }),
+  };
+}
+
+/** Why the service must not or cannot call this URL. */
+async function urlFault(deps: TargetDeps, url: string): Promise<string | undefined> {
+  if (isTryoutUrl(url)) {
+    const reason = refuseTryoutUrl(url);
+    return reason === undefined ? undefined : `url ${reason}`;
+  }
+  const check = await checkTargetUrl(url, {
+    allowHttp: deps.config.allowHttpTargets,
+    networks: deps.networks,
+  });
+  return check.ok ? undefined : `url ${check.reason}`;
+}
