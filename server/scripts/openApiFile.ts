@@ -1,7 +1,8 @@
-import type { AppDeps } from "../src/app.ts";
-import { interfaceRoutes } from "../src/app.ts";
+import { type AppDeps, interfaceRoutes } from "../src/app.ts";
 import { loadConfig } from "../src/config/config.ts";
 import { type OpenApiDocument, openApiDocument } from "../src/http/openapi.ts";
+import type { RouteRecord } from "../src/http/contract/route.ts";
+import { routesPage } from "./routesPage.ts";
 import { sdkOperations } from "./sdkOperations.ts";
 
 /** The text of `openapi.json`. */
@@ -14,8 +15,17 @@ export function sdkFile(): string {
   return sdkOperations(describeInterface());
 }
 
-/** The interface's description. Describing routes calls none of them, so that they need no database or anything else. */
+/** The text of `docs/routes.md`. */
+export function routesFile(): string {
+  return routesPage(describedRoutes());
+}
+
+/** The interface's description. */
 export function describeInterface(): OpenApiDocument {
-  const deps = { config: loadConfig({}) } as AppDeps;
-  return openApiDocument(interfaceRoutes(deps));
+  return openApiDocument(describedRoutes());
+}
+
+/** Describing routes calls none of them, so that they need no database or anything else. */
+function describedRoutes(): RouteRecord[] {
+  return interfaceRoutes({ config: loadConfig({}) } as AppDeps);
 }
