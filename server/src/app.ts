@@ -48,7 +48,6 @@ import type { ConsumerTraces } from "./mailbox/traceConsumers.ts";
 import type { Traces } from "./telemetry/traces.ts";
 import { type StreamRouteDeps, streamRoutes } from "./stream/routes.ts";
 import type { SecretBox } from "./items/secretBox.ts";
-import type { UpgradeGate } from "./items/upgradeGate.ts";
 
 /** What the interface is made of. Features take the parts they need; `assemble.ts` makes them all. */
 export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRouteDeps {
@@ -58,7 +57,6 @@ export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRou
   /** Absent where the operator has set no mail server. */
   mailer?: Mailer | undefined;
   box: SecretBox;
-  filterGate: UpgradeGate;
   outbound: Outbound;
   /** Networks exempt from the address guard. */
   networks: ParsedNetworks;

@@ -19,7 +19,7 @@ import { type Ended, runDatabaseCommand as run } from "./support/databaseCommand
 import { createWebhookTarget, sendItem, sendItems, type WebhookTarget } from "./support/items.ts";
 import { type Load, startLoad } from "./support/load.ts";
 import { applyMigrations } from "../src/postgres/applyMigrations.ts";
-import { migrations } from "../src/postgres/migrations.ts";
+import { lastBeforeBaseline, migrations } from "../src/postgres/migrations.ts";
 import { createPool } from "../src/postgres/pool.ts";
 import { newProcessRecord, noteAlive, noteEnd } from "../src/postgres/processes.ts";
 import { serviceFile, startProgram } from "./support/program.ts";
@@ -170,36 +170,37 @@ describe("a backup of a service under load", () => {
     }
   });
 
-  it("of a version of long ago is brought up to date, and an empty database gives none", async () => {
-    const [old, present] = [await createEmptyTestDatabase(), await createEmptyTestDatabase()];
+  it("of a commit before 1.0.0 is refused with what brings it up, and an empty database gives none", async () => {
+    const old = await createEmptyTestDatabase();
     const early = join(place, "early.backup");
-    const key = readFileSync(keyFile, "utf8").trim();
+    const env = { DATABASE_URL: old.url, POSTRIDER_ENCRYPTION_KEY: readFileSync(keyFile, "utf8").trim() };
     const client = new pg.Client({ connectionString: old.url });
     await client.connect();
     try {
-      const from = { DATABASE_URL: old.url, POSTRIDER_ENCRYPTION_KEY: key };
-      expect(await run(["backup", early], from)).toMatchObject({
+      expect(await run(["backup", early], env)).toMatchObject({
         code: 1,
         err: expect.stringMatching(/no tables of Postrider/),
       });
-      // As the version left it that knew these migrations, and one list of them.
-      await applyMigrations({ client }, migrations.slice(0, 9));
-      await client.query(`insert into schema_migrations select version, name, checksum, applied_at from schema_changes
-        on conflict do nothing; drop table schema_changes;
-        insert into organizations (id, name, slug, billing_status, created_at)
-        values ('01a20528-21df-7c0a-b048-d98903a98eca', 'early', 'early', 'exempt', 1)`);
-      expect(await run(["backup", early], from)).toMatchObject({ code: 0 });
-      const to = { ...from, DATABASE_URL: present.url };
-      expect(await run(["restore", early], to)).toMatchObject({ code: 0 });
-      const pool = createPool({ connection: present.connection, size: 1, onError: () => undefined });
-      const { rows } = await pool.query(
-        "select slug, (select max(version) from schema_changes) as last from organizations",
-      );
-      expect(rows).toEqual([{ slug: "early", last: migrations.at(-1)!.version }]);
-      await pool.end();
+      await applyMigrations({ client }, migrations);
+      const leave = (version: number): Promise<unknown> =>
+        client.query(`update schema_changes set version = ${version}, name = 'old', checksum = ''`);
+      await leave(lastBeforeBaseline - 1);
+      expect(await run(["backup", early], env)).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(
+          /was made by a commit before 1\.0\.0: start commit [0-9a-f]{7,} on it once/,
+        ),
+      });
+      await leave(lastBeforeBaseline);
+      expect(await run(["backup", early], env)).toMatchObject({
+        code: 1,
+        err: expect.stringContaining("start this version of the service once"),
+      });
+      await applyMigrations({ client }, migrations);
+      expect(await run(["backup", early], env)).toMatchObject({ code: 0 });
     } finally {
       await client.end();
-      await Promise.all([old.drop(), present.drop()]);
+      await old.drop();
     }
   });
 

@@ -185,23 +185,3 @@ it("can be tried on a sample, which says what failed", async ({ own }) => {
   expect((await tryOut({ filter: { payload: [] }, payload: 1 })).body.error).toContain("filter.payload");
   expect((await tryOut({ payload: 1 })).status).toBe(400);
 });
-
-it("waits until no older process runs that would not heed it", async ({ newNode, account, pool }) => {
-  await pool.query("update schema_changes set needs = 0 where version >= 31");
-  await pool.query(
-    `insert into processes (id, version, host, migration, functions)
-     values (gen_random_uuid(), '0.0.1', 'elsewhere', 34, 'none')`,
-  );
-  const node = newNode();
-  const create = (filter?: object) =>
-    node.call("POST", "/api/v1/targets", {
-      key: account.api_key,
-      body: { kind: "mailbox", name: "m", filter },
-    });
-  expect(await create(large)).toMatchObject({ status: 503, headers: { "retry-after": "60" } });
-  expect((await create()).status).toBe(200);
-  await pool.query("update processes set ended_at = now() where host = 'elsewhere'");
-  expect((await create(large)).status).toBe(200);
-  const { rows } = await pool.query("select needs from schema_changes where version = 35");
-  expect(rows).toEqual([{ needs: 35 }]);
-});

@@ -1,6 +1,5 @@
 import { describe, expect } from "vitest";
 import { sweepInvitations } from "../src/members/invitationStore.ts";
-import { createTestDatabase } from "./support/database.ts";
 import { join } from "./support/members.ts";
 import {
   type Account,
@@ -363,35 +362,5 @@ describe("members", () => {
     expect(invitation.status).toBe(403);
     const path = `/api/v1/members/${owner.user.id}`;
     expect((await node.call("DELETE", path, { key })).status).toBe(403);
-  });
-});
-
-describe("beside a process that knows no roles", () => {
-  it("nobody becomes less than an admin, and afterwards such a process cannot start", async () => {
-    const own = await createTestDatabase();
-    const alone = createTestNode(own);
-    try {
-      const owner = await signUp(alone);
-      const session = owner.session_token;
-      const ask = (role: string): Promise<Answer> =>
-        alone.call("POST", "/api/v1/invitations", { session, body: { role } });
-      await alone.pool.query(
-        `insert into processes (id, version, host, migration, functions)
-         values ($1, '0.0.9', 'elsewhere', 23, 'x')`,
-        ["0".repeat(32)],
-      );
-      expect((await ask("admin")).status).toBe(200);
-      const refused = await ask("viewer");
-      expect([refused.status, refused.body.error]).toEqual([503, expect.stringContaining("earlier version")]);
-      const needs = async (): Promise<unknown> =>
-        (await alone.pool.query("select needs from schema_changes where version = 24")).rows[0].needs;
-      expect(await needs()).toBe(0);
-      await alone.pool.query("update processes set ended_at = now()");
-      expect((await ask("viewer")).status).toBe(200);
-      expect(await needs()).toBe(24);
-    } finally {
-      await alone.stop();
-      await own.drop();
-    }
   });
 });

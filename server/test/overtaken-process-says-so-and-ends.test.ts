@@ -3,8 +3,11 @@ import type pg from "pg";
 import { functionSchema } from "../src/postgres/functionSchema.ts";
 import { lastMigration } from "../src/postgres/migrations.ts";
 import { createPool } from "../src/postgres/pool.ts";
+import { ensurePartitions } from "../src/postgres/partitions.ts";
 import { createTestDatabase } from "./support/database.ts";
+import { acceptedEvents, createWebhookTarget, sendItem } from "./support/items.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
+import { createTestNode, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 
 interface Stage {
@@ -90,3 +93,24 @@ test(
     );
   },
 );
+
+test("a process that a newer version has overtaken takes nothing in, and says when to come again", async ({
+  onTestFinished,
+}) => {
+  const overtaken = await createTestDatabase();
+  const node = createTestNode(overtaken, { POSTRIDER_ROLES: "api" });
+  onTestFinished(async () => {
+    await node.stop();
+    await overtaken.drop();
+  });
+  await ensurePartitions(node.pool, Date.now());
+  const account = await signUp(node);
+  const { id } = await createWebhookTarget(node, account, "https://8.8.8.8/");
+  await node.pool.query("alter function accept_items rename to accept_items_otherwise");
+  const answer = await node.call("POST", `/t/${id}`, { key: account.api_key, body: {} });
+  expect(answer.status).toBe(503);
+  expect(Number(answer.headers["retry-after"])).toBeGreaterThan(0);
+  await node.pool.query("alter function accept_items_otherwise rename to accept_items");
+  await sendItem(node, account, id);
+  expect(await acceptedEvents(node, account)).toBe(1);
+});

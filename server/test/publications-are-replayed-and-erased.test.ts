@@ -127,24 +127,3 @@ it("erasing a correlation id empties a publication that reached nobody, too", as
   );
   expect(rows).toEqual([{ bytes: 0 }]);
 });
-
-it("waits until no older process runs that would send its items empty, and keeps them away from then on", async ({
-  newNode,
-  account,
-
-  pool,
-}) => {
-  await pool.query("update schema_changes set needs = 0 where version = 31");
-  await pool.query(
-    `insert into processes (id, version, host, migration, functions)
-     values (gen_random_uuid(), '0.0.1', 'elsewhere', 30, 'none')`,
-  );
-  const node = newNode();
-  const publish = () => node.call("POST", "/p", { key: account.api_key, body: {} });
-  expect((await node.call("POST", "/p", { key: `ak_live_${"0".repeat(64)}`, body: {} })).status).toBe(401);
-  expect(await publish()).toMatchObject({ status: 503, headers: { "retry-after": "60" } });
-  await pool.query("update processes set ended_at = now() where host = 'elsewhere'");
-  expect((await publish()).status).toBe(202);
-  const { rows } = await pool.query("select needs from schema_changes where version = 31");
-  expect(rows).toEqual([{ needs: 31 }]);
-});

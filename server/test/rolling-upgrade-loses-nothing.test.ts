@@ -9,6 +9,7 @@ import { acceptedEvents, createWebhookTarget, createMailboxTarget } from "./supp
 import { startMixedLoad } from "./support/mixedLoad.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { signUp } from "./support/testNode.ts";
+import { dayMs, dayName } from "../src/postgres/partitions.ts";
 import { until } from "./support/until.ts";
 import { file, stageTest } from "./support/fixtures.ts";
 import { untilNothingIsDue } from "./support/storedItems.ts";
@@ -175,9 +176,12 @@ it("a transaction that stays open, and a kill in the middle, hold the new versio
     await until(() => balancer.served(service) - before >= enough);
   };
   await servedMore(old);
+  // So that the new version has something to create for which it needs the lock that the reader holds up.
+  const day = dayName(Math.floor(Date.now() / dayMs) + 7);
+  await pool.query(`drop table events_${day}`);
   const reader = await pool.connect();
   await reader.query("set idle_in_transaction_session_timeout = 0; begin; select id from events limit 1");
-  /** One waits for a lock of the reader's, in the middle of its migrations. */
+  /** A process waits for the lock, in the middle of its preparations. */
   const isHeldUp = async (): Promise<boolean> => {
     const { rows } = await pool.query<{ is_held_up: boolean }>(
       `select exists (

@@ -3,12 +3,8 @@ import type pg from "pg";
 import { ApiError } from "../http/contract/errors.ts";
 import { type KeyScope, keyScopes } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
-import { requireNewer } from "../items/upgradeGate.ts";
 import { noSuchCustomer } from "../targets/record/holdNames.ts";
 import { Uid } from "../targets/record/names.ts";
-
-/** The migration since which a process knows that keys may be limited. */
-const scopesMigration = 33;
 
 const maxMailboxes = 50;
 
@@ -71,14 +67,12 @@ export function scopeAnswer(scope: KeyScope | undefined): Fields {
 }
 
 /**
- * Before a limited key is stored: what it names is there, and no process runs that would take it for one that is not
- * limited. The customer stays until the transaction ends.
- * @throws {ApiError} 400 for an unknown customer or mailbox, 503 while a process of an earlier version runs.
+ * Checks, before a limited key is stored, that its customer or mailboxes exist. The customer stays until the transaction ends.
+ * @throws {ApiError} 400 for an unknown customer or mailbox.
  */
 export async function requireScope(client: pg.ClientBase, orgId: string, scope: KeyScope): Promise<void> {
   if (scope.kind === "customer") await holdCustomer(client, orgId, scope.customerUid);
   if (scope.kind === "consume") await requireMailboxes(client, orgId, scope.mailboxIds);
-  await requireNewer(client, { migration: scopesMigration, cannot: "limit keys" });
 }
 
 async function holdCustomer(client: pg.ClientBase, orgId: string, uid: string): Promise<void> {

@@ -6,7 +6,7 @@ import { cellSchemas } from "../postgres/cells.ts";
 import { ensureCells } from "../postgres/ensureCells.ts";
 import { rowsInto } from "../postgres/copyStreams.ts";
 import { migrationLockKey } from "../postgres/migrate.ts";
-import { migrations } from "../postgres/migrations.ts";
+import { baseline, lastCommitBeforeBaseline, migrations } from "../postgres/migrations.ts";
 import { drained } from "./drained.ts";
 import { dropOwnTables, refuseUnlessEmpty } from "./emptiness.ts";
 import { tablesWithoutKey } from "../postgres/partitions.ts";
@@ -92,6 +92,11 @@ export async function isFilledBy(url: string, id: string): Promise<boolean> {
 
 /** The migrations that the rows are of. @throws {Error} when this version has not all of them. */
 function migrationsOf(manifest: Manifest): typeof migrations {
+  if (manifest.migrations.every(({ version }) => version < baseline.version)) {
+    throw new Error(
+      `this backup was made by a commit before 1.0.0: restore it with commit ${lastCommitBeforeBaseline}, and start this version on that database`,
+    );
+  }
   for (const { name, version, checksum } of manifest.migrations) {
     const ours = migrations.find((one) => one.version === version);
     if (ours?.checksum !== checksum) {

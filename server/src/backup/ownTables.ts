@@ -19,7 +19,7 @@ export interface Partition {
 }
 
 /** What describes the processes and the schema of one database, and is made anew in another. */
-const ofTheDatabase = ["schema_migrations", "schema_changes", "processes"];
+const ofTheDatabase = ["schema_changes", "processes"];
 
 /** Every table that a migration makes, whether it is there or not. */
 export const tableNames: readonly string[] = [

@@ -3,7 +3,7 @@ import pg from "pg";
 import { rowsOf } from "../postgres/copyStreams.ts";
 import { presentCells } from "../postgres/ensureCells.ts";
 import { tableSchema } from "../postgres/partitions.ts";
-import { refuseNewerMigrations } from "../postgres/migrations.ts";
+import { baseline, refuseUnknownMigrations } from "../postgres/migrations.ts";
 import type { DatabaseConnection } from "../postgres/pool.ts";
 import { type OwnTable, ownTables } from "./ownTables.ts";
 import type { Contents, Manifest, OwnCell, Part, Sequence } from "./parts.ts";
@@ -62,14 +62,14 @@ export async function withSnapshot<T>(source: Source, use: (contents: Contents) 
 
 async function describe(client: pg.Client, source: Source): Promise<Manifest> {
   const rows = await readMigrations(client);
-  refuseNewerMigrations(rows);
+  refuseUnknownMigrations(rows);
   const cells = await describeCells(client);
   return {
     format: cells.length === 0 ? 1 : 2,
     created_at: Math.floor(source.nowMs / 1000),
     version: source.version,
     key_fingerprint: fingerprintOf(source.encryptionKey),
-    migrations: rows,
+    migrations: rows.filter(({ version }) => version >= baseline.version),
     tables: await ownTables(client),
     ...(cells.length > 0 && { cells }),
   };
@@ -101,15 +101,14 @@ export async function findFirstIn(client: pg.ClientBase, schema: string): Promis
   await client.query(`set search_path = ${pg.escapeIdentifier(schema)}, ${home}`);
 }
 
-/** Those of the list that the database has: versions that knew ten migrations or fewer had another. */
 async function readMigrations(client: pg.Client): Promise<Manifest["migrations"]> {
-  const lists = await client.query<{ list: string | null }>(
-    "select coalesce(to_regclass('schema_changes'), to_regclass('schema_migrations'))::text as list",
+  const lists = await client.query<{ is_there: boolean }>(
+    "select to_regclass('schema_changes') is not null as is_there",
   );
-  const list = lists.rows[0]!.list;
-  if (list === null) throw new Error("the database has no tables of Postrider: there is nothing to read");
+  if (!lists.rows[0]!.is_there)
+    throw new Error("the database has no tables of Postrider: there is nothing to read");
   const { rows } = await client.query<Manifest["migrations"][number]>(
-    `select version, name, checksum from ${list} order by version`,
+    "select version, name, checksum from schema_changes order by version",
   );
   return rows;
 }

@@ -1,7 +1,6 @@
 import type pg from "pg";
 import type { KnownFilters } from "../filters/knownFilters.ts";
 import type { Acceptance, HeldLease, Lease, NewItem, UnmatchedItem } from "../items/item.ts";
-import { createUpgradeGate } from "../items/upgradeGate.ts";
 import { awayReason, isTooSlow } from "../postgres/awayReason.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
 import { createGroupCommit, type GroupCommit, type GroupCommitOptions } from "../runtime/groupCommit.ts";
@@ -22,7 +21,7 @@ import { submitPublication } from "./submitPublication.ts";
 export interface Intake {
   /** @throws {QueueFullError} when too many wait, {ApiError} 503 when its filter keeps changing, or the database's error. */
   add(item: NewItem): Promise<Acceptance>;
-  /** The same for a publication. @throws {ApiError} 503 while an older process runs, too. */
+  /** The same for a publication. */
   publish(publication: NewPublication): Promise<Published>;
   /** Resolves when everything submitted so far is answered. */
   drained(): Promise<void>;
@@ -56,13 +55,10 @@ const maxBatchBytes = 4 * 1024 * 1024;
 const items = { maxBatch: 256, maxQueued: 10_000 };
 /** A batch has at most as many publications as a row of `deliveries` has items, and 65,536 items (`numbered_id`). */
 const publications = { maxBatch: 64, maxQueued: 2_000 };
-/** The first migration whose processes find the payload of a publication. */
-const publicationsMigration = 31;
 
 /** Items and publications each have a group commit of their own, see {@link createGroupCommit}. */
 export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits): Intake {
   const { filters, ownerOf } = limits;
-  const gate = createUpgradeGate(pool, { migration: publicationsMigration, cannot: "deliver publications" });
   const outages = trackOutages(sink);
   const itemCommits: GroupCommit<NewItem, Acceptance | UnmatchedItem> = createGroupCommit({
     ...batchOptions(limits),
@@ -79,7 +75,7 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
     ...publications,
     run: async (batch: MatchedPublication[]) => {
       limits.clock?.refuseApart();
-      return publishItems(pool, batch, { sink, lease: startLease(sink), isOpen: gate.isOpen() });
+      return publishItems(pool, batch, { sink, lease: startLease(sink) });
     },
     committed: (batch: MatchedPublication[], stored) => dispatchPublished(sink, batch, stored),
   });
@@ -89,7 +85,6 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
       submitPublication(publication, {
         commits: publicationCommits,
         filters,
-        gate,
         owner: ownerOf(publication.key),
       }),
     async drained() {

@@ -51,8 +51,11 @@ export interface MatchedPublication extends NewPublication {
   matches: ReadonlyMap<string, boolean>;
 }
 
-/** Not stored yet: the upgrade gate is closed, or targets have these filters, with which it was not matched. */
-type NotYet = { outcome: "not_open" } | { outcome: "filters_changed"; filters: string[] };
+/** Not stored yet: targets have these filters, with which it was not matched. */
+interface NotYet {
+  outcome: "filters_changed";
+  filters: string[];
+}
 
 /** The outcome of a publication in its batch. */
 export interface StoredPublication {
@@ -61,20 +64,16 @@ export interface StoredPublication {
   acceptances: Acceptance[];
 }
 
-/**
- * Accepts a batch of publications in one statement and one transaction.
- * @param isOpen whether the upgrade gate is known to be open.
- */
+/** Accepts a batch of publications in one statement and one transaction. */
 export async function publishItems(
   pool: pg.Pool,
   batch: readonly MatchedPublication[],
-  { sink, lease, isOpen }: { sink: ItemSink; lease: HeldLease; isOpen: boolean },
+  { sink, lease }: { sink: ItemSink; lease: HeldLease },
 ): Promise<StoredPublication[]> {
   const rows = await withPartitions(pool, () =>
     callFunction(pool, "publish_items", {
       p_lease_ms: lease.durationMs,
       p_lease_token: lease.token,
-      p_is_open: isOpen,
       p_room: sink.hasRoom(unknownId) ? maxLeased : 0,
       p_full_target_ids: idArray(sink.fullTargets()),
       p_most_items: maxItems,
@@ -127,7 +126,6 @@ function readStored(row: RowOf<"publish_items">, lease: HeldLease): StoredPublic
   const code = row.code!;
   if (code === "l")
     return { published: { outcome: "too_large", targetId: row.target_ids![0]! }, acceptances: [] };
-  if (code === "o") return { published: { outcome: "not_open" }, acceptances: [] };
   if (code === "v") {
     const filters = (row.filters ?? []).filter((filter) => filter !== null);
     return { published: { outcome: "filters_changed", filters }, acceptances: [] };

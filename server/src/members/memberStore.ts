@@ -7,14 +7,10 @@ import type { Origin } from "../audit/origin.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import type { Role } from "../http/contract/roles.ts";
 import { inTransaction } from "../postgres/pool.ts";
-import { requireNewer } from "../items/upgradeGate.ts";
 import type { Member } from "./schemas.ts";
 
 /** The most users of an organization. */
 export const maxMembers = 200;
-
-/** The migration since which a process knows of roles. */
-const rolesMigration = 24;
 
 export type StoredMember = Static<typeof Member>;
 
@@ -49,7 +45,6 @@ export function changeRole(
     if (member.role === role) return member;
     if (role !== "admin") {
       await requireAnotherAdmin(client, origin.orgId, member);
-      await requireRolesEverywhere(client);
     }
     await client.query("update users set role = $2 where id = $1", [userId, role]);
     await recordChange(client, origin, {
@@ -83,15 +78,6 @@ export function removeMember(pool: pg.Pool, origin: Origin, userId: string): Pro
       values: [userId],
     });
   });
-}
-
-/**
- * Called before there is a user who is less than an admin: processes of versions that know no roles would let that user do
- * everything, and cannot start any more from then on.
- * @throws {ApiError} 503 while one runs.
- */
-export function requireRolesEverywhere(client: pg.ClientBase): Promise<void> {
-  return requireNewer(client, { migration: rolesMigration, cannot: "heed roles" });
 }
 
 /** A user, and the lock that serializes all changes of the organization's users. */

@@ -5,12 +5,8 @@ import { newPortalCode, newPortalToken } from "../accounts/newCredential.ts";
 import { type CustomerKey, objectOf } from "../customers/store.ts";
 import { hashCredential } from "../http/contract/credentials.ts";
 import { newRootId } from "../postgres/ids.ts";
-import { requireNewer } from "../items/upgradeGate.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { holdCustomer } from "./sessions.ts";
-
-/** The migration since which a process knows of portals. */
-const portalMigration = 34;
 
 /** A thing that a customer has a few of, each for some time; one more than the most ends the oldest. */
 interface Few {
@@ -23,10 +19,7 @@ interface Few {
 const links: Few = { table: "portal_links", key: "code_hash", seconds: 3_600, most: 100 };
 const sessions: Few = { table: "portal_sessions", key: "token_hash", seconds: 12 * 3_600, most: 50 };
 
-/**
- * Makes a link for a customer; only the hash of its code is stored. Undefined when the organization has no such customer.
- * @throws {ApiError} 503 while a process of an earlier version runs.
- */
+/** Makes a link for a customer; only the hash of its code is stored. Undefined when the organization has no such customer. */
 export function createLink(
   pool: pg.Pool,
   origin: Origin,
@@ -35,7 +28,6 @@ export function createLink(
   return inTransaction(pool, async (client) => {
     const customer = await holdCustomer(client, { orgId: origin.orgId, uid });
     if (customer === undefined) return undefined;
-    await requireNewer(client, { migration: portalMigration, cannot: "open portals" });
     const { token: code, hash } = newPortalCode();
     const expiresAt = await storeAmongFew(client, links, { hash, orgId: origin.orgId, uid, nowMs });
     await recordChange(client, origin, { action: "portal_link.created", object: objectOf(customer) });

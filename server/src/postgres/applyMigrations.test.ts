@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type pg from "pg";
 import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
 import { applyMigrations } from "./applyMigrations.ts";
-import { lastMigration, type Migration, migrations, toMigration } from "./migrations.ts";
+import { lastBeforeBaseline, lastMigration, type Migration, migrations, toMigration } from "./migrations.ts";
 import { createPool } from "./pool.ts";
 import { newProcessRecord, noteAlive, noteEnd } from "./processes.ts";
 
@@ -44,19 +44,25 @@ test("an older process refuses a database from which was taken what it uses", as
   );
 });
 
-test("what only adds is not seen by versions that refuse each migration they do not know; what takes away is", async () => {
-  const seen = async (): Promise<number[]> => {
-    const { rows } = await client.query<{ version: number }>(
-      "select version from schema_migrations order by version",
-    );
-    return rows.map(({ version }) => version);
-  };
-  const upTo9 = [1, 2, 3, 4, 5, 6, 7, 8, 9];
-  expect(await seen()).toEqual(upTo9);
-  const later = made(`-- needs ${digits(lastMigration)}\nselect 1`);
-  await applyMigrations({ client, pool }, [...migrations, later]);
-  expect(await seen()).toEqual([...upTo9, next]);
+test("a database with the last schema before 1.0.0 is taken over as it is", async () => {
+  await pretend(lastBeforeBaseline);
+  expect(await applyMigrations({ client, pool }, migrations)).toEqual([]);
+  const { rows } = await client.query("select name from schema_changes order by version");
+  expect(rows).toEqual([{ name: "old" }, ...migrations.map(({ name }) => ({ name }))]);
 });
+
+test("a database of an earlier commit is refused, and named the commit that can upgrade it", async () => {
+  const refusal = /^the database was made by a commit before 1\.0\.0: start commit [0-9a-f]{7,} on it once/;
+  await pretend(lastBeforeBaseline - 1);
+  await expect(applyMigrations({ client, pool }, migrations)).rejects.toThrow(refusal);
+  await client.query("drop table schema_changes");
+  await expect(applyMigrations({ client, pool }, migrations)).rejects.toThrow(refusal);
+});
+
+/** Makes the list of migrations that of a commit before 1.0.0. */
+async function pretend(version: number): Promise<void> {
+  await client.query("update schema_changes set version = $1, name = 'old', checksum = ''", [version]);
+}
 
 test("a migration that takes something away waits for the processes that use it", async () => {
   const later = made(`-- needs ${digits(next)}\ndrop table mailbox_activity`);
@@ -78,8 +84,8 @@ test("a process that has not been seen for a minute holds nothing up", async () 
 });
 
 test("a migration that was edited after it ran stops the start", async () => {
-  const edited = migrations.with(2, { ...migrations[2]!, checksum: "other" });
+  const edited = migrations.with(0, { ...migrations[0]!, checksum: "other" });
   await expect(applyMigrations({ client, pool }, edited)).rejects.toThrow(
-    /0003_\w+\.sql was edited after it ran/,
+    /0100_baseline\.sql was edited after it ran/,
   );
 });

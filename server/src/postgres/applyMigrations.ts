@@ -1,15 +1,9 @@
 import type pg from "pg";
 import { type BriefLocks, withBriefLocks } from "./briefLocks.ts";
-import type { Migration } from "./migrations.ts";
+import { baseline, databaseBeforeBaseline, lastBeforeBaseline, type Migration } from "./migrations.ts";
 import { noQueryTimeoutMs } from "./hot/queryTimeout.ts";
 import { runningOlderProcesses } from "./processes.ts";
 import { SchemaError } from "./schemaError.ts";
-
-/**
- * Up to this migration there was one list, `schema_migrations`, and a process refuses to start when it has a row that the
- * process does not know. It has only what such processes must refuse since then; `schema_changes` has everything.
- */
-const lastOfOneList = 9;
 
 interface AppliedMigration {
   version: number;
@@ -30,6 +24,7 @@ export async function applyMigrations(
   migrations: readonly Migration[],
 ): Promise<string[]> {
   const { client } = session;
+  await adoptBaseline(client);
   const applied = await readApplied(client);
   refuseTooNew(applied, migrations);
   const known = new Map(applied.map((row) => [row.version, row]));
@@ -51,27 +46,43 @@ export async function applyMigrations(
 
 async function readApplied(client: pg.ClientBase): Promise<AppliedMigration[]> {
   await client.query(`
-    create table if not exists schema_migrations (
-      version integer primary key,
-      name text not null,
-      checksum text not null,
-      applied_at timestamptz not null default now()
-    );
     create table if not exists schema_changes (
       version integer primary key,
       name text not null,
       checksum text not null,
       needs integer not null,
       applied_at timestamptz not null default now()
-    );
-    insert into schema_changes (version, name, checksum, needs, applied_at)
-    select version, name, checksum, 0, applied_at
-    from schema_migrations
-    on conflict do nothing`);
+    )`);
   const { rows } = await client.query<AppliedMigration>(
     "select version, name, checksum, needs from schema_changes order by version",
   );
   return rows;
+}
+
+/**
+ * Records the baseline as applied on a database that was made before it and has its schema.
+ * @throws {SchemaError} when the database is of an earlier commit.
+ */
+async function adoptBaseline(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ is_there: boolean; has_list: boolean }>(
+    `select
+       to_regclass('organizations') is not null as is_there,
+       to_regclass('schema_changes') is not null as has_list`,
+  );
+  if (!rows[0]!.is_there) return;
+  if (!rows[0]!.has_list) throw databaseBeforeBaseline();
+  const { version, name, checksum } = baseline;
+  await client.query(
+    `insert into schema_changes (version, name, checksum, needs)
+     select $1::integer, $2::text, $3::text, 0
+     from schema_changes
+     where version = $4
+     on conflict do nothing`,
+    [version, name, checksum, lastBeforeBaseline],
+  );
+  const { rowCount } = await client.query("select from schema_changes where version = $1", [version]);
+  if (rowCount === 0) throw databaseBeforeBaseline();
+  await client.query("drop table if exists schema_migrations");
 }
 
 function refuseTooNew(applied: readonly AppliedMigration[], migrations: readonly Migration[]): void {
@@ -110,13 +121,6 @@ async function applyOnce(client: pg.ClientBase, migration: Migration): Promise<v
     checksum,
     needs,
   ]);
-  if (version <= lastOfOneList || needs > lastOfOneList) {
-    await client.query("insert into schema_migrations (version, name, checksum) values ($1, $2, $3)", [
-      version,
-      name,
-      checksum,
-    ]);
-  }
   // The driver knows the limit of a single query; its types do not.
   const statement = { text, query_timeout: noQueryTimeoutMs };
   await client.query(statement);

@@ -8,7 +8,6 @@ import { dayMs, ensurePartitions, tablesById } from "./partitions.ts";
 import { closeCells, openCells } from "./openCells.ts";
 import { tablesOfCells } from "./tablePlaces.ts";
 import { cellSchemas } from "./cells.ts";
-import { noteAlive } from "./processes.ts";
 
 async function tablesIn(pool: pg.Pool, schema: string): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(
@@ -96,27 +95,4 @@ it("the number of cells is that of the database's first start, or one that it ha
   );
   await storeTarget(pool, orgId);
   await expect(migrate(pool, { cells: 2 })).rejects.toThrow("postrider db divide --cells 2 divides it");
-});
-
-it("a database is divided only where no process runs, or can start, that knows nothing of cells", async ({
-  pool,
-}) => {
-  /** As processes read it that know one list of migrations, and as later ones do. */
-  const readMark = async (): Promise<unknown> => {
-    const { rows } = await pool.query(
-      `select needs, exists (select from schema_migrations m where m.version = c.version) as in_one_list
-       from schema_changes c
-       where version = 43`,
-    );
-    return rows[0];
-  };
-  await migrate(pool);
-  expect(await readMark()).toEqual({ needs: 0, in_one_list: false });
-  await noteAlive(pool, { id: "0".repeat(32), version: "0.1.0", host: "elsewhere" });
-  await pool.query("update processes set migration = 42");
-  await expect(migrate(pool, { cells: 2 })).rejects.toThrow("a process of a version from before cells uses");
-  expect(await readMark()).toEqual({ needs: 0, in_one_list: false });
-  await pool.query("update processes set ended_at = now()");
-  await migrate(pool, { cells: 2 });
-  expect(await readMark()).toEqual({ needs: 43, in_one_list: true });
 });

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
 import { type BriefLocks, withBriefLocks } from "./briefLocks.ts";
 import { createFirstPartitions, createPartitions, tableSchema } from "./partitions.ts";
-import { keepOlderProcessesAway } from "./olderProcesses.ts";
 import { SchemaError } from "./schemaError.ts";
 import { tablesOfCells as tables } from "./tablePlaces.ts";
 import { additionsTo, type Copy } from "./additionsTo.ts";
@@ -10,18 +9,15 @@ import { cellSchemaPattern, cellSchemas, unfinishedSchemaPattern } from "./cells
 import { noQueryTimeoutMs } from "./hot/queryTimeout.ts";
 import { readShapes, type TableShape } from "./tableShape.ts";
 
-/** From this migration on a process knows of cells; older ones see an undivided database. */
-export const knowsCells = 43;
-
 /** Whose rows nobody would find again, once the tables beside the control plane's are not read any more. */
 const firstFilled = ["targets", "events", "usage_totals", "usage_records"];
 
 /**
- * Makes the schemas of so many cells, all in one transaction, with the tables of the data plane as the migrations made them beside
- * the control plane's; adds to those that are there what a migration has added since, and the partitions of the days ahead. With
- * one cell there is nothing to do. Versions from before cells refuse a divided database from then on. The caller holds the migration lock, and its path has none but the control plane's tables.
- * @throws {SchemaError} when the database has another number of cells, or rows of a time when it had one; when a cell's
- *   tables are not like the others'; or when a process that does not know of cells runs on a database that is to be divided.
+ * Creates the schemas of the cells in one transaction, with copies of the data-plane tables that the migrations created beside the
+ * control plane. Adds to existing cells what a migration has added since, and the partitions of the days ahead. Does nothing with
+ * one cell. The caller holds the migration lock, and its search path contains only the schema of the control plane.
+ * @throws {SchemaError} when the database has another number of cells, when it has rows from a time with one cell, or when a cell's
+ *   tables differ from the others'.
  */
 export async function ensureCells(session: BriefLocks, count: number): Promise<void> {
   const { client } = session;
@@ -32,7 +28,6 @@ export async function ensureCells(session: BriefLocks, count: number): Promise<v
   if (wanted.length === 0) return;
   const home = await tableSchema(client);
   await withBriefLocks(session, async () => {
-    await refuseUndivided(client, present.length > 0);
     for (const schema of wanted) await ensureCell(client, home, schema);
   });
   for (const schema of present) {
@@ -90,14 +85,6 @@ async function refuseOthers(client: pg.ClientBase, present: string[], count: num
       `the database has one cell and POSTRIDER_CELLS says ${count}: postrider db divide --cells ${count} divides it, while no service runs`,
     );
   }
-}
-
-/** Marks the database, for good. One that was divided by a version without this mark gets it once no older process runs. */
-async function refuseUndivided(client: pg.ClientBase, isDivided: boolean): Promise<void> {
-  if ((await keepOlderProcessesAway(client, knowsCells)) || isDivided) return;
-  throw new SchemaError(
-    "a process of a version from before cells uses the database, and would not see that it is divided: stop it first; one that died counts as running for a minute",
-  );
 }
 
 async function ensureCell(client: pg.ClientBase, home: string, schema: string): Promise<void> {

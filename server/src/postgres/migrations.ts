@@ -18,12 +18,34 @@ export const migrations: readonly Migration[] = readSqlFiles(new URL("./migratio
   toMigration,
 );
 
+/** The first migration: the whole schema of 1.0.0. */
+export const baseline = migrations[0]!;
+
+/** The last migration before the baseline. A database that has it has the baseline's schema. */
+export const lastBeforeBaseline = 57;
+/** The last commit that upgrades databases of earlier commits and restores their backups. */
+export const lastCommitBeforeBaseline = "0000000";
+
+export function databaseBeforeBaseline(): SchemaError {
+  return new SchemaError(
+    `the database was made by a commit before 1.0.0: start commit ${lastCommitBeforeBaseline} on it once, which brings it to the state that 1.0.0 takes over`,
+  );
+}
+
 /**
  * For commands that leave the schema as it is.
- * @throws {SchemaError} when one of the migrations that a database has is a newer version's.
+ * @throws {SchemaError} when a database has migrations from before the baseline alone, or one of a newer version.
  */
-export function refuseNewerMigrations(applied: readonly Pick<Migration, "version" | "name">[]): void {
-  const unknown = applied.find(({ version }) => migrations.every((known) => known.version !== version));
+export function refuseUnknownMigrations(applied: readonly Pick<Migration, "version" | "name">[]): void {
+  if (applied.every(({ version }) => version < baseline.version)) {
+    if (applied.every(({ version }) => version !== lastBeforeBaseline)) throw databaseBeforeBaseline();
+    throw new SchemaError(
+      `the database lacks migration ${baseline.name}: start this version of the service once`,
+    );
+  }
+  const unknown = applied.find(
+    ({ version }) => version > baseline.version && migrations.every((known) => known.version !== version),
+  );
   if (unknown === undefined) return;
   throw new SchemaError(
     `the database has migration ${unknown.name}, which this version of Postrider does not know: use the newer version's command`,

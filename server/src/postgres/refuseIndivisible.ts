@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { presentCells } from "./ensureCells.ts";
-import { migrations, refuseNewerMigrations } from "./migrations.ts";
+import { migrations, refuseUnknownMigrations } from "./migrations.ts";
 import { tableSchema } from "./partitions.ts";
 import { SchemaError } from "./schemaError.ts";
 import { tablesOfCells } from "./tablePlaces.ts";
@@ -29,7 +29,7 @@ async function refuseOtherSchema(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ version: number; name: string }>(
     "select version, name from schema_changes order by version",
   );
-  refuseNewerMigrations(rows);
+  refuseUnknownMigrations(rows);
   const missing = migrations.find(({ version }) => rows.every((applied) => applied.version !== version));
   if (missing === undefined) return;
   throw new SchemaError(

@@ -76,7 +76,6 @@ const local = [
   "meter_batches",
   "held_invoices",
   "processes",
-  "schema_migrations",
   "schema_changes",
 ] as const;
 

@@ -9,7 +9,6 @@ import { createApp } from "../app.ts";
 import { type BillingWorker, startBillingWorker } from "../billing/worker.ts";
 import type { Config } from "../config/config.ts";
 import { version } from "../config/version.ts";
-import { createFilterGate } from "../filters/filterGate.ts";
 import { closeServer } from "../http/closeServer.ts";
 import { createSecretBox } from "../items/secretBox.ts";
 import type { Handoffs } from "../handoff/handoffs.ts";
@@ -126,7 +125,6 @@ export function createService(deps: ServiceDeps): Service {
   let billing: BillingWorker | undefined;
   const common = {
     ...foundation,
-    filterGate: createFilterGate(pool),
     config,
     log,
     nowMs,

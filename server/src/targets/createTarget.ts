@@ -26,7 +26,7 @@ export async function createTarget(
   if (kind === undefined) return invalid(`kind must be ${kindNames()}`);
   const fault = foreignFault(kind, input) ?? metadataFault(input.metadata);
   if (fault !== undefined) return invalid(fault);
-  const filter = await filterColumns(deps, input.filter);
+  const filter = filterColumns(input.filter);
   const rate = rateColumns(input, null);
   if (!rate.ok) return rate;
   const { orgId } = origin;
@@ -78,16 +78,12 @@ function commonColumns(deps: TargetDeps, input: NewTarget, nowMs: number) {
 
 /**
  * The columns that a filter changes: null for none, undefined to leave them.
- * @throws {ApiError} 400 that names the bad part of the filter, 503 while a process of an earlier version runs, which would
- * not heed it.
+ * @throws {ApiError} 400 that names the bad part of the filter.
  */
-export async function filterColumns(
-  deps: Pick<TargetDeps, "filterGate">,
+export function filterColumns(
   filter: Readonly<Record<string, unknown>> | null | undefined,
-): Promise<Partial<StoredFilter> | { filter: null; filter_digest: null }> {
+): Partial<StoredFilter> | { filter: null; filter_digest: null } {
   if (filter === undefined) return {};
   if (filter === null) return { filter: null, filter_digest: null };
-  const stored = storeFilter(filter);
-  await deps.filterGate.open();
-  return stored;
+  return storeFilter(filter);
 }

@@ -31,7 +31,7 @@ export async function updateTarget(
   const kind = kindNamed(present.kind);
   const fault = applicableFault(kind, input) ?? discardFault(input) ?? metadataFault(input.metadata);
   if (fault !== undefined) return invalid(fault);
-  const filter = await filterColumns(deps, input.filter);
+  const filter = filterColumns(input.filter);
   const rate = rateColumns(input, present.rate_limit_per_second);
   if (!rate.ok) return rate;
   const changed = await kind.change(deps, input, { ...present, orgId: origin.orgId });

@@ -521,7 +521,6 @@ export const functions = {
     parameters: {
       p_lease_ms: "int4",
       p_lease_token: "int8",
-      p_is_open: "bool",
       p_room: "int4",
       p_full_target_ids: "uuid[]",
       p_most_items: "int4",

@@ -1,7 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { Changes } from "../../items/changes.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
-import type { UpgradeGate } from "../../items/upgradeGate.ts";
 import type { ParsedNetworks } from "../../outbound/addressGuard.ts";
 import type { Queries } from "../../postgres/tables.ts";
 
@@ -13,8 +12,6 @@ export interface TargetDeps {
   /** Networks exempt from the address guard. */
   networks: ParsedNetworks;
   changes: Changes;
-  /** Open once every process heeds filters. */
-  filterGate: UpgradeGate;
   nowMs: () => number;
   randomBytes: (size: number) => Buffer;
   /** Tells the local dispatcher that something may have become due. */

@@ -3,15 +3,12 @@
 -- request. Codes:
 --   a accepted      r the same idempotency key and body as an earlier publication      c the same key with another body
 --   u unauthorized      n no such customer      s suspended      p pending
---   o not p_is_open, and would be accepted otherwise
 --   l too large for the target target_ids[1]      m it reaches more than p_most_items targets
 --   v it would be accepted, and targets have the filters in filters by which it was not judged: judge it, and come again
 -- states has a character per item: l leased to the caller, who dispatches it from memory; d due; h held; u unread.
 create function publish_items(
   p_lease_ms integer,
   p_lease_token bigint,
-  -- Whether it is known that every process finds the payload of a publication.
-  p_is_open boolean,
   -- How many items the caller has room for.
   p_room integer,
   -- Targets of which it has room for none.
@@ -74,7 +71,6 @@ begin
         intake_refusal(k.id, o.billing_status, o.billing_grace_ends_at, v_now_ms),
         case
           when i.customer is not null and c.uid is null then 'n'
-          when not p_is_open then 'o'
           else 'a'
         end
       )
