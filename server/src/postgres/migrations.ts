@@ -24,7 +24,7 @@ export const baseline = migrations[0]!;
 /** The last migration before the baseline. A database that has it has the baseline's schema. */
 export const lastBeforeBaseline = 57;
 /** The last commit that upgrades databases of earlier commits and restores their backups. */
-export const lastCommitBeforeBaseline = "0000000";
+export const lastCommitBeforeBaseline = "7f04ab1";
 
 export function databaseBeforeBaseline(): SchemaError {
   return new SchemaError(
