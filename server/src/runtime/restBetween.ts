@@ -1,0 +1,30 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** Durations in milliseconds. */
+export interface RestOptions {
+  /** What one step takes when nobody else asks the database for anything. */
+  undisturbedMs: number;
+  maxRestMs: number;
+  now?: () => number;
+  rest?: (ms: number) => Promise<unknown>;
+}
+
+/**
+ * Runs the steps of a long read, with a rest between two: for as long as the first one took beyond what it takes undisturbed. A
+ * busy database gets about half of the work in the same time, and the statements of others come between.
+ */
+export function restBetween({
+  undisturbedMs,
+  maxRestMs,
+  now = () => performance.now(),
+  rest = sleep,
+}: RestOptions): <T>(step: () => Promise<T>) => Promise<T> {
+  let restMs = 0;
+  return async (step) => {
+    if (restMs > 0) await rest(restMs);
+    const startMs = now();
+    const result = await step();
+    restMs = Math.min(now() - startMs - undisturbedMs, maxRestMs);
+    return result;
+  };
+}
