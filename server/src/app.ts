@@ -62,7 +62,8 @@ export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRou
   networks: ParsedNetworks;
   intake: Intake;
   mailboxes: Mailboxes;
-  statsTurns: ReadTurns;
+  /** Turns of the requests that read much from this cell. */
+  reads: ReadTurns;
   changes: Changes;
   /** What notes the traces of items and of their consumers; absent when nothing is traced. */
   traces?: Traces | undefined;

@@ -5,6 +5,7 @@ import { dayMs } from "../src/postgres/partitions.ts";
 import { createQueries } from "../src/postgres/tables.ts";
 import type { EventFilter } from "../src/events/eventFilter.ts";
 import { inSnapshot, listEvents, listIds } from "../src/events/listEvents.ts";
+import { turnOf } from "../src/events/turnOf.ts";
 import { eventStatuses } from "../src/items/eventStatuses.ts";
 import { blocksOf, type ExplainRow, explaining, type Plan, planIn, wholeReads } from "./support/plans.ts";
 import { type ManyEvents, storeManyEvents } from "./support/manyEvents.ts";
@@ -85,10 +86,31 @@ function mostBlocks({ also, status }: Case): number {
   return stored * (status === "UNREAD" ? 0.1 : 0.035);
 }
 
+/** The most that a list may read which takes no turn. */
+const mostFreeBlocks = 1_000;
+
 it.for(cases)("$status of the $of, $also, from the $from", async (one, { explain, many }) => {
-  const plans = await explain(filterOf(many, one));
+  const filter = filterOf(many, one);
+  const plans = await explain(filter);
   expect(plans.flatMap((plan) => wholeReads(plan, stores))).toEqual([]);
-  expect(blocksOf(plans)).toBeLessThan(mostBlocks(one));
+  // Whatever takes more than one statement is a search, and waits for its turn.
+  const turn = turnOf(filter);
+  expect(turn === "searches" || plans.length <= 1).toBe(true);
+  expect(blocksOf(plans)).toBeLessThan(turn === undefined ? mostFreeBlocks : mostBlocks(one));
+});
+
+it("a search that finds no page in time is refused, and a page that an index has is not", async ({
+  queries,
+  many,
+}) => {
+  const filter: EventFilter = { ...base, orgId: many.orgId, status: "FAILED" };
+  const slow = { searchMs: 0 };
+  expect((await listEvents(queries, filter, slow)).events).toHaveLength(50);
+  await expect(
+    listEvents(queries, { ...filter, eventType: "order.none", correlationId: "c-20" }, slow),
+  ).rejects.toMatchObject({ status: 400, message: expect.stringContaining("created_after") });
+  const gone = { signal: AbortSignal.abort() };
+  await expect(listEvents(queries, { ...filter, eventType: "order.none" }, gone)).rejects.toThrow("gone");
 });
 
 it("what came last does not matter to what of a target is DELIVERED", async ({ explain, many, queries }) => {

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { Id, NullableString, pageCursor, Timestamp } from "../http/contract/schemas.ts";
@@ -9,6 +10,7 @@ import { listEntries } from "./store.ts";
 
 export interface AuditDeps {
   queries: Queries;
+  reads: ReadTurns;
 }
 
 const actionNames = Object.keys(actions) as Action[];
@@ -83,6 +85,7 @@ export function auditRoutes(deps: AuditDeps): RouteRecord[] {
         "Each entry was written in the transaction of its change. None holds a secret: of addresses only the origin and a fingerprint are kept. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS`.",
       query: Query,
       response: { 200: Type.Object({ entries: Type.Array(AuditEntry) }) },
+      errors: { 429: "The workspace has too many lists with such filters under way" },
       examples: {
         answer: {
           entries: [
@@ -101,17 +104,23 @@ export function auditRoutes(deps: AuditDeps): RouteRecord[] {
           ],
         },
       },
-      async handle({ caller, query }) {
+      async handle(call) {
+        const { caller, query } = call;
         const ids = [query.actor_id, query.object_id];
         if (ids.some((id) => id !== undefined && !isId(id))) return { entries: [] };
-        const rows = await listEntries(deps.queries, {
+        const filter = {
           orgId: caller.orgId,
           limit: query.limit,
           action: query.action,
           actorId: query.actor_id,
           objectId: query.object_id,
           ...boundsOf(query),
-        });
+        };
+        // By one of them there is an index; by two, entries are walked.
+        const isSearch = [query.action, ...ids].filter((value) => value !== undefined).length > 1;
+        const rows = await (isSearch
+          ? deps.reads.run("searches", call, () => listEntries(deps.queries, filter))
+          : listEntries(deps.queries, filter));
         return { entries: rows.map(entryAnswer) };
       },
     }),

@@ -2,6 +2,7 @@ import { Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
 import { ApiError, noneNamed } from "../http/contract/errors.ts";
+import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { customerReads, noLimitedKey } from "../http/contract/scope.ts";
 import { examples } from "./examples.ts";
@@ -26,6 +27,7 @@ import { isTypeName } from "./typeName.ts";
 
 interface EventTypeDeps {
   pool: pg.Pool;
+  reads: ReadTurns;
   nowMs: () => number;
 }
 
@@ -138,12 +140,16 @@ function importRoute(deps: EventTypeDeps): RouteRecord {
     query: ImportQuery,
     body: OpenApiDocument,
     response: { 200: ImportedEventTypes },
+    errors: { 429: "The workspace has too many imports under way" },
     examples: examples.importEventTypes,
     async handle(call) {
       const isDryRun = call.query.dry_run === "true";
-      const { types, refused } = await readWebhooks(await documentOf(call.body));
-      const options = { nowMs: deps.nowMs(), isDryRun };
-      const saved = [...(await saveEventTypes(deps.pool, originOf(call), types, options))];
+      const { saved, refused } = await deps.reads.run("imports", call, async () => {
+        const { types, refused: unreadable } = await readWebhooks(await documentOf(call.body));
+        const options = { nowMs: deps.nowMs(), isDryRun };
+        const savings = await saveEventTypes(deps.pool, originOf(call), types, options);
+        return { saved: [...savings], refused: unreadable };
+      });
       const named = (saving: Saving): string[] =>
         saved.filter(([, one]) => one === saving).map(([name]) => name);
       const full = named("full").map((name) => ({ name, reason: tooManyEventTypes }));

@@ -14,7 +14,7 @@ export function listedAnswer(
   fields: ReadonlySet<OptionalField>,
 ): Static<typeof EventSummary> {
   const answer: Static<typeof EventSummary> = summaryAnswer(event);
-  if (fields.has("replayed_by")) answer.replayed_by = latestAnswer(page.replays.get(event.id)?.[0]);
+  if (fields.has("replayed_by")) answer.replayed_by = latestAnswer(page.replays.get(event.id));
   const progress = page.progress.get(event.id);
   if (progress === undefined) return answer;
   if (fields.has("attempts")) answer.attempts = progress.attempts;

@@ -4,8 +4,10 @@ import type { Queries } from "../postgres/tables.ts";
 import type { EventFilter } from "./eventFilter.ts";
 import { findIds, type Run } from "./findIds.ts";
 import { type Progress, readProgress } from "./progress.ts";
-import { replaysOf } from "./replaysOf.ts";
+import { latestReplays } from "./replaysOf.ts";
+import { ApiError } from "../http/contract/errors.ts";
 import { isMailboxStatus } from "../items/eventStatuses.ts";
+import { restBetween } from "../runtime/restBetween.ts";
 import { ownedKind, readEvents, type StoredEvent } from "./store.ts";
 
 /** A page of a list. */
@@ -13,30 +15,58 @@ export interface EventPage {
   events: StoredEvent[];
   /** By event; empty unless it was asked for. */
   progress: ReadonlyMap<string, Progress>;
-  /** By event, newest first; empty unless they were asked for. */
-  replays: ReadonlyMap<string, readonly StoredEvent[]>;
+  /** The latest replay of each event that has any; empty unless they were asked for. */
+  replays: ReadonlyMap<string, StoredEvent>;
 }
 
-/** A page of an organization's events, all as of one moment. A foreign target has none. */
+/** What is read of a page besides its events, and what ends the search for it. */
+interface ListOptions {
+  progress?: boolean;
+  replays?: boolean;
+  signal?: AbortSignal;
+  searchMs?: number;
+}
+
+/** How long events may be searched for a page: the snapshot keeps dead rows from being removed for as long. */
+const maxSearchMs = 10_000;
+
+/** For the steps of a search, of up to 5,000 events each. */
+export const searchRests = { undisturbedMs: 20, maxRestMs: 200 };
+
+/**
+ * A page of an organization's events, all as of one moment. A foreign target has none.
+ * @throws {ApiError} 400 when the filters fit too few events to find a page of them in time.
+ */
 export async function listEvents(
   queries: Queries,
   filter: EventFilter,
-  wants = { progress: false, replays: false },
+  { progress = false, replays = false, signal, searchMs = maxSearchMs }: ListOptions = {},
 ): Promise<EventPage> {
+  const endsAtMs = performance.now() + searchMs;
+  const inSteps = restBetween(searchRests);
+  let steps = 0;
   return inSnapshot(queries, async (snapshot) => {
-    const ids = await listIds(
-      snapshot,
-      filter,
-      async (statement) => (await statement.execute(snapshot)).rows,
-    );
+    const ids = await listIds(snapshot, filter, async (statement) => {
+      if (signal?.aborted === true) throw new ApiError(503, "the client is gone", { retryAfterSeconds: 1 });
+      if (steps++ > 0 && performance.now() > endsAtMs) throw searchTooLong();
+      return (await inSteps(() => statement.execute(snapshot))).rows;
+    });
     const events = await readEvents(snapshot, filter, ids);
     if (filter.order === "asc") events.reverse();
     return {
       events,
-      progress: wants.progress ? await readProgress(snapshot, events) : new Map(),
-      replays: wants.replays ? await replaysOf(snapshot, filter, ids) : new Map(),
+      progress: progress ? await readProgress(snapshot, events) : new Map(),
+      replays: replays ? await latestReplays(snapshot, filter, ids) : new Map(),
     };
   });
+}
+
+function searchTooLong(): ApiError {
+  const seconds = maxSearchMs / 1000;
+  return new ApiError(
+    400,
+    `no page of events that fit was found in ${seconds} seconds: give a shorter range of time (created_after, created_before)`,
+  );
 }
 
 /** The ids of a page, in order. */

@@ -3,7 +3,7 @@ import type { HandoffRow, Queries } from "../postgres/tables.ts";
 import { readHandoff } from "../handoff/record/handoffAnswer.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { inSnapshot } from "./listEvents.ts";
-import { replaysOf } from "./replaysOf.ts";
+import { latestReplays } from "./replaysOf.ts";
 import { type Progress, readProgress } from "./progress.ts";
 import { type EventScope, readAttempts, readEvents, type StoredAttempt, type StoredEvent } from "./store.ts";
 
@@ -27,7 +27,7 @@ export async function readEvent(queries: Queries, scope: EventScope, id: string)
       event,
       attempts: await readAttempts(snapshot, event),
       progress: progress.get(id)!,
-      replayedBy: (await replaysOf(snapshot, scope, [id])).get(id)?.[0],
+      replayedBy: (await latestReplays(snapshot, scope, [id])).get(id),
       handoff: isHandoff(event.kind) ? await readHandoff(snapshot, scope.orgId, id) : undefined,
     };
   });

@@ -2,8 +2,29 @@ import { sql } from "kysely";
 import type { Queries } from "../postgres/tables.ts";
 import { type EventScope, readEvents, type StoredEvent } from "./store.ts";
 
-/** How far replays of replays are followed, how many of one event are read, and how many of a call before it goes no deeper. */
-const most = { generations: 20, perEvent: 50, inAll: 10_000 };
+/**
+ * How far replays of replays are followed, how many rows are read for one generation, how many replays of one event count,
+ * and of how many replays in all further ones are looked for.
+ */
+const most = { generations: 20, rows: 100_000, perEvent: 50, inAll: 10_000 };
+
+/** The latest replay of each of these events, also one of a replay. Events that were not replayed are not in the map. */
+export async function latestReplays(
+  queries: Queries,
+  scope: EventScope,
+  ids: readonly string[],
+): Promise<Map<string, StoredEvent>> {
+  const children = await descend(queries, scope.orgId, ids);
+  const latest = new Map<string, string>();
+  for (const id of ids) {
+    const newest = [...descendants(children, id)].sort().at(-1);
+    if (newest !== undefined) latest.set(id, newest);
+  }
+  // The status of no other is read, however many there are.
+  const copies = await readEvents(queries, scope, [...new Set(latest.values())]);
+  const byId = new Map(copies.map((copy) => [copy.id, copy]));
+  return new Map([...latest].flatMap(([id, newest]) => (byId.has(newest) ? [[id, byId.get(newest)!]] : [])));
+}
 
 /**
  * The replays of each of these events, and the replays of these replays, newest first. Events that were not replayed are not in
@@ -38,17 +59,24 @@ async function descend(
   const children = new Map<string, string[]>();
   let sources = ids;
   let total = 0;
-  for (let depth = 0; depth < most.generations && sources.length > 0 && total < most.inAll; depth++) {
+  for (let depth = 0; depth < most.generations && sources.length > 0; depth++) {
     // Neither sorted nor bounded by id, either of which could have the planner walk what is sorted so already.
     const { rows } = await sql<{ source: string; copies: string[] }>`
       select e.source_event_id as source, (array_agg(e.id order by e.id desc))[1:${most.perEvent}::integer] as copies
-      from events e
-      where e.org_id = ${orgId}
-        and e.source_event_id = any (${sources}::uuid[])
+      from (
+        select e.id, e.source_event_id
+        from events e
+        where e.org_id = ${orgId}
+          and e.source_event_id = any (${sources}::uuid[])
+        limit ${most.rows}
+      ) e
       group by e.source_event_id
     `.execute(queries);
     for (const { source, copies } of rows) children.set(source, copies);
-    sources = rows.flatMap(({ copies }) => copies).filter((id) => !children.has(id));
+    sources = rows
+      .flatMap(({ copies }) => copies)
+      .filter((id) => !children.has(id))
+      .slice(0, most.inAll - total);
     total += sources.length;
   }
   return children;

@@ -7,6 +7,7 @@ import { isId } from "../postgres/ids.ts";
 import { isHandoff } from "../postgres/kinds.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { Handoff, handoffAnswer } from "../handoff/record/handoffAnswer.ts";
+import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { customerReads, customerChanges } from "../http/contract/scope.ts";
 import { attemptAnswer, eventAnswer, listedAnswer } from "./answers.ts";
@@ -15,6 +16,7 @@ import { listEvents } from "./listEvents.ts";
 import { filterOf, readFields } from "./query.ts";
 import { readEvent } from "./readEvent.ts";
 import { readPayload } from "./readPayload.ts";
+import { turnOf } from "./turnOf.ts";
 import { limitPortalReplays } from "./limitPortalReplays.ts";
 import { type ReplayDeps, replayEvent } from "./replayEvent.ts";
 import {
@@ -28,7 +30,7 @@ import {
 } from "./schemas.ts";
 import type { EventScope } from "./store.ts";
 
-type EventDeps = ReplayDeps & { pool: pg.Pool };
+type EventDeps = ReplayDeps & { pool: pg.Pool; reads: ReadTurns };
 
 /** `/api/v1/events`: what was accepted and what became of it. */
 export function eventRoutes(deps: EventDeps): RouteRecord[] {
@@ -78,6 +80,7 @@ function listRoute(deps: EventDeps): RouteRecord {
     description: "One page without a total. An id that is no target of the workspace matches nothing.",
     query: EventQuery,
     response: { 200: Type.Object({ events: Type.Array(EventSummary) }) },
+    errors: { 429: "The workspace has too many lists with such filters under way" },
     examples: {
       answer: {
         events: [
@@ -96,14 +99,19 @@ function listRoute(deps: EventDeps): RouteRecord {
         ],
       },
     },
-    async handle({ caller, query }) {
+    async handle(call) {
+      const { caller, query } = call;
       const fields = readFields(query.fields);
       const filter = filterOf(query, { ...scopeOf(deps, caller), customerUid: customerOf(caller.scope) });
       if (filter === undefined) return { events: [] };
-      const page = await listEvents(deps.queries, filter, {
+      const wants = {
         replays: fields.has("replayed_by"),
         progress: fields.difference(new Set(["replayed_by"])).size > 0,
-      });
+      };
+      const turn = turnOf(filter);
+      const page = await (turn === undefined
+        ? listEvents(deps.queries, filter, wants)
+        : deps.reads.run(turn, call, (signal) => listEvents(deps.queries, filter, { ...wants, signal })));
       return { events: page.events.map((event) => listedAnswer(event, page, fields)) };
     },
   });

@@ -1,6 +1,5 @@
-import type { Queries } from "../postgres/tables.ts";
 import { type Condition, conditionNames, type EventFilter, type IdStatement } from "./eventFilter.ts";
-import { mailboxPage, unreadCountStatement } from "./mailboxPage.ts";
+import { mailboxPage } from "./mailboxPage.ts";
 import {
   correlationPage,
   customerPage,
@@ -19,13 +18,16 @@ export interface Source {
   meets: readonly Condition[];
   /** The ids of a page of them, or of another range of the same filter. */
   page: (filter: EventFilter) => IdStatement;
+  /** A page is merged from many targets, or sorted; of other sources an index has it in order. */
+  isGathered?: boolean;
 }
 
 /**
  * The places that a filter's events can be found in. None is left out that could be the shortest way to them, and only
  * one is given when it alone has exactly the events in question.
+ * @param unreadCount How many messages may be unread, see `unreadCountStatement`; of no other status it matters.
  */
-export async function sourcesOf(snapshot: Queries, filter: EventFilter): Promise<Source[]> {
+export function sourcesOf(filter: EventFilter, unreadCount: number): Source[] {
   const { targetId, customerUid, status, correlationId, eventType, handoffState, replayId } = filter;
   const sources: Source[] = [];
   if (handoffState !== undefined) {
@@ -41,14 +43,18 @@ export async function sourcesOf(snapshot: Queries, filter: EventFilter): Promise
     sources.push({ meets: ["eventType"], page: (range) => eventTypePage(range, eventType) });
   }
   if (customerUid !== undefined) {
-    sources.push({ meets: ["customerUid"], page: (range) => customerPage(range, customerUid) });
+    sources.push({
+      meets: ["customerUid"],
+      page: (range) => customerPage(range, customerUid),
+      isGathered: true,
+    });
   }
   // By a status or a state, fewer events of the target are found.
   if (targetId !== undefined && status === undefined && handoffState === undefined) {
     sources.push({ meets: ["targetId"], page: (range) => targetPage(range, targetId) });
   }
   // The last in each turn: a step of some statuses costs more than one of an index.
-  if (status !== undefined) sources.push(await statusSource(snapshot, filter, status));
+  if (status !== undefined) sources.push(statusSource(filter, status, unreadCount));
   if (sources.length === 0) return [{ meets: [], page: organizationPage }];
   const whole = sources.find((source) => missingOf(source, filter).length === 0);
   return whole === undefined ? sources : [whole];
@@ -59,10 +65,20 @@ export function missingOf({ meets }: Source, filter: EventFilter): Condition[] {
   return conditionNames.filter((name) => filter[name] !== undefined && !meets.includes(name));
 }
 
-async function statusSource(snapshot: Queries, filter: EventFilter, status: EventStatus): Promise<Source> {
+function statusSource({ targetId }: EventFilter, status: EventStatus, unreadCount: number): Source {
   const meets = ["status", "targetId"] as const;
-  if (!isMailboxStatus(status)) return { meets, page: (range) => statusPage(range, status) };
-  if (status !== "UNREAD") return { meets, page: (range) => mailboxPage(range, status, 0) };
-  const { rows } = await unreadCountStatement(filter).execute(snapshot);
-  return { meets, page: (range) => mailboxPage(range, status, rows[0]!.count) };
+  if (isMailboxStatus(status)) {
+    const isSorted = status === "UNREAD" || status === "CLAIMED" || status === "DEAD";
+    return {
+      meets,
+      page: (range) => mailboxPage(range, status, unreadCount),
+      isGathered: isSorted || targetId === undefined,
+    };
+  }
+  const isWaiting = status === "QUEUED" || status === "RETRYING";
+  return {
+    meets,
+    page: (range) => statusPage(range, status),
+    isGathered: isWaiting && targetId === undefined,
+  };
 }

@@ -1,9 +1,8 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type { FastifyReply } from "fastify";
 import { type Static, Type } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { isId, unknownId } from "../postgres/ids.ts";
-import { callerGone } from "../http/contract/callerGone.ts";
+import { goneSignal } from "../http/contract/callerGone.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/parseIf.ts";
@@ -35,7 +34,7 @@ export function claimRoute(deps: MailboxRouteDeps): RouteRecord {
     body: ClaimBody,
     response: { 200: Claim },
     async handle({ request, reply, params, body }) {
-      const signal = body?.wait_seconds ? closeSignal(reply) : neverAborted;
+      const signal = body?.wait_seconds ? goneSignal(reply) : neverAborted;
       const mailboxId = isId(params.mailbox_id) ? params.mailbox_id : unknownId;
       const { headers } = request;
       return sendAnswer(
@@ -101,17 +100,6 @@ async function claim(
 }
 
 const neverAborted = new AbortController().signal;
-
-/** Aborts when the connection closes before the answer has left, or this process itself asked and waits no more. */
-function closeSignal(reply: FastifyReply): AbortSignal {
-  const ownCall = callerGone.getStore();
-  if (ownCall !== undefined) return ownCall;
-  const controller = new AbortController();
-  reply.raw.once("close", () => {
-    if (!reply.raw.writableEnded) controller.abort();
-  });
-  return controller.signal;
-}
 
 function claimText(messages: string[], remaining: { ready: number; claimed: number }): string {
   return `{"messages":[${messages.join(",")}],"remaining":{"ready":${remaining.ready},"claimed":${remaining.claimed}}}`;

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type pg from "pg";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
+import type { ReadTurns } from "../http/contract/readTurns.ts";
 import type { Mailboxes } from "./mailboxes.ts";
 import type { ReadDeps } from "./message/findMailbox.ts";
 import type { Consumer, ConsumerTraces } from "./traceConsumers.ts";
@@ -8,6 +9,7 @@ import type { Consumer, ConsumerTraces } from "./traceConsumers.ts";
 /** What the routes of mailboxes work with. */
 export interface MailboxRouteDeps {
   pool: pg.Pool;
+  reads: ReadTurns;
   mailboxes: Mailboxes;
   consumerTraces?: ConsumerTraces | undefined;
   config: Pick<Config, "mailboxLeaseSeconds" | "mailboxRetentionSeconds">;

@@ -11,7 +11,7 @@ import { findMailbox } from "./message/findMailbox.ts";
 import { ListedMessage, Stats } from "./message/schemas.ts";
 import { messageRoutes } from "./messageRoutes.ts";
 import { type MailboxRouteDeps, readDeps } from "./routeDeps.ts";
-import { listMessages } from "./view/listMessages.ts";
+import { isSorted, listMessages } from "./view/listMessages.ts";
 import { mailboxStats, statsBounds } from "./view/mailboxStats.ts";
 
 /** Mailboxes as people and programs look at them, and what consumers and people do with their messages. */
@@ -43,11 +43,14 @@ function listRoute(deps: MailboxRouteDeps): RouteRecord {
       after: Type.Optional(Type.String({ description: "The id of the message before the page" })),
     }),
     response: { 200: Type.Object({ messages: Type.Array(ListedMessage) }) },
-    async handle({ caller, params, query }) {
+    errors: { 429: "The workspace has too many such lists under way" },
+    async handle(call) {
+      const { caller, params, query } = call;
       const status = readStatus(query.status);
       const mailbox = await findMailbox(readDeps(deps), caller.orgId, params.mailbox_id);
       const { limit, after } = query;
-      return { messages: await listMessages(readDeps(deps), mailbox, { status, limit, after }) };
+      const list = () => listMessages(readDeps(deps), mailbox, { status, limit, after });
+      return { messages: await (isSorted(status) ? deps.reads.run("lists", call, list) : list()) };
     },
   });
 }

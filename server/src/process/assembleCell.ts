@@ -4,6 +4,7 @@ import { createReach } from "../accounts/scopeReach.ts";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { createDelivery } from "../delivery/dispatch/createDelivery.ts";
 import type { Dispatcher } from "../delivery/dispatch/dispatcher.ts";
+import { ReadTurns } from "../http/contract/readTurns.ts";
 import { KnownFilters } from "../filters/knownFilters.ts";
 import { createHandoffs, type Handoffs } from "../handoff/handoffs.ts";
 import type { ItemSink } from "../intake/dispatchAccepted.ts";
@@ -16,7 +17,6 @@ import type { Cell, Cells } from "../postgres/cells.ts";
 import { limitQueries } from "../postgres/hot/queryLimit.ts";
 import { createQueries } from "../postgres/tables.ts";
 import { createReplayWorker } from "../replays/worker.ts";
-import { createStatsTurns } from "../stats/routes.ts";
 import type { Streams } from "../stream/streams.ts";
 import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -81,7 +81,7 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
     consumerTraces: traces && createConsumerTraces(requestPool, traces),
     intake: createIntake(requestPool, sink, limits),
     reach: createReach(requestPool),
-    statsTurns: createStatsTurns(),
+    reads: new ReadTurns(config.databasePool),
     replays: createReplayWorker({ ...common, clock, queries: createQueries(pool), mailboxes, onDue }),
   };
 }

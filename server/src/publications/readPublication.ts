@@ -7,7 +7,7 @@ import { readProgress } from "../events/progress.ts";
 import { optionalFieldNames } from "../events/schemas.ts";
 import { type EventScope, readEvents } from "../events/store.ts";
 import { notFound } from "../http/contract/errors.ts";
-import { replaysOf } from "../events/replaysOf.ts";
+import { latestReplays } from "../events/replaysOf.ts";
 import { bucketOf, idTimeMs } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { itemsWithinReach } from "./itemsWithinReach.ts";
@@ -74,13 +74,13 @@ export async function readPublication(
     const stored = await readEvents(snapshot, scope, row.event_ids);
     const events = await itemsWithinReach(snapshot, stored, customerUid);
     const progress = await readProgress(snapshot, events);
-    const replays = await replaysOf(
+    const replays = await latestReplays(
       snapshot,
       scope,
       events.map(({ id }) => id),
     );
     const items = events.map((event) => {
-      const copy = replays.get(event.id)?.[0];
+      const copy = replays.get(event.id);
       return Object.assign(listedAnswer(event, { progress, replays }, fields), {
         latest_replay: copy === undefined ? null : { id: copy.id, status: copy.status },
       });

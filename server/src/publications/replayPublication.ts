@@ -2,7 +2,7 @@ import { acceptedStatus } from "../postgres/kinds.ts";
 import type { Static } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
-import { replaysOf } from "../events/replaysOf.ts";
+import { latestReplays } from "../events/replaysOf.ts";
 import { type EventScope, readEvents, type StoredEvent } from "../events/store.ts";
 import { ApiError, notFound, workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
@@ -58,7 +58,7 @@ function replayFailedItems(
   return inTransactionOf(deps.queries, async (transaction) => {
     const stored = await readEvents(transaction, scope, await lockedItems(transaction, { orgId, id }));
     const events = await itemsWithinReach(transaction, stored, customerUid);
-    const replays = await replaysOf(
+    const replays = await latestReplays(
       transaction,
       scope,
       events.map(({ id }) => id),
@@ -66,7 +66,7 @@ function replayFailedItems(
     const items: ReplayedItem[] = [];
     const skipped: SkippedItem[] = [];
     for (const event of events) {
-      if (!isFailed(replays.get(event.id)?.[0] ?? event)) continue;
+      if (!isFailed(replays.get(event.id) ?? event)) continue;
       const made = await replayOne(transaction, event, { scope, nowMs: deps.nowMs(), isNewWebhookId });
       if ("reason" in made) skipped.push(made);
       else items.push(made);

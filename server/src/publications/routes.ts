@@ -5,6 +5,7 @@ import { mailboxRetentionMs } from "../config/config.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { notFound } from "../http/contract/errors.ts";
+import type { ReadTurns } from "../http/contract/readTurns.ts";
 import {
   type FastAnswer,
   route,
@@ -39,6 +40,7 @@ import {
 export interface PublicationDeps extends ReplayDeps {
   pool: pg.Pool;
   intake: Intake;
+  reads: ReadTurns;
   traces?: Traces | undefined;
 }
 
@@ -192,12 +194,16 @@ function readRoute(deps: PublicationDeps): RouteRecord {
     tag: "Publications",
     summary: "Read a publication and what became of each of its items",
     response: { 200: Type.Object({ publication: Publication }) },
+    errors: { 429: "The workspace reads too many publications at once" },
     examples: examples.readPublication,
-    async handle({ caller, params: { id } }) {
+    async handle(call) {
+      const { caller, params } = call;
+      const { id } = params;
       if (!isId(id)) throw notFound();
       const scope = { orgId: caller.orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
       const named = { id, customerUid: customerOf(caller.scope) };
-      return { publication: await readPublication(deps, scope, named) };
+      const read = () => readPublication(deps, scope, named);
+      return { publication: await deps.reads.run("lists", call, read) };
     },
   });
 }
@@ -219,19 +225,21 @@ function replayRoute(deps: PublicationDeps): RouteRecord {
       402: "The workspace is suspended",
       409: "Too many targets would be reached",
       410: "Its payload was erased",
+      429: "The workspace replays too many publications at once",
     },
     examples: examples.replayPublication,
-    async handle({ caller: { orgId, scope }, params: { id }, body, reply }) {
+    async handle(call) {
+      const { caller, params, body, reply } = call;
+      const { orgId } = caller;
+      const { id } = params;
       if (!isId(id)) throw notFound();
-      const replayed =
+      const customerUid = customerOf(caller.scope);
+      const isNewWebhookId = body.webhook_id === "new";
+      const replayed = await deps.reads.run("publication-replays", call, () =>
         body.to === "failed"
-          ? await replayToFailed(deps, {
-              orgId,
-              id,
-              customerUid: customerOf(scope),
-              isNewWebhookId: body.webhook_id === "new",
-            })
-          : await publishToAdded(deps, { orgId, id });
+          ? replayToFailed(deps, { orgId, id, customerUid, isNewWebhookId })
+          : publishToAdded(deps, { orgId, id }),
+      );
       void reply.code(202);
       return replayed;
     },

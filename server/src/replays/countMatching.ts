@@ -1,6 +1,7 @@
-import { listIds, inSnapshot } from "../events/listEvents.ts";
+import { listIds, inSnapshot, searchRests } from "../events/listEvents.ts";
 import type { EventScope } from "../events/store.ts";
 import { unknownId } from "../postgres/ids.ts";
+import { restBetween } from "../runtime/restBetween.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { pageFilter } from "./replayFilter.ts";
 import { type ReplaySet, withoutReplayed } from "./withoutReplayed.ts";
@@ -27,8 +28,11 @@ export async function countMatching(
   const matching: Matching = { count: 0, isExact: true, sample: [] };
   const { filter, until } = set;
   let looked = 0;
+  const inSteps = restBetween(searchRests);
   return inSnapshot(queries, async (snapshot) => {
     for (const targetId of targetIds) {
+      // A target that can have nothing of the kind still costs a statement.
+      if (performance.now() > endsAtMs) return { ...matching, isExact: false };
       const limit = maxCounted - looked + 1;
       const page = pageFilter({ filter, targetId, scope }, { after: unknownId, until, limit });
       const ids = await listIds(snapshot, page, async (statement) => {
@@ -37,7 +41,7 @@ export async function countMatching(
           matching.isExact = false;
           return [];
         }
-        return (await statement.execute(snapshot)).rows;
+        return (await inSteps(() => statement.execute(snapshot))).rows;
       });
       looked += ids.length;
       if (looked > maxCounted) {
@@ -46,7 +50,8 @@ export async function countMatching(
       }
       for (let from = 0; from < ids.length; from += perLook) {
         if (performance.now() > endsAtMs) return { ...matching, isExact: false };
-        const kept = await withoutReplayed(snapshot, set, scope, ids.slice(from, from + perLook));
+        const some = ids.slice(from, from + perLook);
+        const kept = await inSteps(() => withoutReplayed(snapshot, set, scope, some));
         matching.sample.push(...kept.slice(0, sampleSize - matching.sample.length));
         matching.count += kept.length;
       }

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { notFound } from "../http/contract/errors.ts";
-import { createReadTurns } from "../http/contract/readTurns.ts";
+import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
@@ -15,16 +15,14 @@ accepted or ends later is not part of it. Of failures, those are left out that h
 through, unless \`include_replayed\` asks for all. What cannot be replayed is counted as skipped. A target with much waiting gets \
 no more until it has caught up, so that new items are not held up. At most ${maxRunning} run at a time.`;
 
-/** Counting takes up to two seconds, at a start as in a dry run. */
-const counting = { name: "replay-counts", underWay: 1, waiting: 20, retryAfterSeconds: 2 };
+type ReplayDeps = StartDeps & { reads: ReadTurns };
 
 /** `/api/v1/replays`: replays of many events, as jobs. */
-export function replayRoutes(deps: StartDeps): RouteRecord[] {
+export function replayRoutes(deps: ReplayDeps): RouteRecord[] {
   return [startRoute(deps), listRoute(deps), readRoute(deps), cancelRoute(deps)];
 }
 
-function startRoute(deps: StartDeps): RouteRecord {
-  const turns = createReadTurns(counting);
+function startRoute(deps: ReplayDeps): RouteRecord {
   return route({
     method: "POST",
     path: "/api/v1/replays",
@@ -44,24 +42,25 @@ function startRoute(deps: StartDeps): RouteRecord {
       429: "The workspace has too many counts of replays under way",
     },
     examples: examples.startReplay,
-    async handle({ caller, body, reply }) {
+    async handle(call) {
+      const { caller, body, reply } = call;
       const { filter, rate_per_second: ratePerSecond = rates.default } = body;
       const wanted = { filter, includeReplayed: body.include_replayed === true };
       if (body.dry_run === true) {
-        const { count, isExact, sample } = await turns(caller.orgId, reply, () =>
+        const { count, isExact, sample } = await deps.reads.run("replay-counts", call, () =>
           tryReplay(deps, caller.orgId, wanted),
         );
         return { count, count_is_exact: isExact, sample };
       }
       const start = { ...wanted, ratePerSecond, isNewWebhookId: body.webhook_id === "new" };
-      const replay = await turns(caller.orgId, reply, () => startReplay(deps, caller, start));
+      const replay = await deps.reads.run("replay-counts", call, () => startReplay(deps, caller, start));
       void reply.code(202);
       return replayAnswer(replay);
     },
   });
 }
 
-function listRoute(deps: StartDeps): RouteRecord {
+function listRoute(deps: ReplayDeps): RouteRecord {
   return route({
     method: "GET",
     path: "/api/v1/replays",
@@ -81,7 +80,7 @@ function listRoute(deps: StartDeps): RouteRecord {
   });
 }
 
-function readRoute(deps: StartDeps): RouteRecord {
+function readRoute(deps: ReplayDeps): RouteRecord {
   return route({
     method: "GET",
     path: "/api/v1/replays/:id",
@@ -100,7 +99,7 @@ function readRoute(deps: StartDeps): RouteRecord {
   });
 }
 
-function cancelRoute(deps: StartDeps): RouteRecord {
+function cancelRoute(deps: ReplayDeps): RouteRecord {
   return route({
     method: "POST",
     path: "/api/v1/replays/:id/cancel",

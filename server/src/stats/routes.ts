@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import type pg from "pg";
 import { notFound, ApiError } from "../http/contract/errors.ts";
-import { createReadTurns, type ReadTurns } from "../http/contract/readTurns.ts";
+import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { customerOf, customerReads, readKeys } from "../http/contract/scope.ts";
 import { type MailboxRouteDeps, readDeps } from "../mailbox/routeDeps.ts";
@@ -17,14 +17,9 @@ import { rangeOf, stepsKept } from "./steps.ts";
 
 export interface StatsDeps extends MailboxRouteDeps {
   pool: pg.Pool;
-  statsTurns: ReadTurns;
+  reads: ReadTurns;
   /** Unix milliseconds. */
   nowMs: () => number;
-}
-
-/** The routes that sum figures share one limit: a page asks for many targets at once, six at a time, as browsers do. */
-export function createStatsTurns(): ReadTurns {
-  return createReadTurns({ name: "stats", underWay: 3, waiting: 60, retryAfterSeconds: 1 });
 }
 
 /** How targets fare now. */
@@ -53,7 +48,8 @@ function statsRoute(deps: StatsDeps): RouteRecord {
     response: { 200: Stats },
     errors: { 429: "The workspace has too many of these requests under way" },
     examples: examples.readStats,
-    async handle({ caller, query, reply }) {
+    async handle(call) {
+      const { caller, query } = call;
       const { target_id: targetId, from, to, step } = query;
       if (step !== undefined && !isStep(step))
         throw new ApiError(400, `step must be one of ${stepsKept.map(({ seconds }) => seconds).join(", ")}`);
@@ -62,7 +58,7 @@ function statsRoute(deps: StatsDeps): RouteRecord {
       const scope = { orgId: caller.orgId, targetId };
       return {
         ...range,
-        ...(await deps.statsTurns(caller.orgId, reply, () => readStats(deps.pool, scope, range))),
+        ...(await deps.reads.run("stats", call, () => readStats(deps.pool, scope, range))),
       };
     },
   });
@@ -83,12 +79,13 @@ function healthsRoute(deps: StatsDeps): RouteRecord {
     query: HealthsQuery,
     response: { 200: Type.Object({ targets: Type.Array(ListedHealth) }) },
     errors: { 429: "The workspace has too many of these requests under way" },
-    async handle({ caller, query, reply }) {
+    async handle(call) {
+      const { caller, query } = call;
       const ids = [...new Set(query.ids.split(","))];
       if (ids.length > maxListed || !ids.every(isId))
         throw new ApiError(400, `ids must be up to ${maxListed} ids of targets with commas between`);
       const scope = { orgId: caller.orgId, ids, customerUid: customerOf(caller.scope) };
-      return { targets: await deps.statsTurns(caller.orgId, reply, () => listHealths(deps, scope)) };
+      return { targets: await deps.reads.run("stats", call, () => listHealths(deps, scope)) };
     },
   });
 }

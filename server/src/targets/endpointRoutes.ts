@@ -9,7 +9,8 @@ import { createTarget } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
 import { findTarget } from "./findTarget.ts";
 import type { KindDeps } from "./kinds.ts";
-import { listTargets, type StoredTarget, tooManyTargets } from "./record/store.ts";
+import { type StoredTarget, tooManyTargets } from "./record/store.ts";
+import { listInTurns, longLists } from "./listInTurns.ts";
 import { orThrow } from "./refusals.ts";
 import { enabling, enablingRefusals } from "./schemas.ts";
 import { updateTarget } from "./updateTarget.ts";
@@ -32,8 +33,9 @@ function listRoute(deps: KindDeps): RouteRecord {
     tag: "Endpoints",
     summary: "List endpoints, oldest first",
     response: { 200: Type.Object({ endpoints: Type.Array(Endpoint) }) },
-    async handle({ caller }) {
-      const targets = await listTargets(deps.queries, caller.orgId, { kind: webhook.name });
+    errors: { 429: longLists },
+    async handle(call) {
+      const targets = await listInTurns(deps, call, { kind: webhook.name });
       return { endpoints: targets.map(endpointAnswer) };
     },
   });

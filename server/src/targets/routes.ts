@@ -10,8 +10,9 @@ import { deleteTarget } from "./deleteTarget.ts";
 import { examples } from "./examples.ts";
 import { findTarget, findTargetThat } from "./findTarget.ts";
 import { type AnyKind, findKind, type KindDeps, kindNamed, kindNames } from "./kinds.ts";
+import { listInTurns, longLists } from "./listInTurns.ts";
 import { asSeenBy, newWithinReach, refuseBeyondReach, withinReach } from "./ofCustomer.ts";
-import { listTargets, type StoredTarget, tooManyTargets } from "./record/store.ts";
+import { type StoredTarget, tooManyTargets } from "./record/store.ts";
 import { orThrow, throwRefused, throwUnrefreshed } from "./refusals.ts";
 import { Consent, enabling, enablingRefusals, Target, targetInputs, TargetQuery } from "./schemas.ts";
 import { secretRoutes } from "./secretRoutes.ts";
@@ -46,10 +47,13 @@ function listRoute(deps: KindDeps): RouteRecord {
     description: "All of them, unless `limit` asks for a page.",
     query: TargetQuery,
     response: { 200: Type.Object({ targets: Type.Array(Target) }) },
-    async handle({ caller, query: { customer_uid: customerUid, ...query } }) {
+    errors: { 429: longLists },
+    async handle(call) {
+      const { caller } = call;
+      const { customer_uid: customerUid, ...query } = call.query;
       const asked = { ...query, customerUid: customerUid === "" ? null : customerUid };
       const filter = withinReach(caller.scope, asked);
-      const targets = filter === undefined ? [] : await listTargets(deps.queries, caller.orgId, filter);
+      const targets = filter === undefined ? [] : await listInTurns(deps, call, filter);
       return { targets: await targetAnswers(deps, seenBy(caller, targets)) };
     },
   });

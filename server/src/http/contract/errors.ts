@@ -53,6 +53,7 @@ export const errorCodes = {
   revealing_is_off: "the organization has not switched on that admins may reveal signing secrets",
   scope_refused: "the credential is limited, and this is beyond it",
   signup_closed: "not everybody may make an account here",
+  too_many_at_once: "as many requests of the kind are under way as a workspace may have",
   too_many_targets: "the publication would reach more targets than one call can",
   uid_taken: "another target of the organization has this uid",
   last_admin: "the organization would be without an admin",

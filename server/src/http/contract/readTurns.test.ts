@@ -1,46 +1,166 @@
+import { EventEmitter } from "node:events";
 import type { FastifyReply } from "fastify";
-import { expect, test } from "vitest";
-import { createReadTurns } from "./readTurns.ts";
+import { afterEach, expect, test, vi } from "vitest";
+import type { Caller } from "./credentials.ts";
+import { maxWaitMs, type ReadKind, readLimits } from "./readLimits.ts";
+import { ReadTurns } from "./readTurns.ts";
 
-const limit = { name: "reads", underWay: 2, waiting: 1, retryAfterSeconds: 2 };
+afterEach(() => void vi.useRealTimers());
 
-/** A reply that keeps its headers. */
-function replyWith(headers: Map<string, unknown>): FastifyReply {
-  const reply = {
-    header(name: string, value: unknown) {
-      headers.set(name, value);
-      return reply;
-    },
-  };
-  return reply as unknown as FastifyReply;
+/** Enough for three long requests. */
+const connections = 9;
+
+/** A reply that keeps its headers, and whose client may leave. */
+class Reply {
+  readonly headers = new Map<string, unknown>();
+  readonly raw = Object.assign(new EventEmitter(), { writableEnded: false });
+
+  header(name: string, value: unknown): this {
+    this.headers.set(name, value);
+    return this;
+  }
 }
 
-test("an organization has a few reads under way, one waits, and the next is refused; others are not held up", async () => {
-  const turns = createReadTurns(limit);
+interface Started {
+  reply: Reply;
+  answer: Promise<string>;
+}
+
+/** Requests that end when they are told to. */
+function stage(turns: ReadTurns) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
-  const headers = new Map<string, unknown>();
-  const start = (org: string, name: string): Promise<string> =>
-    turns(org, replyWith(headers), async () => {
+  const start = (
+    kind: ReadKind,
+    name: string,
+    { org = "a", customer }: { org?: string; customer?: string } = {},
+  ): Started => {
+    const scope = customer === undefined ? undefined : { kind: "customer", customerUid: customer };
+    const caller = { kind: "apiKey", orgId: org, keyId: "k", scope } as Caller;
+    const reply = new Reply();
+    const call = { caller, reply: reply as unknown as FastifyReply };
+    const answer = turns.run(kind, call, async () => {
       begun.push(name);
       await new Promise<void>((resolve) => ends.set(name, resolve));
       return name;
     });
-  const reads = [start("a", "a1"), start("a", "a2"), start("a", "a3")];
-  await expect(start("a", "a4")).rejects.toMatchObject({ status: 429, retryAfterSeconds: 2 });
-  expect(headers.get("ratelimit")).toBe('"reads";r=0;t=2');
-  expect(headers.get("ratelimit-policy")).toBe('"reads";q=3;qu="concurrent-requests"');
-  const other = start("b", "b1");
-  expect(begun).toEqual(["a1", "a2", "b1"]);
-  ends.get("a2")!();
-  await reads[1];
-  expect(begun).toEqual(["a1", "a2", "b1", "a3"]);
-  for (const name of ["a1", "a3", "b1"]) ends.get(name)!();
-  expect(await Promise.all([...reads, other])).toEqual(["a1", "a2", "a3", "b1"]);
+    return { reply, answer };
+  };
+  const end = async ({ answer }: Started, name: string): Promise<void> => {
+    ends.get(name)!();
+    expect(await answer).toBe(name);
+  };
+  return { begun, start, end };
+}
+
+/** Lets those begin whose turn it is. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test("an organization has a few of a kind under way, others wait, and the next is refused; another is not held up", async () => {
+  const { begun, start, end } = stage(new ReadTurns(connections));
+  const { underWay, waiting } = readLimits.stats;
+  const all = Array.from({ length: underWay + waiting }, (_, n) => start("stats", `a${n}`));
+  const refused = start("stats", "too many");
+  await expect(refused.answer).rejects.toMatchObject({
+    status: 429,
+    retryAfterSeconds: 1,
+    code: "too_many_at_once",
+  });
+  expect(Object.fromEntries(refused.reply.headers)).toEqual({
+    ratelimit: '"stats";r=0;t=1',
+    "ratelimit-policy": `"stats";q=${underWay + waiting};qu="concurrent-requests"`,
+  });
+  start("stats", "b0", { org: "b" });
+  start("lists", "another kind");
+  await settled();
+  expect(begun).toEqual(["a0", "a1", "a2", "b0", "another kind"]);
+  await end(all[1]!, "a1");
+  await settled();
+  expect(begun.at(-1)).toBe("a3");
+  expect(all[1]!.reply.headers.get("ratelimit")).toBe(`"stats";r=${underWay + waiting - 2};t=1`);
 });
 
-test("a read that fails gives its turn back", async () => {
-  const turns = createReadTurns({ ...limit, underWay: 1, waiting: 0 });
+test("an organization has one long request of any kind under way, and all together a third of the connections", async () => {
+  const { begun, start, end } = stage(new ReadTurns(connections));
+  const first = start("searches", "a1");
+  start("imports", "a2");
+  start("lists", "a list");
+  const other = start("searches", "b1", { org: "b" });
+  start("replay-counts", "b2", { org: "b" });
+  start("searches", "c1", { org: "c" });
+  start("searches", "d1", { org: "d" });
+  await settled();
+  expect(begun).toEqual(["a1", "a list", "b1", "c1"]);
+  await end(first, "a1");
+  await settled();
+  // A free place goes to who has the fewest.
+  expect(begun.slice(4)).toEqual(["d1"]);
+  await end(other, "b1");
+  await settled();
+  expect(begun.slice(5)).toEqual(["b2"]);
+});
+
+test("the smallest pool still has a place for a long request", async () => {
+  const { begun, start } = stage(new ReadTurns(2));
+  start("searches", "one");
+  start("searches", "two");
+  await settled();
+  expect(begun).toEqual(["one"]);
+});
+
+test("one customer has one of its organization's places, and a quarter of those that wait", async () => {
+  const { begun, start } = stage(new ReadTurns(connections));
+  const quota = Math.ceil((readLimits.lists.underWay + readLimits.lists.waiting) / 4);
+  for (let n = 0; n < quota; n++) start("lists", `ada${n}`, { customer: "ada" });
+  const refused = start("lists", "too many", { customer: "ada" });
+  await expect(refused.answer).rejects.toMatchObject({ status: 429 });
+  expect(refused.reply.headers.get("ratelimit-policy")).toContain(`q=${quota};`);
+  start("lists", "bob", { customer: "bob" });
+  start("lists", "own");
+  await settled();
+  expect(begun).toEqual(["ada0", "bob", "own"]);
+});
+
+test("customers and their organization are served in turns, whoever asks more", async () => {
+  const { begun, start, end } = stage(new ReadTurns(connections));
+  const first = start("searches", "ada1", { customer: "ada" });
+  start("searches", "ada2", { customer: "ada" });
+  const own = start("searches", "own1");
+  start("searches", "own2");
+  const bob = start("searches", "bob", { customer: "bob" });
+  await settled();
+  await end(first, "ada1");
+  await settled();
+  await end(own, "own1");
+  await settled();
+  await end(bob, "bob");
+  await settled();
+  expect(begun).toEqual(["ada1", "own1", "bob", "ada2"]);
+});
+
+test("who has gone, or waits for too long, leaves its place to the next", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const { begun, start, end } = stage(new ReadTurns(connections));
+  const first = start("replay-counts", "first");
+  const gone = start("replay-counts", "gone");
+  gone.reply.raw.emit("close");
+  await expect(gone.answer).rejects.toMatchObject({ status: 503 });
+  const late = start("replay-counts", "late");
+  vi.advanceTimersByTime(maxWaitMs);
+  await expect(late.answer).rejects.toMatchObject({ status: 503 });
+  start("replay-counts", "last");
+  await end(first, "first");
+  await settled();
+  expect(begun).toEqual(["first", "last"]);
+});
+
+test("a request that fails gives its turn back", async () => {
+  const turns = new ReadTurns(connections);
+  const caller = { kind: "apiKey", orgId: "a", keyId: "k", scope: undefined } as const;
   const fail = (): Promise<never> => Promise.reject(new Error("no"));
-  for (let n = 0; n < 3; n++) await expect(turns("a", replyWith(new Map()), fail)).rejects.toThrow("no");
+  const { underWay, waiting } = readLimits["replay-counts"];
+  for (let n = 0; n <= underWay + waiting; n++) {
+    const call = { caller, reply: new Reply() as unknown as FastifyReply };
+    await expect(turns.run("replay-counts", call, fail)).rejects.toThrow("no");
+  }
 });

@@ -1,63 +1,178 @@
 import type { FastifyReply } from "fastify";
+import { goneSignal } from "./callerGone.ts";
+import type { Caller } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
+import { customersPart, maxWaitMs, mostLong, type ReadKind, readLimits } from "./readLimits.ts";
+import { customerOf } from "./scope.ts";
 
-/** How many reads of one kind an organization may have in this process. */
-export interface ReadLimit {
-  /** Names the limit in `RateLimit`. */
-  name: string;
-  /** So many at a time. */
-  underWay: number;
-  /** So many wait for a turn; beyond, they are refused. */
-  waiting: number;
-  /** What a refused caller is told to wait, in seconds. */
-  retryAfterSeconds: number;
+/** The call of a route, as far as its turn goes. */
+interface Call {
+  caller: Caller;
+  reply: FastifyReply;
 }
 
-interface Queue {
-  underWay: number;
-  waiting: (() => void)[];
+/** A request that waits, or is under way. */
+interface Turn {
+  kind: ReadKind;
+  /** The customer that the caller is limited to. */
+  customer: string | undefined;
+  begin: () => void;
 }
 
-/** Runs a read when it is its organization's turn. @throws {ApiError} 429 when too many wait. */
-export type ReadTurns = <T>(orgId: string, reply: FastifyReply, read: () => Promise<T>) => Promise<T>;
+/** The requests of an organization. */
+interface Line {
+  underWay: Turn[];
+  waiting: Turn[];
+}
 
 /**
- * Lets an organization have a few reads under way that cost much, in the order in which they came: each holds one of the
- * process's connections to the database, and the others stay for other organizations.
+ * Lets requests that may read much take turns, because each holds one of the process's connections to the database: an
+ * organization has a few of each kind under way, of which one is long, and long ones of all organizations have a part of the connections. A free
+ * place goes to the organization that has the fewest requests under way.
  */
-export function createReadTurns({ name, underWay, waiting, retryAfterSeconds }: ReadLimit): ReadTurns {
-  const queues = new Map<string, Queue>();
-  // Concurrent requests are a unit of draft-ietf-httpapi-ratelimit-headers-10.
-  const sayLimit = (reply: FastifyReply, left: number): void => {
-    void reply
-      .header("ratelimit-policy", `"${name}";q=${underWay + waiting};qu="concurrent-requests"`)
-      .header("ratelimit", `"${name}";r=${left};t=${retryAfterSeconds}`);
-  };
-  return async (orgId, reply, read) => {
-    const queue = queues.get(orgId) ?? { underWay: 0, waiting: [] };
-    queues.set(orgId, queue);
-    const left = underWay + waiting - queue.underWay - queue.waiting.length;
-    if (left <= 0) {
-      sayLimit(reply, 0);
-      throw new ApiError(
-        429,
-        `too many requests of this kind at once: ${underWay + waiting} may be under way`,
-        {
-          retryAfterSeconds,
-        },
-      );
-    }
-    if (queue.underWay < underWay) queue.underWay++;
-    // Whoever ends hands its place on.
-    else await new Promise<void>((resolve) => queue.waiting.push(resolve));
+export class ReadTurns {
+  readonly #mostLong: number;
+  #longUnderWay = 0;
+  /** By organization, in the order in which they are next. */
+  readonly #lines = new Map<string, Line>();
+
+  /** @param connections The size of the pool that is read with. */
+  constructor(connections: number) {
+    this.#mostLong = mostLong(connections);
+  }
+
+  /**
+   * Runs `read` when it is the caller's turn.
+   * @param read Its signal aborts when the client is gone.
+   * @throws {ApiError} 429 when too many of the organization wait, 503 when the turn does not come within half a minute.
+   */
+  async run<T>(
+    kind: ReadKind,
+    { caller, reply }: Call,
+    read: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const line = this.#lines.get(caller.orgId) ?? { underWay: [], waiting: [] };
+    const customer = customerOf(caller.scope);
+    const { quota, left } = placesOf(line, kind, customer);
+    if (left <= 0) throw refusal(reply, kind, quota);
+    this.#lines.set(caller.orgId, line);
+    const signal = goneSignal(reply);
+    const turn = await this.#wait(line, { kind, customer }, signal);
     try {
-      const answer = await read();
-      sayLimit(reply, Math.max(0, left - 1));
+      if (turn === undefined) throw notReached(kind);
+      const answer = await read(signal);
+      sayLimit(reply, kind, { quota, left: left - 1 });
       return answer;
     } finally {
-      const next = queue.waiting.shift();
-      if (next !== undefined) next();
-      else if (--queue.underWay === 0) queues.delete(orgId);
+      this.#end(caller.orgId, line, turn);
     }
-  };
+  }
+
+  /** Resolves when the request may begin; to undefined when the client is gone or has waited for too long. */
+  #wait(line: Line, { kind, customer }: Omit<Turn, "begin">, signal: AbortSignal): Promise<Turn | undefined> {
+    return new Promise((resolve) => {
+      const settle = (result: Turn | undefined): void => {
+        clearTimeout(timer);
+        signal.removeEventListener("abort", giveUp);
+        resolve(result);
+      };
+      const turn: Turn = { kind, customer, begin: () => settle(turn) };
+      const giveUp = (): void => {
+        line.waiting.splice(line.waiting.indexOf(turn), 1);
+        settle(undefined);
+      };
+      const timer = setTimeout(giveUp, maxWaitMs);
+      signal.addEventListener("abort", giveUp);
+      line.waiting.push(turn);
+      if (signal.aborted) giveUp();
+      else this.#begin();
+    });
+  }
+
+  /** Begins whatever may begin. */
+  #begin(): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      const { orgId, line, turn } = next;
+      line.waiting.splice(line.waiting.indexOf(turn), 1);
+      line.underWay.push(turn);
+      if (readLimits[turn.kind].isLong) this.#longUnderWay++;
+      // The last of the next round.
+      this.#lines.delete(orgId);
+      this.#lines.set(orgId, line);
+      turn.begin();
+    }
+  }
+
+  /** What may begin of the organization that has the fewest under way. */
+  #next(): { orgId: string; line: Line; turn: Turn } | undefined {
+    let next: { orgId: string; line: Line; turn: Turn } | undefined;
+    for (const [orgId, line] of this.#lines) {
+      if (next !== undefined && next.line.underWay.length <= line.underWay.length) continue;
+      const turn = line.waiting.find((one) => this.#mayBegin(line, one));
+      if (turn !== undefined) next = { orgId, line, turn };
+    }
+    return next;
+  }
+
+  #mayBegin({ underWay }: Line, { kind, customer }: Turn): boolean {
+    const alike = underWay.filter((one) => one.kind === kind);
+    if (alike.length >= readLimits[kind].underWay) return false;
+    if (customer !== undefined && alike.some((one) => one.customer === customer)) return false;
+    if (!readLimits[kind].isLong) return true;
+    const hasLong = underWay.some((one) => readLimits[one.kind].isLong);
+    return !hasLong && this.#longUnderWay < this.#mostLong;
+  }
+
+  /** @param turn Undefined for a request that did not begin. */
+  #end(orgId: string, line: Line, turn: Turn | undefined): void {
+    if (turn !== undefined) {
+      line.underWay.splice(line.underWay.indexOf(turn), 1);
+      if (readLimits[turn.kind].isLong) this.#longUnderWay--;
+      // Its customer's next requests wait behind those of other customers and of the organization itself.
+      const isOthers = (one: Turn): boolean => one.customer !== turn.customer;
+      line.waiting = [...line.waiting.filter(isOthers), ...line.waiting.filter((one) => !isOthers(one))];
+    }
+    if (line.underWay.length + line.waiting.length === 0) this.#lines.delete(orgId);
+    this.#begin();
+  }
+}
+
+/** How many places the caller may have, and how many of them are free. */
+function placesOf(
+  { underWay, waiting }: Line,
+  kind: ReadKind,
+  customer: string | undefined,
+): { quota: number; left: number } {
+  const quota = readLimits[kind].underWay + readLimits[kind].waiting;
+  const alike = [...underWay, ...waiting].filter((one) => one.kind === kind);
+  const left = quota - alike.length;
+  if (customer === undefined) return { quota, left };
+  const own = Math.ceil(quota * customersPart);
+  const ownLeft = own - alike.filter((one) => one.customer === customer).length;
+  return { quota: own, left: Math.min(left, ownLeft) };
+}
+
+function refusal(reply: FastifyReply, kind: ReadKind, quota: number): ApiError {
+  sayLimit(reply, kind, { quota, left: 0 });
+  return new ApiError(429, `too many requests of this kind at once: ${quota} may be under way`, {
+    retryAfterSeconds: readLimits[kind].retryAfterSeconds,
+    code: "too_many_at_once",
+  });
+}
+
+function notReached(kind: ReadKind): ApiError {
+  return new ApiError(503, "too many requests that read much are under way: try again", {
+    retryAfterSeconds: readLimits[kind].retryAfterSeconds,
+  });
+}
+
+/** Concurrent requests are a unit of draft-ietf-httpapi-ratelimit-headers-10. */
+function sayLimit(
+  reply: FastifyReply,
+  kind: ReadKind,
+  { quota, left }: { quota: number; left: number },
+): void {
+  void reply
+    .header("ratelimit-policy", `"${kind}";q=${quota};qu="concurrent-requests"`)
+    .header("ratelimit", `"${kind}";r=${left};t=${readLimits[kind].retryAfterSeconds}`);
 }

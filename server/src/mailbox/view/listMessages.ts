@@ -13,6 +13,11 @@ export interface ListRequest {
   after: string | undefined;
 }
 
+/** Whether all that is claimed is looked at for a page; of the other lists an index has the page in order. */
+export function isSorted(status: MailboxStatus | undefined): boolean {
+  return status !== "ACKNOWLEDGED" && status !== "EXPIRED";
+}
+
 /** A page of a mailbox's messages in one state, oldest first. Changes nothing. @throws {ApiError} 400 for an unknown `after`. */
 export async function listMessages(
   deps: ReadDeps,

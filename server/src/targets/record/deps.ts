@@ -1,5 +1,6 @@
 import type { Config } from "../../config/config.ts";
 import type { Changes } from "../../items/changes.ts";
+import type { ReadTurns } from "../../http/contract/readTurns.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
 import type { ParsedNetworks } from "../../outbound/addressGuard.ts";
 import type { Queries } from "../../postgres/tables.ts";
@@ -8,6 +9,7 @@ import type { Queries } from "../../postgres/tables.ts";
 export interface TargetDeps {
   config: Pick<Config, "allowHttpTargets" | "maxBodyBytes">;
   queries: Queries;
+  reads: ReadTurns;
   box: SecretBox;
   /** Networks exempt from the address guard. */
   networks: ParsedNetworks;
