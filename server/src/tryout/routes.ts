@@ -26,7 +26,7 @@ const TryoutRequest = Type.Object(
   { title: "TryoutRequest" },
 );
 
-/** What the service's own receiver got, for the owner of the target. */
+/** The requests that the service's own receiver got, for the owner of the target. */
 export function tryoutRoutes(deps: { pool: pg.Pool; queries: Queries }): RouteRecord[] {
   return [
     route({

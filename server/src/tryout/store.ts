@@ -8,7 +8,7 @@ export interface StoredRequest {
   /** JSON: pairs of name and value. */
   headers: string;
   body: Buffer;
-  /** Of the whole body, in bytes. */
+  /** The size of the whole body, in bytes. */
   size: number;
   isVerified: boolean;
   answered: number;
@@ -85,7 +85,7 @@ export async function keepRequests(
   });
 }
 
-/** What a target received last, newest first. */
+/** The last requests that a target received, newest first. */
 export async function listRequests(
   pool: pg.Pool,
   target: { orgId: string; id: string },

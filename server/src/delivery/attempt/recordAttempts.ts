@@ -8,13 +8,13 @@ import { finishDeliveries } from "../rows/store.ts";
 /** Records attempts by group commit. */
 export interface AttemptRecorder {
   /**
-   * Reports the attempt once it is durable, or the lease has been found to have passed to another holder, and nothing
-   * was written. Goes on trying while the database is away, because the receiver has already been told.
+   * Reports the attempt once it is durable, or is found to have lost its lease. Tries again while the database is away,
+   * because the receiver already has the item.
    */
   record(attempt: MadeAttempt): void;
   pending(): number;
   drained(): Promise<void>;
-  /** Gives up on what the database does not take; the leases lapse and the items are delivered again. */
+  /** Tries no more: attempts that are not stored are lost, their leases lapse, and the items are delivered again. */
   stop(): void;
 }
 

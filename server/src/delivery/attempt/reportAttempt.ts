@@ -20,8 +20,8 @@ export interface MadeAttempt extends AttemptRecord {
 
 /** Reports recorded attempts to the log, metrics, traces and streams. */
 export interface AttemptReport {
-  /** @param isHeld Whether the lease was still held, and the attempt is on record. */
-  recorded: (isHeld: boolean, attempt: MadeAttempt) => void;
+  /** @param isStored False when the lease had passed to another holder, so that the attempt was not stored. */
+  recorded: (isStored: boolean, attempt: MadeAttempt) => void;
   lost: (error: unknown, attempt: MadeAttempt) => void;
 }
 
@@ -32,9 +32,9 @@ const outcomesTold = { 1: "delivered", 2: "retrying", 3: "failed" } as const;
 
 export function createAttemptReport(metrics: DeliveryMetrics, log: Log, changes: Changes): AttemptReport {
   return {
-    recorded(isHeld, attempt) {
+    recorded(isStored, attempt) {
       const { eventId, target, durationMs } = attempt;
-      const outcome = isHeld ? outcomeNames[attempt.outcome] : "stale";
+      const outcome = isStored ? outcomeNames[attempt.outcome] : "stale";
       metrics.attempt(kindName(attempt.kind), outcome, durationMs);
       if (outcome === "delivered") {
         metrics.delivered(attempt.attemptedAtMs + durationMs - idTimeMs(eventId));
@@ -51,7 +51,7 @@ export function createAttemptReport(metrics: DeliveryMetrics, log: Log, changes:
         nextInMs: attempt.outcome === 2 ? attempt.delayMs : null,
       });
       if (attempt.span !== null) endAttempt(attempt.span, outcome, attempt);
-      if (isHeld && changes.isWatched() && changes.isTargetWatched(target.id))
+      if (isStored && changes.isWatched() && changes.isTargetWatched(target.id))
         changes.publish(target.id, changeOf(attempt));
     },
     lost(error, attempt) {

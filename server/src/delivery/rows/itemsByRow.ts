@@ -1,5 +1,5 @@
-/** An item under the lease of its row. */
-export interface LeasedItem {
+/** An item with the row that it waits in, and the token of that row's lease. */
+export interface RowItem {
   eventId: string;
   rowId: string;
   leaseToken: number;
@@ -16,7 +16,7 @@ export interface ItemsByRow {
 }
 
 /** Rows are locked in the order of their ids by every statement, so that two of them cannot deadlock. */
-export function byRow(items: readonly LeasedItem[]): ItemsByRow {
+export function byRow(items: readonly RowItem[]): ItemsByRow {
   const parts = partsOfRows(items);
   const grouped: ItemsByRow = { order: [], ids: [], tokens: [], ends: [] };
   for (const { rowId, leaseToken, indexes } of parts.sort((one, other) =>
@@ -41,7 +41,7 @@ interface PartOfRow {
 }
 
 /** Keyed by row and token: attempts under an old and a new lease of one row may meet in one batch. */
-function partsOfRows(items: readonly LeasedItem[]): PartOfRow[] {
+function partsOfRows(items: readonly RowItem[]): PartOfRow[] {
   const parts = new Map<string, PartOfRow>();
   let part: PartOfRow | undefined;
   for (let index = 0; index < items.length; index++) {
@@ -57,7 +57,7 @@ function partsOfRows(items: readonly LeasedItem[]): PartOfRow[] {
   return [...parts.values()];
 }
 
-function isAscending(indexes: readonly number[], items: readonly LeasedItem[]): boolean {
+function isAscending(indexes: readonly number[], items: readonly RowItem[]): boolean {
   for (let at = 1; at < indexes.length; at++) {
     if (items[indexes[at - 1]!]!.eventId > items[indexes[at]!]!.eventId) return false;
   }

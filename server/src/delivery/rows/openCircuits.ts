@@ -5,11 +5,11 @@ import type { Log } from "../../telemetry/log.ts";
 
 /** Lets other nodes see which circuits this one has opened. */
 export interface OpenCircuits {
-  /** Nothing is sent to the target for so long; then one request tries it. */
+  /** Nothing is sent to the target for so long; then one request probes it (half-open). */
   opened(targetId: string, forMs: number): void;
   /** The target answers again. */
   closed(targetId: string): void;
-  /** Takes everything back: another node knows nothing of this one's targets. */
+  /** Deletes this node's circuits: it sends no more. */
   stop(): Promise<void>;
 }
 
@@ -26,11 +26,11 @@ export interface OpenCircuitsDeps {
 }
 
 /**
- * Writes down what changes, in the background and each target's last state only. What could not be written is written
- * with the next change; nothing waits for it, and deliveries do not depend on it.
+ * Stores changes in the background, each target's last state only. A change that could not be stored is stored with the next
+ * one; nothing waits for it, and deliveries do not depend on it.
  */
 export function createOpenCircuits({ pool, log, changes, nodeId }: OpenCircuitsDeps): OpenCircuits {
-  /** By target: until when by the monotonic clock, or null when it is closed. */
+  /** By target: the moment of the monotonic clock until which it is open, or null when it is closed. */
   const changed = new Map<string, number | null>();
   let timer: NodeJS.Timeout | undefined;
   let writing = Promise.resolve();
@@ -107,10 +107,10 @@ async function writeCircuits(pool: pg.Pool, nodeId: string, { open, closed }: Ch
   });
 }
 
-/** A circuit that has been open for this much longer than it was to be counts as closed: its node died or forgot it. */
+/** A circuit whose end is this long ago counts as closed: its node died or forgot it. */
 export const circuitMemoryMs = 60_000;
 
-/** Removes what nodes left behind. @returns how many circuits there were. */
+/** Removes circuits of nodes that died. @returns how many there were. */
 export async function sweepCircuits(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query({
     name: "sweep_open_circuits",

@@ -16,10 +16,10 @@ import { bucketOf, idTimeMs, newId, unknownId } from "../../postgres/ids.ts";
 import type { Delivery } from "../../items/delivery.ts";
 import { messaging, type Traces } from "../../telemetry/traces.ts";
 import { latencyRange } from "../../items/latencyRanges.ts";
-import { byRow, type LeasedItem } from "./itemsByRow.ts";
+import { byRow, type RowItem } from "./itemsByRow.ts";
 import { traceOf } from "../../items/traceOf.ts";
 
-/** Where a node is in its circle over the waiting targets. */
+/** The position of a node in its circle (round robin) over the waiting targets. */
 export interface ClaimCursor {
   bucket: number;
   targetId: string;
@@ -34,7 +34,7 @@ export interface DeliveryClaimRequest {
   /** Targets for which this node has no room. */
   skip: readonly string[];
   limit: number;
-  /** The most of one target when it is in `wide`, and when it is not. */
+  /** The most items of one target when it is in `wide`, and when it is not. */
   perTarget: number;
   few: number;
   /** Targets that have shown that they take many at a time. */
@@ -121,7 +121,7 @@ function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadli
   return deliveries;
 }
 
-/** A span for each item that is traced: the claim that brought it to this node. */
+/** Records a span for each traced item: the claim that brought it to this node. */
 function traceClaim(traces: Traces, deliveries: readonly Delivery[], startMs: number): void {
   for (const delivery of deliveries) {
     const { eventId, targetId, traceContext } = delivery;
@@ -137,7 +137,7 @@ function traceClaim(traces: Traces, deliveries: readonly Delivery[], startMs: nu
   }
 }
 
-/** One attempt as it is written down. */
+/** One attempt as it is stored. */
 export interface AttemptRecord {
   eventId: string;
   rowId: string;
@@ -151,11 +151,14 @@ export interface AttemptRecord {
   statusCode: number;
   error: string | null;
   responseBody: Buffer | null;
-  /** The set of its target's own headers that it carried; 0 for none. */
+  /** The number of the set of its target's own headers that it carried; 0 for none. */
   headerSet: number;
 }
 
-/** Records attempts and moves their deliveries on; says for each whether the lease was still held. */
+/**
+ * Stores attempts and moves their deliveries on. The lease token is a fencing token: of a delivery whose lease has passed to
+ * another holder nothing is written. @returns for each attempt whether it was stored.
+ */
 export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptRecord[]): Promise<boolean[]> {
   const { order, ids, tokens, ends } = byRow(records);
   const ordered = order.map((index) => records[index]!);
@@ -187,18 +190,18 @@ export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptR
   );
   const { finish_deliveries: matched } = rows[0]!;
   if (matched === null) return records.map(() => true);
-  const isHeld = records.map(() => false);
-  for (const number of matched.split(",")) if (number !== "") isHeld[order[Number(number) - 1]!] = true;
-  return isHeld;
+  const isStored = records.map(() => false);
+  for (const number of matched.split(",")) if (number !== "") isStored[order[Number(number) - 1]!] = true;
+  return isStored;
 }
 
-/** From acceptance to the receiver's answer. */
+/** The range of the latency from acceptance to the receiver's answer. */
 function latencyOf({ eventId, attemptedAtMs, durationMs }: AttemptRecord): number {
   return latencyRange(attemptedAtMs + durationMs - idTimeMs(eventId));
 }
 
-/** Gives unattempted deliveries back to whoever claims next. */
-export async function releaseDeliveries(pool: pg.Pool, deliveries: readonly LeasedItem[]): Promise<void> {
+/** Ends the leases of deliveries that are not attempted: the next claim of any node gets them. */
+export async function releaseDeliveries(pool: pg.Pool, deliveries: readonly RowItem[]): Promise<void> {
   for (let from = 0; from < deliveries.length; from += maxPerRelease) {
     const part = deliveries.slice(from, from + maxPerRelease);
     const { order, ids, tokens, ends } = byRow(part);

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 
-/** Makes deliveries due again whose node died or stalled past its lease; gives how many there were. */
+/** Makes deliveries due again whose node died, or stalled past its lease. @returns how many there were. */
 export async function sweepDeliveries(pool: pg.Pool): Promise<number> {
   const rows = await callFunction(pool, "sweep_deliveries", {});
   return rows[0]!.sweep_deliveries!;

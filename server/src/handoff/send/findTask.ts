@@ -3,7 +3,7 @@ import { type Agent, maskOf } from "../agent/agent.ts";
 import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
 import { readTask, type TaskView } from "../agent/readTask.ts";
 
-/** What the agent's task list says of a message whose answer was lost. */
+/** The result of looking for a message whose answer was lost in the agent's task list. */
 export type TaskSearch =
   | { kind: "found"; view: TaskView }
   /** The whole list was read, and the message is in none of its tasks. */
