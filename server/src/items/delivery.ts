@@ -1,3 +1,4 @@
+import type { DeliveredKind } from "../postgres/kinds.ts";
 import type { LeasedItem, NewItem } from "./item.ts";
 import type { TraceContext } from "../telemetry/traceContext.ts";
 import type { Span } from "../telemetry/traces.ts";
@@ -8,7 +9,7 @@ export interface Delivery {
   /** The row of `deliveries` that it came in, with its lease; others may have come in the same. */
   rowId: string;
   targetId: string;
-  kind: 1 | 3;
+  kind: DeliveredKind;
   /** Attempts made before this one, in all and in the present schedule. */
   attempts: number;
   scheduleAttempts: number;

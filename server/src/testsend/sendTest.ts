@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
-import { sendWebhook } from "../delivery/attempt/sendWebhook.ts";
+import { webhookSender } from "../delivery/attempt/sendWebhook.ts";
 import type { AttemptResult, Delivery } from "../items/delivery.ts";
 import type { SecretBox } from "../items/secretBox.ts";
 import type { Outbound } from "../outbound/outbound.ts";
@@ -54,8 +54,8 @@ function attempt(deps: TestDeps, delivery: Delivery, target: TargetConfig): Prom
     send: (request, ended) =>
       deps.outbound.send({ ...request, headers: [...request.headers, ...mark] }, ended),
   };
-  const sending = { outbound, timeoutMs: deps.config.deliveryTimeoutMs, nowMs: deps.nowMs };
-  return new Promise((resolve) => sendWebhook(sending, delivery, target, resolve));
+  const send = webhookSender({ outbound, timeoutMs: deps.config.deliveryTimeoutMs, nowMs: deps.nowMs });
+  return new Promise((resolve) => void send(delivery, target, resolve));
 }
 
 function deliveryOf(

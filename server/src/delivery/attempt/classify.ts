@@ -12,39 +12,27 @@ const delivered: AttemptOutcome = { kind: "delivered" };
  * Redirects are failures like any other and are never followed.
  */
 export function classify(result: ExchangeResult): AttemptOutcome {
-  switch (result.kind) {
-    case "response":
-      return classifyResponse(result);
-    case "error":
-      if (isUnsent(result)) return { kind: "unsent", error: result.message };
-      return {
-        kind: "retry",
-        error: result.message,
-        // The receiver did not cause these.
-        countsTowardDisabling: result.code !== "other" && result.code !== "local",
-        slowDown: result.code === "timeout" || result.code === "connect_timeout",
-      };
-  }
-}
-
-/** Whether nothing was sent because this process lacked something: no attempt was made. */
-function isUnsent({ code, sent }: ExchangeError): boolean {
-  return code === "local" && !sent;
-}
-
-function classifyResponse(response: ExchangeResponse): AttemptOutcome {
-  const { status } = response;
-  if (status >= 200 && status < 300) {
-    return delivered;
-  }
-  if (status === 410) {
-    return { kind: "gone", error: "receiver answered 410: it wants no more deliveries" };
-  }
+  if (result.kind === "error") return classifyError(result);
+  const { status } = result;
+  if (status >= 200 && status < 300) return delivered;
+  if (status === 410) return { kind: "gone", error: "receiver answered 410: it wants no more deliveries" };
   return {
     kind: "retry",
-    error: describe(response),
+    error: describe(result),
     countsTowardDisabling: !askingForTime.has(status),
     slowDown: overloaded.has(status),
+  };
+}
+
+function classifyError({ code, message, sent }: ExchangeError): AttemptOutcome {
+  // This process lacked something, and nothing was sent: no attempt was made.
+  if (code === "local" && !sent) return { kind: "unsent", error: message };
+  return {
+    kind: "retry",
+    error: message,
+    // The receiver did not cause these.
+    countsTowardDisabling: code !== "other" && code !== "local",
+    slowDown: code === "timeout" || code === "connect_timeout",
   };
 }
 

@@ -1,17 +1,18 @@
 import { type AttemptResult, type Delivery, notSent } from "../../items/delivery.ts";
+import type { DeliveredKind } from "../../postgres/kinds.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Traces } from "../../telemetry/traces.ts";
 import { startAttempt } from "./traceAttempt.ts";
 
-/** How a delivery of each kind is sent: 1 webhook, 3 a2a. */
-export type Senders = Record<1 | 3, Sender>;
+/** How deliveries to each kind of target are sent. */
+export type Senders = Record<DeliveredKind, Sender>;
 
 /**
  * Makes one attempt at a delivery and calls `ended` once, after it has returned; one that throws, or rejects before it
  * calls, has failed.
  */
-type Sender = (
+export type Sender = (
   delivery: Delivery,
   target: TargetConfig,
   ended: (result: AttemptResult) => void,

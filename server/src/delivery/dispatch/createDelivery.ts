@@ -7,13 +7,14 @@ import type { AttemptResult, Delivery } from "../../items/delivery.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
 import type { Outbound } from "../../outbound/outbound.ts";
 import { newRootId } from "../../postgres/ids.ts";
+import { kindNumbers } from "../../postgres/kinds.ts";
 import type { TargetConfig } from "../../targets/targetConfig.ts";
 import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Traces } from "../../telemetry/traces.ts";
 import { createAttemptRecorder } from "../attempt/recordAttempts.ts";
 import { createAttemptReport } from "../attempt/reportAttempt.ts";
-import { sendWebhook } from "../attempt/sendWebhook.ts";
+import { webhookSender } from "../attempt/sendWebhook.ts";
 import { createOpenCircuits } from "../rows/openCircuits.ts";
 import type { Admission } from "./admission.ts";
 import { Dispatcher } from "./dispatcher.ts";
@@ -43,7 +44,6 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
     inMemory: () => dispatcher.inMemory(),
     openCircuits: () => dispatcher.openCircuits(),
   });
-  const sending = { outbound: deps.outbound, timeoutMs: config.deliveryTimeoutMs, nowMs };
   const nodeId = newRootId(nowMs());
   const dispatcher: Dispatcher = new Dispatcher({
     ...deps,
@@ -51,8 +51,12 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
     recorder: createAttemptRecorder(pool, log, createAttemptReport(metrics, log, deps.changes)),
     random: Math.random,
     senders: {
-      1: (delivery, target, ended) => sendWebhook(sending, delivery, target, ended),
-      3: (delivery, target, ended) => deps.sendHandoff(delivery, target).then(ended),
+      [kindNumbers.webhook]: webhookSender({
+        outbound: deps.outbound,
+        timeoutMs: config.deliveryTimeoutMs,
+        nowMs,
+      }),
+      [kindNumbers.a2a]: (delivery, target, ended) => deps.sendHandoff(delivery, target).then(ended),
     },
     circuits: createOpenCircuits({ pool, log, changes: deps.changes, nodeId }),
     enabled: config.roles.has("dispatcher"),

@@ -13,6 +13,7 @@ import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { withPartitions } from "../../postgres/partitions.ts";
 import type { RowOf } from "../../postgres/hot/functionCall.ts";
 import { bucketOf, idTimeMs, newId, unknownId } from "../../postgres/ids.ts";
+import type { DeliveredKind } from "../../postgres/kinds.ts";
 import type { Delivery } from "../../items/delivery.ts";
 import { messaging, type Traces } from "../../telemetry/traces.ts";
 import { latencyRange } from "../../items/latencyRanges.ts";
@@ -102,7 +103,7 @@ function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadli
         eventId: eventIds[item]!,
         rowId: row.row_id!,
         targetId: row.target_id!,
-        kind: row.kind as 1 | 3,
+        kind: row.kind as DeliveredKind,
         attempts: row.attempts!,
         scheduleAttempts: row.schedule_attempts!,
         targetVersion: row.target_version!,
