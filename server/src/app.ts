@@ -49,7 +49,7 @@ import type { Traces } from "./telemetry/traces.ts";
 import { type StreamRouteDeps, streamRoutes } from "./stream/routes.ts";
 import type { SecretBox } from "./items/secretBox.ts";
 
-/** What the interface is made of. Features take the parts they need; `assemble.ts` makes them all. */
+/** The parts that the features take what they need from; `assemble.ts` makes them all. */
 export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRouteDeps {
   config: Config;
   queries: Queries;
@@ -65,7 +65,7 @@ export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRou
   /** Turns of the requests that read much from this cell. */
   reads: ReadTurns;
   changes: Changes;
-  /** What notes the traces of items and of their consumers; absent when nothing is traced. */
+  /** Traces of items and of their consumers; absent when nothing is traced. */
   traces?: Traces | undefined;
   consumerTraces?: ConsumerTraces | undefined;
   handoffs: Handoffs;

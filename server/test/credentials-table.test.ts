@@ -13,10 +13,10 @@ let other: TestNode;
 let caller: Account;
 let revoked: { key: string; session: string };
 
-// Nothing is delivered, so that what an organization has changes by requests alone.
+// No dispatcher runs, so that only requests change what an organization has.
 const it = sharedNodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES: "api" });
 
-/** Which credentials, together in one request, lead past the door. */
+/** Credentials that, together in one request, are accepted. */
 const taken: Record<Row["credential"], ("key" | "session")[][]> = {
   none: [],
   session: [["session"], ["session", "key"]],
@@ -26,7 +26,7 @@ const taken: Record<Row["credential"], ("key" | "session")[][]> = {
   portal: [],
 };
 
-/** Which valid credential, alone, is of the wrong kind. */
+/** Valid credentials of the wrong kind. */
 const refused: Record<Row["credential"], ("key" | "session")[]> = {
   none: [],
   session: ["key"],
@@ -195,7 +195,7 @@ async function limitedCredentials(): Promise<Record<string, CallOptions>> {
   return { ...credentials, portal: { session: await enterPortal(node, key, "own") } };
 }
 
-/** Whether a route takes no credential of this kind, limited or not. */
+/** True if the route takes no credential of this kind, limited or not. */
 function isOtherKind({ credential }: Row, scope: string): boolean {
   return (
     credential !== "either" && scope !== "portal" && (credential === "session" || credential === "portal")
@@ -217,7 +217,7 @@ describe("limited credentials", () => {
         const isCalledACustomers = code === "scope_refused" && /a customer's/.test(String(answer.body.error));
         if (scope === "portal" && isRefused && !isCalledACustomers)
           misnamed.push(`${route}: ${String(code)} ${String(answer.body.error)}`);
-        // Nothing else keeps such a key out: what it may not reach, and what is not there, is unknown to it.
+        // No other refusal is possible: things beyond its reach are answered like unknown ones.
         expect([401, 403].includes(answer.status), `${route} with ${scope}: ${answer.status}`).toBe(
           isRefused,
         );

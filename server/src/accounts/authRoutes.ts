@@ -3,7 +3,7 @@ import type { Config } from "../config/config.ts";
 import { ApiError, unauthorized } from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
-import { noLimitedKey, everyKey } from "../http/contract/scope.ts";
+import { everyKey, noLimitedKey } from "../http/contract/scope.ts";
 import { Id } from "../http/contract/schemas.ts";
 import { originOf, traceOf } from "../audit/origin.ts";
 import { changePassword } from "./changePassword.ts";

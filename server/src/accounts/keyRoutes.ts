@@ -4,7 +4,7 @@ import type { Config } from "../config/config.ts";
 import { originOf } from "../audit/origin.ts";
 import { removal } from "../http/contract/removal.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
-import { readKeys, noLimitedKey } from "../http/contract/scope.ts";
+import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import { createKey, deleteKey, listKeys } from "./keyStore.ts";
 import { readScope, scopeAnswer, ScopeFields } from "./keyScope.ts";

@@ -4,7 +4,7 @@ import { originOf } from "../audit/origin.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, unauthorized } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
-import { readKeys, noLimitedKey } from "../http/contract/scope.ts";
+import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import { Name, requireName } from "./name.ts";
 import { changeOrganization, readOrganization } from "./organizationStore.ts";

@@ -17,11 +17,11 @@ type ObjectKind =
   | "target"
   | "batch";
 
-/** What was done, without a secret in it. */
+/** A change as the audit log keeps it, without secrets. */
 export interface RecordedChange {
   action: Action;
   object: { kind: ObjectKind; id: string | null; name?: string | null };
-  /** What differs, by the names of the interface; see `differences`. */
+  /** The fields that differ, by the names of the interface; see `differences`. */
   before?: Readonly<Record<string, unknown>> | undefined;
   after?: Readonly<Record<string, unknown>> | undefined;
 }

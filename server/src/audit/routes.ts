@@ -69,7 +69,7 @@ const Query = Type.Object({
   created_before: Type.Optional({ ...Moment, description: "Unix seconds, not included" }),
 });
 
-/** Who changed what. */
+/** The audit log: who changed what. */
 export function auditRoutes(deps: AuditDeps): RouteRecord[] {
   return [
     route({

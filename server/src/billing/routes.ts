@@ -17,7 +17,7 @@ import { receiveEvent } from "./receiveEvent.ts";
 import { Reconciliation, reconcile } from "./reconciliation.ts";
 import { usageRoute } from "./usage.ts";
 
-/** What the billing routes need. */
+/** Dependencies of the billing routes. */
 export interface BillingDeps {
   pool: pg.Pool;
   log: Log;

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
 import { ApiError, noneNamed } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
-import { readKeys, noLimitedKey } from "../http/contract/scope.ts";
+import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import type { TargetDeps } from "../targets/record/deps.ts";
 import { isPathUid, metadataFault, uidRule } from "../targets/record/names.ts";
 import { deleteCustomer } from "./deleteCustomer.ts";

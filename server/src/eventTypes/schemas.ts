@@ -6,7 +6,7 @@ import { Id, pageByName, Timestamp } from "../http/contract/schemas.ts";
 export const maxJsonBytes = 65_536;
 export const maxDescriptionCharacters = 4_096;
 export const maxGroupCharacters = 128;
-/** How many an organization may have; a document to import may describe as many. */
+/** The most event types of an organization; a document to import may describe as many. */
 export const maxEventTypes = 1_000;
 
 export type JsonSchema = Record<string, unknown>;

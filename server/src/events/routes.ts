@@ -9,7 +9,7 @@ import { notFound } from "../http/contract/errors.ts";
 import { Handoff, handoffAnswer } from "../handoff/record/handoffAnswer.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
-import { customerReads, customerChanges } from "../http/contract/scope.ts";
+import { customerChanges, customerReads } from "../http/contract/scope.ts";
 import { attemptAnswer, eventAnswer, listedAnswer } from "./answers.ts";
 import { cancelEvent } from "./cancelEvent.ts";
 import { listEvents } from "./listEvents.ts";

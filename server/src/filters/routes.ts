@@ -51,7 +51,7 @@ export function filterRoutes(): RouteRecord[] {
   ];
 }
 
-/** As intake reads it: the body's own comes before the header's. */
+/** The event type of a body, which intake reads before that of the header. */
 function eventTypeIn(payload: unknown): string | undefined {
   if (payload === null || typeof payload !== "object" || Array.isArray(payload)) return undefined;
   const { event_type: type } = payload as { event_type?: unknown };

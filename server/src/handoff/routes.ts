@@ -15,12 +15,12 @@ const refusals = {
   502: "The agent did not answer or did not do it",
 };
 
-/** What a client may do about a task that is under way. */
+/** Steering a task that is under way. */
 export function handoffRoutes(deps: HandoffRouteDeps): RouteRecord[] {
   return [answerRoute(deps), cancelRoute(deps)];
 }
 
-/** Where agents report changes of a task. */
+/** The address where agents report changes of a task. */
 export function agentNotificationRoutes(deps: HandoffRouteDeps): RouteRecord[] {
   return [notifiedRoute(deps)];
 }

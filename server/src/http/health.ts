@@ -10,13 +10,13 @@ export interface HealthDeps extends ReadinessDeps {
   /** Metrics in Prometheus' text format, of all threads. */
   metricsText: () => Promise<string>;
   version: string;
-  /** Whether the process is shutting down and wants no new traffic. */
+  /** True while the process is shutting down and wants no new traffic. */
   isStopping: () => boolean;
-  /** What `Authorization: Bearer` has to say on `/metrics`; undefined for a route that is open to all. */
+  /** The token that `/metrics` asks for in `Authorization: Bearer`; undefined where `/metrics` is open to all. */
   metricsToken: string | undefined;
 }
 
-/** What operators and load balancers ask: is it alive, does it serve, what does it count. */
+/** Liveness, readiness and metrics, for operators and load balancers. */
 export function healthRoutes(deps: HealthDeps): RouteRecord[] {
   const whyNotReady = singleFlight(createReadiness(deps));
   const gather = singleFlight(async () => Buffer.from(await deps.metricsText()));

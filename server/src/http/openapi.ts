@@ -101,7 +101,7 @@ const securitySchemes = {
   },
 };
 
-/** What a route takes, a session with the least role that its user needs. */
+/** The credentials that a route takes; a session stands with the least role that its user needs. */
 function securityOf({ credential, leastRole, scope }: RouteRecord): Operation["security"] {
   const session = { session: [leastRole ?? "viewer"] };
   switch (credential) {
@@ -183,7 +183,7 @@ function describeParameter(
   const parameter: Parameter = {
     name: location === "header" ? headerName(name) : name,
     in: location,
-    // What has a default may be left out, although the handler always sees it.
+    // A parameter with a default may be left out, although the handler always sees it.
     required: required && schema["default"] === undefined,
     schema,
   };

@@ -16,14 +16,14 @@ import { registerBodyParser, statedBytes } from "./contract/body.ts";
 import { createBodyRoom } from "./contract/bodyRoom.ts";
 import type { KeyOwners } from "./contract/keyOwners.ts";
 import { toApiError } from "./contract/errorAnswer.ts";
-import { noteFailure } from "./contract/noteFailure.ts";
+import { logFailure } from "./contract/logFailure.ts";
 import { errorHeaders, noneNamed, notFound, unauthorized } from "./contract/errors.ts";
 import { headProblem, isFramingFaulty } from "./contract/headProblem.ts";
 import { knownQuery } from "./contract/knownQuery.ts";
 import { queryNumbers } from "./contract/queryNumbers.ts";
 import { requireRole } from "./contract/roles.ts";
 import { newRequestId } from "./contract/requestId.ts";
-import { judge, type NamedThing, outOfScope, type Scope } from "./contract/scope.ts";
+import { checkScope, type NamedThing, outOfScope, type Scope } from "./contract/scope.ts";
 import type { RouteRecord } from "./contract/route.ts";
 import type { ServerDeps } from "./contract/serverDeps.ts";
 import { compressAnswers } from "./compress.ts";
@@ -32,18 +32,18 @@ import { fastRoutes } from "./fast/fastRoutes.ts";
 import { openFastPath } from "./fast/fastPath.ts";
 import { answerUnheard, refuseConnection } from "./contract/unheardRequests.ts";
 
-/** How long a client may take to send its headers and body before the connection is closed. */
+/** A client that has not sent its headers and body by then loses the connection. */
 const requestTimeoutMs = 30_000;
 /** The part of it that the headers may take. */
 const headersTimeoutMs = 15_000;
-/** How long a connection may idle between requests. */
+/** A connection may idle so long between requests. */
 const keepAliveMs = 72_000;
 
 const httpOptions = {
   headersTimeout: headersTimeoutMs,
   requestTimeout: requestTimeoutMs,
   keepAliveTimeout: keepAliveMs,
-  // How often the three are enforced; Node's own 30 s would double them.
+  // The three are enforced once a second; Node's own 30 s would double them.
   connectionsCheckingInterval: 1000,
   // Node would answer a missing Host with an empty body.
   requireHostHeader: false,
@@ -270,9 +270,9 @@ function checkOwner(
   admitted.then(() => done(), done);
 }
 
-/** Lets limited credentials into a route, or keeps them out. */
+/** Admits limited credentials to a route, or refuses them. */
 interface ScopeDoor {
-  /** Whether it may pass, as far as that is known without asking the database. */
+  /** True if the credential may pass without a look-up in the database. */
   isOpen(scope: Scope, request: FastifyRequest): boolean;
   /** @throws {ApiError} 403 when the route does not take it, 404 for what is beyond its reach. */
   admit(orgId: string, scope: Scope, request: FastifyRequest): Promise<void>;
@@ -283,10 +283,10 @@ function scopeDoor(deps: ServerDeps, { path, scope: rule }: RouteRecord): ScopeD
   const namedBy = ({ params }: FastifyRequest): string | undefined =>
     parameter === undefined ? undefined : (params as Record<string, string>)[parameter];
   return {
-    isOpen: (scope, request) => judge(scope, rule, namedBy(request)) === "admitted",
+    isOpen: (scope, request) => checkScope(scope, rule, namedBy(request)) === "admitted",
     async admit(orgId, scope, request) {
       const named = namedBy(request);
-      switch (judge(scope, rule, named)) {
+      switch (checkScope(scope, rule, named)) {
         case "admitted":
           return;
         case "refused":
@@ -309,7 +309,7 @@ function answerError(
   reply: FastifyReply,
 ): unknown {
   const answer = toApiError(error, request.routeOptions.config.missingFields);
-  noteFailure(deps.log, { requestId: request.id, error, answer });
+  logFailure(deps.log, { requestId: request.id, error, answer });
   for (const [name, value] of errorHeaders(answer)) void reply.header(name, value);
   if (answer.status === 501 || answer.status === 505 || isFramingFaulty(request.raw))
     void reply.header("connection", "close");

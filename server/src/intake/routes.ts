@@ -25,7 +25,7 @@ export interface IntakeRouteDeps {
   nowMs: () => number;
 }
 
-/** What is refused by the state of the bills, as interfaces document it. */
+/** Refusals by the billing state, for the documentation. */
 export const billingRefusals = {
   402: "The workspace is suspended",
   403: "The workspace is pending, or the request carries a session in place of an API key",
@@ -89,7 +89,7 @@ function sendEventRoute(deps: IntakeRouteDeps): RouteRecord {
   });
 }
 
-/** What both routes have in common. */
+/** The part of the record that both routes have in common. */
 function taking<const P extends "target_id" | "endpoint_id">(deps: IntakeRouteDeps, parameter: P) {
   const legacy = parameter === "endpoint_id";
   return {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { type Static, Type } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { isId, unknownId } from "../postgres/ids.ts";
-import { goneSignal } from "../http/contract/callerGone.ts";
+import { disconnectSignal } from "../http/contract/clientDisconnected.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/parseIf.ts";
@@ -34,7 +34,7 @@ export function claimRoute(deps: MailboxRouteDeps): RouteRecord {
     body: ClaimBody,
     response: { 200: Claim },
     async handle({ request, reply, params, body }) {
-      const signal = body?.wait_seconds ? goneSignal(reply) : neverAborted;
+      const signal = body?.wait_seconds ? disconnectSignal(reply) : neverAborted;
       const mailboxId = isId(params.mailbox_id) ? params.mailbox_id : unknownId;
       const { headers } = request;
       return sendAnswer(
@@ -44,7 +44,7 @@ export function claimRoute(deps: MailboxRouteDeps): RouteRecord {
     },
     fast({ key, id, headers, body }) {
       const presented = parseIf(ClaimBody, body);
-      // Who waits may go away, which the framework would notice.
+      // A caller that waits may disconnect, which only the framework notices.
       if (presented === undefined || presented.value?.wait_seconds) return undefined;
       return claim(deps, { key, mailboxId: id, headers, body: presented.value, signal: neverAborted });
     },

@@ -3,7 +3,7 @@ import { isId, unknownId } from "../postgres/ids.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/parseIf.ts";
-import { route, sendAnswer, type FastAnswer, type RouteRecord } from "../http/contract/route.ts";
+import { type FastAnswer, route, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
 import { consumerChanges } from "../http/contract/scope.ts";
 import { claimRoute } from "./claimRoute.ts";
 import type { ClaimChange } from "./finish/changeClaims.ts";
@@ -14,7 +14,7 @@ import { claimAudit, consumerOf, type MailboxRouteDeps } from "./routeDeps.ts";
 import type { Consumer } from "./traceConsumers.ts";
 import { Claims, LeaseSeconds, Reason, RejectedClaims, Results } from "./message/schemas.ts";
 
-/** What consumers do with the messages of one mailbox, many at a time. */
+/** Claiming the messages of one mailbox and ending their claims, many at a time. */
 export function consumerRoutes(deps: MailboxRouteDeps): RouteRecord[] {
   return [claimRoute(deps), acknowledgeRoute(deps), extendRoute(deps), releaseRoute(deps), rejectRoute(deps)];
 }

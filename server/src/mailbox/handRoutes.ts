@@ -1,14 +1,14 @@
 import { Type } from "typebox";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { route, sendAnswer, type RouteRecord } from "../http/contract/route.ts";
+import { route, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
 import { forceMessage } from "./finish/forceMessage.ts";
 import { optionalBody } from "../http/contract/schemas.ts";
 import { ReadableMessage, Reason } from "./message/schemas.ts";
 import { type MailboxRouteDeps, readDeps } from "./routeDeps.ts";
 import { readMessage } from "./view/readMessage.ts";
 
-/** What a person may do to a message over the heads of its consumers. */
+/** Interventions of a person into a message that a consumer may have claimed. */
 export function handRoutes(deps: MailboxRouteDeps): RouteRecord[] {
   const change = async (
     caller: Caller,

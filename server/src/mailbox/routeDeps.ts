@@ -6,7 +6,7 @@ import type { Mailboxes } from "./mailboxes.ts";
 import type { ReadDeps } from "./message/findMailbox.ts";
 import type { Consumer, ConsumerTraces } from "./traceConsumers.ts";
 
-/** What the routes of mailboxes work with. */
+/** Dependencies of the routes of mailboxes. */
 export interface MailboxRouteDeps {
   pool: pg.Pool;
   reads: ReadTurns;
@@ -20,7 +20,7 @@ export interface MailboxRouteDeps {
 /** Why claims are not in the audit log. */
 export const claimAudit = { none: "the message keeps its own life, with the key that holds it" };
 
-/** Who made a request, for the traces of its messages. */
+/** The consumer that made a request, for the traces of its messages. */
 export function consumerOf(
   { nowMs, consumerTraces }: MailboxRouteDeps,
   key: string,

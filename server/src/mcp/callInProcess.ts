@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { callerGone } from "../http/contract/callerGone.ts";
+import { clientDisconnected } from "../http/contract/clientDisconnected.ts";
 import { type CallInterface, headersOf, pathOf, successful } from "./interfaceCall.ts";
 
 /**
@@ -11,7 +11,7 @@ export function callInProcess(
   caller: { authorization: string; remoteAddress: string },
 ): CallInterface {
   return async (call) => {
-    const answer = await callerGone.run(call.signal, () =>
+    const answer = await clientDisconnected.run(call.signal, () =>
       app.inject({
         method: call.method,
         url: pathOf(call),

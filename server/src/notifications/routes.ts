@@ -4,7 +4,7 @@ import { originOf } from "../audit/origin.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { removal } from "../http/contract/removal.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
-import { readKeys, noLimitedKey } from "../http/contract/scope.ts";
+import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, pageBefore, Timestamp } from "../http/contract/schemas.ts";
 import { isId, newRootId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
@@ -28,7 +28,7 @@ const NotificationTarget = Type.Object(
   { title: "NotificationTarget" },
 );
 
-/** Which of an organization's targets hear of what happens to its targets and items. */
+/** The targets of an organization that receive its operational events. */
 export function notificationRoutes(deps: NotificationRouteDeps): RouteRecord[] {
   return [listRoute(deps), saveRoute(deps), removeRoute(deps)];
 }

@@ -79,7 +79,7 @@ function publishRoute(deps: PublicationDeps): RouteRecord {
   });
 }
 
-/** What both routes have in common. */
+/** The part of the record that both routes have in common. */
 function publishing(deps: PublicationDeps) {
   return {
     tag: "Ingestion",
@@ -107,7 +107,7 @@ function publishing(deps: PublicationDeps) {
 interface PresentedPublication {
   headers: IncomingHttpHeaders;
   body: Buffer;
-  /** As the path names it; undefined for all targets of the organization. */
+  /** The uid in the path; undefined for `POST /p`, which reaches the targets of no customer. */
   customer: string | undefined;
   key: string;
 }

@@ -22,12 +22,12 @@ export interface StatsDeps extends MailboxRouteDeps {
   nowMs: () => number;
 }
 
-/** How targets fare now. */
+/** The present state of targets. */
 export function targetHealthRoutes(deps: StatsDeps): RouteRecord[] {
   return [healthRoute(deps), healthsRoute(deps)];
 }
 
-/** What happened over time. */
+/** Figures over time. */
 export function statsRoutes(deps: StatsDeps): RouteRecord[] {
   return [statsRoute(deps)];
 }

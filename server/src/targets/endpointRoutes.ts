@@ -3,7 +3,7 @@ import { originOf } from "../audit/origin.ts";
 import { removal } from "../http/contract/removal.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
-import { readKeys, noLimitedKey } from "../http/contract/scope.ts";
+import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id } from "../http/contract/schemas.ts";
 import { createTarget } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";

@@ -3,7 +3,7 @@ import { originOf } from "../audit/origin.ts";
 import { removal } from "../http/contract/removal.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
-import { customerReads, customerChanges, noLimitedKey } from "../http/contract/scope.ts";
+import { customerChanges, customerReads, noLimitedKey } from "../http/contract/scope.ts";
 import { targetAnswer, targetAnswers } from "./answers.ts";
 import { createTarget } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";

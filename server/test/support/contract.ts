@@ -9,7 +9,7 @@ import type { JsonSchema } from "../../src/http/openapiSchemas.ts";
 /** An answer of the service, and which route gave it. */
 export interface GivenAnswer {
   method: string;
-  /** As the OpenAPI document writes it; undefined when no route took the request. */
+  /** The path as the OpenAPI document writes it; undefined when no route took the request. */
   path: string | undefined;
   status: number;
   headers: Record<string, unknown>;
@@ -22,7 +22,7 @@ export const openApi: OpenApiDocument = openApiDocument(
 );
 
 /**
- * What is wrong with an answer by the OpenAPI document, or undefined. Stricter than the document in two ways: objects
+ * The way in which an answer breaks the OpenAPI document, or undefined. It is stricter than the document in two ways: objects
  * may have no field that their schema does not declare, and an answer of 500 is always wrong.
  */
 export function contractProblem(answer: GivenAnswer): string | undefined {
@@ -135,7 +135,7 @@ function bodyProblem(
   return problem && `${what} with a body unlike its schema: ${problem}: ${text}`;
 }
 
-/** How a value differs from a schema of the document, or undefined. */
+/** The difference of a value from a schema of the document, or undefined. */
 export function schemaProblem(schema: JsonSchema, value: unknown): string | undefined {
   const validate = validator(schema);
   if (validate(value)) return undefined;

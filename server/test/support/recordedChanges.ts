@@ -66,7 +66,7 @@ const following = (
   },
 });
 
-/** How each route changes something, and what that is called. */
+/** A change by each route whose record names an action of the audit log. */
 export const changes: readonly Change[] = [
   plainly("logIn", "session.started", ({ user: { email }, password }) =>
     on.node.call("POST", "/api/v1/auth/login", { body: { email, password } }),

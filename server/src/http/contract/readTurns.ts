@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import { goneSignal } from "./callerGone.ts";
+import { disconnectSignal } from "./clientDisconnected.ts";
 import type { Caller } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import { customersPart, maxWaitMs, mostLong, type ReadKind, readLimits } from "./readLimits.ts";
@@ -56,7 +56,7 @@ export class ReadTurns {
     const { quota, left } = placesOf(line, kind, customer);
     if (left <= 0) throw refusal(reply, kind, quota);
     this.#lines.set(caller.orgId, line);
-    const signal = goneSignal(reply);
+    const signal = disconnectSignal(reply);
     const turn = await this.#wait(line, { kind, customer }, signal);
     try {
       if (turn === undefined) throw notReached(kind);

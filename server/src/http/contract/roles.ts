@@ -1,14 +1,14 @@
 import type { Caller } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 
-/** What users of an organization may be, each able to do all that the one before it can. */
+/** The roles of an organization's users; each may do everything that the one before it may. */
 export const roles = ["viewer", "member", "admin"] as const;
 
 export type Role = (typeof roles)[number];
 
 /**
- * Refuses the session of a user who may not do this. An API key belongs to no user and has no role, nor has a customer:
- * what they may do is said by the credential that a route takes, and by its rule for what is limited.
+ * Refuses the session of a user whose role is too low. API keys and customers have no role: the route's `credential` and
+ * `scope` decide about them.
  * @throws {ApiError} 403 with the code `role_too_low`.
  */
 export function requireRole(caller: Caller, least: Role): void {

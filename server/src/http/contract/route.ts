@@ -21,12 +21,12 @@ export type Audit = Action | readonly Action[] | { none: string };
 /** One route of the interface: its address, who may call it, its documentation, and its handler. */
 export interface RouteRecord {
   method: Method;
-  /** With parameters as Fastify writes them: `/api/v1/keys/:id`. */
+  /** Parameters stand as Fastify writes them: `/api/v1/keys/:id`. */
   path: string;
   credential: Credential;
   /** The least role of a user whose session the route takes. API keys and customers have no role. */
   leastRole?: Role;
-  /** Which limited credentials the route takes, see {@link ScopeRule}. */
+  /** The limited credentials that the route takes, see {@link ScopeRule}. */
   scope?: ScopeRule;
   /** Names the route in the OpenAPI document. Clients name their methods by it, so it does not change. */
   operationId: string;
@@ -46,13 +46,13 @@ export interface RouteRecord {
   /** Headers of its own that successful answers carry. */
   answerHeaders?: readonly ("Cache-Control" | "Content-Disposition" | "Mcp-Session-Id")[];
   /**
-   * What else it refuses, by status code, in one sentence each. Refusals that follow from the credential and the
+   * Refusals of its own by status code, in one sentence each. Refusals that follow from the credential and the
    * inputs (400, 401, 403, 404, 413, 415, 503) need not be listed.
    */
   errors?: Record<number, string>;
   /** The bodies of `errors` that are not `{"error": message}`, by status code. */
   errorBodies?: Record<number, TSchema>;
-  /** What to answer, with 400, in place of "<field> is required" when the body lacks one of its required fields. */
+  /** The message of the 400 for a body that lacks a required field, in place of "<field> is required". */
   missingFields?: string;
   examples?: Examples;
   /** The handler takes the body's bytes as received (a Buffer): of JSON, or of any content type, which is not read. */
@@ -63,9 +63,9 @@ export interface RouteRecord {
 
 /** Example bodies for the documentation; a test holds them against the schemas. */
 export interface Examples {
-  /** By a few words on what each shows. */
+  /** Bodies of requests, each under a few words that say what it shows. */
   request?: Record<string, unknown>;
-  /** The first of the successful answers. */
+  /** A body of the first of the successful answers. */
   answer?: unknown;
 }
 
@@ -74,7 +74,7 @@ export interface RouteCall<Params = Record<string, string>, Query = unknown, Bod
   params: Params;
   query: Query;
   body: Body;
-  /** Who calls; nobody on a route without credential, where it must not be read. */
+  /** The authenticated caller. It is null on a route without credential, which must not read it. */
   caller: Caller;
   request: FastifyRequest;
   reply: FastifyReply;
@@ -92,7 +92,7 @@ export interface WholeRequest {
   path: string;
   /** The id in the path, 32 lower-case hex characters; the customer's uid in that of a publication, empty where it has none. */
   id: string;
-  /** By lower-case name, each at most once. */
+  /** Header names are in lower case, and occur once at most. */
   headers: Readonly<Record<string, string>>;
   /** The API key of `Authorization`, in its form and not checked further. */
   key: string;
@@ -100,7 +100,7 @@ export interface WholeRequest {
   body: Buffer;
 }
 
-/** What a route answers on the fast path. */
+/** The answer of a route on the fast path. */
 export interface FastAnswer {
   status: number;
   /** JSON. */
@@ -144,7 +144,7 @@ type Parameter<Path extends string> = Path extends `${string}:${infer Rest}`
     : Rest
   : never;
 
-/** What `route` takes: a record whose path names its parameters and whose schemas type the handler's inputs. */
+/** The argument of {@link route}: a record whose path names its parameters and whose schemas type the handler's inputs. */
 type Declared<
   Path extends string,
   Query extends TSchema | undefined,

@@ -1,8 +1,8 @@
 import { ApiError } from "./errors.ts";
 
 /**
- * What a credential is limited to: sending, reading, the consuming of some mailboxes, or one customer with all that is its
- * own. `portal` is the customer itself, in a session. A credential without a scope may do what its kind and role may.
+ * The limit of a credential: sending, reading, consuming some mailboxes, or one customer with everything that belongs to it.
+ * `portal` is the customer itself, in a session. A credential without a scope may do what its kind and role allow.
  */
 export type Scope =
   | { kind: "send" }
@@ -21,9 +21,9 @@ export interface NamedThing {
 }
 
 /**
- * Which limited credentials a route takes, and what the first parameter of its path names. Whoever is limited to mailboxes
- * or to a customer may name their own things only. `shared`: the parameter names something that everybody of the
- * organization may see. `own`: the path has no parameter, and the route keeps to the caller's own things by itself.
+ * The limited credentials that a route takes, and what the first parameter of its path names. A credential limited to
+ * mailboxes or to a customer reaches its own things only. `shared`: the parameter names something that the whole organization
+ * may see. `own`: the path has no parameter, and the route keeps to the caller's own things by itself.
  */
 export interface ScopeRule {
   takes: readonly Scope["kind"][];
@@ -39,38 +39,37 @@ export const everyKey = { takes: ["send", "read", "consume", "customer"], names:
 /** Keys that read, and cover the whole organization. */
 export const readKeys = { takes: ["read"] } as const;
 
-/** What a customer's programs and its portal both read. */
+/** A customer's keys and portal sessions, and keys that read. */
 export function customerReads<const N extends Names>(names: N) {
   return { takes: ["read", "customer", "portal"], names } as const;
 }
 
-/** What a customer's programs and its portal both change. */
+/** A customer's keys and portal sessions. */
 export function customerChanges<const N extends Names>(names: N) {
   return { takes: ["customer", "portal"], names } as const;
 }
 
-/** What consumers of a mailbox read. */
+/** Consumers of a mailbox, and keys that read. */
 export function consumerReads<const N extends Names>(names: N) {
   return { takes: ["read", "consume", "customer"], names } as const;
 }
 
-/** What consumers of a mailbox do with claims, which belong to a key. */
+/** Consumers of a mailbox. A claim belongs to a key, so that no session takes part. */
 export function consumerChanges<const N extends Names>(names: N) {
   return { takes: ["consume", "customer"], names } as const;
 }
 
-/** Whether a thing of the organization belongs to what a scope is limited to, by the database as it is now. */
+/** Looks up in the database whether a thing of the organization is within a scope. */
 export type Reach = (orgId: string, scope: Scope, thing: NamedThing) => Promise<boolean>;
 
-/** What can be said of a call without asking the database. */
-export type Judgement = "admitted" | "refused" | "unknown" | "to be looked up";
+/** The outcome of a check without the database; `unknown` is answered like an id that does not exist. */
+export type ScopeCheck = "admitted" | "refused" | "unknown" | "to be looked up";
 
 /**
- * Judges a call of a limited credential. A route without a rule refuses it, as does one whose rule does not say what it
- * names to a scope that depends on it.
+ * Checks a call of a limited credential, as far as that needs no database. A route without a rule refuses it.
  * @param named the first parameter of the path, if it has one.
  */
-export function judge(scope: Scope, rule: ScopeRule | undefined, named: string | undefined): Judgement {
+export function checkScope(scope: Scope, rule: ScopeRule | undefined, named: string | undefined): ScopeCheck {
   if (rule === undefined || !rule.takes.includes(scope.kind)) return "refused";
   if (scope.kind === "send" || scope.kind === "read") return "admitted";
   switch (rule.names) {
@@ -103,7 +102,7 @@ const limits: Record<Scope["kind"], string> = {
   portal: "this session is a customer's, in its portal",
 };
 
-/** The customer that a caller is limited to; undefined for whoever is not. */
+/** The customer that a caller is limited to; undefined for other callers. */
 export function customerOf(scope: Scope | undefined): string | undefined {
   return scope !== undefined && "customerUid" in scope ? scope.customerUid : undefined;
 }
@@ -115,7 +114,7 @@ export interface ScopeColumns {
   mailbox_ids: string[] | null;
 }
 
-/** What an API key is limited to, from its row; undefined for one that is not. */
+/** The scope of an API key, from its row; undefined for a key without limits. */
 export function scopeOf({ scope, customer_uid: customerUid, mailbox_ids: mailboxIds }: ScopeColumns) {
   switch (scope) {
     case null:
@@ -139,5 +138,5 @@ export function scopeColumns(scope: KeyScope | undefined): ScopeColumns {
   };
 }
 
-/** What an API key can be limited to. */
+/** A scope that an API key can have. */
 export type KeyScope = NonNullable<ReturnType<typeof scopeOf>>;

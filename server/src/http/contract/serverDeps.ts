@@ -5,7 +5,7 @@ import type { RequestMetrics } from "../../telemetry/requestMetrics.ts";
 import type { KeyOwners } from "./keyOwners.ts";
 import type { Reach } from "./scope.ts";
 
-/** What answering any route takes. */
+/** Parts of the service that the server itself needs, whatever the route. */
 export interface ServerDeps {
   pool: pg.Pool;
   log: Log;

@@ -1,10 +1,10 @@
 import type { FastifyError } from "fastify";
 import { toApiError } from "../contract/errorAnswer.ts";
-import { noteFailure } from "../contract/noteFailure.ts";
+import { logFailure } from "../contract/logFailure.ts";
 import { errorHeaders, unauthorized } from "../contract/errors.ts";
 import type { KeyOwner, KeyOwners } from "../contract/keyOwners.ts";
 import type { FastAnswer, RouteRecord, WholeRequest } from "../contract/route.ts";
-import { judge } from "../contract/scope.ts";
+import { checkScope } from "../contract/scope.ts";
 import type { ServerDeps } from "../contract/serverDeps.ts";
 import type { FastRoute, StartedRequest } from "./fastPath.ts";
 
@@ -16,9 +16,9 @@ export function fastRoutes(
   const byPath = new Map<string, FastRoute>();
   for (const { method, path: routePath, scope: rule, fast } of routes) {
     if (fast === undefined) continue;
-    // Who is limited passes here when that needs no look-up; the framework has the refusals.
+    // A limited key passes here when that needs no look-up; the framework has the refusals.
     const mayPass = ({ scope }: KeyOwner, id: string): boolean =>
-      scope === undefined || judge(scope, rule, id) === "admitted";
+      scope === undefined || checkScope(scope, rule, id) === "admitted";
     byPath.set(routePath.replace(/:[a-z_]+/, ":id"), (request, started, give) => {
       if (request.body.length > deps.config.maxBodyBytes) return false;
       const end = (answer: FastAnswer): void => {
@@ -74,6 +74,6 @@ function errorAnswer(
 ): FastAnswer {
   const answer = toApiError(error);
   const { status, message } = answer;
-  noteFailure(deps.log, { requestId, error, answer });
+  logFailure(deps.log, { requestId, error, answer });
   return { status, text: JSON.stringify({ error: message }), headers: errorHeaders(answer) };
 }
