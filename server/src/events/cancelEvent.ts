@@ -1,6 +1,5 @@
 import { isPulled } from "../postgres/kinds.ts";
 import { mailboxRetentionMs } from "../config/config.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import { idTimeMs } from "../postgres/ids.ts";
 import { withPartitions } from "../postgres/partitions.ts";
@@ -17,16 +16,14 @@ interface Canceled {
   mailbox_is_freed: boolean;
 }
 
-/**
- * Ends an event that waits as CANCELED: a delivery that no node has in hand, or a message that nobody has claimed.
- * @throws {ApiError} 404 when the organization has no such event, 409 when it has ended, is being sent or claimed, or
- * may have reached its agent.
- */
-export async function cancelEvent(
-  deps: ReplayDeps,
-  orgId: string,
-  id: string,
-): Promise<{ id: string; status: "CANCELED" }> {
+/** The outcome of canceling an event. `not_waiting`: it has ended, is being sent, or is claimed, as its status says. */
+export type CancelOutcome =
+  | { outcome: "canceled"; id: string; status: "CANCELED" }
+  | { outcome: "not_found" | "task_begun" }
+  | { outcome: "not_waiting"; status: EventStatus };
+
+/** Ends a waiting event as CANCELED: a delivery that no process has leased, or a message that no consumer has claimed. */
+export async function cancelEvent(deps: ReplayDeps, orgId: string, id: string): Promise<CancelOutcome> {
   const cancel = functionQuery("cancel_event", {
     p_org: orgId,
     p_id: id,
@@ -37,38 +34,25 @@ export async function cancelEvent(
   switch (canceled.code) {
     case "k":
       report(deps, id, canceled);
-      return { id, status: "CANCELED" };
+      return { outcome: "canceled", id, status: "CANCELED" };
     case "n":
-      throw notFound();
+      return { outcome: "not_found" };
     case "h":
-      throw new ApiError(409, "an earlier message may have reached the agent: cancel its task instead", {
-        code: "task_begun",
-      });
+      return { outcome: "task_begun" };
     case "w":
-      throw refusal(await statusNow(deps, orgId, id));
+      return readStatus(deps, orgId, id);
   }
 }
 
-async function statusNow(deps: ReplayDeps, orgId: string, id: string): Promise<EventStatus> {
+async function readStatus(deps: ReplayDeps, orgId: string, id: string): Promise<CancelOutcome> {
   return inSnapshot(deps.queries, async (snapshot) => {
     const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
     const [event] = await readEvents(snapshot, scope, [id]);
-    if (event === undefined) throw notFound();
-    return event.status;
+    return event === undefined ? { outcome: "not_found" } : { outcome: "not_waiting", status: event.status };
   });
 }
 
-function refusal(status: EventStatus): ApiError {
-  if (status === "QUEUED" || status === "RETRYING") {
-    return new ApiError(409, "the event is being sent at this moment", { code: "being_sent" });
-  }
-  if (status === "UNREAD" || status === "CLAIMED") {
-    return new ApiError(409, "a consumer has claimed the message", { code: "message_claimed" });
-  }
-  return new ApiError(409, `the event has ended: it is ${status}`, { code: "event_ended" });
-}
-
-/** Tells the streams, and whoever waits for messages when another one took this one's place. */
+/** Reports the end to event streams, and wakes waiting claims when another message of its ordering key became ready. */
 function report(deps: ReplayDeps, id: string, canceled: Canceled): void {
   const { kind, target_id: targetId, event_type: eventType, mailbox_is_freed: isFreed } = canceled;
   if (isFreed) deps.mailboxes.onMailboxItems([targetId]);

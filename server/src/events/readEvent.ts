@@ -1,7 +1,6 @@
 import { isHandoff } from "../postgres/kinds.ts";
 import type { HandoffRow, Queries } from "../postgres/tables.ts";
 import { readHandoff } from "../handoff/record/handoffAnswer.ts";
-import { notFound } from "../http/contract/errors.ts";
 import { inSnapshot } from "./listEvents.ts";
 import { latestReplays } from "./replaysOf.ts";
 import { type Progress, readProgress } from "./progress.ts";
@@ -17,11 +16,15 @@ export interface EventStory {
   handoff: HandoffRow | undefined;
 }
 
-/** An event and what was tried, all as of one moment. @throws {ApiError} 404 when the organization has no such event. */
-export async function readEvent(queries: Queries, scope: EventScope, id: string): Promise<EventStory> {
+/** Reads an event with its attempts in one snapshot; undefined when the organization has no such event. */
+export async function readEvent(
+  queries: Queries,
+  scope: EventScope,
+  id: string,
+): Promise<EventStory | undefined> {
   return inSnapshot(queries, async (snapshot) => {
     const [event] = await readEvents(snapshot, scope, [id]);
-    if (event === undefined) throw notFound();
+    if (event === undefined) return undefined;
     const progress = await readProgress(snapshot, [event]);
     return {
       event,

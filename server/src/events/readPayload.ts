@@ -2,20 +2,20 @@ import { isPulled } from "../postgres/kinds.ts";
 import { sql } from "kysely";
 import { idTimeMs } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
 import { databaseNowMs } from "./statuses.ts";
 import type { EventScope } from "./store.ts";
 
-/**
- * The bytes of an event's item, as they were accepted.
- * @throws {ApiError} 404 when the organization has no such event, 410 for a message that has expired in its
- * mailbox, and once the payload was erased.
- */
+/** The payload of an event, or why there is none: a message may have expired in its mailbox. */
+export type PayloadOutcome =
+  | { outcome: "read"; payload: Buffer }
+  | { outcome: "not_found" | "expired" | "erased" };
+
+/** Reads the bytes of an event's item, as they were accepted. */
 export async function readPayload(
   queries: Queries,
   { orgId, mailboxRetentionMs }: EventScope,
   id: string,
-): Promise<Buffer> {
+): Promise<PayloadOutcome> {
   const { rows } = await sql<{ kind: number; now_ms: number; payload: Buffer }>`
     select
       e.kind,
@@ -26,13 +26,11 @@ export async function readPayload(
       and e.id = ${id}
   `.execute(queries);
   const event = rows[0];
-  if (event === undefined) throw notFound();
+  if (event === undefined) return { outcome: "not_found" };
   if (isPulled(event.kind) && idTimeMs(id) < event.now_ms - mailboxRetentionMs) {
-    throw new ApiError(410, "the message has expired, and its payload with it", { code: "payload_gone" });
+    return { outcome: "expired" };
   }
   // JSON has at least one byte.
-  if (event.payload.length === 0) {
-    throw new ApiError(410, "the payload was erased", { code: "payload_gone" });
-  }
-  return event.payload;
+  if (event.payload.length === 0) return { outcome: "erased" };
+  return { outcome: "read", payload: event.payload };
 }

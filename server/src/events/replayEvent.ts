@@ -7,7 +7,6 @@ import { bucketOf, idTimeMs, newId } from "../postgres/ids.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { Changes } from "../items/changes.ts";
-import { ApiError, mailboxDisabled, notFound } from "../http/contract/errors.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { inSnapshot } from "./listEvents.ts";
 import { readProgress } from "./progress.ts";
@@ -32,20 +31,32 @@ interface Replayed {
   target_id: string;
 }
 
+/** The outcome of a replay: the new event, or why there is none. */
+export type ReplayOutcome =
+  | { outcome: "replayed"; id: string; status: "QUEUED" | "UNREAD" }
+  | StillWaiting
+  | { outcome: "not_found" | "target_deleted" | "mailbox_disabled" | "expired" | "erased" };
+
+/** The event is still due by its own schedule; `dueAtMs` is null while it is sent or held. */
+interface StillWaiting {
+  outcome: "still_waiting";
+  status: "QUEUED" | "RETRYING";
+  dueAtMs: number | null;
+}
+
 /**
- * Delivers an event's payload once more, as a new event that costs nothing and points to this one; this one and
- * its attempts stay as they are. Two calls make two events. Its deliveries carry this one's `webhook-id`, unless `isNewWebhookId`.
- * @throws {ApiError} 404 when the organization has no such event, 409 while it is still being delivered, and when its
- * target is gone or its mailbox disabled, 410 when its payload was erased.
+ * Delivers an event's payload once more, as a new event that is not billed and names this one as its source. The event and its
+ * attempts stay as they are. Two calls make two events. Deliveries carry the source's `webhook-id`, unless `isNewWebhookId`.
  */
 export async function replayEvent(
   deps: ReplayDeps,
   orgId: string,
   sourceId: string,
   { isNewWebhookId = false }: { isNewWebhookId?: boolean } = {},
-): Promise<{ id: string; status: "QUEUED" | "UNREAD" }> {
+): Promise<ReplayOutcome> {
   deps.clock.refuseApart();
-  await refuseWaiting(deps, orgId, sourceId);
+  const waiting = await findWaiting(deps, orgId, sourceId);
+  if (waiting !== undefined) return waiting;
   const id = newId(bucketOf(sourceId), deps.nowMs());
   const { rows } = await withPartitions(deps.pool, () =>
     functionQuery("replay_event", {
@@ -62,43 +73,41 @@ export async function replayEvent(
       if (deps.changes.isWatched()) await reportReplay(deps, sourceId, { id, targetId, kind });
       if (isPulled(kind)) deps.mailboxes.onMailboxItems([targetId]);
       else deps.onDue();
-      return { id, status: acceptedStatus(kind) };
+      return { outcome: "replayed", id, status: acceptedStatus(kind) };
     case "n":
-      throw notFound();
+      return { outcome: "not_found" };
     case "g":
-      throw new ApiError(409, "the target of this event was deleted");
+      return { outcome: "target_deleted" };
     case "d":
-      throw mailboxDisabled();
+      return { outcome: "mailbox_disabled" };
     case "x":
-      throw new ApiError(409, "the message has expired, and its payload with it");
+      return { outcome: "expired" };
     case "e":
-      throw new ApiError(410, "the payload was erased", { code: "payload_gone" });
+      return { outcome: "erased" };
   }
 }
 
 /**
- * What still waits is delivered anyway: a replay would come beside it. Nothing that has ended waits again, so that the
- * event need not be looked at in the transaction that makes the replay.
+ * Finds out whether the event is missing or still due: then it is delivered anyway, and a replay would be a second delivery. An event
+ * that has ended is never due again, so the check need not be in the transaction of the replay.
  */
-async function refuseWaiting(deps: ReplayDeps, orgId: string, sourceId: string): Promise<void> {
-  await inSnapshot(deps.queries, async (snapshot) => {
+async function findWaiting(
+  deps: ReplayDeps,
+  orgId: string,
+  sourceId: string,
+): Promise<ReplayOutcome | undefined> {
+  return inSnapshot(deps.queries, async (snapshot) => {
     const retentionMs = mailboxRetentionMs(deps.config);
     const [source] = await readEvents(snapshot, { orgId, mailboxRetentionMs: retentionMs }, [sourceId]);
-    if (source === undefined) throw notFound();
+    if (source === undefined) return { outcome: "not_found" };
     const { status } = source;
-    if (status !== "QUEUED" && status !== "RETRYING") return;
+    if (status !== "QUEUED" && status !== "RETRYING") return undefined;
     const { dueAtMs } = (await readProgress(snapshot, [source])).get(sourceId)!;
-    const next =
-      dueAtMs === null
-        ? "it is being delivered, or held until its target is enabled"
-        : `its next attempt is due at ${new Date(dueAtMs).toISOString()}`;
-    throw new ApiError(409, `the event is still ${status}: ${next}`, {
-      code: status === "QUEUED" ? "still_queued" : "still_retrying",
-    });
+    return { outcome: "still_waiting", status, dueAtMs };
   });
 }
 
-/** Tells the streams of the new event. */
+/** Reports the new event to event streams. */
 async function reportReplay(
   deps: ReplayDeps,
   sourceId: string,

@@ -17,6 +17,7 @@ import { filterOf, readFields } from "./query.ts";
 import { readEvent } from "./readEvent.ts";
 import { readPayload } from "./readPayload.ts";
 import { turnOf } from "./turnOf.ts";
+import { cancelRefusal, payloadRefusal, replayRefusal } from "./refusals.ts";
 import { limitPortalReplays } from "./limitPortalReplays.ts";
 import { type ReplayDeps, replayEvent } from "./replayEvent.ts";
 import {
@@ -57,12 +58,13 @@ function payloadRoute(deps: EventDeps): RouteRecord {
     examples: { answer: { event_type: "order.created", order: { id: 1001, total_cents: 4200 } } },
     async handle({ caller, params, reply }) {
       if (!isId(params.id)) throw notFound();
-      const payload = await readPayload(deps.queries, scopeOf(deps, caller), params.id);
+      const read = await readPayload(deps.queries, scopeOf(deps, caller), params.id);
+      if (read.outcome !== "read") throw payloadRefusal(read);
       void reply
         .type("application/json")
         .header("content-disposition", `attachment; filename="${params.id}.json"`)
         .header("x-content-type-options", "nosniff");
-      return payload;
+      return read.payload;
     },
   });
 }
@@ -140,11 +142,9 @@ function readRoute(deps: EventDeps): RouteRecord {
     },
     async handle({ caller, params }) {
       if (!isId(params.id)) throw notFound();
-      const { event, attempts, progress, replayedBy, handoff } = await readEvent(
-        deps.queries,
-        scopeOf(deps, caller),
-        params.id,
-      );
+      const story = await readEvent(deps.queries, scopeOf(deps, caller), params.id);
+      if (story === undefined) throw notFound();
+      const { event, attempts, progress, replayedBy, handoff } = story;
       return {
         event: eventAnswer(event, progress, replayedBy),
         delivery_attempts: attempts.map((attempt) => attemptAnswer(event.id, attempt)),
@@ -187,8 +187,9 @@ function replayRoute(deps: EventDeps): RouteRecord {
       const replay = await replayEvent(deps, caller.orgId, params.id, {
         isNewWebhookId: body?.webhook_id === "new",
       });
+      if (replay.outcome !== "replayed") throw replayRefusal(replay);
       void reply.code(202);
-      return { ...replay, source_event_id: params.id };
+      return { id: replay.id, status: replay.status, source_event_id: params.id };
     },
   });
 }
@@ -211,9 +212,11 @@ function cancelRoute(deps: EventDeps): RouteRecord {
       409: "It has ended, is being sent, was claimed by a consumer, or may have reached its agent",
     },
     examples: { answer: { id: "019a4b6c7d8e7f0011223344556677ad", status: "CANCELED" } },
-    handle({ caller, params }) {
+    async handle({ caller, params }) {
       if (!isId(params.id)) throw notFound();
-      return cancelEvent(deps, caller.orgId, params.id);
+      const canceled = await cancelEvent(deps, caller.orgId, params.id);
+      if (canceled.outcome !== "canceled") throw cancelRefusal(canceled);
+      return { id: canceled.id, status: canceled.status };
     },
   });
 }

@@ -6,7 +6,6 @@ import { inSnapshot } from "../events/listEvents.ts";
 import { readProgress } from "../events/progress.ts";
 import { optionalFieldNames } from "../events/schemas.ts";
 import { type EventScope, readEvents } from "../events/store.ts";
-import { notFound } from "../http/contract/errors.ts";
 import { latestReplays } from "../events/replaysOf.ts";
 import { bucketOf, idTimeMs } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
@@ -49,15 +48,12 @@ export function publicationPage(
   `;
 }
 
-/**
- * A publication and what became of each of its items, as far as the caller reaches.
- * @throws {ApiError} 404 when the organization has none with this id.
- */
+/** A publication with the state of each item in the caller's reach; undefined when the organization has none with this id. */
 export async function readPublication(
   { pool, queries }: { pool: pg.Pool; queries: Queries },
   scope: EventScope,
   { id, customerUid }: { id: string; customerUid: string | undefined },
-): Promise<Static<typeof Publication>> {
+): Promise<Static<typeof Publication> | undefined> {
   const { rows } = await pool.query<PublicationRow>({
     name: "read_publication",
     text: `select ${columns}
@@ -68,7 +64,7 @@ export async function readPublication(
     values: [bucketOf(id), id, scope.orgId],
   });
   const row = rows[0];
-  if (row === undefined) throw notFound();
+  if (row === undefined) return undefined;
   const fields = new Set(optionalFieldNames);
   return inSnapshot(queries, async (snapshot) => {
     const stored = await readEvents(snapshot, scope, row.event_ids);

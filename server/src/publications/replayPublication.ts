@@ -1,10 +1,9 @@
-import { acceptedStatus } from "../postgres/kinds.ts";
+import { acceptedStatus, type KindNumber } from "../postgres/kinds.ts";
 import type { Static } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
 import { latestReplays } from "../events/replaysOf.ts";
 import { type EventScope, readEvents, type StoredEvent } from "../events/store.ts";
-import { ApiError, notFound, workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
 import { type Filtered, matchesFilters, openFilters } from "../filters/filter.ts";
 import { boolArray, uuidArray } from "../postgres/hot/binaryArray.ts";
@@ -13,7 +12,6 @@ import { withPartitions } from "../postgres/partitions.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import { itemsWithinReach } from "./itemsWithinReach.ts";
 import { maxItems } from "../intake/publishItems.ts";
-import { largerThan, tooManyTargets } from "../intake/refusals.ts";
 import type { PublicationReplay } from "./schemas.ts";
 
 type Replayed = Static<typeof PublicationReplay>;
@@ -31,32 +29,39 @@ interface FailedReplay extends PublicationKey {
   isNewWebhookId: boolean;
 }
 
+/** The outcome of replaying a publication; `too_large` names the target whose limit is exceeded. */
+export type PublicationReplayOutcome =
+  | { outcome: "replayed"; replayed: Replayed }
+  | { outcome: "not_found" | "erased" | "suspended" | "pending" | "too_many_targets" }
+  | { outcome: "too_large"; targetId: string };
+
 /**
- * Delivers once more what of a publication failed or is dead. An item whose latest replay waits or went through is left
- * alone, so that the call can be repeated.
- * @param key with the customer that the caller is limited to, if it is: what is beyond it is left alone, too.
- * @throws {ApiError} 404 when the organization has no such publication.
+ * Replays the items of a publication that are FAILED or DEAD. Items whose latest replay is waiting or succeeded are left out, so that
+ * the call can be repeated, and so are items beyond the reach of a caller that is limited to a customer.
  */
 export async function replayToFailed(
   deps: ReplayDeps,
   { orgId, id, customerUid, isNewWebhookId }: FailedReplay,
-): Promise<Replayed> {
+): Promise<PublicationReplayOutcome> {
   deps.clock.refuseApart();
   const replayed = await withPartitions(deps.pool, () =>
     replayFailedItems(deps, { orgId, id, customerUid, isNewWebhookId }),
   );
-  tell(deps, replayed.items);
-  return replayed;
+  if (replayed === undefined) return { outcome: "not_found" };
+  wakeConsumers(deps, replayed.items);
+  return { outcome: "replayed", replayed };
 }
 
-/** In one transaction. */
+/** Replays them in one transaction; undefined when the organization has no such publication. */
 function replayFailedItems(
   deps: ReplayDeps,
   { orgId, id, customerUid, isNewWebhookId }: FailedReplay,
-): Promise<Replayed> {
+): Promise<Replayed | undefined> {
   const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
   return inTransactionOf(deps.queries, async (transaction) => {
-    const stored = await readEvents(transaction, scope, await lockedItems(transaction, { orgId, id }));
+    const ids = await lockItems(transaction, { orgId, id });
+    if (ids === undefined) return undefined;
+    const stored = await readEvents(transaction, scope, ids);
     const events = await itemsWithinReach(transaction, stored, customerUid);
     const replays = await latestReplays(
       transaction,
@@ -75,28 +80,30 @@ function replayFailedItems(
   });
 }
 
-/**
- * Sends a publication to targets that it would reach now and has not reached: new items, which are billed.
- * @throws {ApiError} 404 when the organization has no such publication, 410 when its payload was erased, 402 and 403 as
- * for publishing, 409 and 413 when it reaches too many targets or one that takes no payload as large.
- */
-export async function publishToAdded(deps: ReplayDeps, { orgId, id }: PublicationKey): Promise<Replayed> {
+/** Publishes to targets that match now and were not reached: new items, which are billed. */
+export async function publishToAdded(
+  deps: ReplayDeps,
+  { orgId, id }: PublicationKey,
+): Promise<PublicationReplayOutcome> {
   deps.clock.refuseApart();
-  const { code, item_ids: ids, target_ids: targetIds, kinds } = await addJudged(deps, { orgId, id });
-  const refusal = refusalTo(code!, targetIds?.[0] ?? "");
-  if (refusal !== undefined) throw refusal;
+  const added = await addMatched(deps, { orgId, id });
+  if (added === undefined) return { outcome: "erased" };
+  const { code, item_ids: ids, target_ids: targetIds, kinds } = added;
+  if (code === "l") return { outcome: "too_large", targetId: targetIds?.[0] ?? "" };
+  const refusal = addRefusals[code!];
+  if (refusal !== undefined) return { outcome: refusal };
   const items = (ids ?? []).map((item, index): ReplayedItem => ({
     id: item!,
     target_id: targetIds![index]!,
-    status: kinds![index] === 2 ? "UNREAD" : "QUEUED",
+    status: acceptedStatus(kinds![index]! as KindNumber),
     source_event_id: null,
   }));
-  tell(deps, items);
-  return { items, skipped: [] };
+  wakeConsumers(deps, items);
+  return { outcome: "replayed", replayed: { items, skipped: [] } };
 }
 
-/** Calls `publish_to_added` until the publication was judged by the filters of all targets that it would reach. */
-async function addJudged({ pool, queries }: ReplayDeps, { orgId, id }: PublicationKey) {
+/** Calls `publish_to_added` until the filters of all targets that it would reach are matched; undefined when it was erased. */
+async function addMatched({ pool, queries }: ReplayDeps, { orgId, id }: PublicationKey) {
   const matches: [string, boolean][] = [];
   for (;;) {
     const publish = functionQuery("publish_to_added", {
@@ -110,13 +117,15 @@ async function addJudged({ pool, queries }: ReplayDeps, { orgId, id }: Publicati
     const result = rows[0]!;
     if (result.code !== "v") return result;
     const filters = await openFilters((result.filters ?? []).filter((filter) => filter !== null));
-    matches.push(...(await matchesFilters(await readFiltered(queries, { orgId, id }), filters)));
+    const filtered = await readFiltered(queries, { orgId, id });
+    if (filtered.payload.length === 0) return undefined;
+    matches.push(...(await matchesFilters(filtered, filters)));
   }
 }
 
-/** What filters look at of a publication. @throws {ApiError} 410 when it was erased. */
+/** The parts of a publication that filters see. */
 async function readFiltered(queries: Queries, { orgId, id }: PublicationKey): Promise<Filtered> {
-  const filtered = await queries
+  return queries
     .selectFrom("publications")
     .select([
       "payload",
@@ -128,36 +137,15 @@ async function readFiltered(queries: Queries, { orgId, id }: PublicationKey): Pr
     .where("id", "=", id)
     .where("org_id", "=", orgId)
     .executeTakeFirstOrThrow();
-  if (filtered.payload.length === 0) throw payloadErased();
-  return filtered;
 }
 
-function payloadErased(): ApiError {
-  return new ApiError(410, "the payload was erased", { code: "payload_gone" });
-}
+/** Codes of `publish_to_added` for publications that it did not send. */
+const addRefusals: Readonly<
+  Record<string, "not_found" | "erased" | "suspended" | "pending" | "too_many_targets">
+> = { n: "not_found", e: "erased", s: "suspended", p: "pending", m: "too_many_targets" };
 
-/** The letters of `publish_to_added` for what it did not do. */
-function refusalTo(code: string, targetId: string): ApiError | undefined {
-  switch (code) {
-    case "n":
-      return notFound();
-    case "e":
-      return payloadErased();
-    case "s":
-      return workspaceSuspended();
-    case "p":
-      return workspacePending();
-    case "l":
-      return largerThan(targetId);
-    case "m":
-      return tooManyTargets();
-    default:
-      return undefined;
-  }
-}
-
-/** The items of a publication, and the lock by which two replays of it follow one another. */
-async function lockedItems(transaction: Queries, { orgId, id }: PublicationKey): Promise<string[]> {
+/** Locks a publication, so that replays of it run one after the other, and gives the ids of its items. */
+async function lockItems(transaction: Queries, { orgId, id }: PublicationKey): Promise<string[] | undefined> {
   const row = await transaction
     .selectFrom("publications")
     .select("event_ids")
@@ -166,15 +154,14 @@ async function lockedItems(transaction: Queries, { orgId, id }: PublicationKey):
     .where("org_id", "=", orgId)
     .forNoKeyUpdate()
     .executeTakeFirst();
-  if (row === undefined) throw notFound();
-  return row.event_ids;
+  return row?.event_ids;
 }
 
 function isFailed({ status }: StoredEvent): boolean {
   return status === "FAILED" || status === "DEAD";
 }
 
-/** The letters of `replay_event` for what it did not replay. */
+/** Codes of `replay_event` for events that it did not replay. */
 const reasons: Readonly<Record<string, SkippedItem["reason"]>> = {
   g: "target_deleted",
   d: "mailbox_disabled",
@@ -202,7 +189,7 @@ async function replayOne(
   return { id, target_id: event.targetId, status, source_event_id: event.id };
 }
 
-function tell(deps: ReplayDeps, items: readonly ReplayedItem[]): void {
+function wakeConsumers(deps: ReplayDeps, items: readonly ReplayedItem[]): void {
   const mailboxIds = items.filter(({ status }) => status === "UNREAD").map((item) => item.target_id);
   if (mailboxIds.length > 0) deps.mailboxes.onMailboxItems(mailboxIds);
   if (mailboxIds.length < items.length) deps.onDue();

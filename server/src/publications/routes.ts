@@ -4,8 +4,9 @@ import type pg from "pg";
 import { mailboxRetentionMs } from "../config/config.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
-import { notFound } from "../http/contract/errors.ts";
+import { type ApiError, notFound, workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
+import { payloadErased } from "../events/refusals.ts";
 import {
   type FastAnswer,
   route,
@@ -18,7 +19,7 @@ import { customerOf } from "../http/contract/scope.ts";
 import type { Intake } from "../intake/intake.ts";
 import type { NewPublication, Published } from "../intake/publishItems.ts";
 import { readItem } from "../intake/readItem.ts";
-import { publicationRefusal } from "../intake/refusals.ts";
+import { largerThan, publicationRefusal, tooManyTargets } from "../intake/refusals.ts";
 import { billingRefusals, itemAudit, ItemHeaders } from "../intake/routes.ts";
 import { acceptTraced } from "../intake/traceAcceptance.ts";
 import { isId } from "../postgres/ids.ts";
@@ -27,7 +28,7 @@ import { isPathUid } from "../targets/record/names.ts";
 import type { Traces } from "../telemetry/traces.ts";
 import { examples } from "./examples.ts";
 import { listPublications, readPublication } from "./readPublication.ts";
-import { publishToAdded, replayToFailed } from "./replayPublication.ts";
+import { type PublicationReplayOutcome, publishToAdded, replayToFailed } from "./replayPublication.ts";
 import {
   AcceptedPublication,
   Publication,
@@ -202,8 +203,9 @@ function readRoute(deps: PublicationDeps): RouteRecord {
       if (!isId(id)) throw notFound();
       const scope = { orgId: caller.orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
       const named = { id, customerUid: customerOf(caller.scope) };
-      const read = () => readPublication(deps, scope, named);
-      return { publication: await deps.reads.run("lists", call, read) };
+      const publication = await deps.reads.run("lists", call, () => readPublication(deps, scope, named));
+      if (publication === undefined) throw notFound();
+      return { publication };
     },
   });
 }
@@ -235,13 +237,31 @@ function replayRoute(deps: PublicationDeps): RouteRecord {
       if (!isId(id)) throw notFound();
       const customerUid = customerOf(caller.scope);
       const isNewWebhookId = body.webhook_id === "new";
-      const replayed = await deps.reads.run("publication-replays", call, () =>
+      const result = await deps.reads.run("publication-replays", call, () =>
         body.to === "failed"
           ? replayToFailed(deps, { orgId, id, customerUid, isNewWebhookId })
           : publishToAdded(deps, { orgId, id }),
       );
+      if (result.outcome !== "replayed") throw replayRefusal(result);
       void reply.code(202);
-      return replayed;
+      return result.replayed;
     },
   });
+}
+
+function replayRefusal(refused: Exclude<PublicationReplayOutcome, { outcome: "replayed" }>): ApiError {
+  switch (refused.outcome) {
+    case "not_found":
+      return notFound();
+    case "erased":
+      return payloadErased();
+    case "suspended":
+      return workspaceSuspended();
+    case "pending":
+      return workspacePending();
+    case "too_many_targets":
+      return tooManyTargets();
+    case "too_large":
+      return largerThan(refused.targetId);
+  }
 }

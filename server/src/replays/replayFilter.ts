@@ -2,7 +2,6 @@ import type { Static } from "typebox";
 import { nearestName } from "../config/nearestName.ts";
 import type { EventFilter } from "../events/eventFilter.ts";
 import type { EventScope } from "../events/store.ts";
-import { ApiError } from "../http/contract/errors.ts";
 import { firstIdAt } from "../postgres/ids.ts";
 import { ReplayFilter } from "./schemas.ts";
 
@@ -10,14 +9,14 @@ export type Filter = Static<typeof ReplayFilter>;
 
 const names = Object.keys(ReplayFilter.properties);
 
-/** @throws {ApiError} 400 for a name that is no part of a filter: without it, the replay would be of more. */
-export function refuseUnknownNames(filter: object): void {
+/** Says which name is no part of a filter: ignored, it would make the replay larger. Undefined when all are known. */
+export function unknownNameIn(filter: object): string | undefined {
   const unknown = Object.keys(filter).find((name) => !names.includes(name));
-  if (unknown === undefined) return;
+  if (unknown === undefined) return undefined;
   const shown = JSON.stringify(unknown.slice(0, 60));
   const nearest = nearestName(unknown, names);
   const hint = nearest === undefined ? `it takes ${names.join(", ")}` : `did you mean ${nearest}?`;
-  throw new ApiError(400, `filter.${shown} is no part of a replay's filter: ${hint}`);
+  return `filter.${shown} is no part of a replay's filter: ${hint}`;
 }
 
 /** The part of a page that says where in the set it begins, and where the set ends. */

@@ -1,11 +1,12 @@
 import { type Static, Type } from "typebox";
-import { notFound } from "../http/contract/errors.ts";
+import { ApiError, notFound } from "../http/contract/errors.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
 import { examples } from "./examples.ts";
 import { DryRun, NewReplay, rates, ReplayJob, ReplayQuery } from "./schemas.ts";
+import { unknownNameIn } from "./replayFilter.ts";
 import { type StartDeps, startReplay, tryReplay } from "./startReplay.ts";
 import { cancelReplay, listReplays, maxRunning, readReplay, type StoredReplay } from "./store.ts";
 
@@ -45,17 +46,23 @@ function startRoute(deps: ReplayDeps): RouteRecord {
     async handle(call) {
       const { caller, body, reply } = call;
       const { filter, rate_per_second: ratePerSecond = rates.default } = body;
+      const unknown = unknownNameIn(filter);
+      if (unknown !== undefined) throw new ApiError(400, unknown);
       const wanted = { filter, includeReplayed: body.include_replayed === true };
       if (body.dry_run === true) {
-        const { count, isExact, sample } = await deps.reads.run("replay-counts", call, () =>
+        const matching = await deps.reads.run("replay-counts", call, () =>
           tryReplay(deps, caller.orgId, wanted),
         );
+        if (matching === undefined) throw notFound();
+        const { count, isExact, sample } = matching;
         return { count, count_is_exact: isExact, sample };
       }
       const start = { ...wanted, ratePerSecond, isNewWebhookId: body.webhook_id === "new" };
-      const replay = await deps.reads.run("replay-counts", call, () => startReplay(deps, caller, start));
+      const started = await deps.reads.run("replay-counts", call, () => startReplay(deps, caller, start));
+      if (started.outcome !== "started")
+        throw started.outcome === "unknown_target" ? notFound() : tooManyRunning();
       void reply.code(202);
-      return replayAnswer(replay);
+      return replayAnswer(started.replay);
     },
   });
 }
@@ -94,7 +101,9 @@ function readRoute(deps: ReplayDeps): RouteRecord {
     examples: examples.readReplay,
     async handle({ caller, params }) {
       if (!isId(params.id)) throw notFound();
-      return replayAnswer(await readReplay(deps.queries, caller.orgId, params.id));
+      const replay = await readReplay(deps.queries, caller.orgId, params.id);
+      if (replay === undefined) throw notFound();
+      return replayAnswer(replay);
     },
   });
 }
@@ -116,8 +125,17 @@ function cancelRoute(deps: ReplayDeps): RouteRecord {
     examples: examples.cancelReplay,
     async handle({ caller, params }) {
       if (!isId(params.id)) throw notFound();
-      return replayAnswer(await cancelReplay(deps.queries, caller.orgId, params.id));
+      const replay = await cancelReplay(deps.queries, caller.orgId, params.id);
+      if (replay === undefined) throw notFound();
+      if (replay.status === "DONE") throw new ApiError(409, "the replay is done", { code: "replay_ended" });
+      return replayAnswer(replay);
     },
+  });
+}
+
+function tooManyRunning(): ApiError {
+  return new ApiError(409, `${maxRunning} replays are running: wait for one to end, or cancel one`, {
+    code: "too_many_replays",
   });
 }
 

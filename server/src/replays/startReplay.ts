@@ -4,7 +4,6 @@ import type { Caller } from "../http/contract/credentials.ts";
 import { firstIdAt, newRootId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { countMatching, type Matching } from "./countMatching.ts";
-import { refuseUnknownNames } from "./replayFilter.ts";
 import type { ReplaySet } from "./withoutReplayed.ts";
 import { insertReplay, type StoredReplay, targetsOf } from "./store.ts";
 
@@ -20,21 +19,29 @@ export interface StartDeps {
 /** Which events a caller asks for. */
 type Wanted = Pick<ReplaySet, "filter" | "includeReplayed">;
 
-/** What a replay would be of. @throws {ApiError} 400 for an unknown part of the filter, 404 for an unknown target. */
-export async function tryReplay(deps: StartDeps, orgId: string, wanted: Wanted): Promise<Matching> {
-  return (await matchingNow(deps, orgId, wanted)).matching;
+/** Counts the events of a replay; undefined when the organization has no such target. */
+export async function tryReplay(
+  deps: StartDeps,
+  orgId: string,
+  wanted: Wanted,
+): Promise<Matching | undefined> {
+  return (await matchingNow(deps, orgId, wanted))?.matching;
 }
 
-/**
- * Starts a replay of what fits at this moment.
- * @throws {ApiError} as {@link tryReplay}, and 409 when too many are running.
- */
+/** The outcome of starting a replay. */
+export type StartOutcome =
+  | { outcome: "started"; replay: StoredReplay }
+  | { outcome: "unknown_target" | "too_many_running" };
+
+/** Starts a replay of the events that match at this moment. */
 export async function startReplay(
   deps: StartDeps,
   caller: Caller,
   { ratePerSecond, isNewWebhookId, ...wanted }: Wanted & { ratePerSecond: number; isNewWebhookId: boolean },
-): Promise<StoredReplay> {
-  const { matching, ...set } = await matchingNow(deps, caller.orgId, wanted);
+): Promise<StartOutcome> {
+  const found = await matchingNow(deps, caller.orgId, wanted);
+  if (found === undefined) return { outcome: "unknown_target" };
+  const { matching, ...set } = found;
   const replay = await insertReplay(deps.queries, caller, {
     ...set,
     ...wanted,
@@ -43,14 +50,14 @@ export async function startReplay(
     isNewWebhookId,
     total: matching.isExact ? matching.count : null,
   });
+  if (replay === undefined) return { outcome: "too_many_running" };
   deps.onReplay();
-  return replay;
+  return { outcome: "started", replay };
 }
 
 async function matchingNow(deps: StartDeps, orgId: string, wanted: Wanted) {
-  const { filter } = wanted;
-  refuseUnknownNames(filter);
-  const targetIds = await targetsOf(deps.queries, orgId, filter);
+  const targetIds = await targetsOf(deps.queries, orgId, wanted.filter);
+  if (targetIds === undefined) return undefined;
   const { rows } = await sql<{ now_ms: number }>`
     select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms
   `.execute(deps.queries);

@@ -1,5 +1,4 @@
 import { sql } from "kysely";
-import { ApiError, notFound } from "../http/contract/errors.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import type { Filter } from "./replayFilter.ts";
@@ -59,15 +58,12 @@ const columns = sql`
   r.finished_at as "finishedAtMs"
 `;
 
-/**
- * Stores a job, ready to be worked on; one without targets has ended.
- * @throws {ApiError} 409 when the organization has as many running as it may.
- */
+/** Stores a job, ready to be worked on; one without targets has ended. Undefined when the organization has {@link maxRunning}. */
 export async function insertReplay(
   queries: Queries,
   caller: Caller,
   replay: ReplayToStore,
-): Promise<StoredReplay> {
+): Promise<StoredReplay | undefined> {
   return inTransactionOf(queries, async (transaction) => {
     // Serializes creations of one organization, so that the count holds.
     await sql`select from organizations where id = ${caller.orgId} for no key update`.execute(transaction);
@@ -77,11 +73,7 @@ export async function insertReplay(
       where org_id = ${caller.orgId}
         and status = 'RUNNING'
     `.execute(transaction);
-    if (running.rows[0]!.count >= maxRunning) {
-      throw new ApiError(409, `${maxRunning} replays are running: wait for one to end, or cancel one`, {
-        code: "too_many_replays",
-      });
-    }
+    if (running.rows[0]!.count >= maxRunning) return undefined;
     const isEmpty = replay.targetIds.length === 0;
     const { rows } = await sql<StoredReplay>`
       insert into replays as r (
@@ -104,7 +96,7 @@ export async function insertReplay(
   });
 }
 
-/** Who asks, for a person to read. */
+/** The name of the caller, for people. */
 async function nameOf(queries: Queries, caller: Caller) {
   switch (caller.kind) {
     case "session": {
@@ -139,23 +131,30 @@ export async function listReplays(
   return rows;
 }
 
-/** @throws {ApiError} 404 when the organization has no such job. */
-export async function readReplay(queries: Queries, orgId: string, id: string): Promise<StoredReplay> {
+/** Undefined when the organization has no such job. */
+export async function readReplay(
+  queries: Queries,
+  orgId: string,
+  id: string,
+): Promise<StoredReplay | undefined> {
   const { rows } = await sql<StoredReplay>`
     select ${columns}
     from replays r
     where r.id = ${id}
       and r.org_id = ${orgId}
   `.execute(queries);
-  if (rows[0] === undefined) throw notFound();
   return rows[0];
 }
 
 /**
- * Ends a job where it stands: whoever works on it finds the lease gone. What was replayed already goes on.
- * @throws {ApiError} 404 when the organization has no such job, 409 when it is done.
+ * Cancels a job unless it is done: the process that works on it loses its lease. Events that it has created are delivered.
+ * @returns the job as it is then; undefined when the organization has no such job.
  */
-export async function cancelReplay(queries: Queries, orgId: string, id: string): Promise<StoredReplay> {
+export async function cancelReplay(
+  queries: Queries,
+  orgId: string,
+  id: string,
+): Promise<StoredReplay | undefined> {
   await sql`
     with canceled as (
       update replays r
@@ -172,19 +171,15 @@ export async function cancelReplay(queries: Queries, orgId: string, id: string):
     using canceled
     where p.replay_id = canceled.id
   `.execute(queries);
-  const replay = await readReplay(queries, orgId, id);
-  if (replay.status === "DONE") {
-    throw new ApiError(409, "the replay is done", { code: "replay_ended" });
-  }
-  return replay;
+  return readReplay(queries, orgId, id);
 }
 
-/** The targets that a job would be of. @throws {ApiError} 404 when the organization has no such target. */
+/** The targets of a job; undefined when the organization has no target with the filter's id. */
 export async function targetsOf(
   queries: Queries,
   orgId: string,
   { target_id: id }: Filter,
-): Promise<string[]> {
+): Promise<string[] | undefined> {
   const { rows } = await sql<{ id: string }>`
     select t.id
     from targets t
@@ -192,6 +187,5 @@ export async function targetsOf(
       ${id === undefined ? sql`` : sql`and t.id = ${id}`}
     order by t.id
   `.execute(queries);
-  if (id !== undefined && rows.length === 0) throw notFound();
-  return rows.map((row) => row.id);
+  return id !== undefined && rows.length === 0 ? undefined : rows.map((row) => row.id);
 }

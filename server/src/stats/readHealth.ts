@@ -1,7 +1,6 @@
 import { type TargetKind } from "../postgres/kinds.ts";
 import type pg from "pg";
 import { circuitMemoryMs } from "../delivery/rows/openCircuits.ts";
-import { notFound } from "../http/contract/errors.ts";
 
 /** How a target fares at this moment; times in Unix seconds. */
 export interface TargetHealth {
@@ -68,10 +67,13 @@ export async function readHealths(
   return rows.map(healthOf);
 }
 
-/** How one target fares. @throws {ApiError} 404 when the organization has no such target. */
-export async function readHealth(pool: pg.Pool, orgId: string, targetId: string): Promise<TargetHealth> {
+/** The health of one target; undefined when the organization has no such target. */
+export async function readHealth(
+  pool: pg.Pool,
+  orgId: string,
+  targetId: string,
+): Promise<TargetHealth | undefined> {
   const [health] = await readHealths(pool, { orgId, ids: [targetId] });
-  if (health === undefined) throw notFound();
   return health;
 }
 

@@ -106,6 +106,7 @@ function healthRoute(deps: StatsDeps): RouteRecord {
     async handle({ caller, params }): Promise<Static<typeof TargetHealth>> {
       if (!isId(params.id)) throw notFound();
       const health = await readHealth(deps.pool, caller.orgId, params.id);
+      if (health === undefined) throw notFound();
       return health.kind === "mailbox" ? mailboxHealth(deps, caller.orgId, health) : health;
     },
   });
@@ -130,7 +131,7 @@ async function listHealths(deps: StatsDeps, scope: HealthScope): Promise<Static<
 async function mailboxHealth(
   deps: StatsDeps,
   orgId: string,
-  health: Awaited<ReturnType<typeof readHealth>>,
+  health: NonNullable<Awaited<ReturnType<typeof readHealth>>>,
 ): Promise<Static<typeof TargetHealth>> {
   const mailbox = await findMailbox(readDeps(deps), orgId, health.target_id);
   const { oldest_age_seconds: oldest, ...stats } = await mailboxStats(readDeps(deps), mailbox, healthBounds);
