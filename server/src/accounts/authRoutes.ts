@@ -1,19 +1,25 @@
 import { Type } from "typebox";
 import type { Config } from "../config/config.ts";
-import { ApiError, unauthorized } from "../http/contract/errors.ts";
+import {
+  ApiError,
+  orInvalid,
+  tooManyRequests,
+  tooManySigningIn,
+  unauthorized,
+} from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { everyKey, noLimitedKey } from "../http/contract/scope.ts";
 import { Id } from "../http/contract/schemas.ts";
 import { originOf, traceOf } from "../audit/origin.ts";
-import { changePassword } from "./changePassword.ts";
-import { requireEmail } from "./emailAddress.ts";
-import { logIn } from "./logIn.ts";
+import { changePassword, type ChangePasswordOutcome } from "./changePassword.ts";
+import { readEmail } from "./emailAddress.ts";
+import { logIn, type LogInOutcome } from "./logIn.ts";
 import { logOut, logOutAll } from "./logOut.ts";
 import { countRequest } from "./rateLimit.ts";
 import { Email, overloaded, Password, takenMessage, tooMany, User } from "./schemas.ts";
 import { type ResetDeps, resetRoutes } from "./resetRoutes.ts";
-import { signUp, type SignUpDeps } from "./signUp.ts";
+import { signUp, type SignUpDeps, type SignUpOutcome } from "./signUp.ts";
 import { readUser } from "./userStore.ts";
 
 export interface AuthDeps extends SignUpDeps, ResetDeps {
@@ -26,7 +32,7 @@ const countsRequests =
   "Counted per client address in windows of 15 minutes: every request whose body is valid, whatever comes of it. `RateLimit` and `RateLimit-Policy` tell what is left; 429 carries `Retry-After`.";
 const needsEmailAndPassword = "email and password are required";
 
-/** Signup, login, logout, the password and who calls. */
+/** Signup, login, logout, the password, and the caller's own user. */
 export function authRoutes(deps: AuthDeps): RouteRecord[] {
   return [
     signupRoute(deps),
@@ -105,7 +111,7 @@ function meRoute(deps: AuthDeps): RouteRecord {
 
 const closedToStrangers = "Accounts are not open to everybody here (`signup_closed`)";
 
-/** @throws {ApiError} 403 where not everybody may make an account. */
+/** @throws {ApiError} 403 where accounts need an invitation or an operator. */
 function refuseStrangers(signup: Config["signup"]): void {
   if (signup === "open") return;
   const way =
@@ -156,18 +162,14 @@ function signupRoute(deps: AuthDeps): RouteRecord {
       },
     },
     async handle({ body, request, reply }) {
-      const address = requireEmail(body.email);
+      const address = orInvalid(readEmail(body.email));
       refuseStrangers(deps.config.signup);
-      deps.passwords.refuseWhenFull();
-      await countRequest(deps.pool, { scope: "signup", limit: deps.config.signupLimit }, request, reply);
-      const account = await signUp(
-        deps,
-        { address, password: body.password, name: body.name },
-        traceOf(request),
-      );
-      if (account === undefined) return { message: takenMessage };
-      const { user, sessionToken, apiKey } = account;
-      return { user, session_token: sessionToken, ...(apiKey !== undefined && { api_key: apiKey }) };
+      if (deps.passwords.isFull()) throw tooManySigningIn();
+      const limit = { scope: "signup", limit: deps.config.signupLimit } as const;
+      const reached = await countRequest(deps.pool, limit, request, reply);
+      if (reached !== undefined) throw tooManyRequests(reached);
+      const input = { address, password: body.password, name: body.name };
+      return signUpAnswer(await signUp(deps, input, traceOf(request)));
     },
   });
 }
@@ -191,10 +193,11 @@ function loginRoute(deps: AuthDeps): RouteRecord {
     missingFields: needsEmailAndPassword,
     async handle({ body, request, reply }) {
       if (body.email.trim() === "" || body.password === "") throw new ApiError(400, needsEmailAndPassword);
-      deps.passwords.refuseWhenFull();
-      await countRequest(deps.pool, { scope: "login", limit: deps.config.loginLimit }, request, reply);
-      const { user, sessionToken } = await logIn(deps, body, traceOf(request));
-      return { user, session_token: sessionToken };
+      if (deps.passwords.isFull()) throw tooManySigningIn();
+      const limit = { scope: "login", limit: deps.config.loginLimit } as const;
+      const reached = await countRequest(deps.pool, limit, request, reply);
+      if (reached !== undefined) throw tooManyRequests(reached);
+      return logInAnswer(await logIn(deps, body, traceOf(request)));
     },
   });
 }
@@ -230,16 +233,51 @@ function passwordRoute(deps: AuthDeps): RouteRecord {
       const { body, caller, request, reply } = call;
       if (caller.kind !== "session") throw unauthorized();
       const { userId, tokenHash } = caller;
-      deps.passwords.refuseWhenFull();
+      if (deps.passwords.isFull()) throw tooManySigningIn();
       const limit = { scope: "password", limit: deps.config.loginLimit, userId } as const;
-      await countRequest(deps.pool, limit, request, reply);
-      await changePassword(deps, originOf(call), {
-        userId,
-        tokenHash,
-        present: body.current_password,
-        wanted: body.new_password,
-      });
+      const reached = await countRequest(deps.pool, limit, request, reply);
+      if (reached !== undefined) throw tooManyRequests(reached);
+      const input = { userId, tokenHash, present: body.current_password, wanted: body.new_password };
+      requireChanged(await changePassword(deps, originOf(call), input));
       return { ok: true };
     },
   });
+}
+
+function signUpAnswer(signedUp: SignUpOutcome) {
+  switch (signedUp.outcome) {
+    case "created": {
+      const { user, sessionToken, apiKey } = signedUp;
+      return { user, session_token: sessionToken, ...(apiKey !== undefined && { api_key: apiKey }) };
+    }
+    case "email_taken":
+      return { message: takenMessage };
+    case "overloaded":
+      throw tooManySigningIn();
+  }
+}
+
+function logInAnswer(loggedIn: LogInOutcome) {
+  switch (loggedIn.outcome) {
+    case "started":
+      return { user: loggedIn.user, session_token: loggedIn.sessionToken };
+    case "refused":
+      throw unauthorized();
+    case "overloaded":
+      throw tooManySigningIn();
+  }
+}
+
+/** @throws {ApiError} when the password was not changed. */
+function requireChanged(outcome: ChangePasswordOutcome): void {
+  switch (outcome) {
+    case "changed":
+      return;
+    case "wrong_password":
+      throw new ApiError(403, "current_password is wrong", { code: "password_wrong" });
+    case "gone":
+      throw unauthorized();
+    case "overloaded":
+      throw tooManySigningIn();
+  }
 }

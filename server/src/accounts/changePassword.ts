@@ -1,7 +1,6 @@
 import type pg from "pg";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
-import { ApiError, unauthorized } from "../http/contract/errors.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { emailKey } from "./emailAddress.ts";
 import type { Passwords } from "./passwords.ts";
@@ -14,52 +13,64 @@ export interface PasswordDeps {
   passwords: Passwords;
 }
 
-/**
- * Gives a user another password. Every other session of the user ends with it.
- * @throws {ApiError} 403 when the present password is wrong, which is on record; 503 when too many passwords wait.
- */
+export type ChangePasswordOutcome =
+  | "changed"
+  /** The present password is wrong, which the audit log records. */
+  | "wrong_password"
+  /** The user was removed, or has got another password meanwhile. */
+  | "gone"
+  | "overloaded";
+
+/** Gives a user another password. Every other session of the user ends. */
 export async function changePassword(
   deps: PasswordDeps,
   origin: Origin,
   input: { userId: string; tokenHash: Buffer; present: string; wanted: string },
-): Promise<void> {
+): Promise<ChangePasswordOutcome> {
   const { userId, tokenHash } = input;
   const stored = await findPasswordHash(deps.pool, userId);
-  if (stored === undefined) throw unauthorized();
+  if (stored === undefined) return "gone";
   const object = { kind: "user", id: userId } as const;
-  if (!(await deps.passwords.verify(input.present, stored))) {
+  const verified = await deps.passwords.verify(input.present, stored);
+  if (verified === "overloaded") return verified;
+  if (verified === "wrong") {
     await inTransaction(deps.pool, (client) =>
       recordChange(client, origin, { action: "password.change_refused", object }),
     );
-    throw new ApiError(403, "current_password is wrong", { code: "password_wrong" });
+    return "wrong_password";
   }
   const passwordHash = await deps.passwords.hash(input.wanted);
-  await inTransaction(deps.pool, async (client) => {
-    if (!(await lockUser(client, userId, stored))) throw unauthorized();
+  if (passwordHash === undefined) return "overloaded";
+  return inTransaction(deps.pool, async (client) => {
+    if (!(await lockUser(client, userId, stored))) return "gone";
     const ended = await replacePassword(client, userId, passwordHash, tokenHash);
     await recordChange(client, origin, {
       action: "password.changed",
       object,
       after: { sessions_ended: ended },
     });
+    return "changed";
   });
 }
 
-/**
- * The same by an operator, who knows no present password. Every session of the user ends.
- * @throws {ApiError} 404 when no account has the address.
- */
+export type ResetPasswordOutcome =
+  | { outcome: "reset"; user: User; sessionsEnded: number }
+  /** No account has the address. */
+  | { outcome: "not_found" }
+  | { outcome: "overloaded" };
+
+/** Gives a user another password by order of an operator, whatever the present one is. Every session of the user ends. */
 export async function resetPassword(
   deps: PasswordDeps,
   input: { email: string; wanted: string; operator: string },
-): Promise<{ user: User; sessionsEnded: number }> {
+): Promise<ResetPasswordOutcome> {
   const passwordHash = await deps.passwords.hash(input.wanted);
+  if (passwordHash === undefined) return { outcome: "overloaded" };
   const found = await findUserByEmail(deps.pool, emailKey(input.email));
-  if (found === undefined) throw new ApiError(404, "no account has this address");
+  if (found === undefined) return { outcome: "not_found" };
   const { user } = found;
   return inTransaction(deps.pool, async (client) => {
-    // Whatever the password is by now.
-    if (!(await lockUser(client, user.id))) throw new ApiError(404, "no account has this address");
+    if (!(await lockUser(client, user.id))) return { outcome: "not_found" };
     const sessionsEnded = await replacePassword(client, user.id, passwordHash);
     const origin = { orgId: user.org_id, actor: { kind: "operator", name: input.operator } as const };
     await recordChange(client, origin, {
@@ -67,13 +78,13 @@ export async function resetPassword(
       object: { kind: "user", id: user.id, name: user.email },
       after: { sessions_ended: sessionsEnded },
     });
-    return { user, sessionsEnded };
+    return { outcome: "reset", user, sessionsEnded };
   });
 }
 
 /**
- * Sets the password of a user whose row is locked. A mailed link that would reset it works no longer, and every session of the
- * user ends but for the one of `keptHash`. @returns how many sessions that were.
+ * Sets the password of a user whose row is locked. The user's mailed link to reset it stops working, and every session
+ * of the user ends except the one of `keptHash`. @returns the number of ended sessions.
  */
 export async function replacePassword(
   client: pg.ClientBase,

@@ -1,12 +1,12 @@
-import { ApiError } from "../http/contract/errors.ts";
+import type { Read } from "../http/contract/errors.ts";
 
-/** An address as its owner wrote it, and as it is compared. */
+/** An email address as its owner wrote it, and as it is compared. */
 export interface EmailAddress {
   /** Without the white space around it. */
   email: string;
-  /** Lower-cased as well: one account has one of these. */
+  /** The address in lower case; no two accounts have the same. */
   key: string;
-  /** What stands before the @. */
+  /** The part before the @. */
   localPart: string;
 }
 
@@ -14,8 +14,8 @@ export interface EmailAddress {
 export const maxEmailCharacters = 256;
 
 /**
- * Reads an address: one @ between non-empty parts without spaces or control characters. Undefined when it is not
- * of this shape; whether it receives mail is not known here.
+ * Reads an address: one @ between non-empty parts without spaces or control characters. Undefined for any other
+ * text. Whether the address receives mail is not checked.
  */
 export function parseEmail(text: string): EmailAddress | undefined {
   const email = text.trim();
@@ -23,11 +23,11 @@ export function parseEmail(text: string): EmailAddress | undefined {
   return match ? { email, key: emailKey(email), localPart: match[1]! } : undefined;
 }
 
-/** The same. @throws {ApiError} 400 for a text of another shape. */
-export function requireEmail(text: string): EmailAddress {
-  const address = parseEmail(text);
-  if (address === undefined) throw new ApiError(400, "email must be an address such as name@example.com");
-  return address;
+/** Reads an address that a caller gave, as {@link parseEmail} does, with a sentence for the caller. */
+export function readEmail(text: string): Read<EmailAddress> {
+  const value = parseEmail(text);
+  if (value === undefined) return { ok: false, message: "email must be an address such as name@example.com" };
+  return { ok: true, value };
 }
 
 /** The form in which two addresses are the same account. */

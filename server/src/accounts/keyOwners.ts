@@ -5,14 +5,14 @@ import { type ScopeColumns, scopeOf } from "../http/contract/scope.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
 import { createGroupCommit } from "../runtime/groupCommit.ts";
 
-/** A key is looked up again after one to two of these. */
+/** Cached owners are kept for one to two generations; then the key is looked up again. */
 const generationMs = 60_000;
-/** Keys remembered in one generation; more begin the next. */
+/** The most keys of one generation; one more begins the next generation early. */
 const maxKeys = 50_000;
 const maxBatch = 256;
 const maxQueued = 10_000;
 
-/** Remembers whose keys are, and looks up those of many requests in one statement. */
+/** Caches the owners of API keys, and looks up the keys of concurrent requests in one statement (group commit). */
 export function createKeyOwners(pool: pg.Pool): KeyOwners & { stop(): void } {
   let young = new Map<string, KeyOwner>();
   let old = young;

@@ -2,13 +2,21 @@ import { Type } from "typebox";
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import { originOf } from "../audit/origin.ts";
+import {
+  ApiError,
+  notFound,
+  orInvalid,
+  unauthorized,
+  workspacePending,
+  workspaceSuspended,
+} from "../http/contract/errors.ts";
 import { removal } from "../http/contract/removal.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
-import { createKey, deleteKey, listKeys } from "./keyStore.ts";
+import { createKey, type CreateKeyOutcome, deleteKey, type DeleteKeyOutcome, listKeys } from "./keyStore.ts";
 import { readScope, scopeAnswer, ScopeFields } from "./keyScope.ts";
-import { Name, requireName } from "./name.ts";
+import { Name, readName } from "./name.ts";
 
 export interface KeyDeps {
   pool: pg.Pool;
@@ -65,12 +73,10 @@ function deleteRoute(deps: KeyDeps): RouteRecord {
     summary: "Delete an API key",
     description: "409 for the last key, and for the key that authenticates the request.",
     errors: { 409: "It is the last key, or the one that authenticates the request" },
-    ...removal((call, keyId) =>
-      deleteKey(deps.pool, originOf(call), {
-        keyId,
-        callerKeyId: call.caller.kind === "apiKey" ? call.caller.keyId : undefined,
-      }),
-    ),
+    ...removal(async (call, keyId) => {
+      const callerKeyId = call.caller.kind === "apiKey" ? call.caller.keyId : undefined;
+      requireDeleted(await deleteKey(deps.pool, originOf(call), { keyId, callerKeyId }));
+    }),
   });
 }
 
@@ -109,15 +115,48 @@ function createRoute(deps: KeyDeps): RouteRecord {
       },
     },
     async handle(call) {
-      const name = requireName(call.body.name);
-      const scope = readScope(call.body);
-      const { id, key } = await createKey(deps.pool, originOf(call), {
-        name,
+      const name = orInvalid(readName(call.body.name));
+      const scope = orInvalid(readScope(call.body));
+      const { id, key } = createdKey(
+        await createKey(deps.pool, originOf(call), { name, maxKeys, nowMs: deps.nowMs(), scope }),
         maxKeys,
-        nowMs: deps.nowMs(),
-        scope,
-      });
+      );
       return { id, name, key, ...scopeAnswer(scope) };
     },
   });
+}
+
+/** The created key. @throws {ApiError} when none was created. */
+function createdKey(created: CreateKeyOutcome, maxKeys: number): { id: string; key: string } {
+  switch (created.outcome) {
+    case "created":
+      return created;
+    case "gone":
+      throw unauthorized();
+    case "suspended":
+      throw workspaceSuspended();
+    case "pending":
+      throw workspacePending();
+    case "too_many":
+      throw new ApiError(
+        409,
+        `the workspace has ${maxKeys} API keys, the most there can be: delete one first`,
+      );
+    case "invalid":
+      throw new ApiError(400, created.message);
+  }
+}
+
+/** @throws {ApiError} when the key was not deleted. */
+function requireDeleted(outcome: DeleteKeyOutcome): void {
+  switch (outcome) {
+    case "deleted":
+      return;
+    case "not_found":
+      throw notFound();
+    case "own_key":
+      throw new ApiError(409, "an API key cannot delete itself: use another key or a session");
+    case "last_key":
+      throw new ApiError(409, "the last API key cannot be deleted: create another one first");
+  }
 }

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import type pg from "pg";
-import { ApiError } from "../http/contract/errors.ts";
+import type { Read } from "../http/contract/errors.ts";
 import { type KeyScope, keyScopes } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
 import { noSuchCustomer } from "../targets/record/holdNames.ts";
@@ -15,7 +15,7 @@ const Scope = Type.Unsafe<KeyScope["kind"]>({
     "send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can.",
 });
 
-/** What a key is limited to, as requests give it and lists show it. */
+/** The scope of a key, as requests give it and lists show it. */
 export const ScopeFields = {
   scope: Type.Optional(Scope),
   customer_uid: Type.Optional(
@@ -32,31 +32,35 @@ export const ScopeFields = {
 
 type Fields = { [Name in keyof typeof ScopeFields]?: Static<(typeof ScopeFields)[Name]> };
 
-/** @throws {ApiError} 400 that names the field which is missing or does not belong. */
-export function readScope({ scope, customer_uid: customerUid, mailbox_ids: mailboxIds }: Fields) {
-  if (customerUid !== undefined && scope !== "customer") {
-    throw new ApiError(400, "customer_uid goes with the scope customer");
-  }
-  if (mailboxIds !== undefined && scope !== "consume") {
-    throw new ApiError(400, "mailbox_ids goes with the scope consume");
-  }
+/** Reads the scope of a new key, undefined for an unlimited one; the message names a missing or misplaced field. */
+export function readScope({
+  scope,
+  customer_uid: customerUid,
+  mailbox_ids: mailboxIds,
+}: Fields): Read<KeyScope | undefined> {
+  if (customerUid !== undefined && scope !== "customer")
+    return no("customer_uid goes with the scope customer");
+  if (mailboxIds !== undefined && scope !== "consume") return no("mailbox_ids goes with the scope consume");
   switch (scope) {
     case undefined:
-      return undefined;
+      return { ok: true, value: undefined };
     case "customer":
-      if (customerUid === undefined)
-        throw new ApiError(400, "customer_uid is required for the scope customer");
-      return { kind: scope, customerUid } satisfies KeyScope;
+      if (customerUid === undefined) return no("customer_uid is required for the scope customer");
+      return { ok: true, value: { kind: scope, customerUid } };
     case "consume":
-      if (mailboxIds === undefined) throw new ApiError(400, "mailbox_ids is required for the scope consume");
-      return { kind: scope, mailboxIds: [...new Set(mailboxIds)] } satisfies KeyScope;
+      if (mailboxIds === undefined) return no("mailbox_ids is required for the scope consume");
+      return { ok: true, value: { kind: scope, mailboxIds: [...new Set(mailboxIds)] } };
     case "send":
     case "read":
-      return { kind: scope } satisfies KeyScope;
+      return { ok: true, value: { kind: scope } };
   }
 }
 
-/** The reverse of {@link readScope}; nothing for a key that is not limited. */
+function no(message: string): { ok: false; message: string } {
+  return { ok: false, message };
+}
+
+/** The reverse of {@link readScope}: the fields of a stored scope, none for an unlimited key. */
 export function scopeAnswer(scope: KeyScope | undefined): Fields {
   if (scope === undefined) return {};
   return {
@@ -67,15 +71,33 @@ export function scopeAnswer(scope: KeyScope | undefined): Fields {
 }
 
 /**
- * Checks, before a limited key is stored, that its customer or mailboxes exist. The customer stays until the transaction ends.
- * @throws {ApiError} 400 for an unknown customer or mailbox.
+ * Checks, before a limited key is stored, that its customer or mailboxes exist. The customer cannot be deleted until the
+ * transaction ends.
+ * @returns why the scope is refused, as a sentence for the caller; undefined when it is good.
  */
-export async function requireScope(client: pg.ClientBase, orgId: string, scope: KeyScope): Promise<void> {
-  if (scope.kind === "customer") await holdCustomer(client, orgId, scope.customerUid);
-  if (scope.kind === "consume") await requireMailboxes(client, orgId, scope.mailboxIds);
+export async function scopeFault(
+  client: pg.ClientBase,
+  orgId: string,
+  scope: KeyScope,
+): Promise<string | undefined> {
+  switch (scope.kind) {
+    case "customer":
+      return (await lockCustomer(client, orgId, scope.customerUid))
+        ? undefined
+        : noSuchCustomer(scope.customerUid);
+    case "consume": {
+      const unknown = await findUnknownMailbox(client, orgId, scope.mailboxIds);
+      if (unknown === undefined) return undefined;
+      return `mailbox_ids: ${JSON.stringify(unknown)} is no mailbox of this workspace`;
+    }
+    case "send":
+    case "read":
+      return undefined;
+  }
 }
 
-async function holdCustomer(client: pg.ClientBase, orgId: string, uid: string): Promise<void> {
+/** Locks a customer against deletion. @returns false when there is none of this uid. */
+async function lockCustomer(client: pg.ClientBase, orgId: string, uid: string): Promise<boolean> {
   const { rowCount } = await client.query({
     name: "hold_customer",
     text: `select
@@ -85,10 +107,15 @@ async function holdCustomer(client: pg.ClientBase, orgId: string, uid: string): 
            for key share`,
     values: [orgId, uid],
   });
-  if (rowCount === 0) throw new ApiError(400, noSuchCustomer(uid));
+  return rowCount !== 0;
 }
 
-async function requireMailboxes(client: pg.ClientBase, orgId: string, ids: readonly string[]): Promise<void> {
+/** The first of the ids that is not a mailbox of the organization. */
+async function findUnknownMailbox(
+  client: pg.ClientBase,
+  orgId: string,
+  ids: readonly string[],
+): Promise<string | undefined> {
   const { rows } = await client.query<{ id: string }>({
     name: "find_mailboxes",
     text: `select t.id
@@ -99,8 +126,5 @@ async function requireMailboxes(client: pg.ClientBase, orgId: string, ids: reado
     values: [ids.filter(isId), orgId],
   });
   const found = new Set(rows.map(({ id }) => id));
-  const unknown = ids.find((id) => !found.has(id));
-  if (unknown !== undefined) {
-    throw new ApiError(400, `mailbox_ids: ${JSON.stringify(unknown)} is no mailbox of this workspace`);
-  }
+  return ids.find((id) => !found.has(id));
 }

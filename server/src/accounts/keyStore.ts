@@ -4,21 +4,20 @@ import { recordChange } from "../audit/recordChange.ts";
 import { countOfOrganization } from "../postgres/countOfOrganization.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
-import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import { type KeyScope, type ScopeColumns, scopeColumns, scopeOf } from "../http/contract/scope.ts";
-import { requireScope, scopeAnswer } from "./keyScope.ts";
+import { scopeAnswer, scopeFault } from "./keyScope.ts";
 import { newApiKey } from "./newCredential.ts";
-import { lockOrganization, requireBillingInOrder } from "./organizationStore.ts";
+import { lockOrganization } from "./organizationStore.ts";
 
 export interface NewKey {
   orgId: string;
   name: string;
   nowMs: number;
-  /** What it is limited to; undefined for nothing. */
+  /** Limits of the key; undefined for an unlimited one. */
   scope?: KeyScope | undefined;
 }
 
-/** A key as lists show it, with what it is limited to. */
+/** A key as lists show it, with its scope. */
 export type ListedKey = KeyRow & ReturnType<typeof scopeAnswer>;
 
 interface KeyRow {
@@ -27,11 +26,11 @@ interface KeyRow {
   prefix: string;
   /** Unix seconds. */
   created_at: number;
-  /** Unix seconds, some 30 s late at most; null when it was never used. */
+  /** Unix seconds, at most about 30 s late; null when it was never used. */
   last_used_at: number | null;
 }
 
-/** Adds a key to an organization that the caller has just created, without asking how many it has. */
+/** Adds a key to an organization, without checking how many it has. */
 export async function insertKey(
   client: pg.ClientBase,
   { orgId, name, nowMs, scope }: NewKey,
@@ -60,10 +59,18 @@ export async function insertKey(
   return { id, key };
 }
 
-/**
- * Creates a key; creations and deletions are serialized by a lock on the organization's row.
- * @throws {ApiError} 402 or 403 by the billing state, 409 beyond `maxKeys`, and as `requireScope` does.
- */
+export type CreateKeyOutcome =
+  | { outcome: "created"; id: string; key: string }
+  /** The organization was deleted meanwhile. */
+  | { outcome: "gone" }
+  /** The organization's billing state allows no new key. */
+  | { outcome: "suspended" | "pending" }
+  /** The organization has `maxKeys` keys. */
+  | { outcome: "too_many" }
+  /** The scope names an unknown customer or mailbox. */
+  | { outcome: "invalid"; message: string };
+
+/** Creates a key; creations and deletions are serialized by a lock on the organization's row. */
 export async function createKey(
   pool: pg.Pool,
   origin: Origin,
@@ -73,26 +80,23 @@ export async function createKey(
     nowMs,
     scope,
   }: Omit<NewKey, "orgId"> & { /** The most that the organization may have. */ maxKeys: number },
-): Promise<{ id: string; key: string }> {
+): Promise<CreateKeyOutcome> {
   const { orgId } = origin;
   return inTransaction(pool, async (client) => {
     const organization = await lockOrganization(client, orgId);
-    if (organization === undefined) throw unauthorized();
-    requireBillingInOrder(organization);
-    if ((await countOfOrganization(client, "api_keys", orgId)) >= maxKeys) {
-      throw new ApiError(
-        409,
-        `the workspace has ${maxKeys} API keys, the most there can be: delete one first`,
-      );
-    }
-    if (scope !== undefined) await requireScope(client, orgId, scope);
+    if (organization === undefined) return { outcome: "gone" };
+    const status = organization.billing_status;
+    if (status === "suspended" || status === "pending") return { outcome: status };
+    if ((await countOfOrganization(client, "api_keys", orgId)) >= maxKeys) return { outcome: "too_many" };
+    const message = scope && (await scopeFault(client, orgId, scope));
+    if (message !== undefined) return { outcome: "invalid", message };
     const made = await insertKey(client, { orgId, name, nowMs, scope });
     await recordChange(client, origin, {
       action: "key.created",
       object: { kind: "key", id: made.id, name },
       after: { name, ...scopeAnswer(scope) },
     });
-    return made;
+    return { outcome: "created", ...made };
   });
 }
 
@@ -111,18 +115,26 @@ export async function listKeys(pool: pg.Pool, orgId: string): Promise<ListedKey[
   );
 }
 
+export type DeleteKeyOutcome =
+  | "deleted"
+  /** The organization has no such key. */
+  | "not_found"
+  /** The request was authenticated with this key. */
+  | "own_key"
+  /** The organization has no other key. */
+  | "last_key";
+
 /**
  * Deletes a key; the next request with it is refused on every node.
  * @param input.callerKeyId the key that authenticates the request, if one does.
- * @throws {ApiError} 404 when the organization has no such key, 409 for the caller's own key and for the last one.
  */
 export async function deleteKey(
   pool: pg.Pool,
   origin: Origin,
   { keyId, callerKeyId }: { keyId: string; callerKeyId: string | undefined },
-): Promise<void> {
+): Promise<DeleteKeyOutcome> {
   const { orgId } = origin;
-  await inTransaction(pool, async (client) => {
+  return inTransaction(pool, async (client) => {
     await lockOrganization(client, orgId);
     const { rows } = await client.query<{ name: string } & ScopeColumns>({
       name: "find_key_of_organization",
@@ -133,13 +145,9 @@ export async function deleteKey(
       values: [keyId, orgId],
     });
     const found = rows[0];
-    if (found === undefined) throw notFound();
-    if (keyId === callerKeyId) {
-      throw new ApiError(409, "an API key cannot delete itself: use another key or a session");
-    }
-    if ((await countOfOrganization(client, "api_keys", orgId)) === 1) {
-      throw new ApiError(409, "the last API key cannot be deleted: create another one first");
-    }
+    if (found === undefined) return "not_found";
+    if (keyId === callerKeyId) return "own_key";
+    if ((await countOfOrganization(client, "api_keys", orgId)) === 1) return "last_key";
     await recordChange(client, origin, {
       action: "key.deleted",
       object: { kind: "key", id: keyId, name: found.name },
@@ -152,5 +160,6 @@ export async function deleteKey(
                and org_id = $2`,
       values: [keyId, orgId],
     });
+    return "deleted";
   });
 }

@@ -2,20 +2,20 @@ import type pg from "pg";
 import type { Log } from "../telemetry/log.ts";
 import { hashCredential } from "../http/contract/credentials.ts";
 
-/** Gathers which API keys were used, and writes `last_used_at` now and then. */
+/** Collects which API keys were used, and writes `last_used_at` at intervals. */
 export interface KeyUsage {
-  /** A key was used, named by its id. */
+  /** Notes a use of the key with this id. */
   note(keyId: string): void;
-  /** A key was used, named by its text: for intake, which is told so for every item. Costs one look-up in a Set. */
+  /** Notes a use of the key with this text. Intake calls it for every item, so it costs only one look-up in a Set. */
   noteKey(key: string): void;
-  /** Writes what was gathered, in one statement; nothing when nothing was. */
+  /** Writes the collected uses in one statement, if there are any. */
   flush(): Promise<void>;
-  /** Ends the timer and writes the rest. */
+  /** Stops the timer and writes the rest. */
   stop(): Promise<void>;
 }
 
 const defaultIntervalMs = 30_000;
-/** Past this, keys go unnoted until the next flush: usage is a hint, memory is not. */
+/** Uses of further keys are dropped until the next flush: memory is bounded, and `last_used_at` is only a hint. */
 const maxKeys = 100_000;
 
 /**
@@ -61,7 +61,7 @@ export function createKeyUsage(
   };
 }
 
-/** `skip locked`: another node is writing the same there, and two nodes must not deadlock. */
+/** Skips locked rows: another node is writing the same value there, and two nodes must not deadlock. */
 async function markUsed(pool: pg.Pool, ids: string[], hashes: Buffer[]): Promise<void> {
   await pool.query({
     name: "mark_keys_used",

@@ -2,7 +2,6 @@ import type pg from "pg";
 import type { RequestTrace } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { inTransaction } from "../postgres/pool.ts";
-import { unauthorized } from "../http/contract/errors.ts";
 import { emailKey } from "./emailAddress.ts";
 import type { Passwords } from "./passwords.ts";
 import { startSession } from "./sessionStore.ts";
@@ -13,25 +12,31 @@ export interface LogInDeps {
   passwords: Passwords;
 }
 
+export type LogInOutcome =
+  | { outcome: "started"; user: User; sessionToken: string }
+  /** The address has no account, or the password is wrong. */
+  | { outcome: "refused" }
+  | { outcome: "overloaded" };
+
 /**
- * Starts a session for whoever knows the password. An unknown address costs the same work as a wrong password, the record
- * of it included.
- * @throws {ApiError} 401 when either is wrong.
+ * Starts a session for a user who knows the password. An unknown address costs the same work as a wrong password,
+ * including the audit entry, so that the time of an answer does not tell who has an account.
  */
 export async function logIn(
   deps: LogInDeps,
   input: { email: string; password: string },
   request?: RequestTrace,
-): Promise<{ user: User; sessionToken: string }> {
+): Promise<LogInOutcome> {
   const found = await findUserByEmail(deps.pool, emailKey(input.email));
-  const isRight = await deps.passwords.verify(input.password, found?.passwordHash);
-  if (found === undefined || !isRight) {
+  const verified = await deps.passwords.verify(input.password, found?.passwordHash);
+  if (verified === "overloaded") return { outcome: verified };
+  if (found === undefined || verified === "wrong") {
     await recordRefusal(deps.pool, found?.user, request);
-    throw unauthorized();
+    return { outcome: "refused" };
   }
   const { user, passwordHash } = found;
   return inTransaction(deps.pool, async (client) => {
-    if (!(await lockUser(client, user.id, passwordHash))) throw unauthorized();
+    if (!(await lockUser(client, user.id, passwordHash))) return { outcome: "refused" };
     const sessionToken = await startSession(client, user.id);
     await recordChange(
       client,
@@ -42,11 +47,11 @@ export async function logIn(
       },
       { action: "session.started", object: { kind: "user", id: user.id, name: user.email } },
     );
-    return { user, sessionToken };
+    return { outcome: "started", user, sessionToken };
   });
 }
 
-/** What was given as an address is not kept where no account has it: it may be a password in the wrong field. */
+/** The given address is recorded only when an account has it: it may be a password in the wrong field. */
 async function recordRefusal(
   pool: pg.Pool,
   user: User | undefined,

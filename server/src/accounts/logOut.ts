@@ -12,13 +12,13 @@ export function logOut(
   { userId, tokenHash }: Extract<Caller, { kind: "session" }>,
 ): Promise<void> {
   return inTransaction(pool, async (client) => {
-    // Ended by another request meanwhile: that one is on record.
+    // Another request has ended the session meanwhile, and has written the audit entry.
     if ((await endSession(client, tokenHash)) === 0) return;
     await recordChange(client, origin, { action: "session.ended", object: { kind: "user", id: userId } });
   });
 }
 
-/** Ends every session of the user; of a key's organization, because a key belongs to no user. */
+/** Ends every session of the user, or, for an API key, which belongs to no user, of every user of its organization. */
 export function logOutAll(pool: pg.Pool, origin: Origin, caller: Caller): Promise<void> {
   return inTransaction(pool, async (client) => {
     const isOfUser = caller.kind === "session";

@@ -2,11 +2,11 @@ import { Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
 import type { Caller } from "../http/contract/credentials.ts";
-import { ApiError, unauthorized } from "../http/contract/errors.ts";
+import { ApiError, orInvalid, unauthorized } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
-import { Name, requireName } from "./name.ts";
+import { Name, readName } from "./name.ts";
 import { changeOrganization, readOrganization } from "./organizationStore.ts";
 
 export interface OrganizationDeps {
@@ -108,16 +108,17 @@ function changeRoute(deps: OrganizationDeps): RouteRecord {
       } else {
         requireSession(call.caller);
       }
-      await changeOrganization(deps.pool, originOf(call), {
-        name: name === undefined ? undefined : requireName(name),
+      const outcome = await changeOrganization(deps.pool, originOf(call), {
+        name: name === undefined ? undefined : orInvalid(readName(name)),
         secretsCanBeRevealed,
       });
+      if (outcome === "gone") throw unauthorized();
       return { updated: true };
     },
   });
 }
 
-/** API keys have no role: whoever found one must not get at the secrets of all receivers with it. */
+/** API keys have no role, and a leaked key must not reveal the signing secrets of all receivers. */
 function requireSession({ kind }: Caller): void {
   if (kind === "session") return;
   throw new ApiError(

@@ -4,15 +4,14 @@ import { recordChange } from "../audit/recordChange.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { BillingStatus, Tables } from "../postgres/tables.ts";
-import { unauthorized, workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
 
-/** An organization; its billing state is the one that counts now: a grace that has run out is `suspended`. */
+/** An organization with its present billing state: a grace period that has ended reads as `suspended`. */
 export type Organization = Tables["organizations"];
 
 export interface NewOrganization {
   name: string;
   billingStatus: Exclude<BillingStatus, "grace">;
-  /** Why it begins in that state, for the history of its billing. */
+  /** Reason for that state, for the history of its billing. */
   cause: string;
   nowMs: number;
 }
@@ -43,7 +42,7 @@ export async function createOrganization(
   return rows[0]!;
 }
 
-/** The organization as it stands; undefined when there is none of this id. */
+/** Reads an organization; undefined when there is none of this id. */
 export async function readOrganization(
   queryable: pg.Pool | pg.ClientBase,
   orgId: string,
@@ -57,8 +56,8 @@ export async function readOrganization(
 }
 
 /**
- * The same, and until the transaction ends nobody else changes it or reads it through here. Rows that refer to it can
- * still be made.
+ * Reads an organization and locks its row until the transaction ends. Rows that refer to it can still be created: the
+ * lock is `for no key update`.
  */
 export async function lockOrganization(
   client: pg.ClientBase,
@@ -73,7 +72,7 @@ export async function lockOrganization(
   return rows[0];
 }
 
-/** Fields of an organization that its admins set; an absent field stays as it is. */
+/** Fields of an organization that its admins set; an absent field does not change. */
 export interface OrganizationChanges {
   name?: string | undefined;
   secretsCanBeRevealed?: boolean | undefined;
@@ -82,16 +81,17 @@ export interface OrganizationChanges {
 /**
  * Changes the organization, each field with an entry of its own in the audit log. Its slug stays when it is renamed, because
  * others may have written it down.
+ * @returns `gone` when the organization was deleted meanwhile.
  */
 export function changeOrganization(
   pool: pg.Pool,
   origin: Origin,
   { name, secretsCanBeRevealed }: OrganizationChanges,
-): Promise<void> {
+): Promise<"changed" | "gone"> {
   const { orgId } = origin;
   return inTransaction(pool, async (client) => {
     const organization = await lockOrganization(client, orgId);
-    if (organization === undefined) throw unauthorized();
+    if (organization === undefined) return "gone";
     const object = { kind: "organization", id: orgId, name: name ?? organization.name } as const;
     if (name !== undefined && name !== organization.name) {
       await client.query("update organizations set name = $2 where id = $1", [orgId, name]);
@@ -103,7 +103,7 @@ export function changeOrganization(
       });
     }
     const before = organization.secrets_can_be_revealed;
-    if (secretsCanBeRevealed === undefined || secretsCanBeRevealed === before) return;
+    if (secretsCanBeRevealed === undefined || secretsCanBeRevealed === before) return "changed";
     await client.query("update organizations set secrets_can_be_revealed = $2 where id = $1", [
       orgId,
       secretsCanBeRevealed,
@@ -114,23 +114,8 @@ export function changeOrganization(
       before: { secrets_can_be_revealed: before },
       after: { secrets_can_be_revealed: secretsCanBeRevealed },
     });
+    return "changed";
   });
-}
-
-/**
- * Refuses what a workspace may only do while its bills are in order.
- * @throws {ApiError} 402 when it is suspended, 403 when it is pending.
- */
-export function requireBillingInOrder(organization: Organization): void {
-  switch (organization.billing_status) {
-    case "suspended":
-      throw workspaceSuspended();
-    case "pending":
-      throw workspacePending();
-    case "active":
-    case "grace":
-    case "exempt":
-  }
 }
 
 /**

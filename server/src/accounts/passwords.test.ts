@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { ApiError } from "../http/contract/errors.ts";
 import { createPasswords } from "./passwords.ts";
 
 describe("passwords", () => {
@@ -11,27 +10,26 @@ describe("passwords", () => {
     ]);
     expect(first).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/);
     expect(second).not.toBe(first);
-    expect(await passwords.verify("correct horse", first)).toBe(true);
-    expect(await passwords.verify("correct horsE", first)).toBe(false);
+    expect(await passwords.verify("correct horse", first)).toBe("right");
+    expect(await passwords.verify("correct horsE", first)).toBe("wrong");
   });
 
   it("of nobody are never right", async () => {
     const passwords = createPasswords();
     for (const password of ["", "A", "\0", "correct horse"]) {
-      expect(await passwords.verify(password, undefined)).toBe(false);
+      expect(await passwords.verify(password, undefined)).toBe("wrong");
     }
   });
 
-  it("are refused with 503 when too many wait, and taken again when there is room", async () => {
+  it("are refused when too many wait, and taken again when there is room", async () => {
     const passwords = createPasswords({ concurrency: 1, maxWaiting: 2 });
     const accepted = [passwords.hash("a"), passwords.hash("b"), passwords.hash("c")];
-    const refusal: unknown = await passwords.hash("d").catch((error: unknown) => error);
-    expect(refusal).toBeInstanceOf(ApiError);
-    expect(refusal).toMatchObject({ status: 503, retryAfterSeconds: 2 });
-    expect(() => passwords.refuseWhenFull()).toThrow(ApiError);
-    await Promise.all(accepted);
-    passwords.refuseWhenFull();
-    expect(await passwords.verify("e", await passwords.hash("e"))).toBe(true);
+    expect(passwords.isFull()).toBe(true);
+    expect(await passwords.hash("d")).toBeUndefined();
+    expect(await passwords.verify("d", undefined)).toBe("overloaded");
+    for (const hash of await Promise.all(accepted)) expect(hash).toMatch(/^\$argon2id/);
+    expect(passwords.isFull()).toBe(false);
+    expect(await passwords.verify("e", await passwords.hash("e"))).toBe("right");
   });
 
   it("give their place on when hashing fails", async () => {

@@ -1,43 +1,39 @@
 import { hash, verify } from "@node-rs/argon2";
-import { ApiError } from "../http/contract/errors.ts";
 
-/** Hashes and verifies passwords, a few at a time. */
+/** Hashes and verifies passwords, a few at a time, behind a bounded queue. */
 export interface Passwords {
-  /** The argon2id hash in PHC form. @throws {ApiError} 503 when too many wait. */
-  hash(password: string): Promise<string>;
+  /** Gives the argon2id hash in PHC form; undefined, without work, when too many passwords wait. */
+  hash(password: string): Promise<string | undefined>;
   /**
-   * Whether `password` is the one that `stored` was made from. Undefined (there is no such account) does the same
-   * work and is never true. @throws {ApiError} 503 when too many wait.
+   * Compares `password` with the hash `stored`. Without a hash (there is no such account) it does the same work and
+   * answers `wrong`. It answers `overloaded`, without work, when too many passwords wait.
    */
-  verify(password: string, stored: string | undefined): Promise<boolean>;
-  /** @throws {ApiError} 503 when too many wait; for callers with something to spend before they hash. */
-  refuseWhenFull(): void;
+  verify(password: string, stored: string | undefined): Promise<"right" | "wrong" | "overloaded">;
+  /** Whether too many passwords wait; routes ask before they count a request against its rate limit. */
+  isFull(): boolean;
 }
 
-/** OWASP's parameters for argon2id, the algorithm that the library takes by default: 19 MiB, two passes, one lane. */
+/** OWASP's parameters for argon2id, the library's default algorithm: 19 MiB, two passes, one lane. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1, outputLen: 32 };
 
-/** Nobody's password, at the same cost as a real one: a salt and an output of zeros. */
-const nobodysHash = `$argon2id$v=19$m=19456,t=2,p=1$${"A".repeat(22)}$${"A".repeat(43)}`;
+/** A hash that no password has, at the cost of a real one: salt and output are zeros. */
+const unmatchableHash = `$argon2id$v=19$m=19456,t=2,p=1$${"A".repeat(22)}$${"A".repeat(43)}`;
 
 const defaultLimits = { concurrency: 2, maxWaiting: 100 };
 
 /**
- * Bounds what passwords may cost: `concurrency` hashes of 19 MiB and some 10 ms at once, off the main thread, and
- * `maxWaiting` requests behind them. More are refused, because by their turn the clients would have given up.
+ * Limits the cost of passwords: `concurrency` hashes at once, each 19 MiB and about 10 ms off the main thread, and a
+ * queue of `maxWaiting` requests. More are refused, because their clients would have given up by their turn.
  */
 export function createPasswords(limits: typeof defaultLimits = defaultLimits): Passwords {
   const waiting: (() => void)[] = [];
   let running = 0;
 
-  function refuseWhenFull(): void {
-    if (running < limits.concurrency || waiting.length < limits.maxWaiting) return;
-    throw new ApiError(503, "too many people are signing in: try again", { retryAfterSeconds: 2 });
-  }
+  const isFull = (): boolean => running >= limits.concurrency && waiting.length >= limits.maxWaiting;
 
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    refuseWhenFull();
-    // A finished hash hands its slot to the first that waits: first in, first out.
+  async function inTurn<T>(work: () => Promise<T>): Promise<T | undefined> {
+    if (isFull()) return undefined;
+    // A finished hash passes its slot to the first in the queue.
     if (running < limits.concurrency) running++;
     else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
@@ -52,9 +48,10 @@ export function createPasswords(limits: typeof defaultLimits = defaultLimits): P
   return {
     hash: (password) => inTurn(() => hash(password, cost)),
     verify: async (password, stored) => {
-      const isSame = await inTurn(() => verify(stored ?? nobodysHash, password));
-      return isSame && stored !== undefined;
+      const isSame = await inTurn(() => verify(stored ?? unmatchableHash, password));
+      if (isSame === undefined) return "overloaded";
+      return isSame && stored !== undefined ? "right" : "wrong";
     },
-    refuseWhenFull,
+    isFull,
   };
 }

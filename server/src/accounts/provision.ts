@@ -2,8 +2,7 @@ import type pg from "pg";
 import { recordChange } from "../audit/recordChange.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
-import { ApiError } from "../http/contract/errors.ts";
-import { requireEmail } from "./emailAddress.ts";
+import { type EmailAddress, readEmail } from "./emailAddress.ts";
 import { insertKey } from "./keyStore.ts";
 import { createOrganization, type NewOrganization, type Organization } from "./organizationStore.ts";
 import type { Passwords } from "./passwords.ts";
@@ -18,33 +17,36 @@ export interface ProvisionDeps {
 export interface ProvisionInput {
   name: string;
   billingStatus: NewOrganization["billingStatus"];
-  /** Who creates it; a name as people know it. */
+  /** The operator's login name, for the record. */
   operator?: string | undefined;
-  /** Who may log in; without one, the organization is used through its API key alone. */
+  /** The first user; without one, the organization is used through its API key alone. */
   owner?: { email: string; password: string } | undefined;
 }
 
-export interface ProvisionedOrganization {
-  organization: Organization;
-  /** The first key; its text is shown once, here. */
-  apiKey: string;
-  user: User | undefined;
-}
+export type ProvisionOutcome =
+  | {
+      outcome: "created";
+      organization: Organization;
+      /** The text of the first key, which is not stored. */
+      apiKey: string;
+      user: User | undefined;
+    }
+  /** The owner's address is not one; `message` is a sentence for the operator. */
+  | { outcome: "invalid"; message: string }
+  /** The owner's address has an account already; nothing was created. */
+  | { outcome: "email_taken" }
+  | { outcome: "overloaded" };
 
-/**
- * Creates an organization outside signup, for the operator's command line, with a key whatever its billing state.
- * @throws {ApiError} 400 for an address of no such shape, 409 when it has an account.
- */
+/** Creates an organization outside signup, for the operator's command line; it has a key in any billing state. */
 export async function provisionOrganization(
   deps: ProvisionDeps,
   { name, billingStatus, operator = "unknown", owner }: ProvisionInput,
-): Promise<ProvisionedOrganization> {
-  const login = owner && {
-    address: requireEmail(owner.email),
-    passwordHash: await deps.passwords.hash(owner.password),
-  };
+): Promise<ProvisionOutcome> {
+  const login = owner && (await readLogin(deps.passwords, owner));
+  if (login !== undefined && "outcome" in login) return login;
   const nowMs = deps.nowMs();
   return inTransaction(deps.pool, async (client) => {
+    await client.query("savepoint organization");
     const organization = await createOrganization(client, {
       name,
       billingStatus,
@@ -62,7 +64,7 @@ export async function provisionOrganization(
         after: { name, billing_status: billingStatus, email: login?.address.email ?? null },
       },
     );
-    if (login === undefined) return { organization, apiKey: key, user: undefined };
+    if (login === undefined) return { outcome: "created", organization, apiKey: key, user: undefined };
     const user = await insertUser(client, {
       ...login,
       id: newRootId(nowMs),
@@ -71,7 +73,23 @@ export async function provisionOrganization(
       name: login.address.localPart,
       nowMs,
     });
-    if (user === undefined) throw new ApiError(409, "the email has an account already");
-    return { organization, apiKey: key, user };
+    if (user === undefined) {
+      await client.query("rollback to savepoint organization");
+      return { outcome: "email_taken" };
+    }
+    return { outcome: "created", organization, apiKey: key, user };
   });
+}
+
+async function readLogin(
+  passwords: Passwords,
+  owner: { email: string; password: string },
+): Promise<
+  | { address: EmailAddress; passwordHash: string }
+  | Extract<ProvisionOutcome, { outcome: "invalid" | "overloaded" }>
+> {
+  const address = readEmail(owner.email);
+  if (!address.ok) return { outcome: "invalid", message: address.message };
+  const passwordHash = await passwords.hash(owner.password);
+  return passwordHash === undefined ? { outcome: "overloaded" } : { address: address.value, passwordHash };
 }

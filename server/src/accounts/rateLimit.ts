@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
+import { isIP } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import ipaddr from "ipaddr.js";
 import type pg from "pg";
-import { ApiError } from "../http/contract/errors.ts";
 import { sayRateLimit } from "../http/contract/rateLimitHeaders.ts";
 import { countInWindow, dailyScope } from "../postgres/countInWindow.ts";
-import { clientSubject } from "./clientAddress.ts";
 
-/** The length of a window in seconds; no other window in the table is longer, but for those of `dailyScope`. */
+/** The length of a window in seconds. Only the windows of `dailyScope` in the same table are longer. */
 const rateLimitWindowSeconds = 900;
 
 type Scope =
@@ -32,40 +32,69 @@ const doing: Record<Scope, string> = {
 export interface RateLimit {
   scope: Scope;
   limit: number;
-  /** A user, where it is not the client's address that is counted. */
+  /** Counts requests of this user instead of the client's address. */
   userId?: string;
-  /** An email as compared, where that is counted, whether it has an account or not. */
+  /** Counts requests for this email, as compared, whether or not it has an account. */
   emailKey?: string;
 }
 
+/** The limit is reached: the request was not counted. `message` is a sentence for the caller. */
+export interface LimitReached {
+  message: string;
+  /** When the window ends. */
+  retryAfterSeconds: number;
+}
+
 /**
- * Counts one request of the client's address, of a user, or for an email, and puts `RateLimit` and `RateLimit-Policy` on the answer
- * (draft-ietf-httpapi-ratelimit-headers-10). A window begins with the first request counted and ends 15 minutes
- * later by the database's clock, for all nodes and across restarts. Refused requests are not counted, so that the time
- * in `Retry-After` stays true for a client that keeps asking.
- * @throws {ApiError} 429 when the window is used up.
+ * Counts one request from the client's address, by a user, or for an email, and puts `RateLimit` and `RateLimit-Policy`
+ * on the answer (draft-ietf-httpapi-ratelimit-headers-10). A window begins with the first request counted and ends 15
+ * minutes later by the database's clock, for all nodes and across restarts. Refused requests are not counted, so that
+ * `Retry-After` stays true for a client that keeps asking.
+ * @returns undefined when the request was counted and may go on.
  */
 export async function countRequest(
   pool: pg.Pool,
   { scope, limit, userId, emailKey }: RateLimit,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<void> {
+): Promise<LimitReached | undefined> {
   const subject = userId ?? (emailKey === undefined ? clientSubject(request.ip) : digestOf(emailKey));
   const window = { scope, subject, limit, windowSeconds: rateLimitWindowSeconds };
   const hit = await countInWindow(pool, window);
   sayRateLimit(reply, window, hit);
-  if (hit.isCounted) return;
+  if (hit.isCounted) return undefined;
   const whose =
     userId !== undefined ? "by this user" : emailKey !== undefined ? "for this email" : "from this address";
-  throw new ApiError(429, `too many requests to ${doing[scope]} ${whose}: try again later`, {
+  return {
+    message: `too many requests to ${doing[scope]} ${whose}: try again later`,
     retryAfterSeconds: hit.resetSeconds,
-  });
+  };
 }
 
-/** The form in which an email is counted: what is typed as one may be a password, and is not stored. */
+/** The rate-limit key of an email. The text is not stored: somebody may have typed a password in its place. */
 function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
+}
+
+/**
+ * The rate-limit key of a client's address: an IPv4 address itself, also when written as IPv4-mapped IPv6; the /64 of an
+ * IPv6 address, because one customer of a network has all of it. A port and brackets, which some proxies write, are
+ * ignored. Every text that is not an address (a proxy may write anything) has the one key `unknown`.
+ */
+export function clientSubject(presented: string): string {
+  const address = withoutPort(presented);
+  if (isIP(address) === 0) return "unknown";
+  const parsed = ipaddr.process(address);
+  if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
+  const network = parsed.parts.slice(0, 4).map((part) => part.toString(16));
+  return `${network.join(":")}::/64`;
+}
+
+/** `192.0.2.1:443` and `[2001:db8::1]:443` without the port; `[2001:db8::1]` without the brackets. */
+function withoutPort(text: string): string {
+  return (
+    /^\[([0-9A-Fa-f:.%\w]+)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text
+  );
 }
 
 /** Deletes the windows that have ended. @returns how many. */

@@ -2,7 +2,6 @@ import type pg from "pg";
 import type { RequestTrace } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { hashCredential } from "../http/contract/credentials.ts";
-import { ApiError } from "../http/contract/errors.ts";
 import type { Mail } from "../mail/sendBySmtp.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { type PasswordDeps, replacePassword } from "./changePassword.ts";
@@ -11,11 +10,11 @@ import { findReset, startReset, useReset } from "./resetStore.ts";
 import { findUserByEmail, lockUser, readUser } from "./userStore.ts";
 
 /**
- * Makes the mail by which the owner of an account resets the password; undefined when the address has no account. Either is
- * on record; what was given as an address is not kept where no account has it, as at logins.
+ * Creates the mail with which the owner of an account resets the password; undefined when the address has no account. The
+ * audit log records both cases; the given address is recorded only when an account has it, as at logins.
  *
- * The mail goes to the address that is stored, never to the one that was given: two texts may be the same address to
- * `emailKey` and two mailboxes to a mail server.
+ * The mail goes to the stored address, never to the given one: two texts may be the same address to `emailKey` and two
+ * mailboxes to a mail server.
  */
 export async function prepareResetMail(
   pool: pg.Pool,
@@ -41,22 +40,23 @@ export async function prepareResetMail(
   return resetMail({ email: user.email, publicUrl: input.publicUrl, token });
 }
 
-/**
- * Gives the user of a mailed link another password, once. Every session of the user ends.
- * @throws {ApiError} 410 when the link does not work, 503 when too many passwords wait.
- */
+/** `gone`: the link is unknown, was used or replaced, or has expired. */
+export type ResetByTokenOutcome = "reset" | "gone" | "overloaded";
+
+/** Gives the user of a mailed link another password, once. Every session of the user ends. */
 export async function resetByToken(
   deps: PasswordDeps,
   input: { token: string; wanted: string },
   request: RequestTrace,
-): Promise<void> {
+): Promise<ResetByTokenOutcome> {
   const tokenHash = hashCredential(input.token);
   const userId = await findReset(deps.pool, tokenHash);
   const user = userId === undefined ? undefined : await readUser(deps.pool, userId);
-  if (user === undefined) throw resetGone();
+  if (user === undefined) return "gone";
   const passwordHash = await deps.passwords.hash(input.wanted);
-  await inTransaction(deps.pool, async (client) => {
-    if (!(await lockUser(client, user.id)) || !(await useReset(client, tokenHash))) throw resetGone();
+  if (passwordHash === undefined) return "overloaded";
+  return inTransaction(deps.pool, async (client) => {
+    if (!(await lockUser(client, user.id)) || !(await useReset(client, tokenHash))) return "gone";
     const ended = await replacePassword(client, user.id, passwordHash);
     await recordChange(
       client,
@@ -67,12 +67,6 @@ export async function resetByToken(
         after: { sessions_ended: ended },
       },
     );
-  });
-}
-
-/** One answer for all, because it is all that somebody without a valid token is to learn. */
-function resetGone(): ApiError {
-  return new ApiError(410, "the link was used or replaced by a newer one, or has expired: ask for another", {
-    code: "reset_gone",
+    return "reset";
   });
 }

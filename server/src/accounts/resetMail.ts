@@ -2,8 +2,8 @@ import type { Mail } from "../mail/sendBySmtp.ts";
 import { resetMinutes } from "./resetStore.ts";
 
 /**
- * The mail with a link to reset a password. The token stands behind the `#`, which browsers send to no server, so that it is
- * in no log of a proxy. Nothing in it names the organization or who asked: all that is known of them is that they know the address.
+ * The mail with a link to reset a password. The token is in the fragment (after `#`), which browsers do not send, so that
+ * no proxy logs it. The mail does not name the organization or who asked, because anybody who knows the address can ask.
  */
 export function resetMail({
   email,

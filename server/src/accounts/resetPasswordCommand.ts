@@ -1,5 +1,6 @@
 import type pg from "pg";
-import { resetPassword } from "./changePassword.ts";
+import { CommandError } from "../runtime/commandError.ts";
+import { resetPassword, type ResetPasswordOutcome } from "./changePassword.ts";
 import type { Passwords } from "./passwords.ts";
 import { Password } from "./schemas.ts";
 
@@ -7,26 +8,26 @@ export interface ResetPasswordDeps {
   pool: pg.Pool;
   passwords: Passwords;
   nowMs: () => number;
-  /** Who gives the command, for the record. */
+  /** The operator's login name, for the record. */
   operator: string;
-  /** The new password, read from where no other process sees it. */
+  /** The new password, read from the standard input. */
   password: string;
   /** Shows the command's result. */
   print: (text: string) => void;
-  /** Takes one line of JSON, beside the record in the database. */
+  /** Writes one line of JSON, in addition to the entry in the database. */
   audit: (line: string) => void;
 }
 
 export const resetPasswordUsage = `  postrider reset-password <email>                       sets a user's password to a line of the standard input
 `;
 
-/** The arguments do not make a command; the message says what is wrong. */
+/** The arguments are wrong; the message says how. */
 export class ResetPasswordUsageError extends Error {}
 
 /**
- * Reads the operator's command: `args` is what stands after `postrider reset-password`. A password among the arguments
- * would be seen by everybody on the machine, so there is no place for it.
- * @throws {ResetPasswordUsageError} for a wrong command; the command itself throws for what cannot be done.
+ * Reads the operator's command: `args` are the arguments after `postrider reset-password`. The password is not one of
+ * them, because every user of the machine can read a process's arguments.
+ * @throws {ResetPasswordUsageError} for a wrong command; the command itself throws {CommandError}.
  */
 export function readResetPasswordCommand(args: string[]): (deps: ResetPasswordDeps) => Promise<void> {
   const [email, ...rest] = args;
@@ -39,12 +40,26 @@ export function readResetPasswordCommand(args: string[]): (deps: ResetPasswordDe
   }
   return async (deps) => {
     const wanted = requirePassword(deps.password);
-    const { user, sessionsEnded } = await resetPassword(deps, { email, wanted, operator: deps.operator });
+    const { user, sessionsEnded } = resetUser(
+      await resetPassword(deps, { email, wanted, operator: deps.operator }),
+    );
     const what = { user_id: user.id, org_id: user.org_id, sessions_ended: sessionsEnded };
     const time = new Date(deps.nowMs()).toISOString();
     deps.audit(JSON.stringify({ audit: "reset-password", time, operator: deps.operator, ...what }));
     deps.print(JSON.stringify({ email: user.email, ...what }, null, 2));
   };
+}
+
+/** The user whose password was reset. @throws {CommandError} when none was. */
+function resetUser(reset: ResetPasswordOutcome): Extract<ResetPasswordOutcome, { outcome: "reset" }> {
+  switch (reset.outcome) {
+    case "reset":
+      return reset;
+    case "not_found":
+      throw new CommandError("no account has this address", "notFound");
+    case "overloaded":
+      throw new CommandError("too many passwords wait to be hashed: try again", "failed");
+  }
 }
 
 function requirePassword(text: string): string {

@@ -1,13 +1,13 @@
 import { Type } from "typebox";
 import { traceOf } from "../audit/origin.ts";
 import type { Config } from "../config/config.ts";
-import { ApiError } from "../http/contract/errors.ts";
+import { ApiError, orInvalid, tooManyRequests, tooManySigningIn } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import type { Mailer } from "../mail/mailer.ts";
 import type { PasswordDeps } from "./changePassword.ts";
-import { requireEmail } from "./emailAddress.ts";
+import { readEmail } from "./emailAddress.ts";
 import { countRequest } from "./rateLimit.ts";
-import { prepareResetMail, resetByToken } from "./resetByMail.ts";
+import { prepareResetMail, resetByToken, type ResetByTokenOutcome } from "./resetByMail.ts";
 import { resetMinutes } from "./resetStore.ts";
 import { Email, overloaded, Password, tooMany } from "./schemas.ts";
 
@@ -50,12 +50,15 @@ function requestRoute(deps: ResetDeps): RouteRecord {
       answer: { message: neutralMessage },
     },
     async handle({ body, request, reply }) {
-      const { key: emailKey } = requireEmail(body.email);
+      const { key: emailKey } = orInvalid(readEmail(body.email));
       const { mailer } = deps;
       if (mailer === undefined) throw mailDisabled();
       const limit = { scope: "password-reset", limit: deps.config.loginLimit } as const;
-      await countRequest(deps.pool, limit, request, reply);
-      await countRequest(deps.pool, { ...limit, scope: "password-reset-email", emailKey }, request, reply);
+      const ofEmail = { ...limit, scope: "password-reset-email", emailKey } as const;
+      const reached =
+        (await countRequest(deps.pool, limit, request, reply)) ??
+        (await countRequest(deps.pool, ofEmail, request, reply));
+      if (reached !== undefined) throw tooManyRequests(reached);
       const { publicUrl } = mailer;
       const trace = traceOf(request);
       mailer.enqueue(() => prepareResetMail(deps.pool, { emailKey, publicUrl }, trace));
@@ -91,13 +94,33 @@ function confirmRoute(deps: ResetDeps): RouteRecord {
       },
     },
     async handle({ body, request, reply }) {
-      deps.passwords.refuseWhenFull();
+      if (deps.passwords.isFull()) throw tooManySigningIn();
       const limit = { scope: "password-reset-confirm", limit: deps.config.loginLimit } as const;
-      await countRequest(deps.pool, limit, request, reply);
-      await resetByToken(deps, { token: body.token, wanted: body.password }, traceOf(request));
+      const reached = await countRequest(deps.pool, limit, request, reply);
+      if (reached !== undefined) throw tooManyRequests(reached);
+      const input = { token: body.token, wanted: body.password };
+      requireReset(await resetByToken(deps, input, traceOf(request)));
       return { ok: true };
     },
   });
+}
+
+/** @throws {ApiError} when the password was not reset; one message for every link that does not work. */
+function requireReset(outcome: ResetByTokenOutcome): void {
+  switch (outcome) {
+    case "reset":
+      return;
+    case "gone":
+      throw new ApiError(
+        410,
+        "the link was used or replaced by a newer one, or has expired: ask for another",
+        {
+          code: "reset_gone",
+        },
+      );
+    case "overloaded":
+      throw tooManySigningIn();
+  }
 }
 
 function mailDisabled(): ApiError {

@@ -5,7 +5,7 @@ import { newResetToken } from "./newCredential.ts";
 export const resetMinutes = 30;
 
 /**
- * Makes the token of a link for a user, whose hash alone is stored. The user's link from before works no longer.
+ * Makes the token of a link for a user; only its hash is stored. The user's earlier link stops working.
  * The caller has locked the user's row, see `lockUser`.
  */
 export async function startReset(client: pg.ClientBase, userId: string): Promise<string> {
@@ -22,7 +22,7 @@ export async function startReset(client: pg.ClientBase, userId: string): Promise
   return token;
 }
 
-/** The user whose link has this token, if it has not expired. */
+/** Finds the user of a link by its token's hash; undefined when there is none or it has expired. */
 export async function findReset(pool: pg.Pool, tokenHash: Buffer): Promise<string | undefined> {
   const { rows } = await pool.query<{ user_id: string }>({
     name: "find_password_reset",
@@ -35,7 +35,7 @@ export async function findReset(pool: pg.Pool, tokenHash: Buffer): Promise<strin
   return rows[0]?.user_id;
 }
 
-/** Uses a token up. @returns false when it was used, replaced or has expired meanwhile. */
+/** Deletes a link that is being used. @returns false when it was used or replaced meanwhile, or has expired. */
 export async function useReset(client: pg.ClientBase, tokenHash: Buffer): Promise<boolean> {
   const { rowCount } = await client.query({
     name: "use_password_reset",
@@ -47,7 +47,7 @@ export async function useReset(client: pg.ClientBase, tokenHash: Buffer): Promis
   return rowCount === 1;
 }
 
-/** Ends a user's link, for a password that is changed by other means. */
+/** Deletes a user's link, because the password was changed by other means. */
 export async function endResetsOfUser(client: pg.ClientBase, userId: string): Promise<void> {
   await client.query({
     name: "end_password_resets_of_user",
@@ -57,7 +57,7 @@ export async function endResetsOfUser(client: pg.ClientBase, userId: string): Pr
   });
 }
 
-/** Deletes links that have expired, which no request accepts anyway. @returns how many. */
+/** Deletes expired links, which no request accepts. @returns how many. */
 export async function sweepResets(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query(
     `delete from password_resets

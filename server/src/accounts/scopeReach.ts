@@ -3,8 +3,8 @@ import { customerOf, type NamedThing, type Reach, type Scope } from "../http/con
 import { bucketOf, isId } from "../postgres/ids.ts";
 
 /**
- * Whether things belong to what a credential is limited to. An item belongs to whom its target belongs to now; one whose
- * target was deleted belongs to nobody.
+ * Checks whether a target, event or publication is within a limited credential's scope. An event belongs to the customer
+ * that its target belongs to now; an event whose target was deleted is in no scope.
  */
 export function createReach(pool: pg.Pool): Reach {
   return async (orgId, scope, thing) => {

@@ -3,13 +3,13 @@ import { newSessionToken } from "./newCredential.ts";
 
 /** How long a session lasts. */
 const sessionSeconds = 7 * 86_400;
-/** The most sessions a user has; one more evicts the oldest. */
+/** The most sessions of a user; one more ends the oldest. */
 const maxSessions = 5;
 
 /**
- * Starts a session and gives its token, whose hash alone is stored. Ends the user's oldest beyond five, by order
- * of login and not by time, because one second may hold several. The caller has locked the user's row, see
- * `lockUser`, or has just created it.
+ * Starts a session and gives its token; only its hash is stored. Ends the user's oldest sessions beyond five, in the
+ * order of logins and not of times, because several may begin in one second. The caller has locked the user's row (see
+ * `lockUser`) or has just created it.
  */
 export async function startSession(client: pg.ClientBase, userId: string): Promise<string> {
   const { token, hash } = newSessionToken();
@@ -38,7 +38,7 @@ export async function startSession(client: pg.ClientBase, userId: string): Promi
   return token;
 }
 
-/** Ends one session. @returns how many that was. */
+/** Ends one session. @returns 0 when it had ended before, otherwise 1. */
 export async function endSession(client: pg.ClientBase, tokenHash: Buffer): Promise<number> {
   const { rowCount } = await client.query({
     name: "end_session",
@@ -49,7 +49,7 @@ export async function endSession(client: pg.ClientBase, tokenHash: Buffer): Prom
   return rowCount ?? 0;
 }
 
-/** Ends every session of a user, but for the one of `keptHash`. @returns how many. */
+/** Ends every session of a user except the one of `keptHash`. @returns how many. */
 export async function endSessionsOfUser(
   client: pg.ClientBase,
   userId: string,
@@ -80,7 +80,7 @@ export async function endSessionsOfOrganization(client: pg.ClientBase, orgId: st
   return rowCount ?? 0;
 }
 
-/** Deletes sessions that have expired, which no request accepts anyway. @returns how many. */
+/** Deletes expired sessions, which no request accepts. @returns how many. */
 export async function sweepSessions(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query(
     `delete from sessions

@@ -15,7 +15,7 @@ export interface SignUpDeps {
   pool: pg.Pool;
   passwords: Passwords;
   nowMs: () => number;
-  /** With live billing, a workspace starts pending and gets its first key after payment is set up. */
+  /** With live billing, a workspace starts pending and its first key is created after payment is set up. */
   config: Pick<Config, "billing">;
 }
 
@@ -25,27 +25,32 @@ export interface SignUpInput {
   name?: string | undefined;
 }
 
-export interface NewAccount {
-  user: User;
-  sessionToken: string;
-  /** Undefined while the workspace is pending. */
-  apiKey: string | undefined;
-}
+export type SignUpOutcome =
+  | {
+      outcome: "created";
+      user: User;
+      sessionToken: string;
+      /** Undefined while the workspace is pending. */
+      apiKey: string | undefined;
+    }
+  /** The address has an account already; nothing changed. */
+  | { outcome: "email_taken" }
+  | { outcome: "overloaded" };
 
 /**
- * Creates a user with an organization, a default API key and a session, in one transaction. Undefined when the address
- * has an account: nothing changes then, and nothing tells the two apart from outside. Both hash the password, make
- * the same number of round trips and commit a transaction that wrote something, so they take as long.
- * @throws {ApiError} 503 when too many passwords wait to be hashed.
+ * Creates a user with an organization, a default API key and a session, in one transaction. A taken address takes as
+ * long, so that the time of an answer does not tell who has an account: both cases hash the password, make the same
+ * number of round trips and commit a transaction that wrote something.
  */
 export async function signUp(
   deps: SignUpDeps,
   input: SignUpInput,
   request: RequestTrace,
-): Promise<NewAccount | undefined> {
+): Promise<SignUpOutcome> {
   const { address } = input;
   const name = input.name?.trim() || address.localPart;
   const passwordHash = await deps.passwords.hash(input.password);
+  if (passwordHash === undefined) return { outcome: "overloaded" };
   const nowMs = deps.nowMs();
   const id = newRootId(nowMs);
   return inTransaction(deps.pool, async (client) => {
@@ -66,9 +71,9 @@ export async function signUp(
     const user = await insertUser(client, { id, orgId, role: "admin", address, name, passwordHash, nowMs });
     if (user === undefined) {
       await client.query("rollback to savepoint account");
-      return undefined;
+      return { outcome: "email_taken" };
     }
     const sessionToken = await startSession(client, user.id);
-    return { user, sessionToken, apiKey: apiKey?.key };
+    return { outcome: "created", user, sessionToken, apiKey: apiKey?.key };
   });
 }

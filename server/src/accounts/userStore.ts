@@ -22,7 +22,7 @@ export interface NewUser {
 }
 
 /**
- * Creates a user, unless the address has one already: then undefined. Waits for a concurrent creation of the same
+ * Creates a user; undefined when the address has an account already. Waits for a concurrent creation with the same
  * address to end.
  */
 export async function insertUser(client: pg.ClientBase, user: NewUser): Promise<User | undefined> {
@@ -46,7 +46,7 @@ export async function insertUser(client: pg.ClientBase, user: NewUser): Promise<
   return rows[0];
 }
 
-/** The user of an address as compared, with the hash of the password. */
+/** Finds a user by the address as compared, with the hash of the password. */
 export async function findUserByEmail(
   pool: pg.Pool,
   emailKey: string,
@@ -63,7 +63,7 @@ export async function findUserByEmail(
   return { user, passwordHash };
 }
 
-/** The hash of a user's password; undefined when there is no such user. */
+/** Reads the hash of a user's password; undefined when there is no such user. */
 export async function findPasswordHash(pool: pg.Pool, userId: string): Promise<string | undefined> {
   const { rows } = await pool.query<{ password_hash: string }>({
     name: "find_password_hash",
@@ -77,8 +77,8 @@ export async function findPasswordHash(pool: pg.Pool, userId: string): Promise<s
 
 /**
  * Locks the user's row until the transaction ends, so that logins and changes of the password are serialized.
- * @param passwordHash of the password that was verified before.
- * @returns false when there is no such user, or the password is another by now.
+ * @param passwordHash the hash against which a password was verified.
+ * @returns false when there is no such user, or the user's hash is another by now.
  */
 export async function lockUser(
   client: pg.ClientBase,

@@ -1,11 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import type pg from "pg";
-import { requireName } from "../accounts/name.ts";
+import { readName } from "../accounts/name.ts";
 import type { Passwords } from "../accounts/passwords.ts";
-import { provisionOrganization } from "../accounts/provision.ts";
+import { type ProvisionOutcome, provisionOrganization } from "../accounts/provision.ts";
 import type { Cells } from "../postgres/cells.ts";
 import type { BillingStatus } from "../postgres/tables.ts";
+import { CommandError } from "../runtime/commandError.ts";
 import { setStatus } from "./changeStatus.ts";
 import { settleByOperator } from "./settleByOperator.ts";
 import { describeOrganization, findOrganizationId, listOrganizations } from "./organizationReport.ts";
@@ -77,18 +78,30 @@ function create(args: string[]): OrgCommand {
   if (status === "grace") throw new OrgUsageError("an organization does not begin in grace");
   const email = values["email"] as string | undefined;
   return async (deps) => {
+    const readable = readName(name);
+    if (!readable.ok) throw new CommandError(readable.message, "usage");
     const owner =
       email === undefined ? undefined : { email, password: randomBytes(18).toString("base64url") };
-    const { organization, apiKey } = await provisionOrganization(deps, {
-      name: requireName(name),
-      billingStatus: status,
-      owner,
-      operator: deps.operator,
-    });
+    const input = { name: readable.value, billingStatus: status, owner, operator: deps.operator };
+    const { organization, apiKey } = createdOrganization(await provisionOrganization(deps, input));
     audit(deps, "org create", { org_id: organization.id, to: status });
     // The key and the password are shown here and nowhere else.
     showResult(deps, { ...organization, api_key: apiKey, ...(owner && { owner }) }, values);
   };
+}
+
+/** The created organization. @throws {CommandError} when none was created. */
+function createdOrganization(created: ProvisionOutcome): Extract<ProvisionOutcome, { outcome: "created" }> {
+  switch (created.outcome) {
+    case "created":
+      return created;
+    case "invalid":
+      throw new CommandError(created.message, "usage");
+    case "email_taken":
+      throw new CommandError("the email has an account already", "conflict");
+    case "overloaded":
+      throw new CommandError("too many passwords wait to be hashed: try again", "failed");
+  }
 }
 
 function list(args: string[]): OrgCommand {

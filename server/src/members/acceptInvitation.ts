@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { emailKey, requireEmail } from "../accounts/emailAddress.ts";
+import { emailKey, type EmailAddress, readEmail } from "../accounts/emailAddress.ts";
 import { lockOrganization } from "../accounts/organizationStore.ts";
 import type { Passwords } from "../accounts/passwords.ts";
 import { startSession } from "../accounts/sessionStore.ts";
@@ -7,7 +7,7 @@ import { insertUser, type User } from "../accounts/userStore.ts";
 import type { RequestTrace } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { hashCredential } from "../http/contract/credentials.ts";
-import { ApiError } from "../http/contract/errors.ts";
+import type { Read } from "../http/contract/errors.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { findOpenInvitation, type StoredInvitation, useInvitation } from "./invitationStore.ts";
@@ -22,64 +22,69 @@ export interface AcceptDeps {
 
 export interface Acceptance {
   token: string;
-  /** May be left out when the invitation names an address. */
+  /** Optional when the invitation names an address. */
   email?: string | undefined;
   password: string;
   name?: string | undefined;
 }
 
-/**
- * Makes whoever has the token a user of the organization, once. Undefined when the address has an account: nothing changes
- * then, and the invitation can still be accepted with another one.
- * @throws {ApiError} 400 for an address of another shape or another than the invitation's, 410 when the invitation cannot
- *   be accepted, 409 when the organization is full, 503 when too many passwords wait to be hashed.
- */
+export type AcceptOutcome =
+  | { outcome: "joined"; user: User; sessionToken: string }
+  /** The invitation is unknown, was used or revoked, or has expired. */
+  | { outcome: "gone" }
+  /** The email is missing, malformed, or not the invitation's. */
+  | { outcome: "invalid"; message: string }
+  /** The organization has `maxMembers` users. */
+  | { outcome: "full" }
+  /** The address has an account. The invitation can still be accepted with another one. */
+  | { outcome: "email_taken" }
+  | { outcome: "overloaded" };
+
+/** Makes the holder of an invitation's token a user of the organization, once. */
 export async function acceptInvitation(
   deps: AcceptDeps,
   input: Acceptance,
   request: RequestTrace,
-): Promise<{ user: User; sessionToken: string } | undefined> {
+): Promise<AcceptOutcome> {
   const invitation = await findOpenInvitation(deps.pool, hashCredential(input.token));
-  if (invitation === undefined) throw invitationGone();
-  const address = addressFor(invitation, input.email);
+  if (invitation === undefined) return { outcome: "gone" };
+  const read = addressFor(invitation, input.email);
+  if (!read.ok) return { outcome: "invalid", message: read.message };
+  const address = read.value;
   const passwordHash = await deps.passwords.hash(input.password);
+  if (passwordHash === undefined) return { outcome: "overloaded" };
   const { org_id: orgId, role } = invitation;
   const nowMs = deps.nowMs();
   const id = newRootId(nowMs);
   return inTransaction(deps.pool, async (client) => {
     await lockOrganization(client, orgId);
-    if ((await countOfOrganization(client, "users", orgId)) >= maxMembers) throw tooManyMembers();
+    if ((await countOfOrganization(client, "users", orgId)) >= maxMembers) return { outcome: "full" };
+    await client.query("savepoint member");
     const name = input.name?.trim() || address.localPart;
     const user = await insertUser(client, { id, orgId, role, address, name, passwordHash, nowMs });
-    if (user === undefined) return undefined;
-    if (!(await useInvitation(client, invitation.id, id))) throw invitationGone();
+    if (user === undefined) return { outcome: "email_taken" };
+    // The user is created first, because the invitation's row refers to it.
+    if (!(await useInvitation(client, invitation.id, id))) {
+      await client.query("rollback to savepoint member");
+      return { outcome: "gone" };
+    }
     const origin = { orgId, actor: { kind: "user", id } as const, request };
     await recordChange(client, origin, {
       action: "member.joined",
       object: { kind: "user", id, name: address.email },
       after: { email: address.email, name, role, invitation_id: invitation.id },
     });
-    return { user, sessionToken: await startSession(client, id) };
+    return { outcome: "joined", user, sessionToken: await startSession(client, id) };
   });
 }
 
-function addressFor(invitation: StoredInvitation, given: string | undefined) {
+/** Reads the given address, or takes the invitation's; an invitation with an address is for that one alone. */
+function addressFor(invitation: StoredInvitation, given: string | undefined): Read<EmailAddress> {
   const email = given ?? invitation.email;
-  if (email === null) throw new ApiError(400, "email is required");
-  const address = requireEmail(email);
-  if (invitation.email !== null && emailKey(invitation.email) !== address.key) {
-    throw new ApiError(400, "email must be the address that the invitation is for");
+  if (email === null) return { ok: false, message: "email is required" };
+  const address = readEmail(email);
+  if (address.ok && invitation.email !== null && emailKey(invitation.email) !== address.value.key) {
+    return { ok: false, message: "email must be the address that the invitation is for" };
   }
   return address;
-}
-
-/** One answer for all, because it is all that somebody without a valid token is to learn. */
-function invitationGone(): ApiError {
-  return new ApiError(410, "the invitation is unknown, was used or revoked, or has expired", {
-    code: "invitation_gone",
-  });
-}
-
-function tooManyMembers(): ApiError {
-  return new ApiError(409, `the organization has ${maxMembers} members, the most there can be`);
 }

@@ -1,22 +1,32 @@
 import { Type } from "typebox";
-import { maxEmailCharacters, requireEmail } from "../accounts/emailAddress.ts";
+import { maxEmailCharacters, readEmail } from "../accounts/emailAddress.ts";
 import { countRequest } from "../accounts/rateLimit.ts";
 import { Password, RoleName, takenMessage, User } from "../accounts/schemas.ts";
 import { originOf, traceOf } from "../audit/origin.ts";
 import type { Config } from "../config/config.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
+import {
+  ApiError,
+  notFound,
+  orInvalid,
+  tooManyRequests,
+  tooManySigningIn,
+  unauthorized,
+} from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
 import { pageCursor } from "../http/contract/schemas.ts";
 import { removal } from "../http/contract/removal.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
-import { type AcceptDeps, acceptInvitation } from "./acceptInvitation.ts";
+import { type AcceptDeps, acceptInvitation, type AcceptOutcome } from "./acceptInvitation.ts";
 import {
   createInvitation,
+  type CreateInvitationOutcome,
   listInvitations,
   maxOpenInvitations,
   revokeInvitation,
+  type RevokeOutcome,
 } from "./invitationStore.ts";
+import { maxMembers } from "./memberStore.ts";
 import { Invitation, NewInvitation } from "./schemas.ts";
 
 export interface InvitationDeps extends AcceptDeps {
@@ -64,7 +74,7 @@ function revokeRoute(deps: InvitationDeps): RouteRecord {
     summary: "Revoke an invitation",
     description: "Answers the same when it was revoked before or has expired.",
     errors: { 409: "It was accepted: there is a member to remove" },
-    ...removal((call, id) => revokeInvitation(deps.pool, originOf(call), id)),
+    ...removal(async (call, id) => requireRevoked(await revokeInvitation(deps.pool, originOf(call), id))),
   });
 }
 
@@ -106,13 +116,11 @@ function createRoute(deps: InvitationDeps): RouteRecord {
       const { body, caller } = call;
       if (caller.kind !== "session") throw notFound();
       refuseWhereClosed(deps.config.signup);
-      const email = body.email === undefined ? null : requireEmail(body.email).email;
-      const { invitation, token } = await createInvitation(deps.pool, originOf(call), {
-        role: body.role,
-        email,
-        userId: caller.userId,
-        nowMs: deps.nowMs(),
-      });
+      const email = body.email === undefined ? null : orInvalid(readEmail(body.email)).email;
+      const input = { role: body.role, email, userId: caller.userId, nowMs: deps.nowMs() };
+      const { invitation, token } = createdInvitation(
+        await createInvitation(deps.pool, originOf(call), input),
+      );
       const { id, role, created_by, created_at, expires_at } = invitation;
       const { publicUrl } = deps.config;
       const url = publicUrl === undefined ? null : `${publicUrl}/join#${token}`;
@@ -170,11 +178,62 @@ function acceptRoute(deps: InvitationDeps): RouteRecord {
     },
     async handle({ body, request, reply }) {
       refuseWhereClosed(deps.config.signup);
-      deps.passwords.refuseWhenFull();
-      await countRequest(deps.pool, { scope: "invitation", limit: deps.config.loginLimit }, request, reply);
-      const accepted = await acceptInvitation(deps, body, traceOf(request));
-      if (accepted === undefined) return { message: takenMessage };
-      return { user: accepted.user, session_token: accepted.sessionToken };
+      if (deps.passwords.isFull()) throw tooManySigningIn();
+      const limit = { scope: "invitation", limit: deps.config.loginLimit } as const;
+      const reached = await countRequest(deps.pool, limit, request, reply);
+      if (reached !== undefined) throw tooManyRequests(reached);
+      return acceptAnswer(await acceptInvitation(deps, body, traceOf(request)));
     },
   });
+}
+
+/** The created invitation. @throws {ApiError} when none was created. */
+function createdInvitation(
+  created: CreateInvitationOutcome,
+): Extract<CreateInvitationOutcome, { outcome: "created" }> {
+  switch (created.outcome) {
+    case "created":
+      return created;
+    case "no_organization":
+      throw unauthorized();
+    case "is_member":
+      throw new ApiError(409, "the address is that of a member already");
+    case "too_many":
+      throw new ApiError(
+        409,
+        `the organization has ${maxOpenInvitations} open invitations, the most there can be: revoke one first`,
+      );
+  }
+}
+
+/** @throws {ApiError} when the invitation was not revoked. */
+function requireRevoked(outcome: RevokeOutcome): void {
+  switch (outcome) {
+    case "revoked":
+      return;
+    case "not_found":
+      throw notFound();
+    case "accepted":
+      throw new ApiError(409, "the invitation was accepted: remove the member instead");
+  }
+}
+
+function acceptAnswer(accepted: AcceptOutcome) {
+  switch (accepted.outcome) {
+    case "joined":
+      return { user: accepted.user, session_token: accepted.sessionToken };
+    case "email_taken":
+      return { message: takenMessage };
+    case "gone":
+      // One message for every invitation that cannot be accepted: a caller without a valid token learns no more.
+      throw new ApiError(410, "the invitation is unknown, was used or revoked, or has expired", {
+        code: "invitation_gone",
+      });
+    case "invalid":
+      throw new ApiError(400, accepted.message);
+    case "full":
+      throw new ApiError(409, `the organization has ${maxMembers} members, the most there can be`);
+    case "overloaded":
+      throw tooManySigningIn();
+  }
 }

@@ -5,7 +5,6 @@ import { newInvitationToken } from "../accounts/newCredential.ts";
 import { lockOrganization } from "../accounts/organizationStore.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
-import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import type { Role } from "../http/contract/roles.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
@@ -13,29 +12,34 @@ import type { Invitation } from "./schemas.ts";
 
 /** How long an invitation can be accepted. */
 const invitationSeconds = 7 * 86_400;
-/** How long one that is over is still listed. */
+/** How long an expired invitation is still listed. */
 const listedSeconds = 30 * 86_400;
-/** The most invitations of an organization that can be accepted. */
+/** The most open invitations of an organization. */
 export const maxOpenInvitations = 100;
 
 export type StoredInvitation = Static<typeof Invitation>;
 
-/**
- * Makes an invitation; its token is known here and nowhere else.
- * @throws {ApiError} 409 for a member's address and when too many are open, 503 while a process of a version runs that
- *   knows no roles.
- */
+export type CreateInvitationOutcome =
+  | { outcome: "created"; invitation: StoredInvitation; token: string }
+  /** The organization was deleted meanwhile. */
+  | { outcome: "no_organization" }
+  /** The address is a member's. */
+  | { outcome: "is_member" }
+  /** The organization has `maxOpenInvitations`. */
+  | { outcome: "too_many" };
+
+/** Creates an invitation. Its token is returned here once; only its hash is stored. */
 export function createInvitation(
   pool: pg.Pool,
   origin: Origin,
   input: { role: Role; email: string | null; userId: string; nowMs: number },
-): Promise<{ invitation: StoredInvitation; token: string }> {
+): Promise<CreateInvitationOutcome> {
   const { role, email, userId, nowMs } = input;
   const { orgId } = origin;
   return inTransaction(pool, async (client) => {
-    if ((await lockOrganization(client, orgId)) === undefined) throw unauthorized();
-    await refuseMember(client, orgId, email);
-    await refuseTooMany(client, orgId);
+    if ((await lockOrganization(client, orgId)) === undefined) return { outcome: "no_organization" };
+    if (email !== null && (await isMember(client, orgId, email))) return { outcome: "is_member" };
+    if ((await countOpen(client, orgId)) >= maxOpenInvitations) return { outcome: "too_many" };
     const id = newRootId(nowMs);
     const { token, hash } = newInvitationToken();
     const { rows } = await client.query<StoredInvitation>({
@@ -51,11 +55,11 @@ export function createInvitation(
       object: { kind: "invitation", id, name: email },
       after: { role, email },
     });
-    return { invitation: rows[0]!, token };
+    return { outcome: "created", invitation: rows[0]!, token };
   });
 }
 
-/** The organization's invitations, newest first. @param before the last one of the page before. */
+/** The organization's invitations, newest first. @param before the id of the last one of the previous page. */
 export async function listInvitations(
   pool: pg.Pool,
   { orgId, before, limit }: { orgId: string; before: string | undefined; limit: number },
@@ -71,11 +75,14 @@ export async function listInvitations(
   return rows;
 }
 
-/**
- * Revokes an invitation; again, and of one that has expired, nothing changes.
- * @throws {ApiError} 404 when the organization has no such invitation, 409 when it was accepted.
- */
-export function revokeInvitation(pool: pg.Pool, origin: Origin, id: string): Promise<void> {
+export type RevokeOutcome =
+  | "revoked"
+  /** The organization has no such invitation. */
+  | "not_found"
+  | "accepted";
+
+/** Revokes an invitation; one that was revoked before or has expired does not change. */
+export function revokeInvitation(pool: pg.Pool, origin: Origin, id: string): Promise<RevokeOutcome> {
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<StoredInvitation>({
       name: "lock_invitation",
@@ -85,11 +92,9 @@ export function revokeInvitation(pool: pg.Pool, origin: Origin, id: string): Pro
       values: [origin.orgId, id],
     });
     const invitation = rows[0];
-    if (invitation === undefined) throw notFound();
-    if (invitation.status === "ACCEPTED") {
-      throw new ApiError(409, "the invitation was accepted: remove the member instead");
-    }
-    if (invitation.status !== "OPEN") return;
+    if (invitation === undefined) return "not_found";
+    if (invitation.status === "ACCEPTED") return "accepted";
+    if (invitation.status !== "OPEN") return "revoked";
     await client.query({
       name: "revoke_invitation",
       text: `update invitations
@@ -102,10 +107,11 @@ export function revokeInvitation(pool: pg.Pool, origin: Origin, id: string): Pro
       object: { kind: "invitation", id, name: invitation.email },
       before: { role: invitation.role, email: invitation.email },
     });
+    return "revoked";
   });
 }
 
-/** An invitation that can be accepted, by its token's hash; undefined when there is none. */
+/** Finds an open invitation by its token's hash; undefined when there is none. */
 export async function findOpenInvitation(
   pool: pg.Pool,
   tokenHash: Buffer,
@@ -121,7 +127,7 @@ export async function findOpenInvitation(
   return rows[0];
 }
 
-/** Uses an invitation up for a user. False when it has just been used or revoked, or has expired. */
+/** Marks an invitation as accepted by a user. @returns false when it was used or revoked meanwhile, or has expired. */
 export async function useInvitation(client: pg.ClientBase, id: string, userId: string): Promise<boolean> {
   const { rowCount } = await client.query({
     name: "use_invitation",
@@ -135,7 +141,7 @@ export async function useInvitation(client: pg.ClientBase, id: string, userId: s
   return rowCount === 1;
 }
 
-/** Forgets invitations that have been over for long. @returns how many. */
+/** Deletes invitations that expired `listedSeconds` ago. @returns how many. */
 export async function sweepInvitations(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query(
     `delete from invitations
@@ -145,8 +151,7 @@ export async function sweepInvitations(pool: pg.Pool): Promise<number> {
   return rowCount ?? 0;
 }
 
-async function refuseMember(client: pg.ClientBase, orgId: string, email: string | null): Promise<void> {
-  if (email === null) return;
+async function isMember(client: pg.ClientBase, orgId: string, email: string): Promise<boolean> {
   const { rowCount } = await client.query({
     name: "find_member_by_email",
     text: `select
@@ -155,11 +160,10 @@ async function refuseMember(client: pg.ClientBase, orgId: string, email: string 
              and org_id = $2`,
     values: [emailKey(email), orgId],
   });
-  if (rowCount === 0) return;
-  throw new ApiError(409, "the address is that of a member already");
+  return rowCount !== 0;
 }
 
-async function refuseTooMany(client: pg.ClientBase, orgId: string): Promise<void> {
+async function countOpen(client: pg.ClientBase, orgId: string): Promise<number> {
   const { rows } = await client.query<{ count: number }>({
     name: "count_open_invitations",
     text: `select count(*) as count
@@ -168,11 +172,7 @@ async function refuseTooMany(client: pg.ClientBase, orgId: string): Promise<void
              and ${open}`,
     values: [orgId],
   });
-  if (rows[0]!.count < maxOpenInvitations) return;
-  throw new ApiError(
-    409,
-    `the organization has ${maxOpenInvitations} open invitations, the most there can be: revoke one first`,
-  );
+  return rows[0]!.count;
 }
 
 const open = `i.accepted_at is null

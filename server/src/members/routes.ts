@@ -2,18 +2,18 @@ import { Type } from "typebox";
 import type pg from "pg";
 import { RoleName } from "../accounts/schemas.ts";
 import { originOf } from "../audit/origin.ts";
-import { notFound } from "../http/contract/errors.ts";
+import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import { removal } from "../http/contract/removal.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { pageCursor } from "../http/contract/schemas.ts";
 import { isId } from "../postgres/ids.ts";
-import { changeRole, listMembers, removeMember } from "./memberStore.ts";
+import { changeRole, listMembers, type MemberRefusal, removeMember } from "./memberStore.ts";
 import { Member } from "./schemas.ts";
 
 const refusals = { 409: "It is the last admin (`last_admin`)" };
 
-/** The users of an organization and what they may do. */
+/** The users of an organization and their roles. */
 export function memberRoutes(deps: { pool: pg.Pool }): RouteRecord[] {
   return [listRoute(deps), changeRoleRoute(deps), removeRoute(deps)];
 }
@@ -72,7 +72,9 @@ function changeRoleRoute(deps: { pool: pg.Pool }): RouteRecord {
     async handle(call) {
       const { params, body } = call;
       if (!isId(params.id)) throw notFound();
-      return changeRole(deps.pool, originOf(call), { userId: params.id, role: body.role });
+      const changed = await changeRole(deps.pool, originOf(call), { userId: params.id, role: body.role });
+      if (changed.outcome !== "changed") throw refusalError(changed.outcome);
+      return changed.member;
     },
   });
 }
@@ -89,6 +91,24 @@ function removeRoute(deps: { pool: pg.Pool }): RouteRecord {
     summary: "Remove a member, whose account and sessions end at once",
     description: "API keys belong to the organization and stay.",
     errors: refusals,
-    ...removal((call, id) => removeMember(deps.pool, originOf(call), id)),
+    ...removal(async (call, id) => {
+      const outcome = await removeMember(deps.pool, originOf(call), id);
+      if (outcome !== "removed") throw refusalError(outcome);
+    }),
   });
+}
+
+function refusalError(refusal: MemberRefusal): ApiError {
+  switch (refusal) {
+    case "no_organization":
+      return unauthorized();
+    case "not_found":
+      return notFound();
+    case "last_admin":
+      return new ApiError(
+        409,
+        "the last admin cannot be removed or get another role: make another admin first",
+        { code: "last_admin" },
+      );
+  }
 }

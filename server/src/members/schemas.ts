@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { RoleName } from "../accounts/schemas.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 
-/** A user of the organization as the others see it. */
+/** A user of the organization, as other users see it. */
 export const Member = Type.Object(
   {
     id: Id,
@@ -42,7 +42,7 @@ export const Invitation = Type.Object(
   { title: "Invitation" },
 );
 
-/** The same at its creation, the only moment its token is known. */
+/** A new invitation, with its token, which is not stored. */
 export const NewInvitation = Type.Object(
   {
     ...invitation,

@@ -3,7 +3,7 @@ import { writeBackup } from "../backup/backupFile.ts";
 import { withSnapshot } from "../backup/takeSnapshot.ts";
 import type { Config } from "../config/config.ts";
 import { version } from "../config/version.ts";
-import { CommandError } from "./commandError.ts";
+import { CommandError } from "../runtime/commandError.ts";
 import type { Talk } from "./databaseCommands.ts";
 import { existingKey, keyPath } from "./encryptionKey.ts";
 import { openAsItIs } from "./openAsItIs.ts";

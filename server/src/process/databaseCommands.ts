@@ -1,6 +1,6 @@
 import { parseArgs } from "node:util";
 import { loadConfig } from "../config/config.ts";
-import { CommandError } from "./commandError.ts";
+import { CommandError } from "../runtime/commandError.ts";
 
 /** Whom a command of the whole database talks to. */
 export interface Talk {

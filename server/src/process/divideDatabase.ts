@@ -5,7 +5,7 @@ import type { Config } from "../config/config.ts";
 import { type Divided, divide } from "../postgres/divide.ts";
 import { migrationLockKey } from "../postgres/migrate.ts";
 import { noteAllEnded } from "../postgres/processes.ts";
-import { CommandError } from "./commandError.ts";
+import { CommandError } from "../runtime/commandError.ts";
 import type { Talk } from "./databaseCommands.ts";
 import { type AsItIs, openAsItIs } from "./openAsItIs.ts";
 import { type StartProgress, tellProgress } from "./startProgress.ts";

@@ -3,7 +3,7 @@ import { dropOldPartitions, listOldDays } from "../maintenance/dropOldPartitions
 import { createClockCheck } from "../postgres/clock.ts";
 import { dayName } from "../postgres/partitions.ts";
 import { createLog } from "../telemetry/log.ts";
-import { CommandError } from "./commandError.ts";
+import { CommandError } from "../runtime/commandError.ts";
 import type { Talk } from "./databaseCommands.ts";
 import { openForCommand } from "./database.ts";
 

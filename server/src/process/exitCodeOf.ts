@@ -2,7 +2,7 @@ import { ResetPasswordUsageError } from "../accounts/resetPasswordCommand.ts";
 import { NotEmptyError } from "../backup/emptiness.ts";
 import { OrgUsageError } from "../billing/orgCommand.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { CommandError, exitCodes } from "./commandError.ts";
+import { CommandError, exitCodes } from "../runtime/commandError.ts";
 
 /** The words make no command; the message says which. */
 export class UsageError extends Error {}

@@ -7,7 +7,7 @@ import { type Config, loadConfig } from "../config/config.ts";
 import { version } from "../config/version.ts";
 import { clusterPath } from "../postgres/embedded/cluster.ts";
 import { lockDirectory } from "../postgres/embedded/directoryLock.ts";
-import { CommandError } from "./commandError.ts";
+import { CommandError } from "../runtime/commandError.ts";
 import { placeOf } from "./database.ts";
 import type { Talk } from "./databaseCommands.ts";
 import { existingKey, keyPath } from "./encryptionKey.ts";

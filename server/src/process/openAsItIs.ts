@@ -5,7 +5,7 @@ import { runningConnection } from "../postgres/embedded/runningConnection.ts";
 import { startEmbedded } from "../postgres/embedded/startEmbedded.ts";
 import { type DatabaseConnection, isDatabaseAway } from "../postgres/pool.ts";
 import { openSession } from "../backup/takeSnapshot.ts";
-import { CommandError } from "./commandError.ts";
+import { CommandError } from "../runtime/commandError.ts";
 
 /** A database whose schema stays as it is. */
 export interface AsItIs {

@@ -11,7 +11,7 @@ import { closeCells, openCells } from "../postgres/openCells.ts";
 import { endAllLeases } from "../delivery/rows/sweepDeliveries.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { createPool, type DatabaseConnection } from "../postgres/pool.ts";
-import { CommandError } from "./commandError.ts";
+import { CommandError } from "../runtime/commandError.ts";
 import type { Talk } from "./databaseCommands.ts";
 import { existingKey, keyPath } from "./encryptionKey.ts";
 import { refuseMoved } from "./movedMarker.ts";

@@ -103,6 +103,25 @@ export function mailboxDisabled(): ApiError {
   return new ApiError(409, "the mailbox is disabled: enable it first", { code: "mailbox_disabled" });
 }
 
+/** 503 while more passwords wait to be hashed than the service takes on. */
+export function tooManySigningIn(): ApiError {
+  return new ApiError(503, "too many people are signing in: try again", { retryAfterSeconds: 2 });
+}
+
+/** 429 for a rate limit that is used up. */
+export function tooManyRequests(limit: { message: string; retryAfterSeconds: number }): ApiError {
+  return new ApiError(429, limit.message, { retryAfterSeconds: limit.retryAfterSeconds });
+}
+
+/** The result of reading a part of a request; `message` says why it could not be read. */
+export type Read<T> = { ok: true; value: T } | { ok: false; message: string };
+
+/** The value that was read. @throws {ApiError} 400 with the message. */
+export function orInvalid<T>(read: Read<T>): T {
+  if (!read.ok) throw new ApiError(400, read.message);
+  return read.value;
+}
+
 /** 402 for what a workspace may not do while an invoice is unpaid. */
 export function workspaceSuspended(): ApiError {
   return new ApiError(402, "the workspace is suspended: settle the open invoice to go on", {

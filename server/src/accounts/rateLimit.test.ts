@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { clientSubject } from "./clientAddress.ts";
+import { clientSubject } from "./rateLimit.ts";
 
 describe("clientSubject", () => {
   it.each([
