@@ -142,7 +142,7 @@ it.for([
   async ({ bounds, mostBlocks }, { plansOf }) => {
     const plans = await plansOf(async (watched) => {
       const deps = { pool: watched, retentionMs: 90 * dayMs };
-      const stats = await mailboxStats(deps, await findMailbox(deps, orgId, mailboxId), bounds);
+      const stats = await mailboxStats(deps, (await findMailbox(deps, orgId, mailboxId))!, bounds);
       const { elsewhere: claimed, dead } = bounds;
       expect(stats).toMatchObject({ claimed, dead, counts_are_exact: false });
     });

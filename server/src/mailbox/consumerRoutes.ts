@@ -9,7 +9,7 @@ import { claimRoute } from "./claimRoute.ts";
 import type { ClaimChange } from "./finish/changeClaims.ts";
 import type { ChangeResult } from "./finish/closeMessages.ts";
 import { isMailboxOf } from "./message/findMailbox.ts";
-import { changeRefusal } from "./claimErrors.ts";
+import { changeRefusal } from "./refusals.ts";
 import { claimAudit, consumerOf, type MailboxRouteDeps } from "./routeDeps.ts";
 import type { Consumer } from "./traceConsumers.ts";
 import { Claims, LeaseSeconds, Reason, RejectedClaims, Results } from "./message/schemas.ts";

@@ -1,7 +1,8 @@
 import { Type } from "typebox";
 import type { Caller } from "../http/contract/credentials.ts";
-import { ApiError } from "../http/contract/errors.ts";
+import { ApiError, notFound } from "../http/contract/errors.ts";
 import { route, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
+import { forceRefusal } from "./refusals.ts";
 import { forceMessage } from "./finish/forceMessage.ts";
 import { optionalBody } from "../http/contract/schemas.ts";
 import { ReadableMessage, Reason } from "./message/schemas.ts";
@@ -16,11 +17,14 @@ export function handRoutes(deps: MailboxRouteDeps): RouteRecord[] {
     reason: string | null,
   ): Promise<string> => {
     const { orgId } = caller;
-    await forceMessage(
+    const outcome = await forceMessage(
       { ...deps, ...readDeps(deps), onMailboxItems: (ids) => deps.mailboxes.onMailboxItems(ids) },
       { orgId, userId: userOf(caller), mailboxId, messageId, reason },
     );
-    return readMessage(readDeps(deps), orgId, messageId);
+    if (outcome !== "done") throw forceRefusal(outcome);
+    const message = await readMessage(readDeps(deps), orgId, messageId);
+    if (message === undefined) throw notFound();
+    return message;
   };
   return [
     route({

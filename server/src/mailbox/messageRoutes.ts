@@ -1,3 +1,4 @@
+import { notFound } from "../http/contract/errors.ts";
 import { Type } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
@@ -6,7 +7,7 @@ import { type FastAnswer, route, type RouteRecord, sendAnswer } from "../http/co
 import { optionalBody } from "../http/contract/schemas.ts";
 import { consumerChanges, consumerReads } from "../http/contract/scope.ts";
 import { isId, unknownId } from "../postgres/ids.ts";
-import { changeRefusal, claimRefusal } from "./claimErrors.ts";
+import { changeRefusal, claimRefusal } from "./refusals.ts";
 import { claimedMessageText } from "./message/message.ts";
 import { Acknowledged, Claimed, ReadableMessage } from "./message/schemas.ts";
 import { claimAudit, consumerOf, type MailboxRouteDeps, readDeps } from "./routeDeps.ts";
@@ -33,11 +34,11 @@ function readRoute(deps: MailboxRouteDeps): RouteRecord {
     summary: "Read a message and its payload",
     description: "Changes nothing.",
     response: { 200: ReadableMessage },
-    handle: async ({ caller, params, reply }) =>
-      sendAnswer(reply, {
-        status: 200,
-        text: await readMessage(readDeps(deps), caller.orgId, params.message_id),
-      }),
+    async handle({ caller, params, reply }) {
+      const text = await readMessage(readDeps(deps), caller.orgId, params.message_id);
+      if (text === undefined) throw notFound();
+      return sendAnswer(reply, { status: 200, text });
+    },
   });
 }
 

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
-import { ApiError } from "../http/contract/errors.ts";
+import type { Caller } from "../http/contract/credentials.ts";
+import { ApiError, notFound } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { optionalBody } from "../http/contract/schemas.ts";
 import { consumerReads, noLimitedKey } from "../http/contract/scope.ts";
@@ -7,7 +8,7 @@ import { type MailboxStatus, mailboxStatuses } from "../items/eventStatuses.ts";
 import { consumerRoutes } from "./consumerRoutes.ts";
 import { maxRedriven, redriveMessages } from "./finish/redriveMessages.ts";
 import { handRoutes } from "./handRoutes.ts";
-import { findMailbox } from "./message/findMailbox.ts";
+import { findMailbox, type MailboxMoment } from "./message/findMailbox.ts";
 import { ListedMessage, Stats } from "./message/schemas.ts";
 import { messageRoutes } from "./messageRoutes.ts";
 import { type MailboxRouteDeps, readDeps } from "./routeDeps.ts";
@@ -47,12 +48,23 @@ function listRoute(deps: MailboxRouteDeps): RouteRecord {
     async handle(call) {
       const { caller, params, query } = call;
       const status = readStatus(query.status);
-      const mailbox = await findMailbox(readDeps(deps), caller.orgId, params.mailbox_id);
+      const mailbox = await mailboxOf(deps, caller, params.mailbox_id);
       const { limit, after } = query;
-      const list = () => listMessages(readDeps(deps), mailbox, { status, limit, after });
+      const list = async () => {
+        const messages = await listMessages(readDeps(deps), mailbox, { status, limit, after });
+        if (messages !== undefined) return messages;
+        throw new ApiError(400, "after must be the id of a message of this mailbox");
+      };
       return { messages: await (isSorted(status) ? deps.reads.run("lists", call, list) : list()) };
     },
   });
+}
+
+/** @throws {ApiError} 404 when the organization has no such mailbox. */
+async function mailboxOf(deps: MailboxRouteDeps, { orgId }: Caller, id: string): Promise<MailboxMoment> {
+  const mailbox = await findMailbox(readDeps(deps), orgId, id);
+  if (mailbox === undefined) throw notFound();
+  return mailbox;
 }
 
 function readStatus(text: string | undefined): MailboxStatus | undefined {
@@ -86,7 +98,7 @@ function redriveRoute(deps: MailboxRouteDeps): RouteRecord {
     }),
     response: { 200: Type.Object({ redriven: Type.Integer() }) },
     async handle({ caller, params, body }) {
-      const mailbox = await findMailbox(readDeps(deps), caller.orgId, params.mailbox_id);
+      const mailbox = await mailboxOf(deps, caller, params.mailbox_id);
       const redriven = await redriveMessages(
         { ...readDeps(deps), onMessagesReady: (ids) => deps.mailboxes.onMailboxItems(ids) },
         mailbox,
@@ -109,10 +121,6 @@ function statsRoute(deps: MailboxRouteDeps): RouteRecord {
     summary: "What a mailbox holds, and how fast it moves",
     response: { 200: Stats },
     handle: async ({ caller, params }) =>
-      mailboxStats(
-        readDeps(deps),
-        await findMailbox(readDeps(deps), caller.orgId, params.mailbox_id),
-        statsBounds,
-      ),
+      mailboxStats(readDeps(deps), await mailboxOf(deps, caller, params.mailbox_id), statsBounds),
   });
 }

@@ -203,9 +203,11 @@ function readRoute(deps: PublicationDeps): RouteRecord {
       if (!isId(id)) throw notFound();
       const scope = { orgId: caller.orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
       const named = { id, customerUid: customerOf(caller.scope) };
-      const publication = await deps.reads.run("lists", call, () => readPublication(deps, scope, named));
-      if (publication === undefined) throw notFound();
-      return { publication };
+      return deps.reads.run("lists", call, async () => {
+        const publication = await readPublication(deps, scope, named);
+        if (publication === undefined) throw notFound();
+        return { publication };
+      });
     },
   });
 }
@@ -237,14 +239,16 @@ function replayRoute(deps: PublicationDeps): RouteRecord {
       if (!isId(id)) throw notFound();
       const customerUid = customerOf(caller.scope);
       const isNewWebhookId = body.webhook_id === "new";
-      const result = await deps.reads.run("publication-replays", call, () =>
-        body.to === "failed"
-          ? replayToFailed(deps, { orgId, id, customerUid, isNewWebhookId })
-          : publishToAdded(deps, { orgId, id }),
-      );
-      if (result.outcome !== "replayed") throw replayRefusal(result);
+      const replayed = await deps.reads.run("publication-replays", call, async () => {
+        const result =
+          body.to === "failed"
+            ? await replayToFailed(deps, { orgId, id, customerUid, isNewWebhookId })
+            : await publishToAdded(deps, { orgId, id });
+        if (result.outcome !== "replayed") throw replayRefusal(result);
+        return result.replayed;
+      });
       void reply.code(202);
-      return result.replayed;
+      return replayed;
     },
   });
 }

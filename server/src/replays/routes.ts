@@ -50,19 +50,20 @@ function startRoute(deps: ReplayDeps): RouteRecord {
       if (unknown !== undefined) throw new ApiError(400, unknown);
       const wanted = { filter, includeReplayed: body.include_replayed === true };
       if (body.dry_run === true) {
-        const matching = await deps.reads.run("replay-counts", call, () =>
-          tryReplay(deps, caller.orgId, wanted),
-        );
-        if (matching === undefined) throw notFound();
-        const { count, isExact, sample } = matching;
-        return { count, count_is_exact: isExact, sample };
+        return deps.reads.run("replay-counts", call, async () => {
+          const matching = await tryReplay(deps, caller.orgId, wanted);
+          if (matching === undefined) throw notFound();
+          return { count: matching.count, count_is_exact: matching.isExact, sample: matching.sample };
+        });
       }
       const start = { ...wanted, ratePerSecond, isNewWebhookId: body.webhook_id === "new" };
-      const started = await deps.reads.run("replay-counts", call, () => startReplay(deps, caller, start));
-      if (started.outcome !== "started")
+      const replay = await deps.reads.run("replay-counts", call, async () => {
+        const started = await startReplay(deps, caller, start);
+        if (started.outcome === "started") return started.replay;
         throw started.outcome === "unknown_target" ? notFound() : tooManyRunning();
+      });
       void reply.code(202);
-      return replayAnswer(started.replay);
+      return replayAnswer(replay);
     },
   });
 }

@@ -134,6 +134,8 @@ async function mailboxHealth(
   health: NonNullable<Awaited<ReturnType<typeof readHealth>>>,
 ): Promise<Static<typeof TargetHealth>> {
   const mailbox = await findMailbox(readDeps(deps), orgId, health.target_id);
+  // It was deleted since.
+  if (mailbox === undefined) throw notFound();
   const { oldest_age_seconds: oldest, ...stats } = await mailboxStats(readDeps(deps), mailbox, healthBounds);
   const { target_id, kind, enabled, disabled_reason, last_attempt_at, last_success_at, failing_since } =
     health;

@@ -3,7 +3,6 @@ import { emailOf } from "../../audit/emailOf.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { withPartitions } from "../../postgres/partitions.ts";
 import { bucketOf, isId, newId } from "../../postgres/ids.ts";
-import { ApiError, notFound, unauthorized } from "../../http/contract/errors.ts";
 
 export interface ForceDeps {
   pool: pg.Pool;
@@ -14,7 +13,7 @@ export interface ForceDeps {
   onMailboxItems: (mailboxIds: string[]) => void;
 }
 
-/** What a person does to a message that some consumer has, or may get. */
+/** A person's change of a message, whoever has claimed it. */
 export interface ForcedChange {
   orgId: string;
   userId: string;
@@ -24,20 +23,17 @@ export interface ForcedChange {
   reason: string | null;
 }
 
-/** A message that another transaction holds for a moment is asked for again so often. */
+/** How often a message that another transaction has locked is tried again. */
 const maxTries = 20;
 
-/**
- * Takes a claimed message from its consumer, or makes a message dead, and records who did it.
- * @throws {ApiError} 404 when the organization has no such message in this mailbox, 409 when it has ended or expired, or
- * is to be taken from nobody, 401 when its user is gone, 503 when it does not hold still.
- */
-export async function forceMessage(deps: ForceDeps, change: ForcedChange): Promise<void> {
+export type ForceOutcome = "done" | "not_found" | "unclaimed" | "ended" | "expired" | "user_deleted" | "busy";
+
+/** Takes a claimed message from its consumer, or makes a message dead, and records who did it. */
+export async function forceMessage(deps: ForceDeps, change: ForcedChange): Promise<ForceOutcome> {
   const { mailboxId, messageId, orgId, userId, reason } = change;
-  if (!isId(mailboxId) || !isId(messageId)) throw notFound();
-  // Who is gone by now has nothing to decide.
+  if (!isId(mailboxId) || !isId(messageId)) return "not_found";
   const email = await emailOf(deps.pool, userId);
-  if (email === null) throw unauthorized();
+  if (email === null) return "user_deleted";
   for (let tries = 1; ; tries++) {
     const rows = await withPartitions(deps.pool, () =>
       callFunction(deps.pool, "force_message", {
@@ -51,25 +47,17 @@ export async function forceMessage(deps: ForceDeps, change: ForcedChange): Promi
         p_intervention: newId(bucketOf(messageId), deps.nowMs()),
       }),
     );
-    const code = rows[0]!.force_message as Code;
-    if (code === "b" && tries < maxTries) continue;
-    if (code === "k") return deps.onMailboxItems([mailboxId]);
-    throw refusals[code]();
+    const outcome = outcomes[rows[0]!.force_message as keyof typeof outcomes];
+    if (outcome === "busy" && tries < maxTries) continue;
+    if (outcome === "done") deps.onMailboxItems([mailboxId]);
+    return outcome;
   }
 }
 
-type Code = "k" | "n" | "c" | "e" | "x" | "b";
+/** The codes of `force_message`. */
+const outcomes = { k: "done", n: "not_found", c: "unclaimed", e: "ended", x: "expired", b: "busy" } as const;
 
-const refusals = {
-  n: notFound,
-  c: () => new ApiError(409, "nobody has claimed the message", { code: "message_unclaimed" }),
-  e: () => new ApiError(409, "the message has ended already", { code: "message_ended" }),
-  x: () => new ApiError(409, "the message has expired", { code: "message_ended" }),
-  b: () =>
-    new ApiError(503, "the message is being changed over and over: try again", { retryAfterSeconds: 1 }),
-};
-
-/** Forgets who stepped in at messages whose items are past retention. @returns how many records went. */
+/** Deletes the records of interventions at messages whose items are past retention. @returns how many. */
 export async function forgetInterventions(pool: pg.Pool, firstKeptId: string): Promise<number> {
   const { rowCount } = await pool.query({
     name: "forget_interventions",

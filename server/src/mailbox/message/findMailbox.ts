@@ -1,9 +1,8 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
 import { bucketOf, firstIdAt, isId } from "../../postgres/ids.ts";
-import { notFound } from "../../http/contract/errors.ts";
 
-/** A mailbox at one moment of the database's clock, by which the states of its messages are told. */
+/** A mailbox at a moment of the database's clock, at which the states of its messages are computed. */
 export interface MailboxMoment {
   id: string;
   bucket: number;
@@ -19,9 +18,13 @@ export interface ReadDeps {
   retentionMs: number;
 }
 
-/** @throws {ApiError} 404 when the organization has no mailbox of this id; targets of other kinds are none. */
-export async function findMailbox(deps: ReadDeps, orgId: string, id: string): Promise<MailboxMoment> {
-  if (!isId(id)) throw notFound();
+/** Undefined when the organization has no mailbox of this id. */
+export async function findMailbox(
+  deps: ReadDeps,
+  orgId: string,
+  id: string,
+): Promise<MailboxMoment | undefined> {
+  if (!isId(id)) return undefined;
   const { rows } = await deps.pool.query<{ max_claims: number | null; now_ms: number }>({
     name: "find_mailbox",
     text: `select t.max_claims, (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms
@@ -32,7 +35,7 @@ export async function findMailbox(deps: ReadDeps, orgId: string, id: string): Pr
     values: [id, orgId],
   });
   const row = rows[0];
-  if (row === undefined) throw notFound();
+  if (row === undefined) return undefined;
   const { max_claims: maxClaims, now_ms: nowMs } = row;
   return {
     id,

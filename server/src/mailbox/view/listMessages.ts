@@ -1,5 +1,4 @@
 import { isId, unknownId } from "../../postgres/ids.ts";
-import { ApiError } from "../../http/contract/errors.ts";
 import type { MailboxMoment, ReadDeps } from "../message/findMailbox.ts";
 import type { Message } from "../message/message.ts";
 import type { MailboxStatus } from "../../items/eventStatuses.ts";
@@ -13,21 +12,22 @@ export interface ListRequest {
   after: string | undefined;
 }
 
-/** Whether all that is claimed is looked at for a page; of the other lists an index has the page in order. */
+/** Whether a page reads and sorts all claimed messages. The other lists come in order from an index. */
 export function isSorted(status: MailboxStatus | undefined): boolean {
   return status !== "ACKNOWLEDGED" && status !== "EXPIRED";
 }
 
-/** A page of a mailbox's messages in one state, oldest first. Changes nothing. @throws {ApiError} 400 for an unknown `after`. */
+/** Lists a page of a mailbox's messages in one state, oldest first; undefined when the mailbox has no message `after`. */
 export async function listMessages(
   deps: ReadDeps,
   mailbox: MailboxMoment,
   request: ListRequest,
-): Promise<Message[]> {
+): Promise<Message[] | undefined> {
   const name = request.status ?? "ACTIVE";
   const page = pages[name];
   const after =
     request.after === undefined ? page.first : await sortKeyAfter(deps, mailbox, request.after, page.order);
+  if (after === undefined) return undefined;
   const { rows } = await deps.pool.query<MessageRow>({
     name: `list_messages_${name.toLowerCase()}`,
     text: `with page as materialized (${page.text})
@@ -179,14 +179,14 @@ const pages: Record<MailboxStatus | "ACTIVE", Page> = {
   },
 };
 
-/** Where a page begins that follows message `id`: in the order of acceptance, or of ids. */
+/** The sort key of message `id`, after which a page begins; undefined when the mailbox has no such message. */
 async function sortKeyAfter(
   deps: ReadDeps,
   mailbox: MailboxMoment,
   id: string,
   order: Page["order"],
-): Promise<number | string> {
-  if (!isId(id)) throw unknownAfter();
+): Promise<number | string | undefined> {
+  if (!isId(id)) return undefined;
   if (order === "id") return id;
   const { rows } = await deps.pool.query<{ position: number }>({
     name: "find_message_position",
@@ -204,11 +204,6 @@ async function sortKeyAfter(
     values: [mailbox.bucket, mailbox.id, id],
   });
   if (rows[0] !== undefined) return rows[0].position;
-  // Everything before an expired message has expired as well.
-  if (id < mailbox.expiredBefore) return 0;
-  throw unknownAfter();
-}
-
-function unknownAfter(): ApiError {
-  return new ApiError(400, "after must be the id of a message of this mailbox");
+  // All messages before an expired one have expired, too.
+  return id < mailbox.expiredBefore ? 0 : undefined;
 }

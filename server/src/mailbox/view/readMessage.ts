@@ -1,5 +1,4 @@
 import { isId } from "../../postgres/ids.ts";
-import { notFound } from "../../http/contract/errors.ts";
 import { findMailbox, type MailboxMoment, type ReadDeps } from "../message/findMailbox.ts";
 import { type Message, messageTimes, withPayload } from "../message/message.ts";
 import type { MailboxStatus } from "../../items/eventStatuses.ts";
@@ -77,12 +76,11 @@ export interface Intervention {
 const maxInterventionsShown = 100;
 
 /**
- * One message with its payload and what people did to it, as JSON text; the payload of an expired or erased one is null.
- * Changes nothing.
- * @throws {ApiError} 404 when no mailbox of the organization has it.
+ * Reads one message with its payload and interventions, as JSON text. The payload of an expired or erased one is null.
+ * Undefined when no mailbox of the organization has it.
  */
-export async function readMessage(deps: ReadDeps, orgId: string, id: string): Promise<string> {
-  if (!isId(id)) throw notFound();
+export async function readMessage(deps: ReadDeps, orgId: string, id: string): Promise<string | undefined> {
+  if (!isId(id)) return undefined;
   const { rows: items } = await deps.pool.query<{ mailbox_id: string }>({
     name: "find_message",
     text: `select e.target_id as mailbox_id
@@ -92,8 +90,8 @@ export async function readMessage(deps: ReadDeps, orgId: string, id: string): Pr
              and is_pulled(e.kind)`,
     values: [orgId, id],
   });
-  if (items[0] === undefined) throw notFound();
-  const mailbox = await findMailbox(deps, orgId, items[0].mailbox_id);
+  const mailbox = items[0] && (await findMailbox(deps, orgId, items[0].mailbox_id));
+  if (mailbox === undefined) return undefined;
   const { rows } = await deps.pool.query<
     MessageRow & { payload: string | null; interventions: Intervention[] | null }
   >({
@@ -119,9 +117,9 @@ export async function readMessage(deps: ReadDeps, orgId: string, id: string): Pr
     values: [mailbox.nowMs, mailbox.maxClaims, mailbox.bucket, mailbox.id, id],
   });
   const row = rows[0];
-  if (row === undefined) throw notFound();
-  // In neither table before its time is over, and not erased: it was canceled, and is in no mailbox any more.
-  if (row.status === null && row.payload !== null && id >= mailbox.expiredBefore) throw notFound();
+  if (row === undefined) return undefined;
+  // A message that is in neither table, not expired and not erased was canceled, and so is in no mailbox.
+  if (row.status === null && row.payload !== null && id >= mailbox.expiredBefore) return undefined;
   const message = { ...messageOf(row, mailbox), interventions: row.interventions ?? [] };
   return withPayload(message, message.status === "EXPIRED" ? "null" : (row.payload ?? "null"));
 }

@@ -1,8 +1,9 @@
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import type { NamedClaimRefusal } from "./claim/claimNamedMessages.ts";
 import type { ChangeResult } from "./finish/closeMessages.ts";
+import type { ForceOutcome } from "./finish/forceMessage.ts";
 
-/** The error that a message's holder gets; undefined when what was asked for is done. */
+/** The error of a change of a claim; undefined when it was made. */
 export function changeRefusal(result: ChangeResult): ApiError | undefined {
   switch (result) {
     case "done":
@@ -39,3 +40,23 @@ const whyNotClaimable: Record<Exclude<NamedClaimRefusal, "unauthorized" | "not f
   expired: "the message has expired",
   behind: "an earlier message of its ordering key is not done",
 };
+
+/** The error of an intervention that was not made. */
+export function forceRefusal(outcome: Exclude<ForceOutcome, "done">): ApiError {
+  switch (outcome) {
+    case "not_found":
+      return notFound();
+    case "user_deleted":
+      return unauthorized();
+    case "unclaimed":
+      return new ApiError(409, "nobody has claimed the message", { code: "message_unclaimed" });
+    case "ended":
+      return new ApiError(409, "the message has ended already", { code: "message_ended" });
+    case "expired":
+      return new ApiError(409, "the message has expired", { code: "message_ended" });
+    case "busy":
+      return new ApiError(503, "the message is being changed over and over: try again", {
+        retryAfterSeconds: 1,
+      });
+  }
+}
