@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { CheckedEventType } from "./checkEventType.ts";
 
-/** A type as the audit log tells of it: its schema and its example, which may be large, by what tells two of them apart. */
+/** A type as the audit log has it: with fingerprints of its schema and its example, which may be large. */
 export interface AuditedEventType {
   id: string;
   name: string;
@@ -14,7 +14,7 @@ export interface AuditedEventType {
 
 const auditedFields = ["name", "description", "group", "deprecated", "schema", "example"] as const;
 
-/** What a PUT or an import can change of a type that there is. */
+/** The fields of an existing type that a PUT or an import can change. */
 export const changeableFields = auditedFields.filter((field) => field !== "name");
 
 export const auditedColumns = `t.id, t.name, t.description, t."group", t.deprecated, ${fingerprintIn("schema")}, ${fingerprintIn("example")}`;
@@ -23,13 +23,13 @@ function fingerprintIn(column: string): string {
   return `octet_length(t.${column}) || ' bytes, sha256 ' || encode(sha256(convert_to(t.${column}, 'UTF8')), 'hex') as ${column}`;
 }
 
-/** The same of a text that is not stored yet. */
+/** The same fingerprint for a text that is not stored yet. */
 function fingerprint(text: string | null): string | null {
   if (text === null) return null;
   return `${Buffer.byteLength(text)} bytes, sha256 ${createHash("sha256").update(text).digest("hex")}`;
 }
 
-/** A type as it will be told of once it is stored. */
+/** A type as the audit log will have it once it is stored. */
 export function auditedAs(id: string, type: CheckedEventType): AuditedEventType {
   return { id, ...type, schema: fingerprint(type.schema), example: fingerprint(type.example) };
 }

@@ -1,5 +1,4 @@
-import { ApiError } from "../http/contract/errors.ts";
-import { lastSegment, resolveLocal } from "./jsonPointer.ts";
+import { DocumentProblem, lastSegment, resolveLocal, shownReference } from "./jsonPointer.ts";
 import type { ReadingBudget } from "./readingBudget.ts";
 import type { JsonSchema } from "./schemas.ts";
 import { isObject, type Keywords, mapSchemas } from "./subschemas.ts";
@@ -7,7 +6,7 @@ import { isObject, type Keywords, mapSchemas } from "./subschemas.ts";
 /**
  * A schema of an OpenAPI document with everything that it refers to, by whatever way, in `$defs` of its own. Each is there
  * once, and circles stay references: writing them out could take any amount of memory.
- * @throws {ApiError} 400 for a reference to nothing or out of the document, and where it becomes too large.
+ * @throws {DocumentProblem} for a reference to nothing or out of the document, and where it becomes too large.
  */
 export function bundleSchema(document: Keywords, schema: Keywords, budget: ReadingBudget): JsonSchema {
   const [root, own] = rootOf(document, schema);
@@ -21,7 +20,7 @@ export function bundleSchema(document: Keywords, schema: Keywords, budget: Readi
   const definitions = new Map<string, unknown>();
   for (const { reference, name } of names.wanted()) {
     const found = resolveLocal(document, reference);
-    if (found === undefined) throw new ApiError(400, `$ref ${shown(reference)} points to nothing`);
+    if (found === undefined) throw new DocumentProblem(`$ref ${shownReference(reference)} points to nothing`);
     take(found.value);
     definitions.set(name, mapSchemas(found.value, rewrite));
   }
@@ -30,7 +29,7 @@ export function bundleSchema(document: Keywords, schema: Keywords, budget: Readi
   return { ...bundled, $defs: Object.fromEntries([...present, ...definitions]) };
 }
 
-/** What is nothing but a reference is replaced by what it refers to, which is then the root, by that reference, too. */
+/** The schema to bundle. One that is nothing but a reference is replaced by its target, which that reference then means. */
 function rootOf(document: Keywords, schema: Keywords): [root: Keywords, own: string | undefined] {
   const reference = schema["$ref"];
   if (typeof reference !== "string" || Object.keys(schema).length > 1) return [schema, undefined];
@@ -63,14 +62,16 @@ class Names {
     const known = this.#targets.get(reference);
     if (known !== undefined) return known;
     if (!reference.startsWith("#/")) {
-      throw new ApiError(400, `$ref ${shown(reference)} leads out of the document: only #/… is resolved`);
+      throw new DocumentProblem(
+        `$ref ${shownReference(reference)} leads out of the document: only #/… is resolved`,
+      );
     }
     const name = this.#free(lastSegment(reference).replaceAll(/[^\w.-]/g, "_") || "schema");
     this.#wanted.push({ reference, name });
     return this.add(reference, name);
   }
 
-  /** The references met, also those that are met while these are gone through. */
+  /** The references met so far, and those that are met during the iteration. */
   *wanted(): Generator<{ reference: string; name: string }> {
     for (let index = 0; index < this.#wanted.length; index++) yield this.#wanted[index]!;
   }
@@ -85,7 +86,7 @@ class Names {
   }
 }
 
-/** The references of one schema: its own, and those by which OpenAPI tells alternatives apart. */
+/** A schema's keywords with its references rewritten: `$ref`, and the mapping by which OpenAPI tells alternatives apart. */
 function rewritten(keywords: Keywords, referTo: (reference: string) => string): Keywords {
   const { $ref: reference, discriminator } = keywords;
   const mapping = isObject(discriminator) ? discriminator["mapping"] : undefined;
@@ -105,8 +106,4 @@ function mapEntries(mapping: Keywords, referTo: (reference: string) => string): 
       typeof to === "string" && to.startsWith("#/") ? referTo(to) : to,
     ]),
   );
-}
-
-function shown(reference: string): string {
-  return reference.length > 100 ? `${reference.slice(0, 100).toWellFormed()}…` : reference;
 }

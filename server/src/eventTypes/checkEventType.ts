@@ -1,10 +1,8 @@
-import { ApiError } from "../http/contract/errors.ts";
 import { isPlainLine, isPlainText, plainTextRule } from "../http/contract/plainText.ts";
-import { checkSchema } from "./checkSchema.ts";
+import { schemaFault } from "./checkSchema.ts";
 import { type JsonSchema, maxDescriptionCharacters, maxGroupCharacters, maxJsonBytes } from "./schemas.ts";
-import { isTypeName, typeNameRule } from "./typeName.ts";
 
-/** What a request or a document says of a type. */
+/** A type as a request or a document gives it. */
 export interface GivenEventType {
   name: string;
   description: string;
@@ -21,33 +19,46 @@ export interface CheckedEventType extends Omit<GivenEventType, "schema" | "examp
   example: string | null;
 }
 
-/** @throws {ApiError} 400 that names the field. */
-export function checkEventType(given: GivenEventType): CheckedEventType {
+export type CheckedType = { ok: true; type: CheckedEventType } | { ok: false; message: string };
+
+/** Checks a type, field by field; `message` names the field. */
+export function checkEventType(given: GivenEventType): CheckedType {
   const { name, description, group, deprecated } = given;
-  if (!isTypeName(name)) throw new ApiError(400, `name must be ${typeNameRule}, and neither . nor ..`);
-  checkLength("description", description, maxDescriptionCharacters);
-  checkLength("group", group, maxGroupCharacters);
-  if (!isPlainText(description)) throw new ApiError(400, `description ${plainTextRule}`);
-  if (!isPlainLine(group)) throw new ApiError(400, `group ${plainTextRule}`);
-  const schema = jsonOf("schema", given.schema);
-  const example = jsonOf("example", given.example);
-  if (given.schema !== null) checkSchema(given.schema);
-  return { name, description, group, deprecated, schema, example };
+  const schema = given.schema === null ? null : JSON.stringify(given.schema);
+  const example = given.example === null ? null : JSON.stringify(given.example);
+  const message =
+    (isTypeName(name) ? undefined : `name must be ${typeNameRule}, and neither . nor ..`) ??
+    lengthFault("description", description, maxDescriptionCharacters) ??
+    lengthFault("group", group, maxGroupCharacters) ??
+    (isPlainText(description) ? undefined : `description ${plainTextRule}`) ??
+    (isPlainLine(group) ? undefined : `group ${plainTextRule}`) ??
+    sizeFault("schema", schema) ??
+    sizeFault("example", example) ??
+    (given.schema === null ? undefined : schemaFault(given.schema));
+  return message === undefined
+    ? { ok: true, type: { name, description, group, deprecated, schema, example } }
+    : { ok: false, message };
 }
 
-function checkLength(field: string, text: string, most: number): void {
-  // A character has at most two units, which are counted without looking at any.
-  if (text.length > 2 * most || Array.from(text).length > most) {
-    throw new ApiError(400, `${field} must be at most ${most} characters`);
-  }
+function lengthFault(field: string, text: string, most: number): string | undefined {
+  // A character has at most two UTF-16 units, whose number is known without reading the text.
+  const isLong = text.length > 2 * most || Array.from(text).length > most;
+  return isLong ? `${field} must be at most ${most} characters` : undefined;
 }
 
-function jsonOf(field: string, value: unknown): string | null {
-  if (value === null) return null;
-  const text = JSON.stringify(value);
-  const bytes = Buffer.byteLength(text);
-  if (bytes > maxJsonBytes) {
-    throw new ApiError(400, `${field} has ${bytes} bytes as JSON: ${maxJsonBytes} are allowed`);
-  }
-  return text;
+function sizeFault(field: string, json: string | null): string | undefined {
+  const bytes = json === null ? 0 : Buffer.byteLength(json);
+  return bytes > maxJsonBytes
+    ? `${field} has ${bytes} bytes as JSON: ${maxJsonBytes} are allowed`
+    : undefined;
+}
+
+/** The form of a type's name, in words: that of an item's type without `*`, which means a prefix in a target's list. */
+const typeNameRule = "1 to 256 printable ASCII characters without *, and no blank at either end";
+
+const typeName = /^[!-)+-~](?:[ -)+-~]{0,254}[!-)+-~])?$/;
+
+/** Whether the catalogue can hold a type of this name. Clients resolve `.` and `..` in a path before they send it. */
+export function isTypeName(text: string): boolean {
+  return typeName.test(text) && text !== "." && text !== "..";
 }

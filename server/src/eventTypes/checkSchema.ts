@@ -1,8 +1,7 @@
-import { ApiError } from "../http/contract/errors.ts";
 import { resolveLocal } from "./jsonPointer.ts";
 import { type Dialect, keywordFault } from "./keywordForms.ts";
 import type { JsonSchema } from "./schemas.ts";
-import { isObject, type Place, visitSchemas } from "./subschemas.ts";
+import { findInSchemas, isObject, type Place } from "./subschemas.ts";
 
 /** Characters of a `pattern`: the engine reads it, and never matches anything with it. */
 const maxPatternCharacters = 1_024;
@@ -11,7 +10,7 @@ const maxShownPlaceCharacters = 200;
 const draft2020 = "https://json-schema.org/draft/2020-12/schema";
 const draft7 = "http://json-schema.org/draft-07/schema#";
 
-/** What `$schema` may say; that of OpenAPI is the one of 2020-12 with some words of its own. */
+/** The dialects by the values of `$schema`; OpenAPI's is draft 2020-12 with a few keywords more. */
 const dialects = new Map<unknown, Dialect>([
   [draft2020, "draft2020"],
   [`${draft2020}#`, "draft2020"],
@@ -21,56 +20,65 @@ const dialects = new Map<unknown, Dialect>([
 ]);
 
 /**
- * Whether a schema is one: each keyword has a value that its dialect takes, patterns are regular expressions, and
- * references within it point to something. It takes time in proportion to the schema, because nothing of it is carried out:
- * neither is it compiled, nor is anything held against it.
- * @throws {ApiError} 400 that names the place.
+ * Why a schema is refused, with the place: a keyword has a value that its dialect does not take, a pattern is no regular
+ * expression, or a reference within it points to nothing. Takes time in proportion to the schema, because the schema is neither
+ * compiled nor applied to anything.
  */
-export function checkSchema(schema: JsonSchema): void {
+export function schemaFault(schema: JsonSchema): string | undefined {
   const dialect = dialects.get(schema["$schema"] ?? draft2020);
-  if (dialect === undefined) {
-    throw new ApiError(400, `schema.$schema must be ${draft2020} or ${draft7}, or be left out`);
+  if (dialect === undefined) return `schema.$schema must be ${draft2020} or ${draft7}, or be left out`;
+  return findInSchemas(
+    schema,
+    (place) => keywordsFault(dialect, place) ?? referenceFault(place) ?? patternsFault(place),
+  );
+}
+
+function keywordsFault(dialect: Dialect, { keywords, path }: Place): string | undefined {
+  for (const [keyword, value] of Object.entries(keywords)) {
+    const fault = keywordFault(dialect, keyword, value);
+    if (fault !== undefined) return at([...path, keyword], fault);
   }
-  visitSchemas(schema, (place) => {
-    for (const [keyword, value] of Object.entries(place.keywords)) {
-      const fault = keywordFault(dialect, keyword, value);
-      if (fault !== undefined) throw refused([...place.path, keyword], fault);
-    }
-    checkReference(place);
-    checkPatterns(place);
-  });
+  return undefined;
 }
 
-function checkPatterns({ keywords: { pattern, patternProperties }, path }: Place): void {
-  if (typeof pattern === "string") checkPattern([...path, "pattern"], pattern);
-  if (!isObject(patternProperties)) return;
-  for (const name of Object.keys(patternProperties)) checkPattern([...path, "patternProperties", name], name);
+/** References out of the schema are left as they are: nothing is fetched. */
+function referenceFault({ keywords: { $ref: reference }, path, resource }: Place): string | undefined {
+  if (typeof reference !== "string" || !(reference === "#" || reference.startsWith("#/"))) return undefined;
+  return resolveLocal(resource, reference) === undefined
+    ? at([...path, "$ref"], "points to nothing")
+    : undefined;
 }
 
-function checkPattern(path: readonly string[], pattern: string): void {
+function patternsFault({ keywords: { pattern, patternProperties }, path }: Place): string | undefined {
+  const fault = typeof pattern === "string" ? patternFault([...path, "pattern"], pattern) : undefined;
+  if (fault !== undefined || !isObject(patternProperties)) return fault;
+  for (const name of Object.keys(patternProperties)) {
+    const found = patternFault([...path, "patternProperties", name], name);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function patternFault(path: readonly string[], pattern: string): string | undefined {
   if (pattern.length > maxPatternCharacters) {
-    throw refused(path, `must have at most ${maxPatternCharacters} characters`);
+    return at(path, `must have at most ${maxPatternCharacters} characters`);
   }
   try {
-    // Without the flag u, with which each class such as \p{L} would be looked up: that takes a tenth of a millisecond.
+    // Without the flag u, which would look up each class such as \p{L} and take a tenth of a millisecond for it.
     // oxlint-disable-next-line no-new -- only whether it can be made counts
     new RegExp(pattern);
+    return undefined;
   } catch {
-    throw refused(path, "is no regular expression of ECMA-262");
+    return at(path, "is no regular expression of ECMA-262");
   }
 }
 
-/** What leads out of the schema is left as it is: nothing is fetched. */
-function checkReference({ keywords: { $ref: reference }, path, resource }: Place): void {
-  if (typeof reference !== "string" || !(reference === "#" || reference.startsWith("#/"))) return;
-  if (resolveLocal(resource, reference) === undefined) throw refused([...path, "$ref"], "points to nothing");
-}
-
-function refused(path: readonly string[], why: string): ApiError {
+/** A fault with the place that it is about. */
+function at(path: readonly string[], fault: string): string {
   const place = ["schema", ...path].join(".");
   const shown =
     place.length > maxShownPlaceCharacters
       ? `${place.slice(0, maxShownPlaceCharacters).toWellFormed()}…`
       : place;
-  return new ApiError(400, `${shown} ${why}`);
+  return `${shown} ${fault}`;
 }

@@ -1,16 +1,14 @@
 import type pg from "pg";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
-import { noneNamed } from "../http/contract/errors.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { auditedColumns, type AuditedEventType, auditedOf, objectOf } from "./auditedEventType.ts";
 
 /**
- * Takes a type out of the catalogue. Targets are left as they are: those that name it go on getting such items.
- * @returns how many targets name it.
- * @throws {ApiError} 404 when the organization has no such type.
+ * Takes a type out of the catalogue. Targets are left as they are: targets that name it go on getting such items.
+ * @returns how many targets name it; undefined when the organization has no such type.
  */
-export function deleteEventType(pool: pg.Pool, origin: Origin, name: string): Promise<number> {
+export function deleteEventType(pool: pg.Pool, origin: Origin, name: string): Promise<number | undefined> {
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<AuditedEventType>({
       name: "delete_event_type",
@@ -21,7 +19,7 @@ export function deleteEventType(pool: pg.Pool, origin: Origin, name: string): Pr
       values: [origin.orgId, name],
     });
     const removed = rows[0];
-    if (removed === undefined) throw noneNamed("event type", name);
+    if (removed === undefined) return undefined;
     await recordChange(client, origin, {
       action: "event_type.deleted",
       object: objectOf(removed),

@@ -1,6 +1,16 @@
 import { sql } from "kysely";
+import { operationalEventTypes } from "../notifications/eventTypes.ts";
 import type { Queries } from "../postgres/tables.ts";
-import { serviceEventTypes } from "./serviceEventTypes.ts";
+
+/** The types of items that the service makes by itself: operational events, and the ends of agents' tasks. */
+const serviceEventTypes: readonly string[] = [
+  ...operationalEventTypes,
+  "handoff.completed",
+  "handoff.failed",
+  "handoff.canceled",
+  "handoff.rejected",
+  "handoff.unknown",
+];
 
 /**
  * The first of a target's `event_types` that matches neither a type of the organization's catalogue nor one that the
@@ -31,7 +41,7 @@ export async function findUnknownType(
   return rows[0]?.entry;
 }
 
-/** As `matches_event_types` in SQL. */
+/** Does the same as `matches_event_types` in SQL. */
 function matches(entry: string, type: string): boolean {
   return entry.endsWith(".*") ? type.startsWith(entry.slice(0, -1)) : entry === type;
 }

@@ -1,6 +1,6 @@
 import { isObject } from "./subschemas.ts";
 
-/** What a reference of the form `#/a/b` points to within a document (RFC 6901); undefined for nothing. */
+/** The value that a reference of the form `#/a/b` points to within a document (RFC 6901); undefined for nothing. */
 export function resolveLocal(document: unknown, reference: string): { value: unknown } | undefined {
   if (reference === "#") return { value: document };
   const segments = segmentsOf(reference);
@@ -17,7 +17,7 @@ export function resolveLocal(document: unknown, reference: string): { value: unk
   return segments && { value };
 }
 
-/** The last name in a reference; empty for one that is none. */
+/** The last name in a reference; empty for a text that is no reference. */
 export function lastSegment(reference: string): string {
   return segmentsOf(reference)?.at(-1) ?? "";
 }
@@ -34,3 +34,11 @@ function segmentsOf(reference: string): string[] | undefined {
     return undefined;
   }
 }
+
+/** A reference in a message, cut where it is long. */
+export function shownReference(reference: string): string {
+  return reference.length > 100 ? `${reference.slice(0, 100).toWellFormed()}…` : reference;
+}
+
+/** Thrown while a document is read, where it cannot be read on; the message says why. Never leaves `readWebhooks`. */
+export class DocumentProblem extends Error {}

@@ -2,8 +2,7 @@ import { Ajv } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { ApiError } from "../http/contract/errors.ts";
-import { checkSchema } from "./checkSchema.ts";
+import { schemaFault } from "./checkSchema.ts";
 
 const keywords = [
   ..."$id $comment title description default readOnly examples multipleOf maximum exclusiveMaximum minimum".split(
@@ -21,11 +20,11 @@ const since2020 = [
   ..."unevaluatedItems unevaluatedProperties contentSchema deprecated writeOnly".split(" "),
 ];
 
-/** What the other draft does not know, or Ajv reads more strictly than the draft. */
+/** Keywords that the other draft does not know, or that Ajv reads more strictly than the draft. */
 const of7 = ["additionalItems"];
 const of2020 = ["enum"];
 
-/** Schemas and what is nearly one. */
+/** Schemas, and values that are nearly schemas. */
 function schemasOf(words: readonly string[]) {
   return fc.letrec<{ schema: Record<string, unknown>; value: unknown }>((tie) => ({
     schema: fc.dictionary(fc.constantFrom(...words), tie("value"), { maxKeys: 3 }),
@@ -54,16 +53,6 @@ function schemasOf(words: readonly string[]) {
   })).schema;
 }
 
-function isTaken(schema: Record<string, unknown>): boolean {
-  try {
-    checkSchema(schema);
-    return true;
-  } catch (error) {
-    if (error instanceof ApiError) return false;
-    throw error;
-  }
-}
-
 const options = { strict: false, validateFormats: false, logger: false } as const;
 
 it.each([
@@ -78,7 +67,7 @@ it.each([
   fc.assert(
     fc.property(schemasOf(words), (schema) => {
       const whole = { ...schema, ...dialect };
-      expect(isTaken(whole)).toBe(ajv.validateSchema(whole));
+      expect(schemaFault(whole) === undefined).toBe(ajv.validateSchema(whole));
     }),
     { numRuns: 500 },
   );

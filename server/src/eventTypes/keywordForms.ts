@@ -3,7 +3,7 @@ import { holdMany, holdNamed, holdOne, isObject } from "./subschemas.ts";
 /** The drafts of JSON Schema that a catalogue takes. */
 export type Dialect = "draft7" | "draft2020";
 
-/** What a keyword's value must be, to be said after its name; undefined where it is that. */
+/** Why a keyword cannot have a value, after the keyword's name; undefined where it can. */
 type Form = (value: unknown) => string | undefined;
 
 const form =
@@ -17,7 +17,7 @@ const isSchema = (value: unknown): boolean => typeof value === "boolean" || isOb
 const areSchemas = (value: unknown): boolean =>
   Array.isArray(value) && value.length > 0 && value.every(isSchema);
 
-/** Whether it is a list without doubles of what `isOne` takes, of at least `least`. */
+/** Whether a value is a list of at least `least` different elements that `isOne` takes. */
 function areDistinct(value: unknown, isOne: (one: unknown) => boolean, least = 0): boolean {
   return (
     Array.isArray(value) &&
@@ -91,7 +91,7 @@ const identifier = form(
   "must begin with a letter or _, and have only letters, digits and - . _",
 );
 
-/** Where the drafts differ. */
+/** The keywords on which the drafts differ. */
 const ofDialect: Record<Dialect, ReadonlyMap<string, Form>> = {
   draft7: new Map([
     ["$id", text],

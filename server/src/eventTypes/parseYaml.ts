@@ -1,25 +1,24 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { ApiError } from "../http/contract/errors.ts";
 
 const maxMs = 5000;
 const maxMemoryMiB = 256;
 
 type Answer = { json: string } | { problem: string };
 
-/** One at a time: a thread has the memory of a whole service. */
+/** The document that is read now. They come one after the other, because a thread takes as much memory as a whole service. */
 let last: Promise<unknown> = Promise.resolve();
 
-/**
- * Parses YAML 1.2 in a thread of its own, because a document of a MiB can take a second, and ends it after five.
- * @throws {ApiError} 400 that says what is wrong.
- */
-export async function parseYaml(text: string): Promise<unknown> {
+/** Parses YAML 1.2 in a thread of its own, because a document of a MiB can take a second, and ends the thread after five. */
+export async function parseYaml(
+  text: string,
+): Promise<{ ok: true; value: unknown } | { ok: false; message: string }> {
   const parsed = last.then(() => inThread(text));
   last = parsed.catch(() => undefined);
   const answer = await parsed;
-  if ("problem" in answer) throw new ApiError(400, `the document is not valid YAML: ${answer.problem}`);
-  return JSON.parse(answer.json) as unknown;
+  return "problem" in answer
+    ? { ok: false, message: `the document is not valid YAML: ${answer.problem}` }
+    : { ok: true, value: JSON.parse(answer.json) as unknown };
 }
 
 function inThread(text: string): Promise<Answer> {

@@ -1,5 +1,4 @@
 import type pg from "pg";
-import { noneNamed } from "../http/contract/errors.ts";
 import type { JsonSchema } from "./schemas.ts";
 
 export interface ListedEventType {
@@ -13,7 +12,7 @@ export interface ListedEventType {
   updated_at: number;
 }
 
-/** A type with all that is known of it. */
+/** A type with its schema and example. */
 export interface StoredEventType extends ListedEventType {
   schema: JsonSchema | null;
   /** Any JSON; null for none. */
@@ -53,8 +52,12 @@ export async function listEventTypes(
   return rows;
 }
 
-/** @throws {ApiError} 404 when the organization has no such type. */
-export async function readEventType(pool: pg.Pool, orgId: string, name: string): Promise<StoredEventType> {
+/** Undefined when the organization has no such type. */
+export async function readEventType(
+  pool: pg.Pool,
+  orgId: string,
+  name: string,
+): Promise<StoredEventType | undefined> {
   type Row = ListedEventType & { schema: string | null; example: string | null };
   const { rows } = await pool.query<Row>({
     name: "read_event_type",
@@ -64,12 +67,13 @@ export async function readEventType(pool: pg.Pool, orgId: string, name: string):
     values: [orgId, name],
   });
   const type = rows[0];
-  if (type === undefined) throw noneNamed("event type", name);
-  return {
-    ...type,
-    schema: parsed(type.schema) as JsonSchema | null,
-    example: parsed(type.example),
-  };
+  return (
+    type && {
+      ...type,
+      schema: parsed(type.schema) as JsonSchema | null,
+      example: parsed(type.example),
+    }
+  );
 }
 
 function parsed(text: string | null): unknown {

@@ -1,14 +1,19 @@
 import { setImmediate } from "node:timers/promises";
-import { ApiError } from "../http/contract/errors.ts";
 import { bundleSchema } from "./bundleSchema.ts";
-import { checkEventType, type CheckedEventType, type GivenEventType } from "./checkEventType.ts";
-import { resolveLocal } from "./jsonPointer.ts";
+import {
+  checkEventType,
+  type CheckedEventType,
+  type CheckedType,
+  type GivenEventType,
+} from "./checkEventType.ts";
+import { DocumentProblem, resolveLocal, shownReference } from "./jsonPointer.ts";
 import { ReadingBudget } from "./readingBudget.ts";
 import { maxEventTypes } from "./schemas.ts";
 import { isObject, type Keywords } from "./subschemas.ts";
 
-/** The event types that an OpenAPI document describes, and the webhooks of which none could be made. */
+/** The event types that an OpenAPI document describes, and the webhooks that could not become one. */
 export interface ReadWebhooks {
+  ok: true;
   types: CheckedEventType[];
   refused: { name: string; reason: string }[];
 }
@@ -19,41 +24,51 @@ const maxShownNameCharacters = 256;
 
 /**
  * Reads the `webhooks` of an OpenAPI document: the name under which each stands is the type, its first tag the group, and
- * the payload is that of the request's body in JSON. Other requests are let in between any two.
- * @throws {ApiError} 400 when it is no such document.
+ * the payload is that of the request's body in JSON. Yields to other requests between any two.
  */
-export async function readWebhooks(document: Keywords): Promise<ReadWebhooks> {
-  const webhooks = webhooksOf(document);
+export async function readWebhooks(document: Keywords): Promise<ReadWebhooks | Unreadable> {
+  const found = webhooksOf(document);
+  if (!found.ok) return found;
   const budget = new ReadingBudget();
-  const read: ReadWebhooks = { types: [], refused: [] };
-  for (const [name, item] of Object.entries(webhooks)) {
+  const read: ReadWebhooks = { ok: true, types: [], refused: [] };
+  for (const [name, item] of Object.entries(found.webhooks)) {
     await setImmediate();
-    try {
-      read.types.push(checkEventType(eventTypeOf({ document, budget }, name, item)));
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
+    const checked = readWebhook({ document, budget }, name, item);
+    if (checked.ok) read.types.push(checked.type);
+    else
       read.refused.push({
         name: name.slice(0, maxShownNameCharacters).toWellFormed(),
-        reason: error.message,
+        reason: checked.message,
       });
-    }
   }
   return read;
 }
 
-function webhooksOf(document: Keywords): Keywords {
-  const { openapi, webhooks } = document;
+interface Unreadable {
+  ok: false;
+  message: string;
+}
+
+function webhooksOf({ openapi, webhooks }: Keywords): { ok: true; webhooks: Keywords } | Unreadable {
   if (typeof openapi !== "string" || !/^3\.[12]\.\d/.test(openapi)) {
-    throw new ApiError(400, "openapi must be a version of 3.1 or 3.2, in which webhooks are described");
+    return { ok: false, message: "openapi must be a version of 3.1 or 3.2, in which webhooks are described" };
   }
   if (!isObject(webhooks) || Object.keys(webhooks).length === 0) {
-    throw new ApiError(400, "webhooks is required: the document describes none");
+    return { ok: false, message: "webhooks is required: the document describes none" };
   }
   const count = Object.keys(webhooks).length;
-  if (count > maxEventTypes) {
-    throw new ApiError(400, `webhooks has ${count} entries: ${maxEventTypes} are allowed`);
+  return count > maxEventTypes
+    ? { ok: false, message: `webhooks has ${count} entries: ${maxEventTypes} are allowed` }
+    : { ok: true, webhooks };
+}
+
+function readWebhook(reading: Reading, name: string, item: unknown): CheckedType {
+  try {
+    return checkEventType(eventTypeOf(reading, name, item));
+  } catch (error) {
+    if (error instanceof DocumentProblem) return { ok: false, message: error.message };
+    throw error;
   }
-  return webhooks;
 }
 
 interface Reading {
@@ -89,7 +104,7 @@ function operationOf(reading: Reading, item: Keywords): Keywords {
   return method === undefined ? {} : followed(reading, item[method]);
 }
 
-/** What the body of an operation says of JSON; nothing where it has no such body. */
+/** The description of an operation's body in JSON; empty where it has no such body. */
 function jsonBodyOf(reading: Reading, { requestBody }: Keywords): Keywords {
   if (requestBody === undefined) return {};
   const { content } = followed(reading, requestBody);
@@ -101,7 +116,7 @@ function jsonBodyOf(reading: Reading, { requestBody }: Keywords): Keywords {
   return type === undefined ? {} : followed(reading, content[type]);
 }
 
-/** The first example that there is: of the body, or of its schema. */
+/** The first example of the body, or of its schema. */
 function exampleOf(reading: Reading, { example, examples, schema }: Keywords): unknown {
   if (example !== undefined) return example;
   const [first] = isObject(examples) ? Object.values(examples) : [];
@@ -112,20 +127,16 @@ function exampleOf(reading: Reading, { example, examples, schema }: Keywords): u
   return described["example"] ?? (Array.isArray(ofSchema) ? (ofSchema[0] as unknown) : undefined) ?? null;
 }
 
-/** An object of the document, or the one that it refers to. @throws {ApiError} 400 when there is none. */
+/** An object of the document, or the one that it refers to. @throws {DocumentProblem} when there is none. */
 function followed({ document }: Reading, given: unknown): Keywords {
   let value = given;
   for (let hops = 0; isObject(value) && typeof value["$ref"] === "string"; hops++) {
     const reference = value["$ref"];
-    if (hops === maxHops) throw new ApiError(400, `$ref ${shown(reference)} leads in a circle`);
+    if (hops === maxHops) throw new DocumentProblem(`$ref ${shownReference(reference)} leads in a circle`);
     const found = resolveLocal(document, reference);
     if (found === undefined)
-      throw new ApiError(400, `$ref ${shown(reference)} points to nothing in the document`);
+      throw new DocumentProblem(`$ref ${shownReference(reference)} points to nothing in the document`);
     value = found.value;
   }
   return isObject(value) ? value : {};
-}
-
-function shown(reference: string): string {
-  return reference.length > 100 ? `${reference.slice(0, 100).toWellFormed()}…` : reference;
 }

@@ -1,19 +1,20 @@
-import { ApiError } from "../http/contract/errors.ts";
+import { DocumentProblem } from "./jsonPointer.ts";
 import { maxJsonBytes } from "./schemas.ts";
 import { isObject } from "./subschemas.ts";
 
-/** Characters of JSON that one import reads; what several webhooks refer to is counted for each of them. */
+/** Characters of JSON that one import reads; a value that several webhooks refer to counts for each of them. */
 const maxCharacters = 4 * 1024 * 1024;
 
 /** Bounds what an import reads of a document, in which a few bytes can refer to the same large value again and again. */
 export class ReadingBudget {
   #left = maxCharacters;
-  /** Parts that were too large once: to find that out again and again takes time, too. */
+  /** Parts that were too large once, because measuring them again and again takes time, too. */
   readonly #tooLarge = new WeakSet<object>();
 
   /**
    * Bounds one schema or example of as many parts as there are.
-   * @returns what counts a part before it is read. @throws {ApiError} 400 when it is too large, or all are together.
+   * @returns a function that counts a part before it is read.
+   * @throws {DocumentProblem} when the part is too large, or all parts are together.
    */
   forOne(field: "schema" | "example"): (part: unknown) => void {
     let most = maxJsonBytes;
@@ -25,10 +26,9 @@ export class ReadingBudget {
       this.#left -= taken ?? bound;
       if (taken !== undefined) most -= taken;
       else if (bound < most)
-        throw new ApiError(400, "the document is too large with what it refers to: import it in parts");
+        throw new DocumentProblem("the document is too large with what it refers to: import it in parts");
       else
-        throw new ApiError(
-          400,
+        throw new DocumentProblem(
           `${field} has more than ${maxJsonBytes} bytes as JSON with what it refers to`,
         );
     };

@@ -6,7 +6,7 @@ import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { customerReads, noLimitedKey } from "../http/contract/scope.ts";
 import { examples } from "./examples.ts";
-import { checkEventType } from "./checkEventType.ts";
+import { checkEventType, isTypeName } from "./checkEventType.ts";
 import { deleteEventType } from "./deleteEventType.ts";
 import { listEventTypes, readEventType } from "./readEventTypes.ts";
 import { parseYaml } from "./parseYaml.ts";
@@ -23,7 +23,6 @@ import {
   OpenApiDocument,
 } from "./schemas.ts";
 import { isObject } from "./subschemas.ts";
-import { isTypeName } from "./typeName.ts";
 
 interface EventTypeDeps {
   pool: pg.Pool;
@@ -70,7 +69,10 @@ function readRoute(deps: EventTypeDeps): RouteRecord {
     summary: "Read an event type",
     response: { 200: EventType },
     examples: examples.readEventType,
-    handle: async ({ caller, params }) => readEventType(deps.pool, caller.orgId, nameOfPath(params)),
+    async handle({ caller, params }) {
+      const name = nameOfPath(params);
+      return foundType(await readEventType(deps.pool, caller.orgId, name), name);
+    },
   });
 }
 
@@ -91,7 +93,8 @@ function deleteRoute(deps: EventTypeDeps): RouteRecord {
     examples: { answer: { deleted: true, naming_targets: 2 } },
     async handle(call) {
       const name = nameOfPath(call.params);
-      return { deleted: true, naming_targets: await deleteEventType(deps.pool, originOf(call), name) };
+      const count = foundType(await deleteEventType(deps.pool, originOf(call), name), name);
+      return { deleted: true, naming_targets: count };
     },
   });
 }
@@ -116,10 +119,12 @@ function putRoute(deps: EventTypeDeps): RouteRecord {
     async handle(call) {
       const { name } = call.params;
       const { description = "", group = "", deprecated = false, schema = null, example = null } = call.body;
-      const type = checkEventType({ name, description, group, deprecated, schema, example });
-      const saved = await saveEventTypes(deps.pool, originOf(call), [type], { nowMs: deps.nowMs() });
+      const checked = checkEventType({ name, description, group, deprecated, schema, example });
+      if (!checked.ok) throw new ApiError(400, checked.message);
+      const types = [checked.type];
+      const saved = await saveEventTypes(deps.pool, originOf(call), types, { nowMs: deps.nowMs() });
       if (saved.get(name) === "full") throw new ApiError(409, tooManyEventTypes);
-      return readEventType(deps.pool, call.caller.orgId, name);
+      return foundType(await readEventType(deps.pool, call.caller.orgId, name), name);
     },
   });
 }
@@ -145,10 +150,11 @@ function importRoute(deps: EventTypeDeps): RouteRecord {
     async handle(call) {
       const isDryRun = call.query.dry_run === "true";
       const { saved, refused } = await deps.reads.run("imports", call, async () => {
-        const { types, refused: unreadable } = await readWebhooks(await documentOf(call.body));
+        const read = await readWebhooks(await documentOf(call.body));
+        if (!read.ok) throw new ApiError(400, read.message);
         const options = { nowMs: deps.nowMs(), isDryRun };
-        const savings = await saveEventTypes(deps.pool, originOf(call), types, options);
-        return { saved: [...savings], refused: unreadable };
+        const savings = await saveEventTypes(deps.pool, originOf(call), read.types, options);
+        return { saved: [...savings], refused: read.refused };
       });
       const named = (saving: Saving): string[] =>
         saved.filter(([, one]) => one === saving).map(([name]) => name);
@@ -164,11 +170,12 @@ function importRoute(deps: EventTypeDeps): RouteRecord {
   });
 }
 
-/** @throws {ApiError} 400 for a text that is no YAML, or the YAML of something else than an object. */
+/** The document of a body. @throws {ApiError} 400 for a text that is no YAML, or the YAML of something else than an object. */
 async function documentOf(body: Record<string, unknown> | string): Promise<Record<string, unknown>> {
   if (typeof body !== "string") return body;
-  const document = await parseYaml(body);
-  if (isObject(document)) return document;
+  const parsed = await parseYaml(body);
+  if (!parsed.ok) throw new ApiError(400, parsed.message);
+  if (isObject(parsed.value)) return parsed.value;
   throw new ApiError(400, "the document must be an object");
 }
 
@@ -176,4 +183,10 @@ async function documentOf(body: Record<string, unknown> | string): Promise<Recor
 function nameOfPath({ name }: { name: string }): string {
   if (!isTypeName(name)) throw noneNamed("event type", name);
   return name;
+}
+
+/** The answer about a type, if the catalogue has it. @throws {ApiError} 404 */
+function foundType<Answer>(answer: Answer | undefined, name: string): Answer {
+  if (answer === undefined) throw noneNamed("event type", name);
+  return answer;
 }

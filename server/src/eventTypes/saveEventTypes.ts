@@ -15,7 +15,7 @@ import {
 import type { CheckedEventType } from "./checkEventType.ts";
 import { maxEventTypes } from "./schemas.ts";
 
-/** What becomes of a type that is to be saved: `full` where the organization has as many as it may. */
+/** The outcome for a type that is to be saved; `full` where the organization has as many types as it may. */
 export type Saving = "created" | "updated" | "unchanged" | "full";
 
 export const tooManyEventTypes = `a workspace has at most ${maxEventTypes} event types: delete one first`;
@@ -28,9 +28,9 @@ interface Step {
 }
 
 /**
- * Makes event types, or makes those that there are as they are told, in one transaction. What is said again is no change.
+ * Makes event types, or changes those that exist, in one transaction. Values that a type has already are no change.
  * @param types of different names.
- * @returns by name what became of each, or in a dry run what would become of it.
+ * @returns the outcome by name, in a dry run the one that there would be.
  */
 export async function saveEventTypes(
   pool: pg.Pool,
@@ -47,7 +47,7 @@ export async function saveEventTypes(
   return new Map(steps.map(({ type, saving }) => [type.name, saving]));
 }
 
-/** One at a time changes an organization's catalogue, so that the count holds. */
+/** Lets one transaction at a time change an organization's catalogue, so that the count holds. */
 async function lockCatalogue(client: pg.ClientBase, orgId: string): Promise<void> {
   await client.query({
     name: "lock_event_types",

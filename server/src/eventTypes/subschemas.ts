@@ -1,44 +1,57 @@
-/** A schema that is an object; `true` and `false` are schemas, too, in which nothing has to be looked at. */
+/** A schema that is an object; `true` and `false` are schemas, too, without anything in them. */
 export type Keywords = Readonly<Record<string, unknown>>;
 
 /** A schema within another, and where it is. */
 export interface Place {
   keywords: Keywords;
   path: readonly string[];
-  /** What `#` means in it: the schema around it with an `$id` of its own, or the whole. */
+  /** The schema that `#` means in it: the nearest one around it with an `$id` of its own, or the whole. */
   resource: Keywords;
 }
 
 const ofOne =
   "additionalItems additionalProperties contains contentSchema else if items not propertyNames then unevaluatedItems unevaluatedProperties";
-/** Keywords of which the value is a schema; of `items` in draft 7 also a list of them. */
+/** Keywords whose value is a schema; that of `items` may be a list of schemas in draft 7. */
 export const holdOne: ReadonlySet<string> = new Set(ofOne.split(" "));
-/** Keywords of which the value is a list of schemas. */
+/** Keywords whose value is a list of schemas. */
 export const holdMany: ReadonlySet<string> = new Set(["allOf", "anyOf", "oneOf", "prefixItems"]);
 const ofNamed = "$defs definitions dependencies dependentSchemas patternProperties properties";
-/** Keywords of which the value has schemas under names. */
+/** Keywords whose value is an object of schemas by name. */
 export const holdNamed: ReadonlySet<string> = new Set(ofNamed.split(" "));
 
-/** Visits a schema and all within it, each once. What only looks like a schema, as an example may, is not visited. */
-export function visitSchemas(schema: Keywords, visit: (place: Place) => void): void {
-  const go = (value: unknown, path: readonly string[], around: Keywords): void => {
-    if (!isObject(value)) return;
+/**
+ * Visits a schema and all schemas within it, each once, until `visit` finds something. A value that only looks like a schema, as
+ * an example may, is not visited.
+ */
+export function findInSchemas<Found>(
+  schema: Keywords,
+  visit: (place: Place) => Found | undefined,
+): Found | undefined {
+  const search = (value: unknown, path: readonly string[], around: Keywords): Found | undefined => {
+    if (!isObject(value)) return undefined;
     const resource = path.length > 0 && hasOwnId(value) ? value : around;
-    visit({ keywords: value, path, resource });
+    const own = visit({ keywords: value, path, resource });
+    if (own !== undefined) return own;
     for (const [keyword, held] of Object.entries(value)) {
-      if (holdsMany(keyword) && Array.isArray(held)) {
-        held.forEach((one, index) => go(one, [...path, keyword, String(index)], resource));
-      } else if (holdOne.has(keyword)) {
-        go(held, [...path, keyword], resource);
-      } else if (holdNamed.has(keyword) && isObject(held)) {
-        for (const [name, one] of Object.entries(held)) go(one, [...path, keyword, name], resource);
+      for (const [steps, one] of schemasIn(keyword, held)) {
+        const found = search(one, [...path, keyword, ...steps], resource);
+        if (found !== undefined) return found;
       }
     }
+    return undefined;
   };
-  go(schema, [], schema);
+  return search(schema, [], schema);
 }
 
-/** A copy of a schema in which `change` took the place of each schema's own keywords; what has an `$id` stays as it is. */
+/** The schemas right under a keyword, each with the steps that lead from the keyword to it. */
+function schemasIn(keyword: string, held: unknown): [steps: string[], schema: unknown][] {
+  if (holdsMany(keyword) && Array.isArray(held)) return held.map((one, index) => [[String(index)], one]);
+  if (holdOne.has(keyword)) return [[[], held]];
+  if (!holdNamed.has(keyword) || !isObject(held)) return [];
+  return Object.entries(held).map(([name, one]) => [[name], one]);
+}
+
+/** A copy of a schema in which each schema's own keywords are changed by `change`. Schemas with an `$id` stay as they are. */
 export function mapSchemas(schema: unknown, change: (keywords: Keywords) => Keywords): unknown {
   if (!isObject(schema) || hasOwnId(schema)) return schema;
   const within = (one: unknown): unknown => mapSchemas(one, change);
@@ -57,7 +70,7 @@ function holdsMany(keyword: string): boolean {
   return holdMany.has(keyword) || keyword === "items";
 }
 
-/** Whether `#` means something else in a schema than around it. */
+/** Whether `#` means this schema in it, and not the one around it. */
 function hasOwnId({ $id: id }: Keywords): boolean {
   return typeof id === "string" && !id.startsWith("#");
 }
