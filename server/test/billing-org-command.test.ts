@@ -56,7 +56,10 @@ describe("postrider org", () => {
     const { owner } = await org("create", "Acme", "--email", email);
     const login = await node.call("POST", "/api/v1/auth/login", { body: owner });
     expect(login.status).toBe(200);
-    await expect(org("create", "Acme again", "--email", email)).rejects.toThrow(/has an account/);
+    await expect(org("create", "Acme again", "--email", email)).rejects.toMatchObject({
+      message: "the email has an account already",
+      exitCode: 5,
+    });
   });
 
   it("takes --json, as the usage promises of every command: one document a line", async ({ org }) => {
@@ -172,6 +175,32 @@ describe("postrider org", () => {
     await expect(org("settle-batch", "one", "exported")).rejects.toThrow("no unsettled batch one");
   });
 
+  it("does not send a batch again while another of the same customer is open", async ({ org, node }) => {
+    const { id } = await org("create", "Twice");
+    for (const [identifier, status] of [
+      ["open one", "open"],
+      ["stuck one", "attention"],
+    ]) {
+      await node.pool.query(
+        `insert into meter_batches
+           (identifier, org_id, customer_id, period, value, event_timestamp, status, created_at, due_at, unsafe_at)
+         values ($1, $2, 'cus_twice', $3, 1, 1, $4, 1, 1, 1)`,
+        [identifier, id, periodOf(Date.now()), status],
+      );
+    }
+    await expect(org("settle-batch", "stuck one", "resend")).rejects.toMatchObject({
+      message: "another batch of the same customer is under way: try again when it is settled",
+      exitCode: 1,
+    });
+    const { rows } = await node.pool.query(
+      `select
+         (select status from meter_batches where identifier = 'stuck one') as status,
+         (select count(*) from audit_log where org_id = $1 and action = 'billing.batch_settled') as entries`,
+      [id],
+    );
+    expect(rows).toEqual([{ status: "attention", entries: 0 }]);
+  });
+
   it.for<[string[]]>([
     [[]],
     [["destroy"]],
@@ -189,7 +218,10 @@ describe("postrider org", () => {
   });
 
   it("says when there is no such organization", async ({ org }) => {
-    await expect(org("show", "nobody")).rejects.toThrow("there is no organization nobody");
+    await expect(org("show", "nobody")).rejects.toMatchObject({
+      message: "there is no organization nobody",
+      exitCode: 4,
+    });
     await expect(org("set-state", "0".repeat(32), "active")).rejects.toThrow("there is no organization");
   });
 });

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { inTransaction } from "../postgres/pool.ts";
 import type { Period } from "./period.ts";
 
-/** What of the processor belongs to an organization; a row of `billing_accounts`. */
+/** An organization's customer, payment page and subscription at the processor; a row of `billing_accounts`. */
 export interface BillingAccount {
   org_id: string;
   customer_id: string | null;
@@ -11,24 +11,25 @@ export interface BillingAccount {
   checkout_attempt: number;
   subscription_id: string | null;
   subscribed_at: number | null;
-  standing: Standing | null;
+  /** The column `standing`. */
+  subscription_state: SubscriptionState | null;
   has_payment_method: boolean;
   export_from: Period | null;
   version: number;
 }
 
-/** How the processor sees a customer: it pays, its invoice failed, or its subscription is over. */
-export type Standing = "paying" | "failing" | "ended";
+/** State of a customer's subscription at the processor: it pays, its invoice failed, or the subscription is over. */
+export type SubscriptionState = "paying" | "failing" | "ended";
 
 const columns = `org_id, customer_id, checkout_session_id, customer_attempt, checkout_attempt, subscription_id,
-  subscribed_at, standing, has_payment_method, export_from, version`;
+  subscribed_at, standing as subscription_state, has_payment_method, export_from, version`;
 
-/** The organization's account, undefined before its first checkout. */
+/** Reads the organization's account; undefined before its first checkout. */
 export async function findAccount(pool: pg.Pool, orgId: string): Promise<BillingAccount | undefined> {
   return (await accountsWhere(pool, "org_id = $1", orgId))[0];
 }
 
-/** The account of one of the processor's customers, undefined for a customer that is not ours. */
+/** Finds the account of one of the processor's customers; undefined for a customer that is not ours. */
 export async function findAccountOfCustomer(
   pool: pg.Pool,
   customerId: string,
@@ -50,7 +51,7 @@ async function accountsWhere(
   return rows;
 }
 
-/** The organization's account, made when there is none. */
+/** Reads the organization's account, and creates it when there is none. */
 export async function ensureAccount(pool: pg.Pool, orgId: string): Promise<BillingAccount> {
   return inTransaction(pool, async (client) => {
     await client.query("insert into billing_accounts (org_id) values ($1) on conflict (org_id) do nothing", [
@@ -60,7 +61,7 @@ export async function ensureAccount(pool: pg.Pool, orgId: string): Promise<Billi
   });
 }
 
-/** Writes down the customer that an attempt made; the first one written stays. @returns the one that stays. */
+/** Stores the customer that an attempt created, unless one is stored already. @returns the stored one. */
 export async function saveCustomer(pool: pg.Pool, orgId: string, customerId: string): Promise<string> {
   const { rows } = await pool.query<{ customer_id: string }>(
     `update billing_accounts
@@ -72,7 +73,7 @@ export async function saveCustomer(pool: pg.Pool, orgId: string, customerId: str
   return rows[0]!.customer_id;
 }
 
-/** Gives up the present attempt at a customer, and the customer itself when the processor has deleted it. */
+/** Ends the present attempt to create a customer, and forgets the customer when the processor has deleted it. */
 export async function renewCustomerAttempt(pool: pg.Pool, account: BillingAccount): Promise<void> {
   await pool.query(
     `update billing_accounts
@@ -86,7 +87,7 @@ export async function renewCustomerAttempt(pool: pg.Pool, account: BillingAccoun
   );
 }
 
-/** Remembers the payment page of an attempt, so that asking again leads to the same page. */
+/** Stores the payment page of an attempt, so that the next request leads to the same page. */
 export async function saveCheckout(pool: pg.Pool, account: BillingAccount, sessionId: string): Promise<void> {
   await pool.query(
     `update billing_accounts
@@ -97,7 +98,7 @@ export async function saveCheckout(pool: pg.Pool, account: BillingAccount, sessi
   );
 }
 
-/** Gives up the present payment page, which is used, expired or was refused. */
+/** Forgets the present payment page, which was used or refused, or has expired. */
 export async function renewCheckoutAttempt(pool: pg.Pool, account: BillingAccount): Promise<void> {
   await pool.query(
     `update billing_accounts

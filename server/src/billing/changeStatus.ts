@@ -3,15 +3,14 @@ import type { BillingStatus } from "../postgres/tables.ts";
 import type { Actor } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { inTransaction } from "../postgres/pool.ts";
-import { notFound } from "../http/contract/errors.ts";
-import { graceSeconds, type StatusChange } from "./standing.ts";
+import { graceSeconds, type StatusChange } from "./subscriptionState.ts";
 
-/** What is stored of an organization's billing state, and the state that counts. */
+/** An organization's stored billing state, and its present one. */
 export interface LockedStatus {
   billing_status: BillingStatus;
   /** Unix seconds; set exactly while `billing_status` is `grace`. */
   billing_grace_ends_at: number | null;
-  /** Suspended once a grace period has ended, whether or not that is stored. */
+  /** The present state: `suspended` after a grace period, even before that is stored. */
   state: BillingStatus;
 }
 
@@ -21,17 +20,18 @@ export interface RecordedChange {
 }
 
 /**
- * Puts an organization into a state because an operator says so, with grace starting now.
- * @param pool of the organization's cell, where its ledger is.
- * @throws {ApiError} 404 without such an organization.
+ * Sets an organization's billing state by order of an operator; a grace period starts now.
+ * @param pool the pool of the organization's cell, where its ledger is.
+ * @returns undefined without such an organization.
  */
 export function setStatus(
   pool: pg.Pool,
   input: { orgId: string; status: BillingStatus; cause: string; actor: Actor; nowSeconds: number },
-): Promise<RecordedChange> {
+): Promise<RecordedChange | undefined> {
   const { orgId, status, cause, actor, nowSeconds } = input;
   return inTransaction(pool, async (client) => {
     const stored = await lockStatus(client, orgId, nowSeconds);
+    if (stored === undefined) return undefined;
     const from = stored.state;
     const change = { status, graceEndsAt: status === "grace" ? nowSeconds + graceSeconds : null };
     if (from !== status) await applyChange(client, { orgId, stored, change, cause, actor, nowSeconds });
@@ -39,12 +39,12 @@ export function setStatus(
   });
 }
 
-/** The organization's stored state, locked until the transaction ends. @throws {ApiError} 404 without one. */
+/** Reads an organization's billing state and locks its row; undefined without such an organization. */
 export async function lockStatus(
   client: pg.PoolClient,
   orgId: string,
   nowSeconds: number,
-): Promise<LockedStatus> {
+): Promise<LockedStatus | undefined> {
   const { rows } = await client.query<LockedStatus>(
     `select
        billing_status,
@@ -55,14 +55,12 @@ export async function lockStatus(
      for no key update`,
     [orgId, nowSeconds],
   );
-  const stored = rows[0];
-  if (stored === undefined) throw notFound();
-  return stored;
+  return rows[0];
 }
 
 /**
- * Writes a change of a locked organization together with its record; a grace that had lapsed is recorded first. The session is
- * of the organization's cell.
+ * Writes a change of a locked organization with its audit entry; the end of a lapsed grace period is recorded first.
+ * @param client a connection to the organization's cell.
  */
 export async function applyChange(
   client: pg.PoolClient,
@@ -130,10 +128,7 @@ async function recordGraceEnd(client: pg.PoolClient, orgId: string, endedAt: num
   });
 }
 
-/**
- * Takes everything an exempt organization accepted and did not export out of what will be exported, in the moment
- * it stops being exempt.
- */
+/** Waives the items that an exempt organization has accepted, so that they are not exported when it stops being exempt. */
 async function waiveUnexported(client: pg.PoolClient, orgId: string): Promise<void> {
   await client.query(
     `insert into meter_counters (org_id, period, waived)
@@ -151,7 +146,7 @@ async function waiveUnexported(client: pg.PoolClient, orgId: string): Promise<vo
 }
 
 /**
- * Stores the graces that have lapsed as suspended. Nothing depends on it: they read as suspended from that moment.
+ * Stores lapsed grace periods as `suspended`. Nothing depends on when this runs: they read as suspended from their end on.
  * @returns how many there were.
  */
 export function suspendLapsedGraces(pool: pg.Pool, nowSeconds: number): Promise<number> {

@@ -4,9 +4,8 @@ type HttpClient = ReturnType<typeof Stripe.createNodeHttpClient>;
 type Answer = Awaited<ReturnType<HttpClient["makeRequest"]>>;
 
 /**
- * The library's own HTTP client, with answers that are not the processor's told from those that are. The library takes
- * whatever is JSON without an `error` for success, also a gateway's 502 with a message of its own: a batch of usage would
- * count as exported.
+ * The library's HTTP client, wrapped so that answers of others, such as a gateway, fail. The library treats any JSON
+ * without an `error` as success, even a gateway's 502 with its own message, and a batch of usage would count as exported.
  */
 export function createCheckedHttpClient(): HttpClient {
   const client = Stripe.createNodeHttpClient();
@@ -16,7 +15,7 @@ export function createCheckedHttpClient(): HttpClient {
   };
 }
 
-/** What its `toJSON` rejects with is, to the library, an answer that is no JSON: nobody knows what became of the request. */
+/** Makes `toJSON` reject, which the library treats as an unreadable answer: the request may have been carried out. */
 function checked(answer: Answer): Answer {
   const readJson = answer.toJSON.bind(answer);
   answer.toJSON = async () => {
@@ -27,7 +26,7 @@ function checked(answer: Answer): Answer {
   return answer;
 }
 
-/** Everything that the processor has names its type in `object`; its refusals have an `error`. */
+/** Every object of the processor names its type in `object`, and every refusal has an `error`. */
 function isOfProcessor(json: unknown, status: number): boolean {
   if (typeof json !== "object" || json === null) return false;
   if ("error" in json) return typeof json.error === "object" && json.error !== null;

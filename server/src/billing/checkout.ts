@@ -1,7 +1,6 @@
 import { Stripe } from "stripe";
 import type pg from "pg";
 import type { StripeConfig } from "../config/config.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
 import {
   type BillingAccount,
   ensureAccount,
@@ -15,33 +14,38 @@ export interface CheckoutDeps {
   pool: pg.Pool;
   stripe: Stripe;
   config: StripeConfig;
-  /** The address under which users reach the service, for their way back from the payment page. */
+  /** The public URL of the service, to which the payment page leads back. */
   publicUrl: string;
 }
 
-/** Attempts within one call: a deleted customer, a used page and a changed parameter cost one each. */
+/** Attempts of one call: a deleted customer, a used page and a changed parameter cost one each. */
 const tries = 4;
 
+export type CheckoutOutcome =
+  | { outcome: "open"; url: string }
+  /** There is no such organization. */
+  | { outcome: "not_found" }
+  | { outcome: "exempt" }
+  /** The organization has a subscription already. */
+  | { outcome: "subscribed" }
+  /** Other requests changed the payment page during every attempt. */
+  | { outcome: "busy" };
+
 /**
- * The address of a hosted payment page for the organization. Asking twice leads to the same page, and a
- * workspace with a subscription gets none, because two subscriptions would each bill the same usage.
- * @throws {ApiError} 409 when there is nothing to set up; 404 without such an organization. The processor's own
- * errors pass through.
+ * Opens a hosted payment page for the organization. A second request leads to the same page. A workspace with a
+ * subscription gets none, because two subscriptions would each bill the same usage.
+ * @throws the processor's errors.
  */
-export async function openCheckout(deps: CheckoutDeps, orgId: string): Promise<string> {
+export async function openCheckout(deps: CheckoutDeps, orgId: string): Promise<CheckoutOutcome> {
   const organization = await findOrganization(deps.pool, orgId);
-  if (organization.billing_status === "exempt") {
-    throw new ApiError(409, "this workspace is exempt from billing");
-  }
+  if (organization === undefined) return { outcome: "not_found" };
+  if (organization.billing_status === "exempt") return { outcome: "exempt" };
   for (let attempt = 1; attempt <= tries; attempt++) {
     const customer = await findCustomer(deps, orgId, organization);
-    if (customer === undefined) continue;
-    const url = await findPage(deps, customer);
-    if (url !== undefined) return url;
+    const page = customer && (await findPage(deps, customer));
+    if (page !== undefined) return page;
   }
-  throw new ApiError(503, "the payment page is being changed by another request: try again", {
-    retryAfterSeconds: 1,
-  });
+  return { outcome: "busy" };
 }
 
 interface Organization {
@@ -50,7 +54,7 @@ interface Organization {
   email: string | null;
 }
 
-async function findOrganization(pool: pg.Pool, orgId: string): Promise<Organization> {
+async function findOrganization(pool: pg.Pool, orgId: string): Promise<Organization | undefined> {
   const { rows } = await pool.query<Organization>(
     `select
        o.name,
@@ -60,14 +64,12 @@ async function findOrganization(pool: pg.Pool, orgId: string): Promise<Organizat
      where o.id = $1`,
     [orgId],
   );
-  const organization = rows[0];
-  if (organization === undefined) throw notFound();
-  return organization;
+  return rows[0];
 }
 
 type Customer = BillingAccount & { customer_id: string };
 
-/** The organization's customer, made when there is none; undefined when the next attempt may go better. */
+/** Finds or creates the organization's customer; undefined when the next attempt may succeed. */
 async function findCustomer(
   deps: CheckoutDeps,
   orgId: string,
@@ -93,12 +95,16 @@ async function findCustomer(
   }
 }
 
-/** The customer's payment page; undefined when the next attempt may go better. */
-async function findPage(deps: CheckoutDeps, customer: Customer): Promise<string | undefined> {
+/** Finds or creates the customer's payment page; undefined when the next attempt may succeed. */
+async function findPage(
+  deps: CheckoutDeps,
+  customer: Customer,
+): Promise<Extract<CheckoutOutcome, { outcome: "open" | "subscribed" }> | undefined> {
   try {
-    await refuseSecondSubscription(deps, customer.customer_id);
+    if (await hasSubscription(deps, customer.customer_id)) return { outcome: "subscribed" };
     const known = customer.checkout_session_id;
-    return known === null ? await createPage(deps, customer) : await reopenPage(deps, customer, known);
+    const url = known === null ? await createPage(deps, customer) : await reopenPage(deps, customer, known);
+    return url === undefined ? undefined : { outcome: "open", url };
   } catch (error) {
     if (!isMissing(error, "customer")) throw error;
     await renewCustomerAttempt(deps.pool, customer);
@@ -106,19 +112,17 @@ async function findPage(deps: CheckoutDeps, customer: Customer): Promise<string 
   }
 }
 
-async function refuseSecondSubscription(deps: CheckoutDeps, customerId: string): Promise<void> {
+async function hasSubscription(deps: CheckoutDeps, customerId: string): Promise<boolean> {
   const subscriptions = await deps.stripe.subscriptions.list({
     customer: customerId,
     status: "all",
     limit: 20,
   });
   const over = ["canceled", "incomplete", "incomplete_expired"];
-  if (subscriptions.data.some((subscription) => !over.includes(subscription.status))) {
-    throw new ApiError(409, "this workspace has a subscription: change its payment method in the portal");
-  }
+  return subscriptions.data.some((subscription) => !over.includes(subscription.status));
 }
 
-/** The page that was made before, while it is open. */
+/** The URL of the earlier page while it is open; otherwise undefined, and the next attempt creates another page. */
 async function reopenPage(
   deps: CheckoutDeps,
   customer: Customer,
@@ -128,7 +132,7 @@ async function reopenPage(
     const session = await deps.stripe.checkout.sessions.retrieve(sessionId);
     if (session.status === "open" && session.url !== null) return session.url;
   } catch (error) {
-    // Whether it is open must be known: a customer with two open pages could pay on both.
+    // Other errors leave open whether the page still is: a customer with two open pages could pay on both.
     if (!isMissing(error, "checkout.session")) throw error;
   }
   await renewCheckoutAttempt(deps.pool, customer);
@@ -164,7 +168,7 @@ async function createPage(deps: CheckoutDeps, customer: Customer): Promise<strin
 }
 
 /**
- * What to do about a failed request with an idempotency key. The processor remembers its answer to the key, errors
+ * Chooses the reaction to a failed request with an idempotency key. The processor remembers its answer to the key, errors
  * included, so after an answer the key is used up: `renew` it for the next call, or `retry` at once because its
  * parameters had changed. Without an answer, and for what is not remembered, `wait` and use the same key again.
  */

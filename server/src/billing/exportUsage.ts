@@ -21,13 +21,13 @@ import { writeBatches } from "./writeBatches.ts";
 
 export interface ExportDeps {
   pool: pg.Pool;
-  /** Where the ledger is: each organization's part in its own cell. */
+  /** The cells with the ledger: each organization's part is in its own cell. */
   cells: Cells;
   stripe: Stripe;
   config: StripeConfig;
   log: Log;
   nowMs: () => number;
-  /** Ends the run after what is under way. */
+  /** Ends the run after the batches that are being sent. */
   signal: AbortSignal;
 }
 
@@ -36,22 +36,22 @@ export interface ExportCounts {
   exported: number;
   postponed: number;
   escalated: number;
-  /** Held invoices that were let go. */
+  /** Held invoices that were released. */
   released: number;
 }
 
 const advisoryLockKey = 7_281_934_006;
 /**
- * Of one run: rounds, because a customer's next month is written once its former one is settled; and failures in a row after
- * which the rest is left to the next one, because the processor is away.
+ * Limits of one run. It takes several rounds, because a customer's next month is written after the previous one is
+ * settled. After `failuresInRow` the processor is taken to be away, and the rest waits for the next run.
  */
 const most = { rounds: 50, batchesPerRound: 200, atOnce: 8, failuresInRow: 8 };
-/** How long a batch waits after a failure: twice as long each time. */
+/** Delay of a batch after a failure: it doubles each time. */
 const wait = { firstSeconds: 10, maxSeconds: 600 };
 
 /**
- * Brings the ledger's new items to the processor's meter: writes batches down, sends them one at a time per
- * customer, and counts as exported what is confirmed. One node at a time; another one's call does nothing.
+ * Exports the ledger's new items to the processor's meter: stores batches, sends them one at a time per customer, and
+ * counts confirmed batches as exported. An advisory lock allows one node at a time; a call of another one does nothing.
  */
 export async function exportUsage(deps: ExportDeps): Promise<ExportCounts> {
   const counts: ExportCounts = { written: 0, exported: 0, postponed: 0, escalated: 0, released: 0 };
@@ -69,7 +69,7 @@ async function runRounds(deps: ExportDeps, counts: ExportCounts): Promise<void> 
     for (const { pool } of deps.cells.all()) counts.written += await writeBatches(pool, nowSeconds);
     const due = await findDueBatches(deps.pool, nowSeconds, most.batchesPerRound);
     if (due.length === 0) return;
-    // All of them end before the lock is given back: nothing is under way when another process begins.
+    // All workers end before the lock is released, so that no request is open when another process begins.
     const ends = await Promise.allSettled(
       Array.from({ length: most.atOnce }, () => work(deps, due, run, counts)),
     );
@@ -78,7 +78,7 @@ async function runRounds(deps: ExportDeps, counts: ExportCounts): Promise<void> 
   }
 }
 
-/** Takes batches off the list until it is empty; each customer has one of them at most. */
+/** Takes batches from the list until it is empty; each customer has at most one of them. */
 async function work(
   deps: ExportDeps,
   due: MeterBatch[],
@@ -110,8 +110,8 @@ async function exportBatch(deps: ExportDeps, batch: MeterBatch): Promise<BatchOu
 }
 
 /**
- * Finds out from the meter whether a batch was stored, once its identifier may be forgotten. What was stored more
- * than an hour ago is in the summary; what was stored since is still known by its identifier.
+ * Asks the meter whether a batch was stored, when the processor may have forgotten its identifier. The summary contains
+ * what was stored more than an hour ago; the identifier of what was stored since is still known.
  */
 async function consultSummary(
   deps: ExportDeps,

@@ -8,8 +8,9 @@ const buckets = 256;
 
 /**
  * Moves the ledger's records into the monthly totals, so that counting a month reads a handful of rows. A record
- * is in one of the two tables at any moment, whatever crashes. One process at a time; the others return at once.
- * @param recordsAtOnce More than these are folded one bucket per statement, to stay within the statement timeout.
+ * is in exactly one of the two tables at any moment, also after a crash. An advisory lock allows one process at a time; the
+ * others return at once.
+ * @param recordsAtOnce more records than these are folded one bucket per statement, to stay within the statement timeout.
  * @returns how many records were moved.
  */
 export async function foldUsage(

@@ -14,7 +14,7 @@ interface HoldDeps {
 }
 
 export interface ReleaseDeps extends HoldDeps {
-  /** Where the ledger is, which says what of a month is not exported yet. */
+  /** The cells with the ledger, which says how much of a month is not exported yet. */
   cells: Cells;
   config: StripeConfig;
   log: Log;
@@ -25,19 +25,20 @@ export interface ReleaseDeps extends HoldDeps {
  * and the clocks of the nodes and the database.
  */
 const settlingSeconds = 120;
-/** How long the meter may take to count what was confirmed, before an operator is told and the invoice goes out. */
+/** How long the meter may take to count confirmed usage. Then an error is logged and the invoice is released. */
 const meterLagSeconds = 24 * 3600;
 const invoicesPerRun = 200;
 
 /**
  * Keeps a month's draft from becoming final until that month's usage is at the processor: a draft takes usage that
- * arrives late, a final invoice does not. Safe to do twice. The processor's errors pass through.
+ * arrives late, a final invoice does not. Safe to call twice.
+ * @throws the processor's errors.
  */
 export async function holdInvoice(deps: HoldDeps, customerId: string, invoiceId: string): Promise<void> {
   const account = await findAccountOfCustomer(deps.pool, customerId);
   if (account === undefined) return;
   const invoice = await deps.stripe.invoices.retrieve(invoiceId);
-  // Drafts that an operator makes by hand are nobody else's to release.
+  // Drafts that an operator made by hand are not touched.
   if (invoice.status !== "draft" || invoice.billing_reason !== "subscription_cycle") return;
   const { rowCount } = await deps.pool.query(
     `insert into held_invoices (invoice_id, org_id, period, held_at)
@@ -47,7 +48,7 @@ export async function holdInvoice(deps: HoldDeps, customerId: string, invoiceId:
      where held_invoices.released_at is null`,
     [invoiceId, account.org_id, periodOf((invoice.period_end - 1) * 1000), Math.floor(deps.nowMs() / 1000)],
   );
-  // Written before it is asked for, so that a crash in between leaves a row to release and no invoice held forever.
+  // The row is written first, so that after a crash in between it is released and no invoice stays held forever.
   if (rowCount === 1) await deps.stripe.invoices.update(invoiceId, { auto_advance: false });
 }
 
@@ -63,13 +64,13 @@ interface HeldInvoice {
   settled_at: number | null;
 }
 
-/** Lets drafts go whose month is wholly at the processor and counted there. @returns how many. */
+/** Releases drafts whose month is completely exported and counted by the meter. @returns how many. */
 export async function releaseInvoices(deps: ReleaseDeps): Promise<number> {
   let released = 0;
   for (const cell of deps.cells.all()) {
     for (const held of await findReleasable(cell, Math.floor(deps.nowMs() / 1000))) {
       if (!(await isCounted(deps, held))) continue;
-      await letGo(deps.stripe, held.invoice_id);
+      await releaseInvoice(deps.stripe, held.invoice_id);
       await deps.pool.query("update held_invoices set released_at = $2 where invoice_id = $1", [
         held.invoice_id,
         Math.floor(deps.nowMs() / 1000),
@@ -80,7 +81,7 @@ export async function releaseInvoices(deps: ReleaseDeps): Promise<number> {
   return released;
 }
 
-/** Of the organizations that a cell has: in its ledger nothing is known of the others. */
+/** Only organizations stored in this cell; other cells have their own ledger. */
 async function findReleasable(cell: Cell, nowSeconds: number): Promise<HeldInvoice[]> {
   const { pool, firstBucket, lastBucket } = cell;
   const { rows } = await pool.query<HeldInvoice>(
@@ -132,7 +133,7 @@ async function isCounted(deps: ReleaseDeps, held: HeldInvoice): Promise<boolean>
   return true;
 }
 
-async function letGo(stripe: Stripe, invoiceId: string): Promise<void> {
+async function releaseInvoice(stripe: Stripe, invoiceId: string): Promise<void> {
   try {
     await stripe.invoices.update(invoiceId, { auto_advance: true });
   } catch (error) {

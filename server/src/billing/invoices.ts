@@ -5,7 +5,7 @@ import { NullableString, Timestamp } from "../http/contract/schemas.ts";
 /** The most invoices that are shown. */
 const limit = 12;
 
-/** An invoice as the interface has it; amounts in the currency's smallest unit. */
+/** An invoice in the interface; amounts are in the currency's smallest unit. */
 export const Invoice = Type.Object(
   {
     number: NullableString,
@@ -19,7 +19,7 @@ export const Invoice = Type.Object(
   { title: "Invoice" },
 );
 
-/** The customer's most recent invoices, newest first. The processor's errors pass through. */
+/** Lists the customer's most recent invoices, newest first. @throws the processor's errors. */
 export async function listInvoices(stripe: Stripe, customerId: string): Promise<Static<typeof Invoice>[]> {
   const invoices = await stripe.invoices.list({ customer: customerId, limit });
   return invoices.data.slice(0, limit).map((invoice) => ({

@@ -1,6 +1,5 @@
 import type pg from "pg";
 import type { BillingStatus } from "../postgres/tables.ts";
-import { notFound } from "../http/contract/errors.ts";
 import type { Period } from "./period.ts";
 
 /** An organization's month in the ledger, and how far it is exported. All counts are items. */
@@ -12,16 +11,20 @@ export interface LedgerMonth {
   waived: number;
   /** Confirmed to be at the processor. */
   exported: number;
-  /** Of earlier months: what should be at the processor and is not confirmed yet. */
+  /** Items of earlier months whose export is not confirmed yet. */
   earlierPending: number;
   customerId: string | null;
 }
 
 /**
  * Reads a month in one statement, so that a record that moves into the totals meanwhile counts exactly once.
- * @throws {ApiError} 404 when there is no such organization.
+ * Undefined when there is no such organization.
  */
-export async function readLedgerMonth(pool: pg.Pool, orgId: string, period: Period): Promise<LedgerMonth> {
+export async function readLedgerMonth(
+  pool: pg.Pool,
+  orgId: string,
+  period: Period,
+): Promise<LedgerMonth | undefined> {
   const { rows } = await pool.query<LedgerMonth>({
     name: "read_ledger_month",
     text: `with ledger as (
@@ -61,20 +64,18 @@ export async function readLedgerMonth(pool: pg.Pool, orgId: string, period: Peri
            where o.id = $1`,
     values: [orgId, period],
   });
-  const month = rows[0];
-  if (month === undefined) throw notFound();
-  return month;
+  return rows[0];
 }
 
-/** The items of a month that are or will be paid for. */
+/** Items of a month that are billed. */
 export function billableItems(month: LedgerMonth): number {
   if (month.billing_status === "exempt") return 0;
   return Math.max(month.accepted - month.waived, 0);
 }
 
 /**
- * The items that wait for export: of this month, and of earlier months since the workspace has a subscription.
- * While billing is disabled nothing is exported, so the whole month waits. Nothing of an exempt workspace waits.
+ * Items that wait for export: those of this month, and of earlier months since the workspace has a subscription.
+ * While billing is disabled nothing is exported, so the whole month waits. An exempt workspace has none.
  */
 export function pendingItems(month: LedgerMonth): number {
   if (month.billing_status === "exempt") return 0;

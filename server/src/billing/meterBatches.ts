@@ -2,7 +2,7 @@ import type pg from "pg";
 import { inTransaction } from "../postgres/pool.ts";
 import type { Period } from "./period.ts";
 
-/** Usage of one organization and month, as it is told to the processor's meter. */
+/** Usage of one organization and month, as it is sent to the processor's meter. */
 export interface MeterBatch {
   identifier: string;
   org_id: string;
@@ -12,16 +12,16 @@ export interface MeterBatch {
   /** Unix seconds. */
   event_timestamp: number;
   attempts: number;
-  /** Unix seconds; from then on the summary is asked before the batch is sent again. */
+  /** Unix seconds; from then on the summary is read before the batch is sent again. */
   unsafe_at: number;
 }
 
-/** How a batch came to be at the processor. */
+/** The evidence that a batch is at the processor. */
 export type SettledBy = "confirmed" | "duplicate" | "summary" | "operator";
 
-/** How long sending again is safe: the processor knows an identifier for 24 hours at least. */
+/** How long sending again is safe: the processor remembers an identifier for at least 24 hours. */
 export const safeSeconds = 23 * 3600;
-/** How old an event may be that the processor takes. */
+/** The greatest age of an event that the processor accepts. */
 export const maxAgeSeconds = 35 * 86_400;
 
 /** Open batches that are due, the longest waiting first. */
@@ -43,7 +43,7 @@ export async function findDueBatches(
 }
 
 /**
- * Counts a batch as exported, once. @returns false when it was already, by another process or an operator.
+ * Counts a batch as exported, once. @returns false when another process or an operator did it before.
  */
 export function settleBatch(
   pool: pg.Pool,
@@ -54,7 +54,7 @@ export function settleBatch(
   return inTransaction(pool, (client) => settleIn(client, identifier, settledBy, nowSeconds));
 }
 
-/** The same in a transaction of the caller. */
+/** Does the same within a transaction of the caller. */
 export async function settleIn(
   client: pg.ClientBase,
   identifier: string,
@@ -101,7 +101,7 @@ export async function postponeBatch(
   );
 }
 
-/** Leaves a batch to an operator; the customer's later usage goes on without it. */
+/** Marks a batch for an operator; the customer's later usage is exported without it. */
 export async function escalateBatch(pool: pg.Pool, identifier: string, reason: string): Promise<void> {
   await pool.query(
     `update meter_batches
@@ -114,7 +114,7 @@ export async function escalateBatch(pool: pg.Pool, identifier: string, reason: s
 }
 
 /**
- * Lets a batch be sent for another 23 hours, because it is known not to be at the processor.
+ * Opens a batch for another 23 hours, because it is known not to be at the processor.
  * @returns false when there is no such batch to send.
  */
 export async function renewBatch(
@@ -136,11 +136,11 @@ export async function renewBatch(
 
 export interface MonthProgress {
   exported: number;
-  /** Batches of the month that are not settled, the given one left out. */
+  /** Unsettled batches of the month, without the given one. */
   unsettled: number;
 }
 
-/** How far an organization's month is exported. */
+/** Reads how far an organization's month is exported. */
 export async function readProgress(
   pool: pg.Pool,
   batch: Pick<MeterBatch, "org_id" | "period" | "identifier">,

@@ -3,8 +3,9 @@ import type { StripeConfig } from "../config/config.ts";
 import { type Period, periodBounds } from "./period.ts";
 
 /**
- * What the processor's meter counts for a customer in a month, up to `nowSeconds`. It lags behind: what was sent
- * a minute ago may be missing. The processor's errors pass through.
+ * Reads the total of the processor's meter for a customer and a month, up to `nowSeconds`. The meter lags behind: usage
+ * sent a minute ago may be missing.
+ * @throws the processor's errors.
  */
 export async function readMeterTotal(
   processor: { stripe: Stripe; config: StripeConfig },
@@ -13,7 +14,7 @@ export async function readMeterTotal(
   nowSeconds: number,
 ): Promise<number> {
   const { startSeconds, endSeconds } = periodBounds(period);
-  // The interface takes whole minutes.
+  // The processor accepts whole minutes only.
   const nextMinute = Math.floor(nowSeconds / 60) * 60 + 60;
   const summaries = await processor.stripe.billing.meters.listEventSummaries(processor.config.meterId, {
     customer: customerId,

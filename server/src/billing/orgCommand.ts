@@ -8,24 +8,24 @@ import type { Cells } from "../postgres/cells.ts";
 import type { BillingStatus } from "../postgres/tables.ts";
 import { CommandError } from "../runtime/commandError.ts";
 import { setStatus } from "./changeStatus.ts";
-import { settleByOperator } from "./settleByOperator.ts";
+import { type SettleOutcome, settleByOperator } from "./settleByOperator.ts";
 import { describeOrganization, findOrganizationId, listOrganizations } from "./organizationReport.ts";
 
 export interface OrgCommandDeps {
   pool: pg.Pool;
-  /** Where the ledger is: each organization's part in its own cell. */
+  /** The cells with the ledger: each organization's part is in its own cell. */
   cells: Cells;
   passwords: Passwords;
   nowMs: () => number;
-  /** Who gives the command, for the record. */
+  /** The operator's login name, for the record. */
   operator: string;
   /** Shows the command's result. */
   print: (text: string) => void;
-  /** Takes one line of JSON for each change, beside the record in the database. */
+  /** Writes one line of JSON for each change, in addition to the entry in the database. */
   audit: (line: string) => void;
 }
 
-/** The arguments do not make a command; the message says what is wrong, and `orgUsage` what is right. */
+/** The arguments are wrong: the message says how, and `orgUsage` lists the commands. */
 export class OrgUsageError extends Error {}
 
 export const orgUsage = `  postrider org create <name> [--exempt | --state <state>] [--email <address>]
@@ -36,13 +36,13 @@ export const orgUsage = `  postrider org create <name> [--exempt | --state <stat
       states: pending, active, grace, suspended, exempt; results are JSON, with --json one document a line
 `;
 
-/** A command that was read and makes sense; it does its work when it is called. */
+/** A command whose arguments were read; it runs when it is called. */
 export type OrgCommand = (deps: OrgCommandDeps) => Promise<void>;
 
 /**
- * Reads the operator's command line for organizations: `args` is what stands after `postrider org`. Results are JSON, with
+ * Reads the operator's command line for organizations: `args` are the arguments after `postrider org`. Results are JSON, with
  * `--json` one document a line.
- * @throws {OrgUsageError} for a wrong command; the command itself throws {ApiError} for what cannot be done.
+ * @throws {OrgUsageError} for a wrong command; the command itself throws {CommandError}.
  */
 export function readOrgCommand(args: string[]): OrgCommand {
   const [command, ...rest] = args;
@@ -119,12 +119,10 @@ function show(args: string[]): OrgCommand {
   const { values, positionals } = parse(args, {});
   const [organization] = expectWords(positionals, ["id or slug"]);
   return async (deps) => {
-    const orgId = await findOrganizationId(deps.pool, organization);
-    showResult(
-      deps,
-      await describeOrganization(deps.cells.ofOrg(orgId).pool, orgId, secondsOf(deps)),
-      values,
-    );
+    const orgId = await requireOrganization(deps.pool, organization);
+    const report = await describeOrganization(deps.cells.ofOrg(orgId).pool, orgId, secondsOf(deps));
+    if (report === undefined) throw noOrganization(organization);
+    showResult(deps, report, values);
   };
 }
 
@@ -134,7 +132,7 @@ function setState(args: string[]): OrgCommand {
   const status = parseStatus(state);
   const reason = values["reason"] as string | undefined;
   return async (deps) => {
-    const orgId = await findOrganizationId(deps.pool, organization);
+    const orgId = await requireOrganization(deps.pool, organization);
     const cause = `operator ${deps.operator}${reason === undefined ? "" : `: ${reason}`}`;
     const change = await setStatus(deps.cells.ofOrg(orgId).pool, {
       orgId,
@@ -143,6 +141,7 @@ function setState(args: string[]): OrgCommand {
       actor: { kind: "operator", name: deps.operator },
       nowSeconds: secondsOf(deps),
     });
+    if (change === undefined) throw noOrganization(organization);
     audit(deps, "org set-state", { org_id: orgId, ...change, ...(reason !== undefined && { reason }) });
     showResult(deps, { id: orgId, ...change }, values);
   };
@@ -157,11 +156,36 @@ function settle(args: string[]): OrgCommand {
   return async (deps) => {
     const nowSeconds = secondsOf(deps);
     const by = { identifier, outcome, operator: deps.operator, nowSeconds } as const;
-    const isDone = await settleByOperator(deps.pool, by);
-    if (!isDone) throw new Error(`there is no unsettled batch ${identifier}`);
+    requireSettled(await settleByOperator(deps.pool, by), identifier);
     audit(deps, "org settle-batch", { identifier, outcome });
     showResult(deps, { identifier, outcome }, values);
   };
+}
+
+/** @throws {CommandError} when the batch was not settled. */
+function requireSettled(outcome: SettleOutcome, identifier: string): void {
+  switch (outcome) {
+    case "settled":
+      return;
+    case "not_found":
+      throw new CommandError(`there is no unsettled batch ${identifier}`, "failed");
+    case "another_open":
+      throw new CommandError(
+        "another batch of the same customer is under way: try again when it is settled",
+        "failed",
+      );
+  }
+}
+
+/** The id of an organization, by id or slug. @throws {CommandError} when there is none. */
+async function requireOrganization(pool: pg.Pool, idOrSlug: string): Promise<string> {
+  const orgId = await findOrganizationId(pool, idOrSlug);
+  if (orgId === undefined) throw noOrganization(idOrSlug);
+  return orgId;
+}
+
+function noOrganization(idOrSlug: string): CommandError {
+  return new CommandError(`there is no organization ${idOrSlug}`, "notFound");
 }
 
 type Options = Record<string, { type: "string" | "boolean" }>;
@@ -181,7 +205,7 @@ function parse(args: string[], options: Options): { values: Values; positionals:
   }
 }
 
-/** The words in their places. @throws {OrgUsageError} when one is missing or too many. */
+/** The positional arguments, one for each name. @throws {OrgUsageError} when one is missing or too many. */
 function expectWords<const N extends readonly string[]>(
   words: string[],
   names: N,

@@ -2,21 +2,18 @@ import type pg from "pg";
 import { billingColumns } from "../accounts/organizationStore.ts";
 import { isId, unknownId } from "../postgres/ids.ts";
 import type { BillingStatus } from "../postgres/tables.ts";
-import { ApiError } from "../http/contract/errors.ts";
 import { pendingItems, readLedgerMonth } from "./ledger.ts";
 import { periodOf } from "./period.ts";
 
-/** The id of the organization that an operator names. @throws {ApiError} 404 when there is none. */
-export async function findOrganizationId(pool: pg.Pool, idOrSlug: string): Promise<string> {
+/** Finds an organization by its id or slug; undefined when there is none. */
+export async function findOrganizationId(pool: pg.Pool, idOrSlug: string): Promise<string | undefined> {
   const { rows } = await pool.query<{ id: string }>(
     isId(idOrSlug)
       ? "select id from organizations where id = $1::uuid"
       : "select id from organizations where slug = $1",
     [idOrSlug],
   );
-  const organization = rows[0];
-  if (organization === undefined) throw new ApiError(404, `there is no organization ${idOrSlug}`);
-  return organization.id;
+  return rows[0]?.id;
 }
 
 interface ListedOrganization {
@@ -30,7 +27,7 @@ interface ListedOrganization {
 
 const pageSize = 500;
 
-/** All organizations in the order of their ids, or those that are in a state at `nowSeconds`. */
+/** All organizations in the order of their ids, or only those whose state at `nowSeconds` is `status`. */
 export async function* listOrganizations(
   pool: pg.Pool,
   status: BillingStatus | undefined,
@@ -55,16 +52,18 @@ export async function* listOrganizations(
 }
 
 /**
- * What an operator wants to know of an organization: state and its history, usage, export, open questions.
- * @param pool of the organization's cell.
+ * Describes an organization to an operator: billing state and history, usage, export, unsettled batches and held invoices.
+ * @param pool the pool of the organization's cell.
+ * @returns undefined without such an organization.
  */
 export async function describeOrganization(
   pool: pg.Pool,
   orgId: string,
   nowSeconds: number,
-): Promise<object> {
+): Promise<object | undefined> {
   const period = periodOf(nowSeconds * 1000);
   const month = await readLedgerMonth(pool, orgId, period);
+  if (month === undefined) return undefined;
   const [organizations, changes, accounts, batches, invoices] = await Promise.all([
     pool.query<ListedOrganization>(
       `select ${listedColumns("$2")}

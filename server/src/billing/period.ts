@@ -1,7 +1,7 @@
 /** A UTC calendar month as the ledger names it: year × 100 + month, such as 202611. */
 export type Period = number;
 
-/** The month that a moment in Unix milliseconds lies in. */
+/** The month of a time in Unix milliseconds. */
 export function periodOf(timeMs: number): Period {
   const date = new Date(timeMs);
   return date.getUTCFullYear() * 100 + date.getUTCMonth() + 1;

@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Cells } from "../postgres/cells.ts";
 import type { Log } from "../telemetry/log.ts";
 import { holdInvoice } from "./holdInvoices.ts";
-import { syncStanding } from "./syncStanding.ts";
+import { syncSubscription } from "./syncSubscription.ts";
 
 export interface ProcessDeps {
   pool: pg.Pool;
@@ -11,7 +11,7 @@ export interface ProcessDeps {
   stripe: Stripe;
   log: Log;
   nowMs: () => number;
-  /** Ends the run after what is under way. */
+  /** Ends the run after the notice that is being processed. */
   signal: AbortSignal;
 }
 
@@ -23,15 +23,15 @@ interface DueEvent {
   attempts: number;
 }
 
-/** Of one run; after so many failures the rest is left to the next one: the processor is away. */
+/** Limits of one run; after `failures` the processor is taken to be away, and the rest waits for the next run. */
 const most = { events: 200, failures: 5 };
-/** How long a notice waits after a failure: twice as long each time. */
+/** Delay of a notice after a failure: it doubles each time. */
 const wait = { firstSeconds: 5, maxSeconds: 300 };
 const keptSeconds = 60 * 86_400;
 
 /**
- * Works off the processor's notices that wait, those included that a crashed process left. Doing one twice changes
- * nothing, so several processes may run this at once.
+ * Processes the processor's waiting notices, including those of a crashed process. Processing is idempotent, so several
+ * processes may run this at once.
  */
 export async function processEvents(deps: ProcessDeps): Promise<{ processed: number; failed: number }> {
   const counts = { processed: 0, failed: 0 };
@@ -55,7 +55,7 @@ async function processEvent(deps: ProcessDeps, event: DueEvent): Promise<void> {
     await holdInvoice(deps, event.customer_id, event.object_id);
     return;
   }
-  await syncStanding(deps, event.customer_id, `stripe ${event.id}`);
+  await syncSubscription(deps, event.customer_id, `stripe ${event.id}`);
 }
 
 async function findDue({ pool, nowMs }: ProcessDeps): Promise<DueEvent[]> {
@@ -100,7 +100,7 @@ async function postpone({ pool, log, nowMs }: ProcessDeps, event: DueEvent, erro
 }
 
 async function forgetOld({ pool, nowMs }: ProcessDeps): Promise<void> {
-  // By whichever of this process's and the database's clock is earlier.
+  // The earlier of the two clocks (this process's and the database's) decides.
   await pool.query(
     `delete from billing_events
      where processed_at < least($1::bigint, floor(extract(epoch from clock_timestamp()))::bigint) - $2`,

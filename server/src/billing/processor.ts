@@ -1,14 +1,13 @@
 import { Stripe } from "stripe";
 import type { StripeConfig } from "../config/config.ts";
-import { ApiError } from "../http/contract/errors.ts";
 import { createCheckedHttpClient } from "./checkedAnswers.ts";
 
-/** How long the processor may keep a request waiting without a byte. */
+/** How long a request may wait without receiving a byte. */
 const defaultTimeoutMs = 10_000;
 
 /**
- * The client of the payment processor. It repeats a request only after its connection was closed, and with the same
- * idempotency key; what else may be repeated is decided where the request is made.
+ * Creates the client of the payment processor. It repeats a request only after its connection was closed, and with the
+ * same idempotency key; callers decide about other repetitions.
  */
 export function createProcessor(config: StripeConfig, timeoutMs = defaultTimeoutMs): Stripe {
   return new Stripe(config.secretKey, {
@@ -28,28 +27,22 @@ function addressOf(apiBase: string): { protocol: "http" | "https"; host: string;
   return { protocol, host: url.hostname.replace(/^\[|\]$/g, ""), port };
 }
 
-/**
- * Runs a request to the processor on behalf of a caller.
- * @throws {ApiError} 503 when it cannot answer now, 502 when it refuses, which an operator has to look into.
- */
-export async function askProcessor<T>(request: () => Promise<T>): Promise<T> {
-  try {
-    return await request();
-  } catch (error) {
-    throw toApiError(error);
-  }
+/** Why the processor gave no answer: it does not answer now, or it refused, which an operator has to look into. */
+export interface ProcessorFailure {
+  outcome: "unavailable" | "refused";
+  cause: Error;
 }
 
-function toApiError(error: unknown): unknown {
-  if (!(error instanceof Stripe.errors.StripeError)) return error;
-  const status = error.statusCode;
-  if (status === undefined || status === 409 || status === 429 || status >= 500) {
-    return new ApiError(503, "the payment processor does not answer: try again", {
-      cause: error,
-      retryAfterSeconds: 5,
-    });
+/** Runs a request to the processor on behalf of a caller. @throws errors that are not the processor's. */
+export async function askProcessor<T>(
+  request: () => Promise<T>,
+): Promise<{ outcome: "answered"; answer: T } | ProcessorFailure> {
+  try {
+    return { outcome: "answered", answer: await request() };
+  } catch (error) {
+    if (!(error instanceof Stripe.errors.StripeError)) throw error;
+    const status = error.statusCode;
+    const isTransient = status === undefined || status === 409 || status === 429 || status >= 500;
+    return { outcome: isTransient ? "unavailable" : "refused", cause: error };
   }
-  return new ApiError(502, "the payment processor refused the request: its settings need an operator", {
-    cause: error,
-  });
 }

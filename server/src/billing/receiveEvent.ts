@@ -1,9 +1,8 @@
 import type { Stripe } from "stripe";
 import type pg from "pg";
 import type { StripeConfig } from "../config/config.ts";
-import { ApiError } from "../http/contract/errors.ts";
 import { holdInvoice } from "./holdInvoices.ts";
-import { askProcessor } from "./processor.ts";
+import { askProcessor, type ProcessorFailure } from "./processor.ts";
 
 /** How old a signature may be. */
 const toleranceSeconds = 300;
@@ -33,20 +32,28 @@ export interface ReceiveDeps {
   nowMs: () => number;
 }
 
+export type ReceiveOutcome =
+  /** `waits`: the notice is stored and has to be processed. */
+  | { outcome: "received"; waits: boolean }
+  /** The signature is missing, wrong or too old, or the body is not an event. */
+  | { outcome: "invalid"; message: string; cause?: unknown }
+  /** The new invoice could not be held; the processor sends the notice again. */
+  | ProcessorFailure;
+
 /**
  * Verifies a notice of the processor by its signature over the bytes as received, with either secret during a
  * rotation, and stores it once per event id; it is processed afterwards. Only the notice of a new invoice is
- * processed before it is answered: the draft stays open while that answer is missing, and until it is held.
- * @returns whether something new waits to be processed.
- * @throws {ApiError} 400 when the signature is missing, wrong or too old; 502 or 503 when an invoice is not held.
+ * processed before it is answered: the processor keeps the draft open until it has an answer, and then it is held.
  */
 export async function receiveEvent(
   deps: ReceiveDeps,
   body: unknown,
   signature: string | string[] | undefined,
-): Promise<boolean> {
-  const notice = readNotice(verify(deps, body, signature));
-  if (notice === undefined) return false;
+): Promise<ReceiveOutcome> {
+  const verified = verify(deps, body, signature);
+  if (verified.outcome === "invalid") return verified;
+  const notice = readNotice(verified.event);
+  if (notice === undefined) return { outcome: "received", waits: false };
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
   const { rows } = await deps.pool.query<{ waits: boolean }>({
     name: "store_billing_event",
@@ -62,10 +69,11 @@ export async function receiveEvent(
     values: [notice.id, notice.type, notice.customerId, notice.objectId, nowSeconds],
   });
   const waits = rows[0]!.waits;
-  if (!waits || notice.type !== "invoice.created") return waits;
-  await askProcessor(() => holdInvoice(deps, notice.customerId, notice.objectId));
+  if (!waits || notice.type !== "invoice.created") return { outcome: "received", waits };
+  const held = await askProcessor(() => holdInvoice(deps, notice.customerId, notice.objectId));
+  if (held.outcome !== "answered") return held;
   await deps.pool.query("update billing_events set processed_at = $2 where id = $1", [notice.id, nowSeconds]);
-  return false;
+  return { outcome: "received", waits: false };
 }
 
 interface Notice {
@@ -75,7 +83,7 @@ interface Notice {
   objectId: string;
 }
 
-/** What of an event is kept; undefined for a type, or an object, that nothing follows from. */
+/** The stored fields of an event; undefined for a type or an object that is not handled. */
 function readNotice(event: Stripe.Event): Notice | undefined {
   if (!handledTypes.has(event.type)) return undefined;
   const object = (event.data?.object ?? {}) as { id?: unknown; customer?: unknown; object?: unknown };
@@ -86,17 +94,23 @@ function readNotice(event: Stripe.Event): Notice | undefined {
   return { id, type: event.type, customerId, objectId };
 }
 
-function verify(deps: ReceiveDeps, body: unknown, signature: string | string[] | undefined): Stripe.Event {
+function verify(
+  deps: ReceiveDeps,
+  body: unknown,
+  signature: string | string[] | undefined,
+): { outcome: "verified"; event: Stripe.Event } | Extract<ReceiveOutcome, { outcome: "invalid" }> {
   if (!Buffer.isBuffer(body) || typeof signature !== "string" || !isSigned(deps, body, signature)) {
-    throw new ApiError(400, "the signature of the payment processor is missing or wrong");
+    return { outcome: "invalid", message: "the signature of the payment processor is missing or wrong" };
   }
   try {
     const event: unknown = JSON.parse(body.toString("utf8"));
-    if (event !== null && typeof event === "object") return event as Stripe.Event;
+    if (event !== null && typeof event === "object") {
+      return { outcome: "verified", event: event as Stripe.Event };
+    }
   } catch (error) {
-    throw new ApiError(400, "the body is not valid JSON", { cause: error });
+    return { outcome: "invalid", message: "the body is not valid JSON", cause: error };
   }
-  throw new ApiError(400, "the body is not an event");
+  return { outcome: "invalid", message: "the body is not an event" };
 }
 
 function isSigned({ stripe, config, nowMs }: ReceiveDeps, body: Buffer, signature: string): boolean {

@@ -7,7 +7,7 @@ import { billableItems, pendingItems, readLedgerMonth } from "./ledger.ts";
 import { readMeterTotal } from "./meterSummary.ts";
 import { periodBounds, periodOf } from "./period.ts";
 import { centsOf } from "./price.ts";
-import { askProcessor } from "./processor.ts";
+import { askProcessor, type ProcessorFailure } from "./processor.ts";
 
 const InvoiceEvidence = Type.Object({
   number: NullableString,
@@ -51,19 +51,22 @@ export interface ReconciliationDeps {
   processor: { stripe: Stripe; config: StripeConfig } | undefined;
 }
 
+export type ReconcileOutcome =
+  | { outcome: "compared"; comparison: Static<typeof Reconciliation> }
+  /** There is no such organization. */
+  | { outcome: "not_found" }
+  | ProcessorFailure;
+
 /**
  * Compares the current month's ledger with the processor's meter, and its latest invoice with the ledger of the
  * month it is for. A difference while items wait, or until the meter has counted, is `pending` and loses nothing.
- * @throws {ApiError} 502 or 503 when the processor gives no answer.
  */
-export async function reconcile(
-  deps: ReconciliationDeps,
-  orgId: string,
-): Promise<Static<typeof Reconciliation>> {
+export async function reconcile(deps: ReconciliationDeps, orgId: string): Promise<ReconcileOutcome> {
   const nowMs = deps.nowMs();
   const period = periodOf(nowMs);
   const { startSeconds, endSeconds } = periodBounds(period);
   const month = await readLedgerMonth(deps.pool, orgId, period);
+  if (month === undefined) return { outcome: "not_found" };
   const billable = billableItems(month);
   const pending = pendingItems(month);
   const local = {
@@ -76,27 +79,35 @@ export async function reconcile(
   };
   const nothing = { processor_events: null, difference_events: null, latest_invoice: null };
   const { processor } = deps;
-  if (processor === undefined) return { status: "disabled", ...local, ...nothing };
+  if (processor === undefined) {
+    return { outcome: "compared", comparison: { status: "disabled", ...local, ...nothing } };
+  }
   const { customerId } = month;
   // Without a customer the processor counts nothing, which matches a ledger with nothing to pay.
-  if (customerId === null) return { status: pending === 0 ? "reconciled" : "pending", ...local, ...nothing };
-  const [counted, invoice] = await askProcessor(() =>
+  if (customerId === null) {
+    const status = pending === 0 ? "reconciled" : "pending";
+    return { outcome: "compared", comparison: { status, ...local, ...nothing } };
+  }
+  const asked = await askProcessor(() =>
     Promise.all([
       readMeterTotal(processor, customerId, period, Math.floor(nowMs / 1000)),
       findLatestInvoice(processor.stripe, customerId),
     ]),
   );
+  if (asked.outcome !== "answered") return asked;
+  const [counted, invoice] = asked.answer;
   const difference = counted - (month.billing_status === "exempt" ? month.exported : billable);
-  return {
-    status: pending === 0 && difference === 0 ? "reconciled" : "pending",
+  const comparison = {
+    status: pending === 0 && difference === 0 ? ("reconciled" as const) : ("pending" as const),
     ...local,
     processor_events: counted,
     difference_events: difference,
     latest_invoice: invoice === undefined ? null : await compareInvoice(deps.pool, orgId, invoice),
   };
+  return { outcome: "compared", comparison };
 }
 
-/** The newest invoice of a month's usage; there are also those made by hand and at a subscription's start. */
+/** Finds the newest invoice of a month's usage. Invoices made by hand and at a subscription's start are others. */
 async function findLatestInvoice(stripe: Stripe, customerId: string): Promise<Stripe.Invoice | undefined> {
   const invoices = await stripe.invoices.list({ customer: customerId, limit: 12 });
   return invoices.data.find(
@@ -108,8 +119,10 @@ async function compareInvoice(
   pool: pg.Pool,
   orgId: string,
   invoice: Stripe.Invoice,
-): Promise<Static<typeof InvoiceEvidence>> {
+): Promise<Static<typeof InvoiceEvidence> | null> {
   const month = await readLedgerMonth(pool, orgId, periodOf((invoice.period_end - 1) * 1000));
+  // The organization was deleted meanwhile.
+  if (month === undefined) return null;
   const estimate = centsOf(billableItems(month));
   return {
     number: invoice.number,

@@ -9,13 +9,13 @@ import type { Log } from "../telemetry/log.ts";
 import { billingColumns } from "../accounts/organizationStore.ts";
 import type { BillingStatus } from "../postgres/tables.ts";
 import { findAccount } from "./accountStore.ts";
-import { openCheckout } from "./checkout.ts";
+import { type CheckoutOutcome, openCheckout } from "./checkout.ts";
 import { Invoice, listInvoices } from "./invoices.ts";
 import { price } from "./price.ts";
-import { askProcessor, createProcessor } from "./processor.ts";
-import { receiveEvent } from "./receiveEvent.ts";
-import { Reconciliation, reconcile } from "./reconciliation.ts";
-import { usageRoute } from "./usage.ts";
+import { askProcessor, createProcessor, type ProcessorFailure } from "./processor.ts";
+import { receiveEvent, type ReceiveOutcome } from "./receiveEvent.ts";
+import { reconcile, type ReconcileOutcome, Reconciliation } from "./reconciliation.ts";
+import { usageRoute } from "./usageRoutes.ts";
 
 /** Dependencies of the billing routes. */
 export interface BillingDeps {
@@ -23,7 +23,7 @@ export interface BillingDeps {
   log: Log;
   config: Pick<Config, "billing" | "publicUrl" | "host" | "port">;
   nowMs: () => number;
-  /** Told that a notice of the processor is stored and waits to be processed. */
+  /** Called when a notice of the processor is stored and waits to be processed. */
   onBillingEvent: () => void;
 }
 
@@ -32,7 +32,7 @@ interface Processor {
   config: StripeConfig;
 }
 
-/** Usage, billing state, and what leads to the payment processor, which is there only with live billing. */
+/** Usage, billing state, and the payment processor's pages and notices, which exist only with live billing. */
 export function billingRoutes(deps: BillingDeps): RouteRecord[] {
   const { billing } = deps.config;
   const processor =
@@ -61,7 +61,8 @@ function reconciliationRoute(deps: BillingDeps, processor: Processor | undefined
       "`reconciled` only when no item waits for export and the processor's total matches. `pending` does not mean lost usage: the processor counts with a delay.",
     response: { 200: Reconciliation },
     errors: { 502: processorErrors[502] },
-    handle: ({ caller }) => reconcile({ pool: deps.pool, nowMs: deps.nowMs, processor }, caller.orgId),
+    handle: async ({ caller }) =>
+      comparisonOf(await reconcile({ pool: deps.pool, nowMs: deps.nowMs, processor }, caller.orgId)),
   });
 }
 
@@ -149,7 +150,7 @@ function checkoutRoute(deps: BillingDeps, processor: Processor | undefined): Rou
     async handle({ caller }) {
       const { stripe, config } = require503(processor);
       const checkout = { pool: deps.pool, stripe, config, publicUrl: publicUrlOf(deps.config) };
-      return { url: await askProcessor(() => openCheckout(checkout, caller.orgId)) };
+      return { url: urlOf(answerOf(await askProcessor(() => openCheckout(checkout, caller.orgId)))) };
     },
   });
 }
@@ -171,9 +172,8 @@ function portalRoute(deps: BillingDeps, processor: Processor | undefined): Route
       const account = await findAccount(deps.pool, caller.orgId);
       const customer = account?.customer_id ?? null;
       if (customer === null) throw new ApiError(409, "payment is not set up yet: use the checkout first");
-      const session = await askProcessor(() =>
-        stripe.billingPortal.sessions.create({ customer, return_url: `${publicUrlOf(deps.config)}/billing` }),
-      );
+      const page = { customer, return_url: `${publicUrlOf(deps.config)}/billing` };
+      const session = answerOf(await askProcessor(() => stripe.billingPortal.sessions.create(page)));
       return { url: session.url };
     },
   });
@@ -195,7 +195,7 @@ function invoicesRoute(deps: BillingDeps, processor: Processor | undefined): Rou
       const account = await findAccount(deps.pool, caller.orgId);
       const customer = account?.customer_id ?? null;
       if (customer === null) return { invoices: [], billing_enabled: true };
-      const invoices = await askProcessor(() => listInvoices(processor.stripe, customer));
+      const invoices = answerOf(await askProcessor(() => listInvoices(processor.stripe, customer)));
       return { invoices, billing_enabled: true };
     },
   });
@@ -217,8 +217,8 @@ function webhookRoute(deps: BillingDeps, processor: Processor | undefined): Rout
     async handle({ request }) {
       const { stripe, config } = require503(processor);
       const receive = { pool: deps.pool, stripe, config, nowMs: deps.nowMs };
-      const isNew = await receiveEvent(receive, request.body, request.headers["stripe-signature"]);
-      if (isNew) deps.onBillingEvent();
+      const signature = request.headers["stripe-signature"];
+      if (waitsOf(await receiveEvent(receive, request.body, signature))) deps.onBillingEvent();
       return { received: true };
     },
   });
@@ -227,4 +227,67 @@ function webhookRoute(deps: BillingDeps, processor: Processor | undefined): Rout
 function require503(processor: Processor | undefined): Processor {
   if (processor === undefined) throw new ApiError(503, "live billing is disabled");
   return processor;
+}
+
+/** The processor's answer. @throws {ApiError} 503 when it cannot answer now, 502 when it refused. */
+function answerOf<T>(asked: { outcome: "answered"; answer: T } | ProcessorFailure): T {
+  if (asked.outcome === "answered") return asked.answer;
+  throw failureError(asked);
+}
+
+function failureError({ outcome, cause }: ProcessorFailure): ApiError {
+  switch (outcome) {
+    case "unavailable":
+      return new ApiError(503, "the payment processor does not answer: try again", {
+        cause,
+        retryAfterSeconds: 5,
+      });
+    case "refused":
+      return new ApiError(502, "the payment processor refused the request: its settings need an operator", {
+        cause,
+      });
+  }
+}
+
+function comparisonOf(reconciled: ReconcileOutcome) {
+  switch (reconciled.outcome) {
+    case "compared":
+      return reconciled.comparison;
+    case "not_found":
+      throw notFound();
+    case "unavailable":
+    case "refused":
+      throw failureError(reconciled);
+  }
+}
+
+/** The payment page. @throws {ApiError} when there is none. */
+function urlOf(checkout: CheckoutOutcome): string {
+  switch (checkout.outcome) {
+    case "open":
+      return checkout.url;
+    case "not_found":
+      throw notFound();
+    case "exempt":
+      throw new ApiError(409, "this workspace is exempt from billing");
+    case "subscribed":
+      throw new ApiError(409, "this workspace has a subscription: change its payment method in the portal");
+    case "busy":
+      throw new ApiError(503, "the payment page is being changed by another request: try again", {
+        retryAfterSeconds: 1,
+      });
+  }
+}
+
+/** Whether a received notice has to be processed. @throws {ApiError} when it was not received. */
+function waitsOf(received: ReceiveOutcome): boolean {
+  switch (received.outcome) {
+    case "received":
+      return received.waits;
+    case "invalid":
+      throw new ApiError(400, received.message, { cause: received.cause });
+    case "unavailable":
+    case "refused":
+      throw failureError(received);
+  }
 }

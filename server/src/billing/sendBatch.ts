@@ -3,8 +3,8 @@ import type { StripeConfig } from "../config/config.ts";
 import type { MeterBatch } from "./meterBatches.ts";
 
 /**
- * What came of sending a batch: it is at the processor (told just now, or known already); it is not, and why; or
- * nobody knows, because there was no clear answer.
+ * The result of sending a batch: the processor has stored it now (`confirmed`) or before (`duplicate`), has refused it,
+ * or has given no clear answer (`unknown`).
  */
 export type SendOutcome =
   | { kind: "confirmed" }
@@ -12,14 +12,14 @@ export type SendOutcome =
   | { kind: "refused"; reason: string }
   | { kind: "unknown"; reason: string };
 
-/** Sends one batch. Never throws for what the processor or the network does. */
+/** Sends one batch. Failures of the processor and the network are outcomes, not errors. */
 export async function sendBatch(
   processor: { stripe: Stripe; config: StripeConfig },
   batch: MeterBatch,
 ): Promise<SendOutcome> {
   try {
-    // No idempotency key of our own: the processor would repeat the answer to it, a failure included. The
-    // identifier is what keeps a batch from counting twice.
+    // Without an idempotency key: the processor would repeat its answer, even a failure. The identifier keeps a batch
+    // from counting twice.
     await processor.stripe.billing.meterEvents.create({
       event_name: processor.config.meterEventName,
       identifier: batch.identifier,
@@ -32,7 +32,7 @@ export async function sendBatch(
   }
 }
 
-/** Judges an error of sending. @throws the error itself when it is not the processor's. */
+/** Classifies an error of sending. @throws the error itself when it is not the processor's. */
 export function classifySendError(error: unknown, identifier: string): SendOutcome {
   if (!(error instanceof Stripe.errors.StripeError)) throw error;
   const { statusCode: status, message } = error;

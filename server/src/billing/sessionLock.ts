@@ -3,7 +3,7 @@ import type pg from "pg";
 /**
  * Runs `work` while this process holds an advisory lock, and does nothing when another one holds it. The lock
  * belongs to one connection, which is kept for as long as the work takes and has no transaction open. Should that
- * connection break, another process may begin meanwhile: the work itself must bear that.
+ * connection break, another process may begin meanwhile, and the work must tolerate that.
  * @returns whether the work was done.
  */
 export async function withSessionLock(

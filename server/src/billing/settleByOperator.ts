@@ -3,22 +3,29 @@ import { recordChange } from "../audit/recordChange.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { renewBatch, settleIn } from "./meterBatches.ts";
 
+export type SettleOutcome =
+  | "settled"
+  /** There is no unsettled batch of this name. */
+  | "not_found"
+  /** Another batch of the customer is open, and only one may be. */
+  | "another_open";
+
 /**
- * Ends by an operator's word what could not be settled by asking the processor: the batch is there, or is to be sent again.
- * @returns false when there is no unsettled batch of this name. @throws {Error} when another batch of the customer is
- * under way.
+ * Settles by order of an operator a batch whose state the processor could not tell: it counts as exported, or is sent
+ * again.
  */
 export function settleByOperator(
   pool: pg.Pool,
   input: { identifier: string; outcome: "exported" | "resend"; operator: string; nowSeconds: number },
-): Promise<boolean> {
+): Promise<SettleOutcome> {
   const { identifier, outcome, operator, nowSeconds } = input;
   return inTransaction(pool, async (client) => {
-    const isDone =
+    const settled =
       outcome === "exported"
         ? await settleIn(client, identifier, "operator", nowSeconds)
         : await resend(client, identifier, nowSeconds);
-    if (!isDone) return false;
+    if (settled === "another_open") return settled;
+    if (!settled) return "not_found";
     const { rows } = await client.query<{ org_id: string; value: number }>(
       `select org_id, value
        from meter_batches
@@ -35,17 +42,22 @@ export function settleByOperator(
         after: { outcome, items: value },
       },
     );
-    return true;
+    return "settled";
   });
 }
 
-async function resend(client: pg.ClientBase, identifier: string, nowSeconds: number): Promise<boolean> {
+async function resend(
+  client: pg.ClientBase,
+  identifier: string,
+  nowSeconds: number,
+): Promise<boolean | "another_open"> {
+  await client.query("savepoint batch");
   try {
     return await renewBatch(client, identifier, nowSeconds);
   } catch (error) {
+    // A unique index allows one open batch per customer.
     if ((error as { code?: string }).code !== "23505") throw error;
-    throw new Error("another batch of the same customer is under way: try again when it is settled", {
-      cause: error,
-    });
+    await client.query("rollback to savepoint batch");
+    return "another_open";
   }
 }

@@ -19,7 +19,7 @@ export interface BillingWorkerDeps {
 }
 
 export interface BillingWorker {
-  /** Says that a notice of the processor waits, so that it is processed now rather than at the next round. */
+  /** Starts processing notices now instead of at the next interval. */
   wake(): void;
   stop(): Promise<void>;
 }
@@ -27,14 +27,14 @@ export interface BillingWorker {
 const eventsEveryMs = 5_000;
 const gracesEveryMs = 60_000;
 
-/** Runs what live billing does by itself; while billing is disabled there is nothing to do but end graces. */
+/** Runs the background work of billing; while live billing is disabled, only the end of grace periods. */
 export function startBillingWorker(deps: BillingWorkerDeps): BillingWorker {
   const { pool, cells, log, config, nowMs, clock } = deps;
   const graces = {
     name: "lapsed graces",
     everyMs: gracesEveryMs,
     async runOnce(): Promise<Record<string, number>> {
-      // By the earlier of the two clocks: a wrong one suspends nobody.
+      // The earlier of the two clocks decides, so that a wrong clock suspends no organization.
       const { earlierMs, isApart } = await clock.look();
       return isApart ? {} : { suspended: await suspendLapsedGraces(pool, Math.floor(earlierMs / 1000)) };
     },

@@ -3,13 +3,13 @@ import { maxAgeSeconds, safeSeconds } from "./meterBatches.ts";
 import { addMonths, periodBounds, periodOf } from "./period.ts";
 
 const organizationsAtOnce = 1_000;
-/** The months whose last moment can still be told to the processor: 35 days reach back two months at most. */
+/** How many earlier months can still be exported: events may be 35 days old, which reaches back two months at most. */
 const monthsBack = 2;
 
 /**
- * Writes down what is to be sent next: for each customer without an open batch, what its earliest unfinished month
- * has accepted beyond what was written down before. Nothing is sent here.
- * @param pool of the cell whose customers they are: those of another have accepted nothing here.
+ * Stores the next batches: for each customer without an open batch, the items of its earliest unfinished month that are in
+ * no batch yet. Sends nothing.
+ * @param pool the pool of a cell; only its organizations have a ledger there.
  * @returns how many batches were written.
  */
 export async function writeBatches(pool: pg.Pool, nowSeconds: number): Promise<number> {

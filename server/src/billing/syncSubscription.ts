@@ -6,25 +6,27 @@ import type { BillingAccount } from "./accountStore.ts";
 import { findAccountOfCustomer } from "./accountStore.ts";
 import { applyChange, lockStatus } from "./changeStatus.ts";
 import { type Period, periodOf } from "./period.ts";
-import { changeAfter, type ProcessorFacts, standingOf } from "./standing.ts";
+import { changeAfter, type ProcessorFacts, summarizeSubscriptions } from "./subscriptionState.ts";
 
 export interface SyncDeps {
   pool: pg.Pool;
-  /** Where the ledger is, of which a change of state waives a part. */
+  /** The cells with the ledger; a change of the billing state may waive a part of it. */
   cells: Cells;
   stripe: Stripe;
   nowMs: () => number;
 }
 
-/** Readings that another process overtook, before giving up until the next round. */
+/** Readings that another process overtook, before the notice is postponed. */
 const tries = 5;
 
 /**
- * Brings an organization's state in line with the processor as it is now, whatever the notice said: notices come
- * twice, late and out of order. A reading is applied only if none was applied since it began.
- * @returns false for a customer that is not ours. The processor's errors pass through.
+ * Updates an organization's billing state from the processor's present data and not from the notice: notices come twice,
+ * late and out of order. A reading is applied only if no other was applied since it began (optimistic locking by
+ * `version`).
+ * @returns false for a customer that is not ours.
+ * @throws the processor's errors.
  */
-export async function syncStanding(deps: SyncDeps, customerId: string, cause: string): Promise<boolean> {
+export async function syncSubscription(deps: SyncDeps, customerId: string, cause: string): Promise<boolean> {
   for (let attempt = 1; attempt <= tries; attempt++) {
     const account = await findAccountOfCustomer(deps.pool, customerId);
     if (account === undefined) return false;
@@ -37,17 +39,17 @@ export async function syncStanding(deps: SyncDeps, customerId: string, cause: st
 async function readFacts(stripe: Stripe, customerId: string): Promise<ProcessorFacts> {
   const customer = await stripe.customers.retrieve(customerId);
   if (customer.deleted) {
-    return { standing: "ended", subscriptionId: null, subscribedAt: null, hasPaymentMethod: false };
+    return { subscriptionState: "ended", subscriptionId: null, subscribedAt: null, hasPaymentMethod: false };
   }
   const [subscriptions, openInvoices] = await Promise.all([
     stripe.subscriptions.list({ customer: customerId, status: "all", limit: 100 }),
     stripe.invoices.list({ customer: customerId, status: "open", limit: 100 }),
   ]);
-  const judged = standingOf(subscriptions.data, openInvoices.data);
-  const subscription = subscriptions.data.find(({ id }) => id === judged.subscriptionId);
-  const isLive = subscription !== undefined && judged.standing !== "ended";
+  const summary = summarizeSubscriptions(subscriptions.data, openInvoices.data);
+  const subscription = subscriptions.data.find(({ id }) => id === summary.subscriptionId);
+  const isLive = subscription !== undefined && summary.subscriptionState !== "ended";
   return {
-    ...judged,
+    ...summary,
     hasPaymentMethod:
       customer.invoice_settings.default_payment_method !== null ||
       (isLive && subscription.default_payment_method !== null),
@@ -65,6 +67,8 @@ function applyFacts(
   const nowSeconds = Math.floor(nowMs() / 1000);
   return inTransaction(cells.ofOrg(orgId).pool, async (client) => {
     const stored = await lockStatus(client, orgId, nowSeconds);
+    if (stored === undefined)
+      throw new Error(`organization ${orgId} has a billing account and does not exist`);
     const { rowCount } = await client.query(
       `update billing_accounts
        set standing = coalesce($3, standing),
@@ -78,7 +82,7 @@ function applyFacts(
       [
         orgId,
         account.version,
-        facts.standing,
+        facts.subscriptionState,
         facts.hasPaymentMethod,
         facts.subscriptionId,
         facts.subscribedAt,
@@ -86,7 +90,7 @@ function applyFacts(
       ],
     );
     if (rowCount === 0) return false;
-    const change = changeAfter(stored.state, account.standing, facts.standing, nowSeconds);
+    const change = changeAfter(stored.state, account.subscription_state, facts.subscriptionState, nowSeconds);
     if (change !== undefined) {
       const actor = { kind: "service", name: cause } as const;
       await applyChange(client, { orgId, stored, change, cause, actor, nowSeconds });
@@ -95,7 +99,7 @@ function applyFacts(
   });
 }
 
-/** The month that a subscription began in is the first that is exported, as a whole. */
+/** The first exported month: the whole month in which the subscription began. */
 function firstPeriod(facts: ProcessorFacts): Period | null {
   return facts.subscribedAt === null ? null : periodOf(facts.subscribedAt * 1000);
 }

@@ -1,42 +1,42 @@
 import type { Stripe } from "stripe";
 import type { BillingStatus } from "../postgres/tables.ts";
-import type { Standing } from "./accountStore.ts";
+import type { SubscriptionState } from "./accountStore.ts";
 
-/** How long ingestion goes on after a failed invoice: three days. */
+/** How long intake goes on after a failed invoice: three days. */
 export const graceSeconds = 3 * 86_400;
 
-/** What one reading of the processor says about a customer. */
+/** A customer as one reading of the processor shows it. */
 export interface ProcessorFacts {
-  /** Null while there was never a subscription that took effect: nothing follows from that. */
-  standing: Standing | null;
+  /** Null while no subscription ever took effect; then the organization's billing state does not change. */
+  subscriptionState: SubscriptionState | null;
   subscriptionId: string | null;
   /** Unix seconds; null with `subscriptionId`. */
   subscribedAt: number | null;
   hasPaymentMethod: boolean;
 }
 
-/** The best first: of several subscriptions the one that entitles most is the customer's. */
+/** Statuses from best to worst: a customer with several subscriptions is rated by the best one. */
 const ranking = ["active", "trialing", "past_due", "unpaid", "paused", "canceled"];
 
 /**
- * Judges a customer by its subscriptions and open invoices. An unpaid subscription is failing rather than over:
- * the three days of grace run out by themselves.
+ * Derives the subscription state of a customer from its subscriptions and open invoices. An unpaid subscription is
+ * `failing` and not `ended`: the grace period of three days ends by itself.
  */
-export function standingOf(
+export function summarizeSubscriptions(
   subscriptions: readonly Stripe.Subscription[],
   openInvoices: readonly Stripe.Invoice[],
-): Pick<ProcessorFacts, "standing" | "subscriptionId" | "subscribedAt"> {
+): Pick<ProcessorFacts, "subscriptionState" | "subscriptionId" | "subscribedAt"> {
   const [best] = subscriptions
     .filter((subscription) => ranking.includes(subscription.status))
     .sort((a, b) => ranking.indexOf(a.status) - ranking.indexOf(b.status) || a.created - b.created);
-  if (best === undefined) return { standing: null, subscriptionId: null, subscribedAt: null };
+  if (best === undefined) return { subscriptionState: null, subscriptionId: null, subscribedAt: null };
   const found = { subscriptionId: best.id, subscribedAt: best.start_date };
-  if (best.status === "canceled" || best.status === "paused") return { standing: "ended", ...found };
+  if (best.status === "canceled" || best.status === "paused") return { subscriptionState: "ended", ...found };
   const isFailing = best.status === "past_due" || best.status === "unpaid" || openInvoices.some(hasFailed);
-  return { standing: isFailing ? "failing" : "paying", ...found };
+  return { subscriptionState: isFailing ? "failing" : "paying", ...found };
 }
 
-/** A subscription's invoice that was to be collected and was not. */
+/** Whether this is an invoice of a subscription whose collection failed. */
 function hasFailed(invoice: Stripe.Invoice): boolean {
   return (
     invoice.status === "open" &&
@@ -53,22 +53,23 @@ export interface StatusChange {
 }
 
 /**
- * What a change of standing does to an organization's state; undefined when nothing. Only a change counts, so that
- * an operator's decision lasts until the processor has news, and a second failed invoice does not renew the grace.
- * @param current the state as it reads now: a lapsed grace is `suspended`.
+ * Computes how a change of the subscription state changes the organization's billing state; undefined when it does not.
+ * Only a change counts, so that an operator's decision lasts until the processor has news, and a second failed invoice
+ * does not begin another grace period.
+ * @param current the present billing state: a grace period that has ended is `suspended`.
  */
 export function changeAfter(
   current: BillingStatus,
-  previous: Standing | null,
-  standing: Standing | null,
+  previous: SubscriptionState | null,
+  next: SubscriptionState | null,
   nowSeconds: number,
 ): StatusChange | undefined {
-  if (current === "exempt" || standing === null || standing === previous) return undefined;
-  switch (standing) {
+  if (current === "exempt" || next === null || next === previous) return undefined;
+  switch (next) {
     case "paying":
       return current === "active" ? undefined : { status: "active", graceEndsAt: null };
     case "failing": {
-      // Pending: it was entitled for a moment that went by unseen.
+      // A pending organization was active between two readings.
       const isEntitled = current === "active" || (current === "pending" && previous === null);
       return isEntitled ? { status: "grace", graceEndsAt: nowSeconds + graceSeconds } : undefined;
     }

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { Type } from "typebox";
+import { notFound } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { Timestamp } from "../http/contract/schemas.ts";
@@ -21,7 +22,7 @@ const Usage = Type.Object(
   { title: "Usage" },
 );
 
-/** `GET /api/v1/usage`: the present UTC month. */
+/** `GET /api/v1/usage`: usage of the present UTC month. */
 export function usageRoute(deps: { pool: pg.Pool; nowMs: () => number }): RouteRecord {
   return route({
     method: "GET",
@@ -48,6 +49,7 @@ export function usageRoute(deps: { pool: pg.Pool; nowMs: () => number }): RouteR
     async handle({ caller }) {
       const period = periodOf(deps.nowMs());
       const month = await readLedgerMonth(deps.pool, caller.orgId, period);
+      if (month === undefined) throw notFound();
       const { startSeconds, endSeconds } = periodBounds(period);
       const billable = billableItems(month);
       return {

@@ -1,0 +1,104 @@
+import fc from "fast-check";
+import type { Stripe } from "stripe";
+import { describe, expect, it } from "vitest";
+import type { BillingStatus } from "../postgres/tables.ts";
+import type { SubscriptionState } from "./accountStore.ts";
+import { changeAfter, graceSeconds, summarizeSubscriptions } from "./subscriptionState.ts";
+
+const states: BillingStatus[] = ["pending", "active", "grace", "suspended", "exempt"];
+const subscriptionStates: (SubscriptionState | null)[] = [null, "paying", "failing", "ended"];
+const anyState = fc.constantFrom(...states);
+const anySubscriptionState = fc.constantFrom(...subscriptionStates);
+const now = 1_800_000_000;
+
+describe("a change of the subscription state", () => {
+  it.each<[BillingStatus, SubscriptionState | null, SubscriptionState, BillingStatus | undefined]>([
+    ["pending", null, "paying", "active"],
+    ["active", "paying", "failing", "grace"],
+    ["grace", "failing", "paying", "active"],
+    ["suspended", "failing", "paying", "active"],
+    ["active", "paying", "ended", "suspended"],
+    ["grace", "failing", "ended", "suspended"],
+    ["suspended", "ended", "paying", "active"],
+    // Created before live billing was switched on, and without a subscription to lose.
+    ["active", null, "ended", undefined],
+    // The grace has run out: another failed invoice does not begin a new one.
+    ["suspended", "paying", "failing", undefined],
+  ])("from %s and %s to %s makes it %s", (current, previous, subscriptionState, next) => {
+    expect(changeAfter(current, previous, subscriptionState, now)?.status).toBe(next);
+  });
+
+  it("never touches an exempt workspace, and without news changes nothing", () => {
+    fc.assert(
+      fc.property(
+        anyState,
+        anySubscriptionState,
+        anySubscriptionState,
+        (current, previous, subscriptionState) => {
+          expect(changeAfter("exempt", previous, subscriptionState, now)).toBeUndefined();
+          expect(changeAfter(current, subscriptionState, subscriptionState, now)).toBeUndefined();
+          expect(changeAfter(current, previous, null, now)).toBeUndefined();
+        },
+      ),
+    );
+  });
+
+  it("gives three days exactly when it gives grace", () => {
+    fc.assert(
+      fc.property(
+        anyState,
+        anySubscriptionState,
+        anySubscriptionState,
+        (current, previous, subscriptionState) => {
+          const change = changeAfter(current, previous, subscriptionState, now);
+          expect(change?.graceEndsAt ?? null).toBe(change?.status === "grace" ? now + graceSeconds : null);
+        },
+      ),
+    );
+  });
+});
+
+describe("summarizeSubscriptions", () => {
+  const subscription = (status: string, id = status): Stripe.Subscription =>
+    ({ id, status, created: 1, start_date: 1 }) as Stripe.Subscription;
+  const failed = {
+    status: "open",
+    attempted: true,
+    amount_remaining: 10,
+    parent: { type: "subscription_details" },
+  } as Stripe.Invoice;
+
+  it.each([
+    ["active", "paying"],
+    ["trialing", "paying"],
+    ["past_due", "failing"],
+    ["unpaid", "failing"],
+    ["paused", "ended"],
+    ["canceled", "ended"],
+    ["incomplete", null],
+    ["incomplete_expired", null],
+    ["a status of next year", null],
+  ])("reads a subscription that is %s as %s", (status, subscriptionState) => {
+    expect(summarizeSubscriptions([subscription(status)], []).subscriptionState).toBe(subscriptionState);
+  });
+
+  it("takes the best of several subscriptions in any order", () => {
+    const several = [subscription("canceled"), subscription("active"), subscription("past_due")];
+    fc.assert(
+      fc.property(fc.shuffledSubarray(several, { minLength: 3 }), (shuffled) => {
+        expect(summarizeSubscriptions(shuffled, [])).toMatchObject({
+          subscriptionState: "paying",
+          subscriptionId: "active",
+        });
+      }),
+    );
+  });
+
+  it("is failing while an invoice that was to be collected is open", () => {
+    expect(summarizeSubscriptions([subscription("active")], [failed]).subscriptionState).toBe("failing");
+    expect(
+      summarizeSubscriptions([subscription("active")], [{ ...failed, attempted: false }]).subscriptionState,
+    ).toBe("paying");
+    expect(summarizeSubscriptions([subscription("canceled")], [failed]).subscriptionState).toBe("ended");
+  });
+});
