@@ -1,7 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { Type } from "typebox";
 import { prometheusContentType } from "prom-client";
-import { singleFlight } from "../runtime/singleFlight.ts";
 import { ApiError, unauthorized } from "./contract/errors.ts";
 import { createReadiness, type ReadinessDeps } from "./readiness.ts";
 import { route, type RouteRecord } from "./contract/route.ts";
@@ -76,4 +75,17 @@ export function healthRoutes(deps: HealthDeps): RouteRecord[] {
 function isBearer(header: string | undefined, token: string): boolean {
   const given = /^bearer +(\S+)$/i.exec(header ?? "")?.[1] ?? "";
   return timingSafeEqual(hash("sha256", given, "buffer"), hash("sha256", token, "buffer"));
+}
+
+/**
+ * Single flight: calls during `work` share its result or error; a later call runs it again.
+ */
+function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | undefined;
+  return () => {
+    underWay ??= work().finally(() => {
+      underWay = undefined;
+    });
+    return underWay;
+  };
 }

@@ -12,7 +12,22 @@ import { version } from "../config/version.ts";
 import { callName, type CallsUnderWay } from "./callsUnderWay.ts";
 import { CallRefusedError, type CallInterface } from "./interfaceCall.ts";
 import { ArgumentError, type Tool } from "./tool.ts";
-import { tools } from "./tools.ts";
+import { eventTypeTools } from "./eventTypeTools.ts";
+import { itemTools } from "./itemTools.ts";
+import { mailboxTools } from "./mailboxTools.ts";
+import { publicationTools } from "./publicationTools.ts";
+import { replayTools } from "./replayTools.ts";
+import { targetTools } from "./targetTools.ts";
+
+/** The tools of agents, over either transport. No tool takes an address or shows a secret. */
+const tools: readonly Tool[] = [
+  ...targetTools(),
+  ...eventTypeTools(),
+  ...itemTools(),
+  ...publicationTools(),
+  ...replayTools(),
+  ...mailboxTools(),
+];
 
 export interface ToolServerDeps {
   callInterface: CallInterface;
