@@ -65,7 +65,7 @@ export async function functionSignatures(client: pg.Pool | pg.ClientBase): Promi
     ...composites.filter(({ name }) => given.has(name)).map(compositeText),
     "} as const;",
     "",
-    "/** What each SQL function takes and gives. */",
+    "/** The parameters and columns of each SQL function. */",
     "export const functions = {",
     ...functions.map(functionText),
     "} as const;",

@@ -23,7 +23,7 @@ export interface EventFilter extends EventScope {
   offset: number;
 }
 
-/** What a filter may ask of an event. */
+/** A condition of a filter. */
 export type Condition =
   | "targetId"
   | "customerUid"

@@ -19,7 +19,7 @@ export interface EventPage {
   replays: ReadonlyMap<string, StoredEvent>;
 }
 
-/** What is read of a page besides its events, and what ends the search for it. */
+/** Further parts of a page to read, and the signal that ends the search. */
 interface ListOptions {
   progress?: boolean;
   replays?: boolean;
@@ -75,7 +75,7 @@ export async function listIds(snapshot: Queries, filter: EventFilter, run: Run):
     const kind = await ownedKind(snapshot, filter.orgId, filter.targetId);
     if (kind === undefined || !canHave(kind, filter)) return [];
     if (filter.customerUid !== undefined && !(await isTargetOf(snapshot, filter))) return [];
-    // What the target has is the customer's, all of it.
+    // All items of the target are the customer's.
     return findIds(snapshot, { ...filter, customerUid: undefined }, run);
   }
   return findIds(snapshot, filter, run);

@@ -30,7 +30,7 @@ export function mailboxPage(filter: EventFilter, status: MailboxStatus, unreadCo
     case "CLAIMED":
       return sorted(filter, ofStatus(filter, status, sql`m.state = 2`));
     case "DEAD": {
-      // Of what is claimed, only a claim that has lapsed can be: as few as wait for the next sweep.
+      // Among claimed messages only those with a lapsed claim can be: as few as wait for the next sweep.
       const lapsed = sql`m.state = 2 and m.claimable_at <= ${databaseNowMs}`;
       return sorted(filter, sql`${ofStatus(filter, status, lapsed)} union all ${closedDead(filter)}`);
     }

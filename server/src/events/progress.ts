@@ -7,7 +7,7 @@ import type { StoredEvent } from "./store.ts";
 /** How far the delivery of an event has come. */
 export interface Progress {
   attempts: number;
-  /** Of the last attempt: 0 when there was no answer, null when there was no attempt. */
+  /** The status code of the last attempt: 0 without an answer, null without an attempt. */
   statusCode: number | null;
   durationMs: number | null;
   /** Why the last attempt failed; null when it did not. */
@@ -20,7 +20,7 @@ export interface Progress {
 
 type Progressing = Pick<StoredEvent, "id" | "orgId" | "targetId" | "status">;
 
-/** What is known of the delivery of some events, by their ids. */
+/** Reads the progress of deliveries, by the ids of their events. */
 export async function readProgress(
   snapshot: Queries,
   events: readonly Progressing[],
@@ -105,7 +105,7 @@ async function readWaiting(
         and d.lease_until is null
       union all
       (
-        -- Of those that were not tried, which may be in a row with others.
+        -- Untried items, which may share a row with others.
         select d.due_at
         from deliveries d
         where d.bucket = e.bucket

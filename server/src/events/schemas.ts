@@ -14,7 +14,7 @@ const replayedBy = Type.Union(
   { description: "Its latest replay, also one of a replay of it; null while it was not replayed" },
 );
 
-/** What a list shows of each event besides, when it is asked for. */
+/** Optional fields of listed events. */
 const optionalFields = {
   attempts: Type.Integer({ description: "Attempts made so far" }),
   last_status_code: Type.Union([Type.Integer(), Type.Null()], {
@@ -191,7 +191,7 @@ export const CanceledEvent = Type.Object(
   { title: "CanceledEvent" },
 );
 
-/** What a replay may say of the `webhook-id`, in its body. */
+/** The choice of the `webhook-id` in the body of a replay. */
 export const webhookIdField = {
   webhook_id: Type.Optional(
     Type.Unsafe<"new">({

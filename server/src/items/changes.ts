@@ -1,7 +1,7 @@
-/** What the stream of an organization tells of, by the name of its server-sent event. */
+/** The types of changes, by the names of their server-sent events. */
 export type ChangeType = "item" | "attempt" | "target" | "mailbox" | "handoff";
 
-/** What became of something, in the words of the interface; moments are Unix seconds. */
+/** A change, in the terms of the interface; moments are Unix seconds. */
 export type Change =
   | {
       type: "item";
@@ -41,9 +41,9 @@ export interface Changes {
   isWatched(): boolean;
   /** Whether somebody watches the organization of this target: to be asked where there is one change an item. */
   isTargetWatched(targetId: string): boolean;
-  /** Of a target whose organization the caller need not know. */
+  /** Publishes a change of a target whose organization the caller does not know. */
   publish(targetId: string, change: Change): void;
-  /** Of a target that may have just been made. */
+  /** Publishes a change of a target that may have just been created. */
   publishTarget(orgId: string, targetId: string): void;
 }
 

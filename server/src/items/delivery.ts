@@ -24,7 +24,7 @@ export interface Delivery {
   webhookId: string | null;
   /** Where its trace goes on; null when it is not traced. */
   traceContext: TraceContext | null;
-  /** Of the attempt under way; null when it is not traced. */
+  /** The span of the attempt under way; null when it is not traced. */
   span: Span | null;
   leaseToken: number;
   /** When the lease ends, by this node's monotonic clock; it never ends sooner in the database. */
@@ -65,7 +65,7 @@ export interface AttemptResult {
   retryAfter: string | null;
 }
 
-/** What an attempt means for its delivery. Errors are for a person, and kept on the attempt. */
+/** The outcome of an attempt for its delivery. Errors are for people, and stored with the attempt. */
 export type AttemptOutcome =
   | { kind: "delivered" }
   | {

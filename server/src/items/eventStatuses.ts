@@ -1,9 +1,9 @@
-/** What an item of a mailbox can be, beside CANCELED. `DEAD` is rejected, or claimed too often. */
+/** The statuses of a mailbox's items, beside CANCELED. `DEAD`: rejected, or claimed too often. */
 export const mailboxStatuses = ["UNREAD", "CLAIMED", "ACKNOWLEDGED", "EXPIRED", "DEAD"] as const;
 
 export type MailboxStatus = (typeof mailboxStatuses)[number];
 
-/** What an event can be. */
+/** The statuses of an event. */
 export const eventStatuses = [
   "QUEUED",
   "RETRYING",

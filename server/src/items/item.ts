@@ -1,7 +1,7 @@
 import { type DeliveredKind, type KindNumber } from "../postgres/kinds.ts";
 import type { TraceContext } from "../telemetry/traceContext.ts";
 
-/** What a request hands over, checked for its form and not yet for its sender. */
+/** The content of a request, after validation and before authorization. */
 export interface NewContent {
   /** The API key as presented. */
   key: string;
@@ -24,7 +24,7 @@ export interface NewItem extends NewContent {
   match: { filterDigest: string; isMatch: boolean } | null;
 }
 
-/** What became of an item: accepted, accepted before, or refused. */
+/** The outcome of an item: accepted, accepted before, or refused. */
 export type Acceptance = LeasedItem | StoredItem | ReplayedKey | RefusedItem;
 
 /** An item that was not stored, because its target's filter is another than the one it was matched with. */

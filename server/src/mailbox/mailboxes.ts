@@ -23,7 +23,7 @@ import { type WaitingClaim, Waiters } from "./claim/waiters.ts";
 import { reportChanges } from "./reportChanges.ts";
 import { createWakeups } from "./claim/wakeups.ts";
 
-/** What consumers do with mailboxes. Every call takes part in a group commit with those of other requests. */
+/** The operations of consumers. Calls of many requests share a group commit. */
 export interface Mailboxes {
   claim(request: WaitingClaim): Promise<ClaimOutcome>;
   claimNamed(request: NamedClaimRequest): Promise<NamedClaimOutcome>;
@@ -47,7 +47,7 @@ export interface MailboxesDeps {
   changes: Changes;
   /** Told of each API key that a request was made with, as presented. */
   onKeyUsed: (key: string) => void;
-  /** Whose a key is: owners have equal parts of each batch, and of what waits. */
+  /** The owner of an API key. Owners have equal shares of each batch and of the queue. */
   ownerOf: (key: string) => string;
 }
 

@@ -7,7 +7,7 @@ type Calls = Pick<Mailboxes, "claim" | "claimNamed" | "end" | "change">;
 
 /** The calls of consumers, with a report of each mailbox in which one changed something. */
 export function reportChanges(calls: Calls, changes: Changes): Calls {
-  /** Who acknowledges by a message's id alone does not name its mailbox; its claim did. */
+  /** An acknowledgement by the message's id alone does not name the mailbox; the claim did. */
   const mailboxOf = new Map<string, string>();
 
   function report(mailboxId: string | null | undefined): void {

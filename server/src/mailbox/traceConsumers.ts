@@ -5,7 +5,7 @@ import { parseTraceparent, type TraceContext } from "../telemetry/traceContext.t
 import { messaging, type Traces } from "../telemetry/traces.ts";
 import type { ClaimedMessage } from "./message/message.ts";
 
-/** What a consumer says of itself, for the spans of its messages. */
+/** A consumer, for the spans of its messages. */
 export interface Consumer {
   key: string;
   headers: IncomingHttpHeaders;
@@ -41,7 +41,7 @@ export function createConsumerTraces(pool: pg.Pool, traces: Traces): ConsumerTra
             for (const { id, context } of found)
               note(traces, consumer, { name: verb, id, parent: context, endMs });
           },
-          // What cannot be looked up is left out of the trace.
+          // Messages that cannot be looked up are left out of the trace.
           () => undefined,
         )
         .finally(() => lookups--);

@@ -27,7 +27,7 @@ export function additionsTo(copy: Copy, wanted: Shapes, present: Shapes): Additi
       found ? newColumns(copy, table, shape, found) : newTable(copy, table, shape),
     ),
     keys: [
-      // What foreign keys refer to comes before them.
+      // Referenced constraints come before foreign keys.
       ...each((table, shape, found) => newConstraints(copy, table, shape, found).own),
       ...each((table, shape, found) => newConstraints(copy, table, shape, found).foreign),
       ...each((table, shape, found) => newIndexes(copy, table, shape, found)),

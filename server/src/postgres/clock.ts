@@ -88,7 +88,7 @@ export function createClockCheck(deps: { pool: pg.Pool; nowMs: () => number; log
   };
 }
 
-/** What the database's clock says, in Unix milliseconds. */
+/** The database's clock, in Unix milliseconds. */
 export async function readDatabaseMs(database: pg.Pool | pg.ClientBase): Promise<number> {
   const { rows } = await database.query<{ ms: number | string }>(
     "select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms",

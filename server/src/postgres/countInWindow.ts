@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** What is counted: `limit` times in a window, for each subject of a scope. */
+/** A rate limit: `limit` times in a window, for each subject of a scope. */
 export interface CountedWindow {
   scope: string;
   subject: string;

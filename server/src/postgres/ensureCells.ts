@@ -9,7 +9,7 @@ import { cellSchemaPattern, cellSchemas, unfinishedSchemaPattern } from "./cells
 import { noQueryTimeoutMs } from "./hot/queryTimeout.ts";
 import { readShapes, type TableShape } from "./tableShape.ts";
 
-/** Whose rows nobody would find again, once the tables beside the control plane's are not read any more. */
+/** Tables whose rows would be lost if the data plane moved into cells without a division. */
 const firstFilled = ["targets", "events", "usage_totals", "usage_records"];
 
 /**
@@ -90,7 +90,7 @@ async function refuseOthers(client: pg.ClientBase, present: string[], count: num
 async function ensureCell(client: pg.ClientBase, home: string, schema: string): Promise<void> {
   const wanted = await readShapes(client, home, tables);
   await client.query(`create schema if not exists ${schema}`);
-  // What a declaration refers to is in the cell, or of the control plane.
+  // References lead to tables of the cell or of the control plane.
   await client.query(`set local search_path = ${schema}, ${home}`);
   const present = await readShapes(client, schema, tables);
   const additions = additionsTo({ home, schema }, wanted, present);

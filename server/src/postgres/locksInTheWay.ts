@@ -39,7 +39,7 @@ export function watchForLocks(pool: pg.Pool, pid: number): { end(): LocksInTheWa
         if (!hasEnded && found !== undefined) seen = found;
         return undefined;
       })
-      // Who waits meets the same fault, and acts on it.
+      // The waiting statement fails in the same way and is handled there.
       .catch(() => undefined)
       .finally(() => {
         if (!hasEnded) timer = setTimeout(look, lookEveryMs);
@@ -92,7 +92,7 @@ function describe({ pid, application, seconds }: Held): string {
   return details === "" ? `process ${pid}` : `process ${pid} (${details})`;
 }
 
-/** What a session waits for, to follow "still". */
+/** Describes what a session waits for, to follow "still". */
 export function wordsFor(locks: LocksInTheWay | undefined): string {
   if (locks === undefined) return "waiting for a lock";
   const { table, holder } = locks;

@@ -70,7 +70,7 @@ export async function withPartitions<T>(pool: pg.Pool, work: () => Promise<T>): 
 
 const making = new WeakMap<pg.Pool, Promise<number>>();
 
-/** Those who ask at once share one look. @returns how many were missing. */
+/** Concurrent calls share one check. @returns how many were missing. */
 export function makePartitionsNow(pool: pg.Pool): Promise<number> {
   let present = making.get(pool);
   if (present === undefined) {
@@ -142,7 +142,7 @@ export async function copyPartitions(client: pg.ClientBase, from: string, to: st
     await createPartition(client, { home: to, table, day: dayOf(source) });
 }
 
-/** What holds the rows of tables of a schema: their partitions, or the table itself where it has none declared. */
+/** The relations that store the rows of a schema's tables: the partitions, or the table itself. */
 export async function storedTables(
   client: pg.ClientBase,
   schema: string,

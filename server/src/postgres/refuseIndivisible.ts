@@ -72,7 +72,7 @@ async function refuseTooManyLocks(client: pg.ClientBase): Promise<void> {
   );
 }
 
-/** Whom rows lie with is asked of targets, and of the events of those that are gone. */
+/** The organization of rows is read from targets, and from events of deleted targets. */
 async function refuseStrays(client: pg.ClientBase, count: number): Promise<void> {
   const { rows } = await client.query<{ cells: number; strays: number; total: number }>(
     `with placed as (

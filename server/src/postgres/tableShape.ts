@@ -2,7 +2,7 @@ import type pg from "pg";
 
 /** A table as it was declared, in the words of PostgreSQL's catalogue, without the name of its schema. */
 export interface TableShape {
-  /** What follows `partition by`; null for a table without partitions. */
+  /** The text after `partition by`; null for a table without partitions. */
   partitionKey: string | null;
   /** Storage parameters, such as `fillfactor=70`. */
   options: string[];
@@ -12,7 +12,7 @@ export interface TableShape {
   columns: Map<string, { declaration: string; statistics: number }>;
   /** By name, primary keys first and foreign keys last. Whether rows from before hold to one makes no difference. */
   constraints: Map<string, string>;
-  /** Those that no constraint made, by name: whether it is unique, and what follows the name of the table. */
+  /** Indexes without a constraint, by name: whether unique, and the text after the table's name. */
   indexes: Map<string, { isUnique: boolean; text: string }>;
 }
 

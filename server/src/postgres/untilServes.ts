@@ -42,7 +42,7 @@ export async function untilServes<T>(work: () => Promise<T>, wait: Wait): Promis
   }
 }
 
-/** What stands behind PostgreSQL's and Node's codes, and what to do about it. */
+/** Explains PostgreSQL's and Node's error codes, and says what to do. */
 function whyNot(error: unknown): string {
   const { code = "", message } = error as Error & { code?: string };
   if (error instanceof AggregateError) return error.errors.map(whyNot).join(", ");

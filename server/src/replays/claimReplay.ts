@@ -13,7 +13,7 @@ export interface ClaimedReplay {
   createdAtMs: number;
   until: string;
   total: number | null;
-  /** Of the lease: its fencing token. */
+  /** The fencing token of the lease. */
   leaseToken: number;
   targetId: string;
   /** The last event that was looked at. */

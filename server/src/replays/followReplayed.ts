@@ -7,7 +7,7 @@ import type { Queries } from "../postgres/tables.ts";
 
 const perStep = 500;
 const maxSteps = 4;
-/** What has waited for long is looked at seldom: after a quarter of its age. */
+/** Old events are polled less often: after a quarter of their age. */
 const nextLook = { leastMs: 1_000, mostMs: 300_000, ageFactor: 0.25 };
 
 const waiting: readonly EventStatus[] = ["QUEUED", "RETRYING", "UNREAD", "CLAIMED"];
@@ -71,7 +71,7 @@ async function readStatuses(
   return statuses;
 }
 
-/** What was seen of one event. */
+/** The state of one event. */
 interface Looked {
   replayId: string;
   eventId: string;

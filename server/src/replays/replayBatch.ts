@@ -29,7 +29,7 @@ export interface BatchDeps {
   onDue: () => void;
 }
 
-/** What became of a batch. */
+/** The outcome of a batch. */
 export type BatchOutcome = "advanced" | "finished" | "lost";
 
 /** Items; a batch is some quarter of a second's worth. */
@@ -99,7 +99,7 @@ async function readPage(deps: BatchDeps, job: ClaimedReplay): Promise<Page> {
       cursor: ids.at(-1) ?? job.cursor,
       isLast: ids.length < limit,
       sources: events.filter((event) => !waiting.includes(event)),
-      // Of a set by status it was no part then.
+      // A waiting event is not part of a set by status.
       waiting: filter.status === undefined ? waiting.length : 0,
       isBusy: false,
     };

@@ -16,7 +16,7 @@ const standing: readonly EventStatus[] = [
   "ACKNOWLEDGED",
 ];
 
-/** What a replay is of: the filter, and whether it also takes failures that were replayed since. */
+/** The set of a replay: its filter, and whether it includes failures that were replayed since. */
 export interface ReplaySet {
   filter: Filter;
   includeReplayed: boolean;

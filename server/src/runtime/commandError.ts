@@ -1,4 +1,4 @@
-/** What a failed command says by its exit code; the same numbers as the commands of clients have. */
+/** Exit codes of failed commands, the same as those of the client's commands. */
 export const exitCodes = { failed: 1, usage: 2, credential: 3, notFound: 4, conflict: 5 } as const;
 
 /** Why a command ends without its work; the message is for the operator. */

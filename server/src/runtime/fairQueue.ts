@@ -1,6 +1,6 @@
 /** Things that wait, each for an owner, with a bound on all of them and on what one owner may have. */
 export interface FairQueueOptions<T> {
-  /** Whose a thing is; all are one owner's when absent, who may then have all the room. */
+  /** The owner of a thing. When absent, all have one owner, who may use all the room. */
   ownerOf?: ((thing: T) => string) | undefined;
   sizeOf: (thing: T) => number;
   /** The most that one batch holds: things, and their sizes together. */

@@ -15,7 +15,7 @@ export interface GroupCommit<T, R> {
   put(work: T, resolve: Told<T, R>, reject: Told<T, unknown>): void;
   /** How many pieces wait or are under way. */
   pending(): number;
-  /** What waits and is not under way. */
+  /** Work that waits for its batch. */
   waiting(): { count: number; bytes: number };
   /** Resolves when nothing waits and nothing is under way. */
   drained(): Promise<void>;
@@ -47,7 +47,7 @@ export interface GroupCommitOptions<T, R> {
   /** Pieces that may wait, and bytes of them; see {@link FairQueue} for what one owner may have of it. */
   maxQueued: number;
   maxQueuedBytes?: number;
-  /** Whose work a piece is: owners have equal parts of each batch. All work is one owner's when absent. */
+  /** The owner of a piece of work. Owners have equal shares of each batch. When absent, all work has one owner. */
   ownerOf?: (work: T) => string;
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 /** Durations in milliseconds. */
 export interface RestOptions {
-  /** What one step takes when nobody else asks the database for anything. */
+  /** The duration of one step on an idle database. */
   undisturbedMs: number;
   maxRestMs: number;
   now?: () => number;

@@ -7,7 +7,7 @@ const patienceMs = 50;
  */
 export class Turns {
   #running = 0;
-  /** What is to be called when a batch has ended, in the order of asking, with the timers of those in a hurry. */
+  /** Callbacks for the end of a batch in order, with the timers of those that wait for a limited time. */
   readonly #waiting = new Map<() => void, NodeJS.Timeout | undefined>();
 
   /** Whether a batch is under way. */

@@ -101,7 +101,7 @@ function seconds(ms: number | null): number | null {
   return ms === null ? null : Math.floor(ms / 1000);
 }
 
-/** What waits unleased and is due until a moment; `deliveries_due` has it in this order. */
+/** Unleased deliveries that are due until a moment, in the order of `deliveries_due`. */
 function waiting(until: string): string {
   return `
     select cardinality(d.event_ids) as items, d.due_at

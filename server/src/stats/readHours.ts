@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** What happened at a target in an hour, which is named by its beginning in Unix seconds. */
+/** The activity of a target in an hour; `at` is its beginning in Unix seconds. */
 export interface Hour {
   at: number;
   delivered: number;

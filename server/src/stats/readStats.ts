@@ -18,7 +18,7 @@ export interface Percentiles {
   p99: number;
 }
 
-/** What happened, and how long deliveries took from acceptance to the receiver's answer, in milliseconds. */
+/** Activity, with the latency of deliveries from acceptance to the receiver's answer, in milliseconds. */
 export interface Activity extends Counts {
   latency_ms: Percentiles | null;
 }
@@ -28,7 +28,7 @@ export interface Stats {
   totals: Activity;
 }
 
-/** Whose activity: an organization's, or that of one of its targets. */
+/** The scope of activity: an organization, or one of its targets. */
 export interface Scope {
   orgId: string;
   targetId?: string | undefined;
@@ -98,7 +98,7 @@ function addKeptSteps(steps: Map<number, Sum>, all: Sum, numbers: readonly numbe
   }
 }
 
-/** Of a range in which nothing happened. */
+/** The statistics of a range without activity. */
 export const noStats: Stats = { points: [], totals: activityOf(newSum()) };
 
 interface Sum {

@@ -86,7 +86,7 @@ export function piecesOf({ from, to, step }: Range): Piece[] {
   ];
 }
 
-/** Of which a page of {@link maxPoints} has at least ten. */
+/** The next coarser step of which a page of {@link maxPoints} has at least ten. */
 function coarserThan(step: Step): Step | undefined {
   return stepsKept.find(({ seconds }) => seconds >= step * 12)?.seconds;
 }

@@ -72,7 +72,7 @@ const it = databaseTest({ poolSize: 1 })
        claimed_by = id,
        claim_token = id`,
     );
-    // What the update left behind is read once more by whoever comes next.
+    // The next reader reads dead tuples of the update once more.
     await vacuum(pool, "messages");
   })
   /** Does something in a transaction of its own, and says how many tuples of `messages` that read. */
@@ -140,7 +140,7 @@ it.beforeAll(async ({ pool }) => {
 
 const key = `ak_live_${"1".repeat(64)}`;
 const leaseMs = 60_000;
-/** What stands in a mailbox. */
+/** The messages of the mailbox. */
 const messages = { leased: 20_000, ready: 5_000, keyed: 5_000 };
 
 interface Mailbox {

@@ -20,7 +20,7 @@ export interface ClaimRequest {
   claimId: string | null;
 }
 
-/** What became of a {@link ClaimRequest}. */
+/** The outcome of a {@link ClaimRequest}. */
 export type ClaimOutcome =
   | { kind: "claimed"; messages: ClaimedMessage[]; isRepeated: boolean; remaining: Remaining }
   /** `retryInMs`: when something becomes claimable as far as is known; 0 means that it was only busy. */
@@ -28,7 +28,7 @@ export type ClaimOutcome =
   | { kind: "unauthorized" }
   | { kind: "notFound" };
 
-/** What is left in the mailbox; counted up to 100. */
+/** Messages left in the mailbox, counted up to 100. */
 export interface Remaining {
   ready: number;
   claimed: number;
@@ -43,7 +43,7 @@ export interface ClaimDeps {
 }
 
 type ClaimRow = RowOf<"claim_messages">;
-/** What the messages of one request have in common. */
+/** The common part of the messages of one request. */
 type ClaimHead = NonNullable<ClaimRow["head"]>;
 type MailboxRest = NonNullable<ClaimRow["rest"]>;
 
@@ -119,7 +119,7 @@ interface ClaimAnswer {
   claimed: ClaimedMessage[][];
 }
 
-/** What is left in a mailbox. */
+/** Messages left in a mailbox. */
 interface Box {
   remaining: Remaining;
   retryInMs: number | null;

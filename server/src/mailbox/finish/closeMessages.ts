@@ -65,7 +65,7 @@ export async function closeMessages(
   return results;
 }
 
-/** What close_messages and change_claims take alike: whose requests, which claims, and why. */
+/** The common parameters of close_messages and change_claims. */
 export function namedClaims({ retentionMs }: ClaimDeps, requests: readonly CloseRequest[]) {
   const { keyHashes, keyNumbers } = numberKeys(requests);
   return {

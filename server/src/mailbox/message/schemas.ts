@@ -96,7 +96,7 @@ export const Stats = Type.Object(
   { title: "MailboxStats" },
 );
 
-/** What became of each message of a batch; `status` is the HTTP status that the message alone would get. */
+/** The outcome for each message of a batch; `status` is the HTTP status that the message alone would get. */
 export const Results = Type.Object(
   {
     results: Type.Array(
@@ -123,7 +123,7 @@ const batch = { minItems: 1, maxItems: 100 };
 /** Claimed messages with their tokens. */
 export const Claims = Type.Array(Type.Object(claim), batch);
 
-/** What a consumer says of a message that it cannot handle. */
+/** Why a consumer rejects a message. */
 export const Reason = Type.String({ minLength: 1, maxLength: 1000 });
 
 /** Claimed messages that are rejected, each with a reason of its own where it has one. */

@@ -2,14 +2,14 @@ import type { Static } from "typebox";
 import type { MailboxMoment, ReadDeps } from "../message/findMailbox.ts";
 import type { Stats } from "../message/schemas.ts";
 
-/** What a mailbox holds at this moment, and how fast it moves. */
+/** The numbers of a mailbox at this moment, and its rates. */
 export type MailboxStats = Static<typeof Stats>;
 
 /** How many messages are counted at most. */
 interface Bounds {
-  /** Of those that were claimed or given back, each a read of its row, which may be a page of its own. */
+  /** Messages that were claimed or given back; each is a read of its row, perhaps of a page of its own. */
   elsewhere: number;
-  /** Of dead ones, in their index alone. */
+  /** Dead messages, read from their index alone. */
   dead: number;
 }
 

@@ -62,7 +62,7 @@ export function messageOf(row: MessageRow, mailbox: MailboxMoment): Message {
   };
 }
 
-/** What a person did to a message, as the interface answers it. */
+/** An intervention of a person at a message, as the interface answers it. */
 export interface Intervention {
   action: "force_release" | "force_reject";
   /** The user's address at that moment. */

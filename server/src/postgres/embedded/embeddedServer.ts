@@ -20,7 +20,7 @@ import { prepareSocketDirectory } from "./socketDirectory.ts";
 import { shutDown } from "./shutDown.ts";
 import { prepareTcpAccess, type TcpAccess } from "./tcpAccess.ts";
 
-/** What a client needs; `host` is the socket's directory, or 127.0.0.1 with a password where sockets are missing. */
+/** How to connect; `host` is the socket's directory, or 127.0.0.1 with a password where there are no Unix sockets. */
 export interface EmbeddedConnection {
   host: string;
   port: number;
@@ -226,6 +226,6 @@ export class EmbeddedServer {
 
 interface Launched {
   process: GuardedProcess;
-  /** What it wrote lately; grows as it writes. */
+  /** The last lines of its output; grows as it writes. */
   lastLines: string[];
 }

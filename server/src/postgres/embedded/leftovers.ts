@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 
 const pollMs = 25;
-/** What is sent to a leftover, and after how many milliseconds from the beginning. */
+/** The signals for a leftover process, and after how many milliseconds. */
 const escalation: [number, NodeJS.Signals][] = [
   [0, "SIGINT"],
   [3_000, "SIGQUIT"],

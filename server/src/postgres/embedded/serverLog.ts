@@ -1,6 +1,6 @@
 const linesKept = 12;
 
-/** What PostgreSQL wrote lately, for the sentence that says why it ended. */
+/** The last output of PostgreSQL, to explain why it ended. */
 export interface ServerLog {
   onLine: (line: string) => void;
   lastLines: string[];

@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises";
 import type pg from "pg";
 
-/** What a busy quarter of a minute writes. */
+/** WAL segments that a busy service writes in a quarter of a minute. */
 const wantedSegments = 512;
 /** As `initdb` is told. */
 const segmentBytes = 2 ** 20;

@@ -18,7 +18,7 @@ export const composites = {
   },
 } as const;
 
-/** What each SQL function takes and gives. */
+/** The parameters and columns of each SQL function. */
 export const functions = {
   abandon_handoffs: {
     parameters: {

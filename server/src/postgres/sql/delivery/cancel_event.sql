@@ -28,7 +28,7 @@ begin
     code := 'n';
     return;
   end if;
-  -- What waited for a deleted target is canceled already.
+  -- Items of a deleted target are canceled already.
   if not exists (select from targets t where t.id = cancel_event.target_id) then
     code := 'w';
     return;

@@ -64,7 +64,7 @@ declare
   v_part_id uuid;
   v_whole record;
   v_rest_ids uuid[];
-  -- Of what is leased from one target: the rows, with the number of items up to and with each, and the items.
+  -- The rows leased from one target, with the running count of items, and the items.
   v_row_ids uuid[];
   v_attempts smallint[];
   v_schedules smallint[];
@@ -130,7 +130,7 @@ begin
     end if;
     continue when not v_target.enabled;
 
-    -- What comes in whole rows may be 63 more than was wanted.
+    -- Whole rows may have up to 63 items more than wanted.
     v_is_wide := v_cursor = any (p_wide) and coalesce(v_target.per_second > 64, true);
     -- A null is passed over by `least`.
     v_wanted := least(case when v_is_wide then p_per_target else p_few end, p_limit - v_taken, v_target.per_second);

@@ -90,7 +90,7 @@ begin
       v_next := least(v_next, v_now + p_ahead_ms * 1000 + ceil(interval_us));
       v_next := greatest(v_next, v_now - floor((burst - 1) * interval_us));
       first_in_us := v_next - v_now;
-      -- Who may have nothing under way has no use for permits.
+      -- Without a share, permits are of no use.
       if requests is distinct from 0 then
         permits := greatest(0, least(p_permits[i], floor((p_ahead_ms * 1000 - first_in_us) / interval_us) + 1));
       end if;

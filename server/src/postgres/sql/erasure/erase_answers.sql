@@ -46,7 +46,7 @@ begin
     fingerprint = null,
     follow_error = 'the event was erased',
     outcome = coalesce(h.outcome, 'UNKNOWN'),
-    -- Of a task that has ended, the moment of its end, at which its result was made.
+    -- An ended task keeps the moment of its end, at which its result was created.
     updated_at = case when h.outcome is null then p_now_ms else h.updated_at end
   where h.bucket = p_bucket
     and h.event_id = p_id;

@@ -69,7 +69,7 @@ begin
   end if;
   perform erase_answers(v_event.bucket, p_org, v_event.target_id, p_id, v_now_ms);
 
-  -- What idempotency keys know of the body is looked for later: they are not found by their item.
+  -- Digests of the body in idempotency keys are erased later: keys cannot be found by their item.
   if p_id > first_id_at(v_now_ms - 3 * 86400000) then
     insert into erased_digests (bucket, event_id)
     values (v_event.bucket, p_id)

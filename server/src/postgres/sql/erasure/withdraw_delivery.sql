@@ -23,7 +23,7 @@ begin
       where d.bucket = p_bucket
         and d.id = p_id
       union all
-      -- Of those that were not tried, which may be in a row with others.
+      -- Untried items, which may share a row with others.
       select d.id
       from deliveries d
       where d.bucket = p_bucket

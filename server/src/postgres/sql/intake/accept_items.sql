@@ -13,8 +13,8 @@
 --   c conflict          the same idempotency key with another body
 --   u unauthorized      n not found      d mailbox disabled      l too large      s suspended      p pending
 --   v to be judged      the target has the filter in pair_filters, by which the item was not judged: judge it, and come again
--- What is of pairs has one element per pair, null where there is no target. Accepted items of a pair that is held are
--- leased to nobody and wait until their target is enabled.
+-- Arrays of pairs have one element per pair, null where there is no target. Accepted items of a held pair are not leased and wait
+-- until their target is enabled.
 create function accept_items(
   p_lease_ms integer,
   p_lease_token bigint,
@@ -220,7 +220,7 @@ begin
     or v_codes[n] in ('a', 'f')
   group by v_pair_orgs[p_pairs[n]];
 
-  -- What follows is apart from the statement above, so that batches without such items pay nothing for it.
+  -- Separate from the statement above, so that batches without such items do not pay for it.
   if v_any_filter then
     insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
     select

@@ -246,7 +246,7 @@ begin
           v_all_ids := v_all_ids || v_choice.ids;
         end if;
       end if;
-      -- Those passed over are before the rest, and many may be of one key: look further at once.
+      -- Skipped messages come first in the order, and many may have one key: read further at once.
       v_limit := v_wanted - v_taken + case when v_choice.is_keyed then 64 else 0 end;
       exit when v_taken >= v_wanted or v_tries = v_max_tries;
       if v_choice.is_last and not v_choice.is_restarted then

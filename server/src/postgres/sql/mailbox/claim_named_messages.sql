@@ -47,8 +47,7 @@ begin
     from unnest(p_ids) as i (id)
     join messages m on m.bucket = get_byte(uuid_send(i.id), 15) and m.id = i.id
     join targets t on t.id = m.mailbox_id
-    -- That it is not null, in words that messages_keyed does not answer to: a plan that was made while no message had a key
-    -- would read that index from end to end, however large it has become.
+    -- An expression that does not match messages_keyed: a generic plan from a time without ordering keys would scan the whole index.
     where coalesce(m.ordering_key, '') <> ''
     group by m.bucket, m.mailbox_id, m.ordering_key
     order by m.mailbox_id, m.ordering_key

@@ -39,7 +39,7 @@ begin
 end
 $$;
 
--- What repeated requests were answered, as far as that is still claimed: rows as claim_messages gives them.
+-- The answers to repeated requests, as far as the messages are still claimed: rows like those of claim_messages.
 create function repeat_claims(
   p_bucket smallint,
   p_mailbox uuid,

@@ -88,7 +88,7 @@ begin
   into v_done, v_keyed_mailboxes, v_keyed_keys
   from gone g;
 
-  -- Who rejects a message names its mailbox.
+  -- A rejection always names the mailbox.
   if array_remove(p_reasons, null) <> '{}' and v_done is not null then
     perform note_dead_messages(r.mailbox_id, r.ids)
     from (

@@ -1,4 +1,4 @@
--- What a claim left in a mailbox. p_has_all: it got what was wanted, so that nobody asks again; ready messages are then
+-- The messages that a claim left in a mailbox. p_has_all: it got what was wanted, so that nobody asks again; ready messages are then
 -- counted after p_walked_to, and else there are none. p_is_busy: it passed over some that other transactions hold.
 -- p_is_unfinished: more is claimable now than it looked at.
 -- Called from functions that steer the planner, and inherits that.

@@ -1,6 +1,5 @@
--- What all mailboxes hold together, for the metrics. The ledger says how many messages there are, so that none has to be
--- counted; of those that were claimed or given back and of the dead ones 100,000 are looked at, and of each bucket the
--- oldest message.
+-- The messages of all mailboxes, for metrics. The total is read from the ledger and not counted. Of claimed, returned and dead
+-- messages at most 100,000 are read, and the oldest message of each bucket.
 create function measure_mailboxes(
   p_retention_ms bigint,
   out unread bigint,

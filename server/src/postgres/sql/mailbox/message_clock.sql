@@ -7,8 +7,8 @@ as $$
   select (lpad(to_hex(p_ms), 12, '0') || '00000000000000000000')::uuid
 $$;
 
--- What a row of `messages` that has not expired means at p_now_ms. A lapsed claim reads as UNREAD, or as DEAD
--- when it was the last one that the mailbox allows.
+-- The status at p_now_ms of a row of `messages` that has not expired. A lapsed claim reads as UNREAD, or as DEAD when it was the
+-- last one that the mailbox allows.
 create function message_status(
   p_state smallint,
   p_claimable_at bigint,

@@ -1,5 +1,5 @@
--- Of locked messages, leaves those that may be claimed, at most p_room: of an ordering key only the first, and
--- p_max_bytes of payloads together. The very first message of a claim (p_is_first) may be larger.
+-- Narrows locked messages to those that may be claimed: at most p_room, only the first of an ordering key, and together at most
+-- p_max_bytes of payloads. The first message of a claim (p_is_first) may be larger.
 -- Called from functions that steer the planner, and inherits that.
 create function narrow_choice(
   p_bucket smallint,

@@ -1,4 +1,4 @@
--- What the messages that one request claimed have in common, or what else became of the request.
+-- The common part of the messages that one request claimed, or the request's other outcome.
 create type claim_head as (
   -- The request's 1-based number.
   request integer,
@@ -11,7 +11,7 @@ create type claim_head as (
   lease_until bigint
 );
 
--- What a claim left in a mailbox.
+-- The messages that a claim left in a mailbox.
 create type mailbox_rest as (
   mailbox_id uuid,
   -- How many messages are ready and how many claimed, each counted up to 100.
@@ -31,7 +31,7 @@ create type chosen_messages as (
   -- Their ordering keys, and whether there is one that is not null.
   keys text[],
   is_keyed boolean,
-  -- Of their payloads.
+  -- Bytes of their payloads.
   bytes bigint,
   positions bigint[],
   -- Bounds of their ids.

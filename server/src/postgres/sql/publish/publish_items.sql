@@ -24,7 +24,7 @@ create function publish_items(
   p_key_digests uuid[],
   p_body_digests uuid[],
   p_trace_contexts bytea[],
-  -- What filters say: of which publication, by its number, which filter, and whether it passed. Null for nothing.
+  -- Matches of filters: the publication's number, the filter, and whether it matches. Null for none.
   p_verdict_numbers smallint[],
   p_verdict_filters uuid[],
   p_verdict_passed boolean[]
@@ -45,16 +45,16 @@ returns table (
 #variable_conflict use_column
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
-  -- What the ids of all have in common.
+  -- The common part of all ids.
   v_base uuid := new_item_id(0::smallint, v_now_ms);
-  -- Of each publication.
+  -- For each publication.
   v_codes text[];
   v_orgs uuid[];
   v_ids uuid[];
   v_digests uuid[];
   v_winners uuid[];
   v_winner_bodies uuid[];
-  -- Of each item.
+  -- For each item.
   v_numbers smallint[];
   v_target_ids uuid[];
   v_kinds smallint[];

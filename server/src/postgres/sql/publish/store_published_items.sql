@@ -107,7 +107,7 @@ begin
       coalesce(p_late_payloads[i.number], ''), p_trace_contexts[i.number],
       case when p_late_payloads is null then p_publication_ids[i.number] end
     from item i
-    -- Of their ids.
+    -- The order of ids.
     order by i.ord
   ),
   due as (

@@ -98,7 +98,7 @@ begin
     skipped_mailbox_disabled = r.skipped_mailbox_disabled + v_disabled,
     -- The rest of what was to be replayed is not there any more.
     skipped_expired = r.skipped_expired + v_count - v_made - v_no_target - v_disabled,
-    -- What a job that was held up did not use of its rate is made good for a second's worth.
+    -- A delayed job catches up on at most one second of its rate.
     due_at = greatest(
       greatest(r.due_at, v_now_ms - 1000) + v_made * 1000::bigint / r.rate_per_second,
       coalesce(v_next_at, 0)

@@ -1,6 +1,5 @@
--- What happened in [p_from, p_to) to a target, or to all of an organization where p_target_id is null, in steps of
--- p_step seconds: folded steps, and what was written since; of one item there is either. The pieces are as few folded
--- steps as the whole range can be put together from.
+-- Activity in [p_from, p_to) of a target, or of all targets of an organization where p_target_id is null, in steps of p_step
+-- seconds: folded steps and the rows written since, each item once. The pieces are the fewest folded steps that cover the range.
 --
 -- Steps whose percentiles are up to date come as one text, eight numbers of each with blanks between: when, what was counted,
 -- and the ranges of three percentiles, each one more than it is, 0 where nothing was delivered. 1,440 rows of the driver's
