@@ -38,9 +38,9 @@ export const maxWaitMs = 30_000;
 export const customersPart = 0.25;
 
 /**
- * How many long requests of all kinds and organizations are under way: a third of the pool's connections. An organization has
+ * How many long requests of all kinds and organizations are under way: a quarter of the pool's connections. An organization has
  * one of them, because each may keep a core of the database busy.
  */
 export function mostLong(connections: number): number {
-  return Math.max(1, Math.floor(connections / 3));
+  return Math.max(1, Math.floor(connections / 4));
 }

@@ -8,7 +8,7 @@ import { ReadTurns } from "./readTurns.ts";
 afterEach(() => void vi.useRealTimers());
 
 /** Enough for three long requests. */
-const connections = 9;
+const connections = 12;
 
 /** A reply that keeps its headers, and whose client may leave. */
 class Reply {
@@ -80,7 +80,7 @@ test("an organization has a few of a kind under way, others wait, and the next i
   expect(all[1]!.reply.headers.get("ratelimit")).toBe(`"stats";r=${underWay + waiting - 2};t=1`);
 });
 
-test("an organization has one long request of any kind under way, and all together a third of the connections", async () => {
+test("an organization has one long request of any kind under way, and all together a quarter of the connections", async () => {
   const { begun, start, end } = stage(new ReadTurns(connections));
   const first = start("searches", "a1");
   start("imports", "a2");
