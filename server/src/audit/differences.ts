@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What of the named fields differs between two states of a thing, on either side. */
+/** The named fields that differ between two states, with their values before and after. */
 export function differences<T extends object>(
   names: readonly (keyof T & string)[],
   before: T,
@@ -15,8 +15,8 @@ export function differences<T extends object>(
 }
 
 /**
- * An address without what may be a secret in it: its origin, and a fingerprint that tells two addresses apart. Many
- * receivers are guarded by nothing but a token in their path.
+ * Masks a URL: keeps its origin and a fingerprint that distinguishes two URLs. The path may be a secret, because many
+ * receivers are protected only by a token in it.
  */
 export function maskedUrl(url: string): string {
   const origin = URL.parse(url)?.origin ?? "?";
@@ -26,7 +26,7 @@ export function maskedUrl(url: string): string {
 const maxCharacters = 256;
 const maxElements = 50;
 
-/** Fields as the log keeps them: long texts and lists are cut. */
+/** Truncates long texts and lists, as the log stores them. */
 export function shown(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, cut(value)]));
 }
@@ -38,7 +38,7 @@ function cut(value: unknown): unknown {
   return value.length > maxElements ? [...kept, `… and ${value.length - maxElements} more`] : kept;
 }
 
-/** Cuts between characters: half of a surrogate pair is nothing that PostgreSQL stores. */
+/** Truncates between characters: PostgreSQL does not store half of a surrogate pair. */
 function cutText(text: string): string {
   if (text.length <= maxCharacters) return text;
   const end = text.slice(0, maxCharacters).isWellFormed() ? maxCharacters : maxCharacters - 1;

@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** A user's address, for what is written down beside items and outlives the user; null for one that is gone. */
+/** Reads a user's email address, for records that outlive the user; null for a deleted user. */
 export async function emailOf(pool: pg.Pool, userId: string): Promise<string | null> {
   const { rows } = await pool.query<{ email: string }>({
     name: "email_of",

@@ -1,24 +1,24 @@
 import type { FastifyRequest } from "fastify";
 import type { Caller } from "../http/contract/credentials.ts";
 
-/** Who makes a change. */
+/** The author of a change. */
 export type Actor =
   | { kind: "user"; id: string; name?: string }
   | { kind: "key"; id: string }
   /** A customer, in its portal. */
   | { kind: "customer"; id: string }
-  /** The login of whoever gave a command on the service's machine. */
+  /** The login name of the user who ran a command on the service's machine. */
   | { kind: "operator"; name: string }
-  /** The service itself, with what made it. */
+  /** The service itself, with the reason. */
   | { kind: "service"; name: string }
   | { kind: "unknown" };
 
-/** Where a change comes from; its transaction writes it down, see `recordChange`. */
+/** The origin of a change, which `recordChange` stores with it. */
 export interface Origin {
-  /** Whose change it is; null when it is nobody's. */
+  /** The organization that is changed. */
   orgId: string;
   actor: Actor;
-  /** What of the request is kept; absent for what no request made. */
+  /** Absent for a change that no request made. */
   request?: RequestTrace;
 }
 
@@ -47,7 +47,7 @@ function actorOf(caller: Caller): Actor {
 const maxAddressCharacters = 64;
 const maxUserAgentCharacters = 200;
 
-/** What is kept of a request: a client writes its user agent as it likes, and a proxy the address. */
+/** The stored fields of a request, truncated: clients choose their user agent, and proxies write the address. */
 export function traceOf(request: FastifyRequest): RequestTrace {
   return {
     clientAddress: request.ip.slice(0, maxAddressCharacters),

@@ -6,7 +6,7 @@ import type { Action } from "../http/contract/auditActions.ts";
 import type { Actor, Origin, RequestTrace } from "./origin.ts";
 import { shown } from "./differences.ts";
 
-/** The kinds of what an action is about, each an id of that kind where there is one. */
+/** The kind of the changed object. */
 type ObjectKind =
   | "organization"
   | "user"
@@ -17,7 +17,7 @@ type ObjectKind =
   | "target"
   | "batch";
 
-/** A change as the audit log keeps it, without secrets. */
+/** A change as the audit log stores it, without secrets. */
 export interface RecordedChange {
   action: Action;
   object: { kind: ObjectKind; id: string | null; name?: string | null };
@@ -26,13 +26,13 @@ export interface RecordedChange {
   after?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** An origin that may belong to no organization: somebody who is nobody here. */
+/** An origin whose organization may be unknown, such as a refused login with an unknown address. */
 export type AnyOrigin = Omit<Origin, "orgId"> & { orgId: string | null };
 
 /**
- * Writes a change down in the transaction that makes it, so that neither is there without the other. Texts and lists are
- * cut to what a reader needs.
- * @param transaction of either kind; a pool is none.
+ * Records a change in the transaction that makes it, so that both are committed or neither. Long texts and lists are
+ * truncated.
+ * @param transaction an open transaction of either library; a pool is not one.
  */
 export async function recordChange(
   transaction: pg.ClientBase | Queries,
@@ -47,7 +47,7 @@ export async function recordChange(
   }
 }
 
-/** The name of a user or a key is the one it has at this moment, also when the change takes it away afterwards. */
+/** Stores the present name of a user or key, so that it stays known after a deletion. */
 const insertText = `
   insert into audit_log (
     id, org_id, action, actor_kind, actor_id, actor_name, object_kind, object_id, object_name, before, after,
@@ -92,7 +92,7 @@ function valuesOf(origin: AnyOrigin, { action, object, before, after }: Recorded
 
 let lastMs = 0;
 
-/** Ids of one process grow, also within a millisecond: what was done later is listed later. */
+/** Makes ids that grow within one process, also within a millisecond, so that entries are listed in order. */
 export function newEntryId(): string {
   lastMs = Math.max(Date.now(), lastMs + 1);
   return newRootId(lastMs);

@@ -22,7 +22,7 @@ const describedActions = Object.entries(actions)
 const NullableId = Type.Union([Id, Type.Null()]);
 const Fields = Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()]);
 
-/** `unknown`: who could not prove who they are. */
+/** `unknown`: a caller without a valid credential. */
 const ActorKind = Type.Union([
   Type.Literal("user"),
   Type.Literal("key"),
@@ -55,7 +55,7 @@ const AuditEntry = Type.Object(
   { title: "AuditEntry" },
 );
 
-/** The greatest moment that is a date, in Unix seconds. */
+/** The last second of the year 9999, in Unix seconds. */
 const maxSeconds = 253_402_300_799;
 const Moment = Type.Integer({ minimum: 0, maximum: maxSeconds });
 

@@ -7,7 +7,7 @@ export interface EntryFilter {
   action?: string | undefined;
   actorId?: string | undefined;
   objectId?: string | undefined;
-  /** Only entries whose ids lie between the two: `from` included, `below` not. */
+  /** Only entries with ids from `from` (included) to `below` (excluded). */
   from?: string | undefined;
   below?: string | undefined;
   limit: number;
@@ -33,7 +33,7 @@ export async function listEntries(queries: Queries, filter: EntryFilter): Promis
 const rowsPerStatement = 5_000;
 const dayMs = 86_400_000;
 
-/** Forgets entries past their retention. @returns how many. */
+/** Deletes entries older than their retention. @returns how many. */
 export async function forgetEntries(
   pool: pg.Pool,
   { retentionDays, nowMs }: { retentionDays: number; nowMs: number },

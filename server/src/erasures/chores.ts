@@ -4,14 +4,15 @@ import { eraseNextPage } from "./eraseCorrelated.ts";
 import { type EraseDeps, eraseOne } from "./eraseEvent.ts";
 import { runningErasures } from "./store.ts";
 
-/** How long one run goes on with what there is, so that a stop need not wait. */
+/** The longest run, so that a stop of the process does not have to wait for all erasures. */
 const runMs = 2_000;
-/** Requests that take turns, a page each. */
+/** Requests that are carried out by turns, one page each. */
 const maxAtOnce = 20;
 
 /**
- * Carries on all requests that are not done, in turns. Also those that a process which died had begun.
+ * Carries on all unfinished erasures by turns, including those that a crashed process began.
  * @returns how many events were erased.
+ * @throws {Error} when other transactions held an event at every attempt; the next run tries again.
  */
 export async function carryOnErasures(deps: EraseDeps): Promise<number> {
   const endsAtMs = performance.now() + runMs;
@@ -21,8 +22,10 @@ export async function carryOnErasures(deps: EraseDeps): Promise<number> {
     if (running.length === 0) return erased;
     for (const erasure of running) {
       if (performance.now() > endsAtMs) return erased;
-      if (erasure.event_id === null) erased += await eraseNextPage(deps, erasure);
-      else await eraseOne(deps, erasure);
+      const outcome =
+        erasure.event_id === null ? await eraseNextPage(deps, erasure) : await eraseOne(deps, erasure);
+      if (outcome === "busy") throw new Error(`erasure ${erasure.id}: an event is changed over and over`);
+      if (outcome !== "done") erased += outcome;
     }
   }
 }
@@ -30,8 +33,8 @@ export async function carryOnErasures(deps: EraseDeps): Promise<number> {
 const maxDigests = 500;
 
 /**
- * Overwrites what idempotency keys know of the bodies of erased items, a bucket at a time: a repeated request is then
- * answered 409. @returns how many items were looked for.
+ * Overwrites the body digests of erased items in the idempotency keys, one bucket at a time: a repeated request with such a
+ * key is then answered 409. @returns how many items were looked up.
  */
 export async function eraseDigests(pool: pg.Pool): Promise<number> {
   let total = 0;

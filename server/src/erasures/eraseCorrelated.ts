@@ -5,23 +5,23 @@ import { finishErasure, type StoredErasure } from "./store.ts";
 
 const pageSize = 200;
 /**
- * Nodes' clocks differ, and ids carry them: what was accepted up to the request may have an id from a little later. What
- * comes after that is not erased.
+ * Ids carry the clock of the node that made them, and clocks differ: an event accepted before the request may have a
+ * slightly later id. Later events are not erased.
  */
 const clockAllowanceMs = 10_000;
 
-/** The first id that a request does not reach. */
+/** The first id after the events of a request. */
 function endOf(erasure: StoredErasure): string {
   return firstIdAt(erasure.created_at + clockAllowanceMs);
 }
 
 /**
- * Carries a request for a correlation id on by one page of its events, in the order of their ids. Walks repeat until one
- * has found nothing left, because what is accepted meanwhile may come before what was walked. The page that was reached is
- * written down only from the one that was read, so that two workers do not pass over any.
- * @returns how many events it erased.
+ * Erases the next page of the events of a correlation id, in the order of their ids. Walks repeat until one finds nothing
+ * to erase, because an event accepted meanwhile may have an earlier id. Progress is stored only if it is still what was
+ * read (optimistic locking), so that two workers skip no event.
+ * @returns how many events it erased; `busy` as `eraseWithCopies` does, and the page is repeated later.
  */
-export async function eraseNextPage(deps: EraseDeps, erasure: StoredErasure): Promise<number> {
+export async function eraseNextPage(deps: EraseDeps, erasure: StoredErasure): Promise<number | "busy"> {
   const { pool } = deps;
   if (erasure.total === null) await countEvents(pool, erasure);
   const { rows } = await pool.query<{ id: string }>({
@@ -41,6 +41,7 @@ export async function eraseNextPage(deps: EraseDeps, erasure: StoredErasure): Pr
     erasure,
     rows.map(({ id }) => id),
   );
+  if (erased === "busy") return erased;
   const isEnd = rows.length < pageSize;
   if (isEnd) await emptyPublications(pool, erasure);
   if (!isEnd) await noteProgress(pool, erasure, rows.at(-1)!.id);
@@ -48,7 +49,7 @@ export async function eraseNextPage(deps: EraseDeps, erasure: StoredErasure): Pr
   return erased;
 }
 
-/** Also of publications that reached nobody, and so have no item by which they would be found. */
+/** Erases the payloads of publications that reached no target: no event leads to them. */
 async function emptyPublications(pool: pg.Pool, erasure: StoredErasure): Promise<void> {
   await pool.query({
     name: "erase_publications",
@@ -99,7 +100,7 @@ async function noteProgress(pool: pg.Pool, erasure: StoredErasure, walkedTo: str
   });
 }
 
-/** Starts another walk when this one has erased something. @returns false when it has not, and all is done. */
+/** Starts another walk when this one has erased something. @returns false when it has not: the erasure is complete. */
 async function beginAgain(pool: pg.Pool, erasure: StoredErasure): Promise<boolean> {
   const { rowCount } = await pool.query({
     name: "begin_erasure_again",

@@ -1,5 +1,4 @@
 import type pg from "pg";
-import { ApiError } from "../http/contract/errors.ts";
 import { callFunction } from "../postgres/hot/callFunction.ts";
 import { bucketOf } from "../postgres/ids.ts";
 import { finishErasure, type StoredErasure } from "./store.ts";
@@ -7,51 +6,55 @@ import { finishErasure, type StoredErasure } from "./store.ts";
 export interface EraseDeps {
   pool: pg.Pool;
   mailboxRetentionMs: number;
-  /** Tells those who wait for messages, and who watches, that these mailboxes have changed. */
+  /** Wakes the long polls and streams of these mailboxes, which have changed. */
   onMailboxItems: (mailboxIds: string[]) => void;
 }
 
-/** Carries out the request for one event. */
-export async function eraseOne(deps: EraseDeps, erasure: StoredErasure): Promise<void> {
-  await eraseWithCopies(deps, erasure, [erasure.event_id!]);
+/** Carries out a request for one event. `busy`: see {@link eraseWithCopies}; the request stays open. */
+export async function eraseOne(deps: EraseDeps, erasure: StoredErasure): Promise<"done" | "busy"> {
+  const erased = await eraseWithCopies(deps, erasure, [erasure.event_id!]);
+  if (erased === "busy") return erased;
   await finishErasure(deps.pool, erasure.id);
+  return "done";
 }
 
 /**
- * Erases events, their replays and theirs, and the results of their handoffs. Copies are looked for also of those that are
- * erased already, because a process may have died between the two. @returns how many it erased.
+ * Erases events, their replays (and the replays of those), and the results of their handoffs. Copies of events that are
+ * erased already are looked up too, because a process may have died in between.
+ * @returns how many it erased; `busy` when other transactions held an event at every attempt.
  */
 export async function eraseWithCopies(
   deps: EraseDeps,
   erasure: StoredErasure,
   ids: readonly string[],
-): Promise<number> {
+): Promise<number | "busy"> {
   const known = new Set<string>();
   let erased = 0;
   let next = ids;
   while (next.length > 0) {
     for (const id of next) {
       known.add(id);
-      if (await eraseEvent(deps, erasure, id)) erased++;
+      const outcome = await eraseEvent(deps, erasure, id);
+      if (outcome === "busy") return outcome;
+      if (outcome === "erased") erased++;
     }
     next = (await copiesOf(deps.pool, erasure.org_id, next)).filter((id) => !known.has(id));
   }
   return erased;
 }
 
-/** An item that another transaction has for a moment is asked for again so often. */
+/** Attempts to erase an event that another transaction holds. */
 const maxTries = 50;
 
 /**
- * Erases one event for a request: what it held is gone when this resolves. Two callers erase it once.
- * @returns whether it was this call that did it.
- * @throws {ApiError} 503 when the item does not hold still.
+ * Erases the payload and answers of one event. Of two concurrent callers, one erases it.
+ * @returns `unchanged` when another call has erased it, or there is no such event.
  */
 async function eraseEvent(
   deps: EraseDeps,
   erasure: Pick<StoredErasure, "id" | "org_id">,
   eventId: string,
-): Promise<boolean> {
+): Promise<"erased" | "unchanged" | "busy"> {
   for (let tries = 1; ; tries++) {
     const rows = await callFunction(deps.pool, "erase_event", {
       p_erasure: erasure.id,
@@ -61,16 +64,12 @@ async function eraseEvent(
     });
     const { code, mailbox_id: mailboxId } = rows[0]!;
     if (mailboxId !== null) deps.onMailboxItems([mailboxId]);
-    if (code !== "b") return code === "e";
-    if (tries === maxTries) {
-      throw new ApiError(503, "the item is being changed over and over: the erasure goes on by itself", {
-        retryAfterSeconds: 1,
-      });
-    }
+    if (code !== "b") return code === "e" ? "erased" : "unchanged";
+    if (tries === maxTries) return "busy";
   }
 }
 
-/** The events that hold what these held, or what their agents made of it, erased or not. */
+/** Finds the replays of these events and the results of their handoffs, erased or not. */
 async function copiesOf(pool: pg.Pool, orgId: string, ids: readonly string[]): Promise<string[]> {
   await nameResults(pool, orgId, ids);
   const { rows } = await pool.query<{ id: string }>({
@@ -90,12 +89,12 @@ async function copiesOf(pool: pg.Pool, orgId: string, ids: readonly string[]): P
   return rows.map(({ id }) => id);
 }
 
-/** So far may the clock of the node that made a result be from the database's, which noted the task's end. */
+/** Greatest difference between the clock of the node that made a result and the database's, which set the task's end. */
 const clockToleranceMs = 10 * 60_000;
 
 /**
- * A handoff that an older version ended does not name the result that travelled on. It is the one that names the handoff,
- * made at the moment of its end, and not billed; it is written down before it is erased, because it cannot be told afterwards.
+ * Fills `result_event_id` of handoffs that an older version ended without it. The result is the unbilled event that names
+ * the handoff in its payload and was created at the handoff's end; this runs before the payload is erased.
  */
 async function nameResults(pool: pg.Pool, orgId: string, ids: readonly string[]): Promise<void> {
   await pool.query({

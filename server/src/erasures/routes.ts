@@ -53,7 +53,7 @@ const erasureAudit = { none: "the erasure keeps who asked for it and what it did
 
 const maxRunning = 100;
 
-/** Erasing what items held. */
+/** Erasure of payloads and answers. */
 export function erasureRoutes(deps: ErasureRouteDeps): RouteRecord[] {
   return [eraseEventRoute(deps), createRoute(deps), listRoute(deps), readRoute(deps)];
 }
@@ -169,7 +169,7 @@ async function eraseNow(deps: ErasureRouteDeps, caller: Caller, eventId: string)
       ? await request(deps, caller, { eventId })
       : await present(deps, caller.orgId, found.erasureId);
   if (erasure.event_id === null || erasure.status === "DONE") return erasure;
-  await eraseOne(
+  const outcome = await eraseOne(
     {
       pool,
       mailboxRetentionMs: mailboxRetentionMs(deps.config),
@@ -177,6 +177,11 @@ async function eraseNow(deps: ErasureRouteDeps, caller: Caller, eventId: string)
     },
     erasure,
   );
+  if (outcome === "busy") {
+    throw new ApiError(503, "the item is being changed over and over: the erasure goes on by itself", {
+      retryAfterSeconds: 1,
+    });
+  }
   return present(deps, caller.orgId, erasure.id);
 }
 

@@ -21,10 +21,10 @@ export interface StoredErasure {
 const columns =
   "id, org_id, event_id, correlation_id, status, created_by, created_at, finished_at, total, erased, walked_to";
 
-/** What is to be erased: exactly one of the two. */
+/** The subject of an erasure: one event, or all events of a correlation id. */
 export type Subject = { eventId: string } | { correlationId: string };
 
-/** Writes a request down; from then on it is carried out, whatever happens to this process. */
+/** Stores a request; from then on some process carries it out, even if this one ends. */
 export async function insertErasure(
   pool: pg.Pool,
   { id, caller, subject }: { id: string; caller: Caller; subject: Subject },
@@ -51,7 +51,7 @@ export async function insertErasure(
   return rows[0]!;
 }
 
-/** The organization's request of this id. */
+/** Reads the organization's request of this id. */
 export async function readErasure(
   pool: pg.Pool,
   orgId: string,
@@ -73,7 +73,7 @@ export function listErasures(pool: pg.Pool, page: NewestFirst): Promise<StoredEr
   return newestFirst(pool, { name: "list_erasures", select: `select ${columns} from erasures` }, page);
 }
 
-/** The first requests that are not done, of all organizations. */
+/** The oldest unfinished requests of all organizations. */
 export async function runningErasures(pool: pg.Pool, limit: number): Promise<StoredErasure[]> {
   const { rows } = await pool.query<StoredErasure>({
     name: "running_erasures",
@@ -87,7 +87,7 @@ export async function runningErasures(pool: pg.Pool, limit: number): Promise<Sto
   return rows;
 }
 
-/** How many requests of an organization are not done, counted up to a limit. */
+/** Counts the unfinished requests of an organization, up to a limit. */
 export async function countRunning(pool: pg.Pool, orgId: string, limit: number): Promise<number> {
   const { rows } = await pool.query<{ count: number }>({
     name: "count_running_erasures",
@@ -104,7 +104,7 @@ export async function countRunning(pool: pg.Pool, orgId: string, limit: number):
   return rows[0]!.count;
 }
 
-/** What is known of an event's erasure: undefined for an event that the organization does not have. */
+/** Finds the erasure of an event, if there is one; undefined for an event that the organization does not have. */
 export async function findErasure(
   pool: pg.Pool,
   orgId: string,
@@ -132,7 +132,7 @@ export async function findErasure(
   return rows[0];
 }
 
-/** Ends a request that has nothing left to do. */
+/** Marks a request as done. */
 export async function finishErasure(pool: pg.Pool, id: string): Promise<void> {
   await pool.query({
     name: "finish_erasure",

@@ -4,16 +4,16 @@ import type { Log } from "../telemetry/log.ts";
 import type { MailMetrics } from "../telemetry/mailMetrics.ts";
 import { createSmtpSender, describeMailFailure, type Mail } from "./sendBySmtp.ts";
 
-/** Makes a mail, once there is time to send it; undefined when there turns out to be nobody to send it to. */
+/** Creates a mail when its turn comes; undefined when there is no recipient. */
 type Prepare = () => Promise<Mail | undefined>;
 
-/** Sends mails in the background, a few at a time. What waits is in memory alone, and a mail that fails is not tried again. */
+/** Sends mails in the background, a few at a time. The queue is in memory only, and a failed mail is not retried. */
 export interface Mailer {
   /** The base URL of links in mails. */
   publicUrl: string;
   /** @throws {QueueFullError} when too many wait. */
   enqueue(prepare: Prepare): void;
-  /** Sends what waits, for some seconds, and gives up the rest. */
+  /** Sends queued mails for `stopLimitMs` and drops the rest. */
   stop(): Promise<void>;
 }
 
@@ -27,9 +27,9 @@ export interface MailerDeps {
 const defaultLimits = {
   concurrency: 2,
   maxWaiting: 100,
-  /** How long one mail may take, whatever the server does. */
+  /** The longest time for one mail. */
   sendLimitMs: 30_000,
-  /** How long a process that stops goes on sending. */
+  /** How long a stopping process continues to send. */
   stopLimitMs: 10_000,
 };
 

@@ -1,7 +1,7 @@
 import type { NodemailerError, SMTPTransportOptions } from "nodemailer";
 import type { Sender, SmtpServer } from "../config/mailSettings.ts";
 
-/** A mail to one person, in plain text and in HTML that says the same. */
+/** A mail to one recipient, with the same content as plain text and as HTML. */
 export interface Mail {
   to: string;
   subject: string;
@@ -9,15 +9,15 @@ export interface Mail {
   html: string;
 }
 
-/** Hands one mail to the mail server, and is rejected when that refuses it or `signal` ends first. */
+/** Sends one mail to the mail server; rejects when the server refuses it or `signal` aborts first. */
 export type SendMail = (mail: Mail, signal: AbortSignal) => Promise<void>;
 
-/** How long the server may take to accept a connection, to greet, and to say anything at all. */
+/** Timeout for the connection, for the server's greeting, and for each answer. */
 const stepLimitMs = 10_000;
 
 /**
- * Sends mails over a connection each. The library is loaded with the first mail, because most services send none.
- * Addresses are handed over as objects and never as text, in which the library would look for several.
+ * Sends each mail over its own connection. The library is loaded with the first mail, because most services send none.
+ * Addresses are passed as objects, because the library would parse a text into several addresses.
  */
 export function createSmtpSender(server: SmtpServer, from: Sender): SendMail {
   return async ({ to, subject, text, html }, signal) => {
@@ -30,7 +30,7 @@ export function createSmtpSender(server: SmtpServer, from: Sender): SendMail {
       subject,
       text,
       html,
-      // No reply to a machine: out-of-office answers and the like (RFC 3834, section 5; Exchange's own).
+      // Suppresses automatic replies such as out-of-office (RFC 3834, section 5, and Exchange's own header).
       headers: { "Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All" },
       disableFileAccess: true,
       disableUrlAccess: true,
@@ -46,7 +46,7 @@ function transportOptions({ host, port, encryption, credentials }: SmtpServer): 
     secure: encryption === "tls",
     requireTLS: encryption === "starttls",
     ignoreTLS: encryption === "off",
-    // Said outright, so that NODE_TLS_REJECT_UNAUTHORIZED=0 does not hold for mails.
+    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect on mails.
     tls: { rejectUnauthorized: true, minVersion: "TLSv1.2" },
     ...(credentials && { auth: { user: credentials.user, pass: credentials.password } }),
     connectionTimeout: stepLimitMs,
@@ -58,12 +58,11 @@ function transportOptions({ host, port, encryption, credentials }: SmtpServer): 
   };
 }
 
-/** Failures of the connection, whose text is Node's or the library's own. */
+/** Connection failures, whose message comes from Node or the library. */
 const ownTexts = new Set(["ECONNECTION", "EDNS", "ESOCKET", "ETIMEDOUT", "ETLS"]);
 
 /**
- * Log fields of a mail that was not sent. A server's answer may repeat the recipient or the link of the mail, so only its status is
- * kept.
+ * The log fields of a failed mail. A server's answer may repeat the recipient or the link, so only its status is logged.
  */
 export function describeMailFailure(error: unknown): Record<string, string | number> {
   if (!(error instanceof Error)) return { reason: "unknown" };

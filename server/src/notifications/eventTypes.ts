@@ -1,4 +1,4 @@
-/** What an organization can be told of, as the `event_type` of an item. */
+/** Events of the service itself, as the `event_type` of an item. */
 export const operationalEventTypes = [
   "target.disabled",
   "target.recovered",

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
-import { notFound } from "../http/contract/errors.ts";
+import { ApiError, notFound } from "../http/contract/errors.ts";
 import { removal } from "../http/contract/removal.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
@@ -9,7 +9,14 @@ import { Id, pageBefore, Timestamp } from "../http/contract/schemas.ts";
 import { isId, newRootId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { type OperationalEventType, operationalEventTypes } from "./eventTypes.ts";
-import { listNotificationTargets, removeNotificationTarget, saveNotificationTarget } from "./store.ts";
+import {
+  listNotificationTargets,
+  maxPerOrganization,
+  type NotificationTarget as StoredNotificationTarget,
+  removeNotificationTarget,
+  type SaveOutcome,
+  saveNotificationTarget,
+} from "./store.ts";
 
 export interface NotificationRouteDeps {
   pool: pg.Pool;
@@ -92,12 +99,13 @@ function saveRoute(deps: NotificationRouteDeps): RouteRecord {
       const { body } = call;
       if (!isId(body.target_id)) throw notFound();
       const nowMs = deps.nowMs();
-      return saveNotificationTarget(deps.queries, originOf(call), {
+      const wanted = {
         id: newRootId(nowMs),
         target_id: body.target_id,
         event_types: body.event_types ?? [...operationalEventTypes],
         created_at: Math.floor(nowMs / 1000),
-      });
+      };
+      return savedTarget(await saveNotificationTarget(deps.queries, originOf(call), wanted));
     },
   });
 }
@@ -114,6 +122,22 @@ function removeRoute(deps: NotificationRouteDeps): RouteRecord {
     audit: "notification_target.removed",
     summary: "Let a target hear of nothing any more",
     description: "The target itself stays as it is.",
-    ...removal((call, id) => removeNotificationTarget(deps.pool, originOf(call), id)),
+    ...removal(async (call, id) => {
+      if (!(await removeNotificationTarget(deps.pool, originOf(call), id))) throw notFound();
+    }),
   });
+}
+
+/** The saved notification target. @throws {ApiError} when none was saved. */
+function savedTarget(saved: SaveOutcome): StoredNotificationTarget {
+  switch (saved.outcome) {
+    case "saved":
+      return saved.notificationTarget;
+    case "not_found":
+      throw notFound();
+    case "is_agent":
+      throw new ApiError(400, "target_id must be a webhook or a mailbox: agents hear of nothing");
+    case "too_many":
+      throw new ApiError(409, `a workspace has at most ${maxPerOrganization} notification targets`);
+  }
 }

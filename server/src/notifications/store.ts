@@ -2,13 +2,12 @@ import { sql } from "kysely";
 import type pg from "pg";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
 import { newestFirst, type NewestFirst } from "../postgres/newestFirst.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import type { OperationalEventType } from "./eventTypes.ts";
 
-/** A target that hears of what happens; created_at is in Unix seconds. */
+/** A target that receives operational events; created_at is in Unix seconds. */
 export interface NotificationTarget {
   id: string;
   target_id: string;
@@ -16,20 +15,27 @@ export interface NotificationTarget {
   created_at: number;
 }
 
-const maxPerOrganization = 10;
+/** The most notification targets of an organization. */
+export const maxPerOrganization = 10;
 
-/**
- * Makes a target hear of these events, in place of those that it heard of before.
- * @throws {ApiError} 404 when the organization has no such target, 400 when it is an agent, 409 when there are too many.
- */
+export type SaveOutcome =
+  | { outcome: "saved"; notificationTarget: NotificationTarget }
+  /** The organization has no such target. */
+  | { outcome: "not_found" }
+  /** The target is an agent, which receives no operational events. */
+  | { outcome: "is_agent" }
+  /** The organization has `maxPerOrganization`. */
+  | { outcome: "too_many" };
+
+/** Makes a target receive operational events of these types only. */
 export async function saveNotificationTarget(
   queries: Queries,
   origin: Origin,
   { id, target_id: targetId, event_types: eventTypes, created_at: createdAt }: NotificationTarget,
-): Promise<NotificationTarget> {
+): Promise<SaveOutcome> {
   const { orgId } = origin;
   return inTransactionOf(queries, async (transaction) => {
-    // One at a time per organization, so that the count holds.
+    // The organization's lock serializes calls, so that the limit holds.
     await transaction
       .selectFrom("organizations")
       .select("id")
@@ -43,19 +49,15 @@ export async function saveNotificationTarget(
       .where("org_id", "=", orgId)
       .forKeyShare()
       .executeTakeFirst();
-    if (target === undefined) throw notFound();
-    if (target.kind === "a2a") {
-      throw new ApiError(400, "target_id must be a webhook or a mailbox: agents hear of nothing");
-    }
+    if (target === undefined) return { outcome: "not_found" };
+    if (target.kind === "a2a") return { outcome: "is_agent" };
     const { rows: others } = await sql<{ count: number }>`
       select count(*) as count
       from notification_targets
       where org_id = ${orgId}
         and target_id <> ${targetId}
     `.execute(transaction);
-    if (others[0]!.count >= maxPerOrganization) {
-      throw new ApiError(409, `a workspace has at most ${maxPerOrganization} notification targets`);
-    }
+    if (others[0]!.count >= maxPerOrganization) return { outcome: "too_many" };
     const { rows } = await sql<NotificationTarget>`
       insert into notification_targets as n (id, org_id, target_id, event_types, created_at)
       values (${id}, ${orgId}, ${targetId}, ${eventTypes}, ${createdAt})
@@ -68,7 +70,7 @@ export async function saveNotificationTarget(
       object: { kind: "target", id: targetId },
       after: { event_types: eventTypes },
     });
-    return rows[0]!;
+    return { outcome: "saved", notificationTarget: rows[0]! };
   });
 }
 
@@ -78,9 +80,9 @@ export function listNotificationTargets(pool: pg.Pool, page: NewestFirst): Promi
   return newestFirst(pool, { name: "list_notification_targets", select }, page);
 }
 
-/** @throws {ApiError} 404 when the organization has no such notification target. */
-export async function removeNotificationTarget(pool: pg.Pool, origin: Origin, id: string): Promise<void> {
-  await inTransaction(pool, async (client) => {
+/** Removes a notification target. @returns false when the organization has no such one. */
+export function removeNotificationTarget(pool: pg.Pool, origin: Origin, id: string): Promise<boolean> {
+  return inTransaction(pool, async (client) => {
     const { rows } = await client.query<Pick<NotificationTarget, "target_id" | "event_types">>(
       `delete from notification_targets
        where org_id = $1
@@ -89,11 +91,12 @@ export async function removeNotificationTarget(pool: pg.Pool, origin: Origin, id
       [origin.orgId, id],
     );
     const removed = rows[0];
-    if (removed === undefined) throw notFound();
+    if (removed === undefined) return false;
     await recordChange(client, origin, {
       action: "notification_target.removed",
       object: { kind: "target", id: removed.target_id },
       before: { event_types: removed.event_types },
     });
+    return true;
   });
 }

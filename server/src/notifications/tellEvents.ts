@@ -7,9 +7,9 @@ import { idTimeMs } from "../postgres/ids.ts";
 export interface TellDeps {
   pool: pg.Pool;
   changes: Changes;
-  /** Tells the local dispatcher that something became due. */
+  /** Wakes the local dispatcher: a delivery is due. */
   onDue: () => void;
-  /** Tells those who wait for messages, and who watches, that these mailboxes have some. */
+  /** Wakes the long polls and streams of these mailboxes, which have new messages. */
   onMailboxItems: (mailboxIds: string[]) => void;
 }
 
@@ -21,12 +21,12 @@ interface Told {
   status: "QUEUED" | "UNREAD" | "FILTERED";
 }
 
-/** Subjects of one call; what is left is told by the next. */
+/** The most subjects of one call; the next call takes the rest. */
 const maxSubjects = 100;
-/** Of one target, failed events are told at most so often, and so are dead messages. */
+/** The least time between two notifications of a target's failed events, and of its dead messages. */
 const paceMs = 60_000;
 
-/** Makes items of the operational events that were noted. @returns how many items. */
+/** Creates items from the stored operational events. @returns how many items. */
 export async function tellEvents({ pool, changes, onDue, onMailboxItems }: TellDeps): Promise<number> {
   const rows = (await withPartitions(pool, () =>
     callFunction(pool, "tell_operational_events", {
