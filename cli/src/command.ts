@@ -3,7 +3,7 @@ import type { Session } from "./session.ts";
 
 /** An option of a command, as `--help` and completion show it. */
 export interface Option extends Pick<ParseArgsOptionDescriptor, "type" | "multiple"> {
-  /** What stands for its value in the help. */
+  /** The placeholder of its value in the help. */
   value?: string;
   /** The values there are, where they are few. */
   choices?: readonly string[];
@@ -12,10 +12,10 @@ export interface Option extends Pick<ParseArgsOptionDescriptor, "type" | "multip
 
 export type Options = Readonly<Record<string, Option>>;
 
-/** What the words of a command line came to. */
+/** The parsed command line. */
 export interface Input {
   words: readonly string[];
-  /** What stands after `--`. */
+  /** The arguments after `--`. */
   rest: readonly string[];
   text: (option: string) => string | undefined;
   texts: (option: string) => readonly string[];
@@ -30,9 +30,9 @@ export interface Command {
   summary: string;
   /** The words it takes, such as `<target> <file>`; a word in brackets may be left out, the last may be repeated with `…`. */
   words?: string;
-  /** What its words can be, where that is known; for completion. */
+  /** Suggestions for its arguments, for completion. */
   wordChoices?: readonly string[];
-  /** What is to be known beside, for its help. */
+  /** Notes for its help. */
   details?: string;
   options?: Options;
   commands?: readonly Command[];

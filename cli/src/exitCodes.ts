@@ -1,6 +1,6 @@
 import { PostriderError } from "../../sdk/src/client.ts";
 
-/** What the process says of its end, for scripts. */
+/** Exit codes of the process, for scripts. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, credential: 3, notFound: 4, conflict: 5 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

@@ -10,7 +10,7 @@ import { reasonOf } from "./reasonOf.ts";
 import { asksForHelp, findCommand, type Found, readInput } from "./readInput.ts";
 import { openService, type Session } from "./session.ts";
 
-/** What the process gives a command. */
+/** The parts of the process that a command uses. */
 export interface Surroundings {
   env: NodeJS.ProcessEnv;
   stdin: SecretSource;
@@ -89,7 +89,7 @@ function sessionOf(input: Input, out: Output, around: Surroundings): Session {
   };
 }
 
-/** What happened, with what the network said of a service that did not answer. */
+/** The error, with the network's reason when a service did not answer. */
 function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof PostriderError) || error.status !== 0) return error.message;

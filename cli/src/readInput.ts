@@ -67,7 +67,7 @@ function parse(
     return { values, positionals };
   } catch (cause) {
     if (cause instanceof UsageError) throw cause;
-    // What follows the first sentence is advice for another case.
+    // The text after the first sentence is advice for another case.
     throw new UsageError((cause as Error).message.split(". ")[0]!, { cause });
   }
 }

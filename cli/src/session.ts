@@ -3,7 +3,7 @@ import type { Output } from "./output.ts";
 import type { Connection } from "./profile/credential.ts";
 import type { SecretSource } from "./profile/readSecret.ts";
 
-/** What a command works with. */
+/** The parts of a command's environment. */
 export interface Session {
   out: Output;
   env: NodeJS.ProcessEnv;

@@ -18,7 +18,7 @@ const queries = new QueryClient({
       // The stream and `useRefreshMs` say when to read again; a paused page reads nothing.
       refetchOnWindowFocus: false,
       refetchOnReconnect: false,
-      // What came too often waits for as long as the service says; the card counts down.
+      // A rate-limited request waits as long as the service says; the card counts down.
       retry: (count, error) =>
         count < retries && isPassing(error) && !(error instanceof Problem && error.status === 429),
       retryDelay: (count) => firstRetryMs * 2 ** count,

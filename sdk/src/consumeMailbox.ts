@@ -15,7 +15,7 @@ export class RejectMessage extends Error {
 /** A claimed message whose payload is what the schema gave, or what the program says it is. */
 export type TypedMessage<Payload = unknown> = Omit<ClaimedMessage, "payload"> & { payload: Payload };
 
-/** What is done with a message; its end acknowledges, an error gives the message back. */
+/** The handler of a message: its end acknowledges the message, an error releases it. */
 export type MessageHandler<Payload = unknown> = (
   message: TypedMessage<Payload>,
   context: HandlerContext,

@@ -7,7 +7,7 @@ import {
   WebhookVerificationError,
 } from "./verifyWebhook.ts";
 
-/** What a receiver of deliveries is made of, whatever the framework. */
+/** The parts of a receiver of deliveries, independent of the framework. */
 export interface ReceiverOptions<Payload = unknown> extends Pick<
   VerifyOptions<Payload>,
   "schema" | "toleranceSeconds"

@@ -15,7 +15,7 @@ export interface OperationRow {
   key?: string;
 }
 
-/** What every operation takes beside its own options. */
+/** Options of every operation. */
 export interface CallOptions {
   signal?: AbortSignal;
   /** For each attempt; the client's own unless given. */
@@ -115,7 +115,7 @@ async function attemptOnce(
   throw refusalOf(response, text);
 }
 
-/** What the service refused a request with. */
+/** The service's refusal of a request. */
 export function refusalOf({ status, headers }: Response, text: string): PostriderError {
   return new PostriderError(messageOf(text) ?? `the service answered ${status}`, {
     status,
@@ -152,7 +152,7 @@ function isWorthRepeating({ status, retryAfterSeconds }: PostriderError, repeata
   return repeatable && (status === 0 || status === 408 || status === 502 || status === 504);
 }
 
-/** What the service asks for, or a random part of a time that doubles with each attempt. */
+/** The delay that the service asks for, or exponential back-off with full jitter. */
 function waitMs(transport: Transport, { retryAfterSeconds }: PostriderError, attempt: number): number {
   if (retryAfterSeconds !== undefined) return Math.min(retryAfterSeconds * 1000, maxWaitMs);
   return Math.min(transport.retryBaseMs * 2 ** (attempt - 1), maxWaitMs) * (0.5 + Math.random() / 2);

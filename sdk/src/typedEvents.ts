@@ -49,7 +49,7 @@ export function defineEvents<Payloads>(
   return {
     async send(client, targetId, { type, payload, ...options }) {
       if (!schemas.has(type)) throw new TypeError(`there is no event type "${type}" here`);
-      // What the schema makes of it is for those who read it.
+      // Interpreting it by the schema is left to readers.
       await check(type, payload);
       return client.sendItem(targetId, payload, { ...options, eventType: type });
     },

@@ -22,9 +22,9 @@ export const doctorCommand: Command = {
 interface Finding {
   check: string;
   ok: boolean;
-  /** What was seen. */
+  /** The observation. */
   seen: string;
-  /** What to do about it. */
+  /** The remedy. */
   mend?: string;
 }
 

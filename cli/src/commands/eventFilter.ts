@@ -10,7 +10,7 @@ export type EventFilter = Pick<
 >;
 type Status = NonNullable<EventFilter["status"]>;
 
-/** What waits or is being worked on cannot be replayed. */
+/** Waiting items, and those in progress, cannot be replayed. */
 export const endedStatuses: readonly Status[] = [
   "DELIVERED",
   "FAILED",

@@ -12,7 +12,7 @@ const overlapSeconds = 15;
 
 export interface Following {
   stop: AbortSignal;
-  /** What was there is known: whatever is accepted from here on is shown. */
+  /** The present items are known: all that are accepted from now on are shown. */
   onBegun: () => void;
   onProblem: (what: string) => void;
 }
@@ -39,7 +39,7 @@ export async function* followItems(
   }
 }
 
-/** What is there already is not shown. */
+/** Present items are not shown. */
 async function newest(
   client: Pick<Client, "listEvents">,
   filter: EventFilter,

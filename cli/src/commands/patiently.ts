@@ -5,7 +5,7 @@ import type { Connection } from "../profile/credential.ts";
 const patientAttempts = 24;
 
 /**
- * What a consumer needs of a client, with patience for what ends a message: a service that is being started again must
+ * The parts of a client that a consumer uses, with retries for ending a message: a service that restarts must
  * not make work that is done be done twice.
  */
 export function patiently({

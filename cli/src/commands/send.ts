@@ -3,7 +3,7 @@ import { checkStandardInput, readGiven } from "../readGiven.ts";
 import type { Session } from "../session.ts";
 import { targetId } from "./chooseTarget.ts";
 
-/** What is said of an item beside its body. */
+/** The fields of an item beside its body. */
 export const itemOptions: Options = {
   "event-type": { type: "string", value: "EVENT-TYPE", help: "where the body has no event_type" },
   "correlation-id": { type: "string", value: "ID", help: "what it belongs to" },

@@ -8,7 +8,7 @@ import { targetId } from "./chooseTarget.ts";
 
 const kinds = ["webhook", "mailbox", "a2a"] as const;
 
-/** What can be said of a target when it is made, and later. */
+/** The options of a target at creation and change. */
 const settingOptions: Options = {
   name: { type: "string", value: "NAME", help: "its name" },
   url: { type: "string", value: "URL", help: "where a webhook's items go" },
@@ -169,7 +169,7 @@ async function set(session: Session, input: Input): Promise<void> {
   session.out.one(await client.updateTarget(await targetId(client, input.words[0]!), changes));
 }
 
-/** What is left out is undefined, and so not sent. A file may say null, which only a change takes. */
+/** Missing options are undefined and not sent. A file may contain null, which only a change accepts. */
 async function readSettings({ stdin }: Session, input: Input) {
   const [filter, headers] = [input.text("filter"), input.text("headers")];
   checkStandardInput(input, [filter, headers], "a part of the target");

@@ -4,7 +4,7 @@ import { caseOf, casesOf, choicesOf, listingOf, type Place, quoted, type ValuedO
 /** A script for bash: each word that leads deeper into the tree is followed, the rest is offered. */
 export function bashCompletion(root: Command): string {
   const { places, deeper, valued } = casesOf(root);
-  // What others wrote, such as names, must not come to compgen -W, which would expand it.
+  // Names from users must not be passed to compgen -W, which would expand them.
   return `# Completion of postrider for bash: source <(postrider completion bash)
 _postrider() {
   local path="" next words="" names="" files="" current="\${COMP_WORDS[COMP_CWORD]}" word i

@@ -46,7 +46,7 @@ function conditionOf({ path }: Place): string {
   return quoted(`__postrider_at ${quoted(path)}`);
 }
 
-/** That it has a value, and what it can be. */
+/** The value of an option, and its suggestions. */
 function givenTo({ choices, names, takesFiles }: ValuedOption): string {
   if (takesFiles) return "-r -F";
   return `-x -a ${quoted(names === undefined ? choices.join(" ") : asking(names))}`;

@@ -1,6 +1,6 @@
 import { type Command, type Option, optionsOf, type Options } from "../command.ts";
 
-/** What the words of a command can be, beside its options: the names of what the service has. */
+/** Suggestions for a command's arguments: names of things in the service. */
 export type Names = keyof typeof listings;
 
 /** The commands that print them, behind `postrider`. */
@@ -21,7 +21,7 @@ export interface Place {
   options: Options;
   /** Words that may stand there, where they are few. */
   words: readonly string[];
-  /** Whose names may stand there. */
+  /** The kind of names that may stand there. */
   names: Names | undefined;
   /** Whether files may. */
   takesFiles: boolean;
@@ -52,7 +52,7 @@ function namesIn(text: string): Names | undefined {
   return (naming.exec(text)?.[1]?.toLowerCase() as Names | undefined) ?? undefined;
 }
 
-/** What may be typed at a place, with a description. */
+/** A completion, with its description. */
 export function choicesOf({ commands, options, words }: Place): { word: string; help: string }[] {
   return [
     ...commands.map(({ name, summary }) => ({ word: name, help: summary })),
@@ -90,7 +90,7 @@ export function listingOf(names: Names): string {
   return listings[names];
 }
 
-/** What a shell's `case` tells apart: the words that lead deeper, and the options that have a value. */
+/** The patterns of a shell's `case`: subcommands, and options with a value. */
 export function casesOf(root: Command): { places: Place[]; deeper: string; valued: ValuedOption[] } {
   const places = placesOf(root);
   const paths = places.map(({ path }) => path).filter((path) => path !== "");

@@ -2,7 +2,7 @@ import { reasonOf } from "../reasonOf.ts";
 import { version } from "../version.ts";
 import { signatureOf } from "./sign.ts";
 
-/** What came of one forwarding. */
+/** The result of forwarding a message. */
 export type Outcome =
   | { kind: "answered"; status: number; durationMs: number }
   | { kind: "unreachable"; reason: string; durationMs: number };
@@ -13,7 +13,7 @@ export interface Forwarding {
   timeoutMs: number;
 }
 
-/** What is forwarded. */
+/** The forwarded message. */
 export interface Forwarded {
   /** Its `webhook-id`. */
   id: string;

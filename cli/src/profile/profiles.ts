@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { CommandError, exitCodes } from "../exitCodes.ts";
 
-/** Who to be, and where: what `postrider login` keeps. */
+/** A profile, as `postrider login` stores it. */
 export interface Profile {
   url: string;
   key: string;

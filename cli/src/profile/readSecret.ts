@@ -1,6 +1,6 @@
 import { CommandError, exitCodes } from "../exitCodes.ts";
 
-/** What a secret may come from: a terminal, where it is not shown, or a pipe. */
+/** The source of a secret: a terminal, without echo, or a pipe. */
 export type SecretSource = NodeJS.ReadableStream & {
   isTTY?: boolean | undefined;
   setRawMode?: (isRaw: boolean) => unknown;

@@ -8,7 +8,7 @@ import { currentSession, endSession } from "./session.ts";
 /** The service's public interface, typed from its own document. Wrap each call in {@link answer}. */
 export const client = createClient<paths>({ baseUrl: serviceUrl, fetch: send });
 
-/** What a call was answered. @throws {Problem} when it was refused or did not arrive. */
+/** The answer to a call. @throws {Problem} when it was refused or did not arrive. */
 export async function answer<T>(
   call: Promise<{ data?: T; error?: unknown; response: Response }>,
 ): Promise<T> {
@@ -58,7 +58,7 @@ function messageOf(body: unknown): string | undefined {
   return typeof message === "string" && message !== "" ? message : undefined;
 }
 
-/** What has a value: a query leaves out what was not asked for. */
+/** The parameters with a value. */
 export function given<T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
 }

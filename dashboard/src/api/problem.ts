@@ -22,7 +22,7 @@ export class Problem extends Error {
   }
 }
 
-/** What went wrong as a sentence for a person, whatever was thrown. */
+/** The error as a sentence for people. */
 export function sentenceOf(error: unknown): string {
   if (isPartMissing(error))
     return "A part of this page could not be loaded: the service may be restarting, or was upgraded.";

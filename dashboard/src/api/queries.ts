@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { answer, client } from "./client.ts";
 import type { Target } from "./shapes.ts";
 
-/** What several pages read, with the key under which it is kept and refreshed. */
+/** Queries of several pages, with the key of their cache. */
 export const targetsQuery = queryOptions({
   queryKey: ["targets"],
   queryFn: async ({ signal }) => (await answer(client.GET("/api/v1/targets", { signal }))).targets,

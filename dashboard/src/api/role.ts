@@ -18,7 +18,7 @@ export const meQuery = queryOptions({
 export function useMay(least: Exclude<Role, "viewer">): boolean {
   const isPortal = portalOrganization !== undefined;
   const me = useQuery({ ...meQuery, enabled: !isPortal });
-  // What a customer may do in a portal is shown there alone, and is a member's work elsewhere.
+  // Actions of customers are shown in the portal alone; elsewhere they need a member.
   return isPortal ? least === "member" : mayAs(me.data?.user, least);
 }
 

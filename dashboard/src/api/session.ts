@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { portalOrganization } from "./portal.ts";
 
-/** Who is signed in on this page. The token goes out in a header only, never in a URL. */
+/** The session of this page. Its token is sent in a header only, never in a URL. */
 export interface Session {
   token: string;
   email: string;
@@ -41,7 +41,7 @@ export function keepForSession(name: string, value: unknown): void {
   store("sessionStorage", JSON.stringify(value), keptPrefix + name);
 }
 
-/** What was kept under this name, or undefined. */
+/** The value kept under this name, or undefined. */
 export function keptForSession(name: string): unknown {
   try {
     return JSON.parse(sessionStorage.getItem(keptPrefix + name) ?? "null") ?? undefined;

@@ -3,7 +3,7 @@ import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, us
 interface Around {
   label: string;
   hint?: ReactNode;
-  /** What is wrong with the value, as a sentence; shown beside the field and read out with it. */
+  /** The fault of the value as a sentence, shown beside the field and read out with it. */
   error?: string | undefined;
 }
 
@@ -56,7 +56,7 @@ export function SelectField({
   );
 }
 
-/** What ties a control to its label and to what is said of it. */
+/** The ids that connect a control with its label and messages. */
 function controlOf(id: string, error: string | undefined) {
   return { id, "aria-invalid": error !== undefined, "aria-describedby": `${id}-hint` };
 }

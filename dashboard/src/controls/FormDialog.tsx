@@ -13,7 +13,7 @@ interface State {
   error: unknown;
 }
 
-/** What a dialog does that asks for nothing more than a click. */
+/** A dialog that asks for a click alone. */
 export interface Doing extends State {
   mutate: (input: undefined, then: { onSuccess: () => void }) => void;
 }
@@ -22,7 +22,7 @@ interface FormDialogProps {
   title: string;
   wide?: boolean;
   onClose: () => void;
-  /** What the dialog is for: fields, and what they mean. */
+  /** The content of the dialog: fields with explanations. */
   children: ReactNode;
   /** The words of the button that sends it, and of the one that does not. */
   action: string;
@@ -87,11 +87,11 @@ export interface ConfirmProps {
   /** Says what it means, in sentences. */
   children: ReactNode;
   action: string;
-  /** What confirming does; the dialog closes once it is done. */
+  /** The action on confirmation; the dialog closes when it has ended. */
   doing: Doing;
   /** False while what stands in the dialog cannot be done. */
   mayConfirm?: boolean;
-  /** What has to be typed first; for what cannot be undone. */
+  /** The text to type first, for actions that cannot be undone. */
   typed?: string;
 }
 

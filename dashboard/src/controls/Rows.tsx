@@ -7,7 +7,7 @@ interface ColumnNamesProps {
   /** The grid that they share with the rows. */
   columns: string;
   names: readonly string[];
-  /** Those of the names that stand at the right, as figures do. */
+  /** Columns that are aligned right, as figures are. */
   right?: readonly string[];
 }
 
@@ -90,12 +90,12 @@ function noMore(): Keys {
 }
 
 interface FindInputProps extends InputHTMLAttributes<HTMLInputElement> {
-  /** What it narrows, for who does not see it. */
+  /** A description of the filter for screen readers. */
   label: string;
   ref: Ref<HTMLInputElement>;
 }
 
-/** What a list is narrowed by as one types; the key / leads to it. */
+/** The filter field of a list; the key / focuses it. */
 export function FindInput({ label, className = "", ...rest }: FindInputProps) {
   return (
     <input

@@ -1,7 +1,7 @@
 import { CodeArea, TextField } from "../controls/Field.tsx";
 import { metadataProblem } from "./metadataText.ts";
 
-/** What is said of a customer, as texts. */
+/** A customer's fields, as text. */
 export interface CustomerDraft {
   name: string;
   metadata: string;

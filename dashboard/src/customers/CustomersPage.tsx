@@ -13,7 +13,7 @@ import { Ago } from "../time/Moment.tsx";
 import { NewCustomer } from "./CustomerDialog.tsx";
 import { customerPage, isUid, listCustomers } from "./customerQueries.ts";
 
-/** Whom the organization sends to, by its own ids. */
+/** The organization's customers. */
 export function CustomersPage() {
   const [search, change] = useUrlState();
   const prefix = search["prefix"];

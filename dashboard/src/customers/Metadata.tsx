@@ -1,4 +1,4 @@
-/** What an organization noted, as text. */
+/** An organization's metadata, as text. */
 export function Metadata({ value }: { value: object | undefined }) {
   if (value === undefined || Object.keys(value).length === 0) return <>none</>;
   return (

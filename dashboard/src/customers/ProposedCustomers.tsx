@@ -3,7 +3,7 @@ import { isUid, listCustomers } from "./customerQueries.ts";
 
 const mostProposed = 20;
 
-/** What an input with this list proposes: customers whose uid begins with what is typed. */
+/** Suggests customers whose uid begins with the typed text. */
 export function ProposedCustomers({ listId, typed }: { listId: string; typed: string }) {
   const prefix = typed.trim();
   const proposed = useQuery({

@@ -7,7 +7,7 @@ export function metadataText(metadata: object | undefined): string {
     : JSON.stringify(metadata, undefined, 2);
 }
 
-/** What is wrong with it, as a sentence, before the service is asked. */
+/** The fault of the value as a sentence, before the service is asked. */
 export function metadataProblem(text: string, example = '{"plan": "gold"}'): string | undefined {
   if (text.trim() === "") return undefined;
   let value: unknown;

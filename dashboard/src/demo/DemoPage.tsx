@@ -10,7 +10,7 @@ import { toggleTheme } from "../shell/theme.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { type Scene, type Story, stories } from "./stories.ts";
 
-/** What the service does, played step by step in the browser: no account, no request, billed to nobody. */
+/** A demonstration of the service, step by step in the browser, without account or requests. */
 export function DemoPage() {
   const [search, change] = useUrlState();
   const story = stories.find(({ id }) => id === search["story"]) ?? stories[0]!;

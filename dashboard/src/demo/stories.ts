@@ -97,7 +97,7 @@ const handoff: readonly Scene[] = [
   },
 ];
 
-/** What the demo plays. Nothing of it reaches a service; nobody is billed. */
+/** The stories of the demo. They run in the browser, reach no service and bill nobody. */
 export const stories: readonly Story[] = [
   { id: "webhook", name: "A webhook", scenes: webhook },
   { id: "mailbox", name: "A mailbox", scenes: mailbox },

@@ -3,7 +3,7 @@ import { Checkbox } from "../controls/Checkbox.tsx";
 import { CodeArea, TextArea, TextField } from "../controls/Field.tsx";
 import { jsonOf, jsonProblem, jsonText, objectProblem } from "./jsonText.ts";
 
-/** What is said of a type, as it stands in a form. */
+/** The fields of a type, as in a form. */
 export interface EventTypeDraft {
   description: string;
   group: string;

@@ -48,7 +48,7 @@ export function importEventTypes(
   return answer(client.POST("/api/v1/event-types/import", { params: { query }, body }));
 }
 
-/** What a type's name is, in words. */
+/** Describes a type's name. */
 export const typeNameRule = "1 to 256 printable ASCII characters without *, and no blank at either end";
 
 export function isTypeName(text: string): boolean {

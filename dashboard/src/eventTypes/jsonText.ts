@@ -8,7 +8,7 @@ export function jsonOf(text: string): unknown {
   return text.trim() === "" ? null : (JSON.parse(text) as unknown);
 }
 
-/** What is wrong with it, as a sentence, before the service is asked. */
+/** The fault of the value as a sentence, before the service is asked. */
 export function jsonProblem(text: string, words = "Not JSON yet"): string | undefined {
   if (text.trim() === "") return undefined;
   try {

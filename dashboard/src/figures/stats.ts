@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { callJson } from "../api/client.ts";
 import { serviceNowMs } from "../time/serviceClock.ts";
 
-/** What happened in one step of time. */
+/** The activity of one step of time. */
 export interface StatsPoint {
   at: number;
   accepted: number;

@@ -12,7 +12,7 @@ import { ProblemCard } from "../states/ProblemCard.tsx";
 import { Moment } from "../time/Moment.tsx";
 import { artifactText, isWaitingForInput, partText, stateName } from "./handoffWords.ts";
 
-/** What the agent was given and what it said, as a conversation. */
+/** The messages to the agent and its answers, as a conversation. */
 export function Conversation({ eventId, handoff }: { eventId: string; handoff: Handoff }) {
   const isOver = handoff.outcome !== null;
   return (
@@ -55,7 +55,7 @@ function Line({ icon, children }: { icon: ReactNode; children: ReactNode }) {
   );
 }
 
-/** What an agent says is text, whatever it looks like. */
+/** An agent's messages are shown as text. */
 function Said({ text }: { text: string }) {
   return <pre className="font-sans wrap-anywhere whitespace-pre-wrap">{text}</pre>;
 }

@@ -87,7 +87,7 @@ function FilterInput({ targets, inputRef, onChip, onBackspace }: FilterInputProp
       return;
     }
     setText("");
-    // What is below it can be clicked again.
+    // Elements below it can be clicked again.
     setOpen(false);
     onChip(choice.chip.key, choice.chip.value);
   }

@@ -7,7 +7,7 @@ import { Button } from "../controls/Button.tsx";
 import { Confirm } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 
-/** What is done to an item rarely, and cannot be undone: each asks first. */
+/** Rare actions on an item that cannot be undone; each asks first. */
 export function ItemActions({ event }: { event: ItemEvent }) {
   const [asks, setAsks] = useState<"cancel" | "erase">();
   const close = (): void => setAsks(undefined);

@@ -8,7 +8,7 @@ import { Id } from "../controls/Copy.tsx";
 import { Moment } from "../time/Moment.tsx";
 import { StatusPill } from "./StatusPill.tsx";
 
-/** What is known of an item beside its payload, with ways to what belongs to it. */
+/** The facts of an item beside its payload, with links to related pages. */
 export function ItemFacts({ event }: { event: ItemEvent }) {
   const targets = useQuery(targetsQuery);
   const to = event.target_kind === "mailbox" ? "/mailboxes/$id" : "/targets/$id";

@@ -5,7 +5,7 @@ interface ItemHeadingProps {
   level: "h1" | "h2";
   item: { status: Status; event_type?: string | null };
   handoff?: Handoff | null | undefined;
-  /** What it is called that has no type. */
+  /** The label of an item without a type. */
   untyped: string;
 }
 

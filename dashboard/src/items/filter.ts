@@ -2,7 +2,7 @@ import { given } from "../api/client.ts";
 import { Problem } from "../api/problem.ts";
 import type { Search } from "../shell/useUrlState.ts";
 
-/** What the list of items is narrowed to; every part stands in the URL under its own name. */
+/** The filter of the list of items; every part has its own name in the URL. */
 export interface ItemFilter {
   status?: string | undefined;
   target?: string | undefined;

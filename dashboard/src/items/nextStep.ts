@@ -1,7 +1,7 @@
 import type { Attempt, ItemEvent } from "../api/shapes.ts";
 import { duration } from "../time/wording.ts";
 
-/** What the service does next about an item, or how it ended, in words. */
+/** The next step of an item, or its end, in words. */
 export function nextStep(event: ItemEvent, attempts: readonly Attempt[], nowMs: number): string {
   const last = attempts.at(-1);
   const total = event.max_retries + 1;
@@ -46,7 +46,7 @@ function tries(count: number): string {
   return count === 1 ? "at the first attempt" : `after ${count} attempts`;
 }
 
-/** What the last attempt ended with. */
+/** The result of the last attempt. */
 function endedWith(attempt: Attempt | undefined): string {
   if (attempt === undefined) return "";
   return attempt.status_code === 0 ? `: ${attempt.error ?? "no answer"}` : `, with ${attempt.status_code}`;

@@ -4,7 +4,7 @@ import type { Status } from "../api/shapes.ts";
 interface StatusLook {
   icon: LucideIcon;
   look: string;
-  /** What it means, as a sentence. */
+  /** Its meaning, as a sentence. */
   meaning: string;
   /** Nothing more will happen by itself. */
   isEnd: boolean;

@@ -9,7 +9,7 @@ import { toast } from "../controls/toasts.ts";
 import { replayItem } from "./replayItems.ts";
 import { type LatestReplay, wentThrough } from "./statuses.ts";
 
-/** What is known of an item that is to be replayed. */
+/** The facts of an item to replay. */
 interface Item {
   id: string;
   status: Status;
@@ -20,7 +20,7 @@ interface Item {
 interface Asked {
   id: string;
   isNewWebhookId: boolean;
-  /** What it means, in sentences. */
+  /** Its meaning, in sentences. */
   meaning: string;
 }
 

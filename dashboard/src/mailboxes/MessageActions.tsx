@@ -14,7 +14,7 @@ interface MessageActionsProps {
   mailboxId: string;
 }
 
-/** What a person may do to a message over the heads of its consumers, as its status allows. */
+/** The interventions that a message's status allows. */
 export function MessageActions({ message, mailboxId }: MessageActionsProps) {
   const [asks, setAsks] = useState<"release" | "reject">();
   const refresh = useRefresh(message.id);
@@ -109,7 +109,7 @@ function ForceReject({ message, mailboxId, onClose }: ForceProps) {
   );
 }
 
-/** What a person does to a message; it says so, and has the message read again, whatever came of it. */
+/** Runs an action on a message, reports its result, and reads the message again. */
 function useForce<T>(id: string, { force, told }: { force: () => Promise<T>; told: (done: T) => string }) {
   return useMutation({
     mutationFn: force,

@@ -45,7 +45,7 @@ function MessageDetail({
   listed,
   mailboxId,
 }: Omit<MessageDrawerProps, "id" | "onClose"> & { id: string }) {
-  // What is in the list is followed with it; what is not, by itself.
+  // An item in the list is refreshed with the list, any other by itself.
   const pollMs = useRefreshMs(5000, 5000);
   const query = useQuery({ ...messageQuery(id), refetchInterval: listed === undefined ? pollMs : false });
   return (
@@ -101,7 +101,7 @@ function Head({ message }: { message: Message }) {
 
 const deeds = { force_release: "Taken from its holder", force_reject: "Made dead" };
 
-/** What people did to it over the heads of its consumers. */
+/** Interventions of people. */
 function Interventions({ of: { interventions } }: { of: ReadMessage }) {
   const nameOf = useKeyName();
   return (

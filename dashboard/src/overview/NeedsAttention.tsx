@@ -24,7 +24,7 @@ interface Matter {
   search: Record<string, string>;
 }
 
-/** What a person has to look into: each line leads to the place where it is dealt with. */
+/** Problems that need attention; each line links to the page where it is solved. */
 export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
   const { matters, unread } = useMatters(targets);
   return (

@@ -17,7 +17,7 @@ import { payloadQuery } from "./payloadQuery.ts";
 const treeLimit = 256 * 1024;
 const previewLength = 16 * 1024;
 
-/** What the item carries, exactly as it was sent. */
+/** The payload, byte for byte. */
 export function Payload({ id }: { id: string }) {
   const query = useQuery(payloadQuery(id));
   const isGone = query.error instanceof Problem && query.error.status === 410;

@@ -15,7 +15,7 @@ import { Ago } from "../time/Moment.tsx";
 import { DeliveryDrawer } from "./DeliveryDrawer.tsx";
 import { deliveriesQuery, deliveriesShown } from "./portalQueries.ts";
 
-/** What an endpoint was sent last, and a way to send again what failed. */
+/** The last deliveries of an endpoint, with a replay of failures. */
 export function Deliveries({ target }: { target: Target }) {
   const [status, setStatus] = useState<Status>();
   const [open, setOpen] = useState<string>();

@@ -39,7 +39,7 @@ export function EndpointView({ id }: { id: string }) {
 
 function Endpoint({ target }: { target: Target }) {
   const [search] = useUrlState();
-  // What is no webhook was made for the customer, and is shown without what would change it.
+  // Targets of other kinds were created for the customer, and are shown without actions.
   const shown = target.kind === "webhook" ? tabs : tabs.slice(0, 1);
   const { id, Content } = shown.find((tab) => tab.id === search["tab"]) ?? shown[0]!;
   return (

@@ -10,7 +10,7 @@ import { Loaded } from "../states/Loaded.tsx";
 import { NextPage } from "../states/PagedList.tsx";
 import { useCatalogue } from "./useCatalogue.ts";
 
-/** What the organization sends, as its catalogue describes it; nothing where it has none. */
+/** The event types of the catalogue; nothing without a catalogue. */
 export function EventTypes() {
   const { query, rows: types } = useCatalogue();
   if (types.length === 0) return null;

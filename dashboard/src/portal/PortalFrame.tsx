@@ -6,7 +6,7 @@ import type { Portal } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { readableColour } from "./readableColour.ts";
 
-/** What surrounds the portal's pages: whose it is, for whom, in the organization's colour. */
+/** The frame of the portal's pages, with the organization's name and colour. */
 export function PortalFrame({ portal, children }: { portal: Portal; children: ReactNode }) {
   const { organization, customer } = portal;
   useColour(organization.colour);

@@ -1,7 +1,7 @@
 import { eventTypePage, listEventTypes } from "../eventTypes/eventTypeQueries.ts";
 import { usePages } from "../states/PagedList.tsx";
 
-/** What the organization sends, as its catalogue has it, page by page. */
+/** The catalogue of event types, page by page. */
 export function useCatalogue() {
   return usePages({
     queryKey: ["eventTypes", "portal"],

@@ -15,7 +15,7 @@ import { Ago } from "../time/Moment.tsx";
 import { counted } from "./outcomes.ts";
 import { listPublications, publicationPage } from "./publicationQueries.ts";
 
-/** What was sent with one call to many targets, newest first. */
+/** Publications, newest first. */
 export function PublicationsPage() {
   const [search, change] = useUrlState();
   const customer = search["customer"];
@@ -37,7 +37,7 @@ export function PublicationsPage() {
     <div className="grid gap-4">
       <h1 className="text-page font-semibold">Publications</h1>
       <CustomerFilter
-        // What was typed and not asked for gives way to what the URL says.
+        // The URL replaces typed text that was not submitted.
         key={customer ?? ""}
         customer={customer}
         input={input}
@@ -88,7 +88,7 @@ interface CustomerFilterProps {
   onChange: (customer: string | undefined) => void;
 }
 
-/** Whose publications are shown: asked for with Enter, as half a uid is nobody's. */
+/** The customer whose publications are shown; submitted with Enter. */
 function CustomerFilter({ customer = "", input, onChange }: CustomerFilterProps) {
   const [typed, setTyped] = useState(customer);
   const listId = useId();

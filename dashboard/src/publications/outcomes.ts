@@ -2,7 +2,7 @@ import type { PublicationItem, PublicationReplay, Status } from "../api/shapes.t
 import { statusLooks } from "../items/statuses.ts";
 import type { ReplayedTo } from "./publicationQueries.ts";
 
-/** What became of an item, in the words by which the page can be narrowed. */
+/** The outcome of an item, in the terms of the page's filter. */
 export type Outcome = "delivered" | "failed" | "waiting" | "ended";
 
 export const outcomeNames: Record<Outcome, string> = {
@@ -14,7 +14,7 @@ export const outcomeNames: Record<Outcome, string> = {
 
 export const outcomes = Object.keys(outcomeNames) as Outcome[];
 
-/** What became of it in the end: of an item that was replayed, what became of its latest replay. */
+/** The final outcome of an item: that of its latest replay, if it was replayed. */
 export function outcomeOf({ status, latest_replay: replay }: PublicationItem): Outcome {
   return outcomeOfStatus(replay?.status ?? status);
 }
@@ -38,7 +38,7 @@ const skippedNames: Record<PublicationReplay["skipped"][number]["reason"], strin
   erased: "its payload was erased",
 };
 
-/** What a replay came to, in sentences. */
+/** The result of a replay, in sentences. */
 export function replayedText(to: ReplayedTo, { items, skipped }: PublicationReplay): string {
   if (items.length === 0 && skipped.length === 0)
     return to === "failed"

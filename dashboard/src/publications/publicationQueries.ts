@@ -22,7 +22,7 @@ export function publicationQuery(id: string) {
   });
 }
 
-/** Whom a publication is sent to once more. */
+/** The targets of a publication's replay. */
 export type ReplayedTo = "failed" | "added";
 
 /** @throws {Problem} 410 when its payload was erased. */

@@ -12,7 +12,7 @@ interface StartReplayProps {
   title: string;
   filter: ItemFilter;
   onClose: () => void;
-  /** What the filter can be changed by. */
+  /** The conditions of the filter. */
   children?: ReactNode;
 }
 

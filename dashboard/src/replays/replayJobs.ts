@@ -21,7 +21,7 @@ export interface ReplayOptions {
 export const usualRate = 50;
 export const highestRate = 1000;
 
-/** What an item ends as and can be replayed from. */
+/** Final statuses that can be replayed. */
 const replayable: readonly string[] = ["DELIVERED", "FAILED", "FILTERED", "CANCELED", "ACKNOWLEDGED", "DEAD"];
 
 /** Why no replay can have this filter, as a sentence; nothing where one can. */

@@ -9,7 +9,7 @@ export const stateNames: Record<ReplayJob["status"], string> = {
   CANCELED: "Canceled",
 };
 
-/** What the replay is of, as the filter of the list of items writes it. */
+/** The filter of the replay, in the form of the list of items. */
 export function filterText(
   filter: ReplayJob["filter"],
   targets: readonly Target[] | undefined,

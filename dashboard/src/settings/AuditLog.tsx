@@ -11,7 +11,7 @@ import { actions, type AuditAction } from "./auditActions.ts";
 
 const page = 50;
 
-/** Who changed what, from where and when, newest first. */
+/** The audit log, newest first. */
 export function AuditLog() {
   const [search, change] = useUrlState();
   const action = actions.find((one) => one === search["action"]);

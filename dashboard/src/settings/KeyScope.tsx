@@ -6,7 +6,7 @@ import { Options, SelectField, TextField } from "../controls/Field.tsx";
 import { isUid, uidRule } from "../customers/customerQueries.ts";
 import { Loaded } from "../states/Loaded.tsx";
 
-/** What a key is limited to, as it is being chosen. */
+/** The chosen limit of a key. */
 export interface ScopeDraft {
   scope: NonNullable<ApiKey["scope"]> | "";
   customerUid: string;
@@ -29,7 +29,7 @@ export function isWhole({ scope, customerUid, mailboxIds }: ScopeDraft): boolean
   return scope !== "consume" || mailboxIds.length > 0;
 }
 
-/** What the service is told of it. */
+/** The request to the service. */
 export function scopeFields({ scope, customerUid, mailboxIds }: ScopeDraft) {
   return {
     ...(scope !== "" && { scope }),
@@ -38,7 +38,7 @@ export function scopeFields({ scope, customerUid, mailboxIds }: ScopeDraft) {
   };
 }
 
-/** What a key that there is may do, in a few words; undefined for one that is not limited. */
+/** A short description of a key's limit; undefined for a key without one. */
 export function scopeText({ scope, customer_uid: uid, mailbox_ids: ids }: ApiKey): string | undefined {
   switch (scope) {
     case undefined:

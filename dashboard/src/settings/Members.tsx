@@ -16,7 +16,7 @@ import { RoleChoice, roleMeanings } from "./RoleChoice.tsx";
 
 const page = 100;
 
-/** Who belongs to the organization, with which role, and who is invited. */
+/** Members of the organization with their roles, and invitations. */
 export function Members() {
   const isAdmin = useMay("admin");
   const { query, rows: members } = usePages({

@@ -28,7 +28,7 @@ const tabs: readonly Tab[] = [
 ];
 const auditLog: Tab = { id: "audit", name: "Audit", Content: AuditLogTab };
 
-/** What belongs to the organization and to who is signed in. */
+/** Settings of the organization and of the signed-in user. */
 export function SettingsPage() {
   const [search] = useUrlState();
   const isAdmin = useMay("admin");

@@ -2,10 +2,10 @@ import { type QueryKey, useMutation, useQueryClient } from "@tanstack/react-quer
 import { toast } from "../controls/toasts.ts";
 
 export interface Removal {
-  /** Of the list that shows it. */
+  /** The props of its list. */
   queryKey: QueryKey;
   remove: () => Promise<unknown>;
-  /** What is said once it is done. */
+  /** The message after success. */
   told: string;
 }
 

@@ -12,7 +12,7 @@ import { endSession, useSession } from "../api/session.ts";
 const itemLook =
   "block w-full cursor-pointer rounded-control px-2 py-1.5 text-left outline-none data-highlighted:bg-sunken";
 
-/** Who is signed in, and the way out. */
+/** The signed-in user, with sign out. */
 export function AccountMenu() {
   const session = useSession();
   const queries = useQueryClient();

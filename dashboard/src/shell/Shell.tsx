@@ -18,7 +18,7 @@ const MenuDrawer = lazy(async () => ({ default: (await import("./MenuDrawer.tsx"
 
 type Over = "palette" | "help" | "menu";
 
-/** What surrounds every page of someone who is signed in. */
+/** The frame of every page of a signed-in user. */
 export function Shell() {
   const session = useSession();
   const location = useRouterState({ select: (state) => state.location });

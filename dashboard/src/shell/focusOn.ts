@@ -1,8 +1,8 @@
-/** What can have the focus by itself, and is not disabled. */
+/** Elements that can have the focus and are not disabled. */
 export const controls =
   "a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea:not(:disabled), summary";
 
-/** What cannot have the focus by itself can have it this once. */
+/** Lets an element without focus have it once. */
 export function focusOn(place: HTMLElement | null | undefined): void {
   if (place === null || place === undefined) return;
   if (!place.matches(controls) && !place.hasAttribute("tabindex")) {

@@ -68,7 +68,7 @@ function indexOf(held: HTMLElement, within: HTMLElement): number {
 function placeNear({ removed, parent, before, index }: Left): HTMLElement | undefined {
   if (!parent.isConnected || parent === document.body) return undefined;
   const stays = before?.isConnected === true && before.parentElement === parent;
-  // What stands there now: what took its place, or what came after it.
+  // The element at that place now: its replacement, or the one after it.
   const now = stays ? before.nextElementSibling : parent.firstElementChild;
   if (removed.matches(rows)) {
     const row = now?.matches(rows) === true ? now : before;

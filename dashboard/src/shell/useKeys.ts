@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "react";
 
-/** What a key does, by what `KeyboardEvent.key` says; `Shift+x` for a capital. */
+/** Keyboard shortcuts by `KeyboardEvent.key`; `Shift+x` for a capital. */
 export type Keys = Record<string, ((event: KeyboardEvent) => void) | undefined>;
 
 /** Single keys that work wherever nothing is being typed and no dialog asks something. */

@@ -1,6 +1,6 @@
 import { useNavigate, useSearch as useRouterSearch } from "@tanstack/react-router";
 
-/** What stands behind the `?` of a page: plain texts. */
+/** The query parameters of a page, as text. */
 export type Search = Record<string, string | undefined>;
 
 /** The page's state, which is its URL, and a way to change parts of it. `undefined` takes a part out. */

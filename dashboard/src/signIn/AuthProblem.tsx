@@ -30,7 +30,7 @@ export function useRetryAfter(error: unknown): { secondsLeft: number } {
   return { secondsLeft: Math.max(0, Math.ceil((untilMs - now) / 1000)) };
 }
 
-/** What the service says in place of a session, the same for an email that is taken and one that is not. */
+/** The service's neutral answer, the same for a taken and a free email. */
 export function NeutralAnswer({ to }: { to: object | undefined }) {
   if (to === undefined || !("message" in to) || typeof to.message !== "string") return null;
   return (

@@ -1,6 +1,6 @@
 import { keepForSession, keptForSession } from "../api/session.ts";
 
-/** What the first steps show that cannot be read again. A reload loses none of it; signing out does. */
+/** Values of the first steps that cannot be read again. They survive a reload and end with signing out. */
 interface Kept {
   /** The API key that signing up gave, or that was made for the snippets. */
   apiKey?: string;

@@ -50,7 +50,7 @@ export interface ReadBefore {
 /** Says from when what is shown is. */
 export function AsOf({ query }: { query: ReadBefore }) {
   const zone = useTimeZone();
-  // What was never read again is as of when it was shown.
+  // Data that was never refreshed is as old as its first display.
   const [shownAtMs] = useState(Date.now);
   return (
     <div className="mb-2 grid gap-2">

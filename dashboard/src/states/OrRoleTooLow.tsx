@@ -4,7 +4,7 @@ import { mayAs, meQuery } from "../api/role.ts";
 import { SkeletonRows } from "./Loaded.tsx";
 import { RoleTooLow } from "./RoleTooLow.tsx";
 
-/** What takes a role, or that it does; a role that cannot be read is left for the service to judge. */
+/** Whether a role is needed. If the role cannot be read, the service decides. */
 export function OrRoleTooLow({ least, children }: { least: "member" | "admin"; children: ReactNode }) {
   const me = useQuery(meQuery);
   if (me.isPending) return <SkeletonRows rows={4} />;

@@ -4,7 +4,7 @@ import { Button } from "../controls/Button.tsx";
 import { AsOf, FetchingBar, SkeletonRows } from "./Loaded.tsx";
 import { ProblemCard } from "./ProblemCard.tsx";
 
-/** What a list knows of the query that fills it page by page. */
+/** The paged query of a list. */
 interface PagedQuery extends HasPages {
   isPending: boolean;
   isError: boolean;
@@ -23,7 +23,7 @@ interface HasPages {
 
 interface PagedListProps {
   query: PagedQuery;
-  /** What reads the first page again by itself, where the list itself is not. */
+  /** Refreshes the first page where the list itself is not refreshed. */
   newest?: { isError: boolean; error: unknown; dataUpdatedAt: number; refetch: () => Promise<unknown> };
   isEmpty: boolean;
   empty: ReactNode;

@@ -9,14 +9,14 @@ interface Read {
   refetch: () => Promise<unknown>;
 }
 
-/** What is missing of something that several queries tell together. */
+/** The state of several queries together. */
 export interface Unread {
   isPending: boolean;
   /** Why the first of those that could not be read was refused. */
   error: unknown;
   isRefused: boolean;
   retry: () => void;
-  /** What was read once and could not be again, as of the oldest; nothing where all is as it was read last. */
+  /** The age of the oldest stale data; undefined when everything is fresh. */
   old: ReadBefore | undefined;
 }
 

@@ -9,7 +9,7 @@ import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { Ago } from "../time/Moment.tsx";
 
-/** What an agent says of itself, who vouches for it, and what keeps it from being read anew. */
+/** An agent's card, its signature, and the error that prevents a new reading. */
 export function AgentCard({ target }: { target: Target }) {
   const refresh = useRefreshCard(target.id);
   return (

@@ -61,7 +61,7 @@ export function CreateTarget({
     onSuccess: (target) => {
       void queries.invalidateQueries({ queryKey: ["targets"] });
       const { secret, ...rest } = target;
-      // Who gave the secret has it.
+      // A secret from the form need not be shown again.
       onMade(secret === undefined || secret === inputs.own.secret.trim() ? rest : target);
     },
   });

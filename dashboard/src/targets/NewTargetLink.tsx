@@ -4,7 +4,7 @@ import { buttonLook } from "../controls/Button.tsx";
 import { For } from "../controls/For.tsx";
 
 interface NewTargetLinkProps {
-  /** What the new target is proposed to be, and to whom it is proposed to belong. */
+  /** The proposed kind and customer of the new target. */
   search?: { kind?: "mailbox" | "a2a"; customer?: string };
   look?: "plain" | "primary";
   children: ReactNode;

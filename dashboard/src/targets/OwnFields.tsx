@@ -3,7 +3,7 @@ import { TextField } from "../controls/Field.tsx";
 import { uidInput } from "../customers/customerQueries.ts";
 import { ProposedCustomers } from "../customers/ProposedCustomers.tsx";
 
-/** What an organization says of a target by names of its own. */
+/** The organization's own names and notes of a target. */
 export interface OwnInputs {
   customerUid: string;
   uid: string;

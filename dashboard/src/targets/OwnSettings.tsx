@@ -8,7 +8,7 @@ interface OwnSettingsProps {
   onChange: (changes: Partial<Draft>) => void;
 }
 
-/** What the organization says of a target by names of its own. */
+/** The organization's own names and notes of a target. */
 export function OwnSettings({ draft, errorOf, onChange }: OwnSettingsProps) {
   return (
     <>

@@ -58,7 +58,7 @@ function consumeSnippet(mailboxId: string): string {
   return `import { consumeMailbox } from "@postrider/sdk/mailbox";
 ${clientLines("process.env.POSTRIDER_KEY")}
 
-// What ends without an error is acknowledged; the claim is renewed meanwhile.
+// A message whose handler ends without an error is acknowledged; its claim is renewed meanwhile.
 const consumer = consumeMailbox(postrider, "${mailboxId}", async ({ payload }) => {
   console.log(payload);
 });

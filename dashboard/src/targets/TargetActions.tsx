@@ -4,7 +4,7 @@ import { ReplayFailures } from "../replays/ReplayFailures.tsx";
 import { Enabling } from "./Enabling.tsx";
 import { SendTest } from "./SendTest.tsx";
 
-/** What is done to a target most often. */
+/** The most frequent actions on a target. */
 export function TargetActions({ target }: { target: Target }) {
   return (
     <For least="member">

@@ -6,9 +6,9 @@ import type { Health } from "./health.ts";
 interface TargetHeadProps {
   target: Target;
   circuit?: Health["circuit"] | undefined;
-  /** What is said of it under its name. */
+  /** The text under its name. */
   children: ReactNode;
-  /** What can be done with it. */
+  /** The actions. */
   actions: ReactNode;
 }
 

@@ -1,6 +1,6 @@
 import { metadataProblem } from "../customers/metadataText.ts";
 
-/** What is wrong with a filter, as a sentence, before the service is asked. */
+/** The fault of a filter as a sentence, before the service is asked. */
 export function filterProblem(text: string): string | undefined {
   return metadataProblem(text, '{"payload": {"currency": ["EUR"]}}');
 }

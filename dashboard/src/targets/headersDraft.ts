@@ -9,7 +9,7 @@ export interface HeaderDraft {
   isSecret: boolean;
 }
 
-/** What the service shows in place of a secret value, and takes to keep it. */
+/** Shown in place of a secret value, and sent back to keep it. */
 export const keptValue = "***";
 export const mostHeaders = 20;
 
@@ -26,7 +26,7 @@ export function newHeader(headers: readonly HeaderDraft[]): HeaderDraft {
   return { key: Math.max(-1, ...headers.map(({ key }) => key)) + 1, name: "", value: "", isSecret: true };
 }
 
-/** What is wrong with them before the service is asked. */
+/** Their faults, before the service is asked. */
 export function headersProblem(headers: readonly HeaderDraft[]): string | undefined {
   if (headers.some(({ name }) => name.trim() === "")) return "Each header needs a name";
   const emptied = headers.find(({ value, isSecret }) => isSecret && value === "");

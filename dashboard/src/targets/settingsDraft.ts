@@ -49,7 +49,7 @@ function textOf(value: number | null | undefined): string {
   return value === null || value === undefined ? "" : String(value);
 }
 
-/** What is wrong with the texts, by field, before the service is asked. */
+/** The faults of the texts by field, before the service is asked. */
 export function problemOf(draft: Draft): Partial<Draft> {
   const problems: Partial<Draft> = {};
   for (const name of ["customer_uid", "uid"] as const)

@@ -6,7 +6,7 @@ import { headersChange, headersOf, headersProblem } from "./headersDraft.ts";
 import { type Draft, draftOf, problemOf, toChanges } from "./settingsDraft.ts";
 import { useTargetChange } from "./useTargetChange.ts";
 
-/** What a field of the form is given. */
+/** The props of a field. */
 export type SettingsField = (name: keyof Draft) => {
   value: string;
   error: string | undefined;
@@ -15,7 +15,7 @@ export type SettingsField = (name: keyof Draft) => {
 
 /**
  * A target's settings while they are being changed: the texts, what is wrong with each, and what saves the difference.
- * What was changed elsewhere meanwhile is shown once nothing is unsaved here.
+ * Changes made elsewhere are shown once nothing is unsaved here.
  */
 export function useSettingsForm(target: Target) {
   const [base, setBase] = useState(target);

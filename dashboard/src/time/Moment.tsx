@@ -25,7 +25,7 @@ function Time({ at, words }: { at: number; words: string }) {
   );
 }
 
-/** What is left until then; `ended` once nothing is. */
+/** The time left; `ended` when there is none. */
 export function Countdown({ until, ended }: { until: number; ended: string }) {
   const left = until - useNow() / 1000;
   return <span className="figures whitespace-nowrap">{left > 0 ? duration(left) : ended}</span>;

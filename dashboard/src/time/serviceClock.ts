@@ -1,7 +1,7 @@
 /** How far the service's clock is ahead of this machine's, in milliseconds. */
 let aheadMs = 0;
 
-/** What an answer's `Date` can be wrong by: it is in whole seconds, and has been on its way. */
+/** The error of an answer's `Date`: it has whole seconds, and took time to arrive. */
 const toleranceMs = 3000;
 
 /** The service's time in Unix milliseconds: what it says is due, or held, is so by its clock, and this machine's may be wrong. */

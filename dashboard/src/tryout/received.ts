@@ -5,7 +5,7 @@ import type { components } from "../api/interface.generated.ts";
 /** One request that a tryout target received, as a receiver would have had it. */
 export type ReceivedRequest = components["schemas"]["TryoutRequest"];
 
-/** What a tryout target received last, newest first. */
+/** The last requests to a tryout target, newest first. */
 export function receivedQuery(targetId: string) {
   return queryOptions({
     queryKey: ["tryout", targetId],

@@ -12,7 +12,7 @@ import { Invoices } from "./Invoices.tsx";
 import { Reconciliation } from "./Reconciliation.tsx";
 import { money } from "./money.ts";
 
-/** What was used this month, what it costs, and how that is paid. */
+/** Usage of the month, its cost, and its payment. */
 export function UsagePage() {
   const billing = useQuery(billingQuery);
   const organization = useQuery(organizationQuery);

@@ -93,7 +93,7 @@ export async function untilFocused(page: Page, name: string): Promise<void> {
   await expect.poll(() => focusedName(page), { timeout: actionLimitMs }).toBe(name);
 }
 
-/** What has the focus: by its label, its words, or its tag. */
+/** The focused element, by its label, text, or tag. */
 function focusedName(page: Page): Promise<string> {
   return page.evaluate(`(() => {
     const { activeElement: at } = document;

@@ -31,7 +31,7 @@ export const noMatch: readonly Shown[] = [
   ["/settings?tab=audit&action=key.deleted", "No entry matches", "Show all entries"],
 ];
 
-/** What makes no sense, in a path or behind the `?`. */
+/** Nonsense in a path or in a query. */
 export const nonsense: readonly Shown[] = [
   ["/customers?prefix=no+uid", "No customer matches", "Show all customers"],
   ["/event-types?prefix=%C3%A9", "No event type matches", "Show all event types"],

@@ -3,7 +3,7 @@ import { type Receiver, startReceiver } from "../../../server/test/support/recei
 import type { Account } from "../../../server/test/support/testNode.ts";
 import { type Dashboard, startDashboard } from "./dashboard.ts";
 
-/** What tests of sending have: there once the first of the file begins. */
+/** The parts of tests that send, made when the first test of a file begins. */
 export interface Stage {
   dashboard: Dashboard;
   /** Answers 200, and 503 at `/broken`. */

@@ -88,7 +88,7 @@ function line(value: object): Buffer {
   return Buffer.from(`${JSON.stringify(value)}\n`);
 }
 
-/** What a backup says of itself, after its whole was read and its checksum compared. @throws {BrokenBackupError} */
+/** Reads a backup's manifest, after its checksum was verified. @throws {BrokenBackupError} */
 export async function verifyBackup(path: string): Promise<Manifest> {
   const contents = await readBackup(path);
   let tables = 0;

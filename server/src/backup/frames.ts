@@ -7,7 +7,7 @@ export interface FrameReader {
   bytes(count: number): Promise<Buffer>;
   /** @throws when anything is left. */
   end(): Promise<void>;
-  /** Of all that was read so far, in hex. */
+  /** The checksum of everything read so far, in hex. */
   sha256(): string;
 }
 

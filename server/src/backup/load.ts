@@ -14,7 +14,7 @@ import type { OwnTable } from "./ownTables.ts";
 import type { Contents, Manifest, OwnCell, Part, Sequence } from "./parts.ts";
 import { findFirstIn, openSession } from "./takeSnapshot.ts";
 
-/** What says later that a database was filled, and by what. */
+/** Marks a database as filled by a restore. */
 export interface Mark {
   /** Committed with the rows; see {@link isFilledBy}. A UUID. */
   id: string;

@@ -18,7 +18,7 @@ export interface Partition {
   unmeasured: readonly string[];
 }
 
-/** What describes the processes and the schema of one database, and is made anew in another. */
+/** Tables that describe the processes and the schema of one database; a restore creates them again. */
 const ofTheDatabase = ["schema_changes", "processes"];
 
 /** Every table that a migration makes, whether it is there or not. */
@@ -42,7 +42,7 @@ export async function ownTables(client: pg.ClientBase): Promise<OwnTable[]> {
      where c.relnamespace = ${home}
        and c.relname = any ($1)
        and c.relkind in ('r', 'p')
-       -- What a crash of the database empties holds nothing to keep.
+       -- Unlogged tables contain nothing to keep.
        and c.relpersistence = 'p'
      group by c.oid, c.relname
      order by c.relname`,

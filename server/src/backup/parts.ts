@@ -6,13 +6,13 @@ export interface OwnCell {
   tables: readonly OwnTable[];
 }
 
-/** What a backup is, before its rows. */
+/** The manifest of a backup, before its rows. */
 export interface Manifest {
-  /** Of this description and what follows it: 2 where there are cells, which versions before do not know of. */
+  /** The format of the file: 2 for a database with cells. */
   format: 1 | 2;
   /** Unix seconds: the moment that the rows are of. */
   created_at: number;
-  /** Of Postrider. */
+  /** Postrider's version, not the package's. */
   version: string;
   /** The first 16 hex digits of the SHA-256 of the key that secrets in the rows are sealed with. */
   key_fingerprint: string;

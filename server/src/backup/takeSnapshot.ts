@@ -8,7 +8,7 @@ import type { DatabaseConnection } from "../postgres/pool.ts";
 import { type OwnTable, ownTables } from "./ownTables.ts";
 import type { Contents, Manifest, OwnCell, Part, Sequence } from "./parts.ts";
 
-/** What is to be known of a database to take it as a whole. */
+/** The database to back up. */
 export interface Source {
   connection: DatabaseConnection;
   encryptionKey: Buffer;

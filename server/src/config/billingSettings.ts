@@ -1,7 +1,7 @@
 import { baseUrl, integer, oneOf, word, words } from "./parsers.ts";
 import { always, maybe } from "./setting.ts";
 
-/** Of metered usage and the payment processor, whose own variables have its names. */
+/** Settings of metered usage and of the payment processor, whose own variables keep their names. */
 export const billingSettings = {
   billingMode: always({
     name: "POSTRIDER_BILLING",

@@ -6,7 +6,7 @@ export interface Setting<T> {
   parse: Parser<T>;
   /** The text that stands for an unset or empty variable. */
   default?: string;
-  /** What the documentation says about an unset variable that has no default. */
+  /** The documentation of an unset variable without a default. */
   unset?: string;
   /** Whole sentences in Markdown, for `docs/configuration.md`. */
   description: string;

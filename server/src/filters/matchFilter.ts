@@ -23,7 +23,7 @@ class Steps {
   }
 }
 
-/** What a filter says of a document; undecided where that would take too long. */
+/** The result of a filter for a document; undecided where matching takes too many steps. */
 export type Verdict = "matches" | "differs" | "undecided";
 
 /** Whether a document matches a filter, in at most so many steps. The verdict depends on nothing else. */
@@ -35,7 +35,7 @@ export function matchFilter(pattern: Pattern, document: unknown, most = mostStep
 export interface FailedPart {
   /** Where it stands in the filter, such as `payload.amount`. */
   path: string;
-  /** What the filter asks for, as it was written. */
+  /** The filter's condition, as written. */
   expected: unknown;
   /** Values that the document has there; none where the field is absent. At most ten. */
   found: Scalar[];
@@ -43,7 +43,7 @@ export interface FailedPart {
 
 const mostFound = 10;
 
-/** What of a filter a document does not match; nothing where it matches, or cannot be decided. */
+/** The parts of a filter that a document does not match; none where it matches or is undecided. */
 export function failedParts(pattern: Pattern, document: unknown): FailedPart[] {
   const failed: FailedPart[] = [];
   decide(() => collectFailed(pattern, document, { path: "", steps: new Steps(mostSteps), failed }));

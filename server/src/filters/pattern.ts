@@ -39,9 +39,9 @@ export class FilterError extends Error {
   }
 }
 
-/** What a filter looks at: the item's JSON document, and what its headers say of it. */
+/** The parts of an item that a filter sees: its JSON document and its metadata. */
 const parts = ["payload", "metadata"];
-/** Of `metadata`; what an item has not is absent. */
+/** Fields of `metadata`; missing ones are absent. */
 const metadataFields = ["event_type", "correlation_id", "ordering_key"] as const;
 
 /** @throws {FilterError} for what is not in the grammar, and for what no item could match. */
@@ -100,7 +100,7 @@ function readField(written: unknown, path: string): Leaf | Pattern {
   return { tests, takesAnyValue: exists.has(true), takesNoValue: exists.has(false), written };
 }
 
-/** What the list of a field holds, gathered so that equality is one look-up whatever its length. */
+/** The values of a field's list as a set, so that equality is one look-up. */
 interface Entries {
   values: Set<Scalar>;
   /** Texts of `equals-ignore-case`. */
@@ -179,7 +179,7 @@ function stepsOfFolding(length: number): number {
   return length + stepsOfHashing(length);
 }
 
-/** What a text begins or ends with: a text, or `{"equals-ignore-case": text}`. */
+/** A prefix or suffix: a text, or `{"equals-ignore-case": text}`. */
 function readAffix(operand: unknown, path: string): { text: string; ignoresCase: boolean } {
   if (!isObject(operand)) return { text: readText(operand, path), ignoresCase: false };
   return { text: readText(onlyOperand(operand, "equals-ignore-case", path), path), ignoresCase: true };

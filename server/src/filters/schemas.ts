@@ -34,7 +34,7 @@ export const FilterTrial = Type.Object(
 );
 export type FilterTrial = Static<typeof FilterTrial>;
 
-/** What came of it. */
+/** The result. */
 export const FilterResult = Type.Object(
   {
     verdict: Type.Unsafe<"matches" | "differs" | "undecided">({

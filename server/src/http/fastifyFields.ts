@@ -6,7 +6,7 @@ import type { Caller } from "./contract/credentials.ts";
 import type { Credential } from "./contract/route.ts";
 import type { FastPath } from "./fast/fastPath.ts";
 
-/** What the server adds to the framework's own objects. */
+/** The server's additions to the framework's objects. */
 declare module "fastify" {
   interface FastifyContextConfig {
     credential?: Credential;
@@ -18,7 +18,7 @@ declare module "fastify" {
     /** The connections that are not in the server's own list. */
     fastPath?: FastPath;
     connectionLimit: ConnectionLimit;
-    /** What bodies of requests hold in memory. */
+    /** The memory of request bodies. */
     bodyRoom: BodyRoom;
   }
   interface FastifyRequest {

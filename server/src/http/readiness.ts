@@ -8,7 +8,7 @@ export interface ReadinessDeps {
   clock: ClockCheck;
   /** Why this process cannot go on with its database; rejects when the database does not answer. */
   whyOvertaken: () => Promise<string | undefined>;
-  /** What intake's last batch met, if it was not committed. */
+  /** The error of intake's last batch, if it was not committed. */
   intake: {
     trouble(): { error: unknown; atMs: number } | undefined;
     forgetTrouble(): void;

@@ -75,7 +75,7 @@ it("no more than two days are dropped within 24 hours, the oldest first, unless 
   const retention = { retentionDays: 1, nowMs: laterMs + 8 * dayMs };
   expect(await dropOldPartitions(pool, retention)).toMatchObject({ deliveries: 2, heldDays: 6 });
   expect(await ids("events", "id")).toEqual(days.slice(2));
-  // What was kept still waits for its delivery.
+  // Kept messages still wait for delivery.
   expect(await ids("deliveries", "id")).toEqual(days.slice(2));
   expect(await dropOldPartitions(pool, retention)).toEqual({ partitions: 0, deliveries: 0, heldDays: 6 });
 

@@ -76,7 +76,7 @@ function givenUp(): Error {
   return new Error("the caller gave the call up");
 }
 
-/** What a message means by a request's id, among all clients' calls. */
+/** The key of a request's id among all clients' calls. */
 export function callName(client: string, requestId: unknown): string {
   return `${client} ${typeof requestId} ${String(requestId)}`;
 }

@@ -3,7 +3,7 @@ import { type Static, Type } from "typebox";
 import { type CallInterface, callJson } from "./interfaceCall.ts";
 import { EventTypeName, Name } from "./schemas.ts";
 
-/** What is said of an item that is handed over, to a target or to all of a customer. */
+/** Options of sending an item, to a target or to all of a customer. */
 export const itemFields = {
   payload: Type.Unknown({ description: "Any JSON" }),
   event_type: Type.Optional(EventTypeName("What kind of event it is, such as order.created")),

@@ -224,7 +224,7 @@ function answerHandoff(): Tool {
   );
 }
 
-/** Of an answer what the schema names: addresses and whatever the interface may gain stay out. */
+/** The fields of an answer that the schema names; addresses and future fields are left out. */
 export function fieldsOf<Schema extends { properties: object }>(
   { properties }: Schema,
   answer: Record<string, unknown>,

@@ -1,13 +1,13 @@
 import { Type } from "typebox";
 import { eventStatuses, replayableStatuses } from "../items/eventStatuses.ts";
 
-/** What tools take and give in common. */
+/** Common schemas of tools. */
 export const Id = (description: string) => Type.String({ pattern: "^[0-9a-f]{32}$", description });
 
 /** Goes into a header. */
 export const Name = (description: string) => Type.String({ pattern: "^[ -~]{1,255}$", description });
 
-/** Of an item or of the catalogue, which have one character more than headers of names. */
+/** A type of an item or of the catalogue. */
 export const EventTypeName = (description: string) => Type.String({ pattern: "^[ -~]{1,256}$", description });
 
 export const Text = Type.Union([Type.String(), Type.Null()]);

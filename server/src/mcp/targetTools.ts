@@ -26,7 +26,7 @@ const Stats = Type.Object({
   acknowledged_per_minute: Type.Number(),
 });
 
-/** What there is to send to and to read from. Addresses may hold secrets, and are not shown. */
+/** The targets. URLs may contain secrets and are not shown. */
 export function targetTools(): Tool[] {
   return [
     defineTool(

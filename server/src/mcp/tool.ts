@@ -2,7 +2,7 @@ import type { Static, TObject } from "typebox";
 import { Compile } from "typebox/compile";
 import type { CallInterface } from "./interfaceCall.ts";
 
-/** What a tool does to its surroundings, in the words of the protocol; a client may ask its user by them. */
+/** The protocol's hints about a tool's effects; a client may ask its user by them. */
 export interface Annotations {
   title: string;
   readOnlyHint: boolean;

@@ -32,7 +32,7 @@ const tools: readonly Tool[] = [
 export interface ToolServerDeps {
   callInterface: CallInterface;
   calls: CallsUnderWay;
-  /** What tells this client's calls from all others'. */
+  /** Distinguishes this client's calls from others. */
   client: string;
   /** Told of a call that is given up and is not among `calls`. */
   onElsewhere?: (name: string) => void;
@@ -97,7 +97,7 @@ function answerOf(structuredContent: Record<string, unknown>): CallToolResult {
   return { content: [{ type: "text", text }], structuredContent };
 }
 
-/** What the model is told, so that it can do better; anything else is an error of the protocol. */
+/** Errors for the model, which can correct its call; all others are protocol errors. */
 function refusalOf(error: unknown, signal: AbortSignal): CallToolResult {
   if (signal.aborted) return sayError("the call was given up");
   if (error instanceof ArgumentError) return sayError(error.message);

@@ -1,7 +1,7 @@
 /** How far the answer had come when it ended. */
 export type AnswerProgress = "nothing" | "headers" | "body";
 
-/** What undici's parser says in brackets, and what it means; the first that the error's message contains. */
+/** Error codes of undici's parser with their meaning; the first that the message contains applies. */
 const parserFaults: readonly (readonly [string, string])[] = [
   ["Expected HTTP/", 'it does not begin with "HTTP/"'],
   ["Expected dot", "its version is not one of HTTP/1"],

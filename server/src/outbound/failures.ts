@@ -52,7 +52,7 @@ export function describeConnectError(error: Error, hostname: string): Failure {
   }
 }
 
-/** What this process, or its machine, has too little of. */
+/** The scarce resource of this process or machine. */
 const shortages: Record<string, string> = {
   EMFILE: "this process has no file descriptors left",
   ENFILE: "this machine has no file descriptors left",

@@ -88,7 +88,7 @@ async function refuseHost(hostname: string, policy: TargetUrlPolicy): Promise<st
   return addresses.every((ip) => refusedKind(ip, policy.networks) === null) ? null : refusedAddress;
 }
 
-/** What the name resolves to; nothing when it does not, or not in time. */
+/** The addresses of the name; none when it does not resolve in time. */
 async function resolveInTime(resolve: Resolve, hostname: string): Promise<readonly string[]> {
   const late = Promise.withResolvers<readonly string[]>();
   const timer = setTimeout(() => late.resolve([]), resolveTimeoutMs);

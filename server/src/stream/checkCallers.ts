@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Caller } from "../http/contract/credentials.ts";
 
-/** Those of the callers whose credential is no longer valid, by the database as it is now. */
+/** The callers whose credential is no longer valid in the database. */
 export async function revokedCallers<T extends { caller: Caller }>(
   pool: pg.Pool,
   streams: readonly T[],

@@ -34,7 +34,7 @@ export class FrameRing {
     return numbered;
   }
 
-  /** What was missed is unknown: nothing before now can be resumed from. */
+  /** Missed changes are unknown: a client cannot resume from before now. */
   forget(nowMs: number): void {
     this.#frames = [];
     this.#completeFrom = Math.max(nowMs, this.#lastId + 1) + clockToleranceMs;

@@ -14,7 +14,7 @@ const maxTargets = 40;
 /** A change whose JSON is longer is counted only: it must fit a notification of PostgreSQL. */
 const maxChangeBytes = 2_000;
 
-/** What happened at a target, where there is too much to tell of each. */
+/** Counts for a target with too many changes to send each. */
 interface ChangeCounts {
   accepted: number;
   delivered: number;
@@ -56,7 +56,7 @@ export class GatheredChanges {
     else this.#isSummary = true;
   }
 
-  /** What is to be told: each change, or the numbers of all. Subjects past the bound are left to the numbers' readers. */
+  /** The message: each change, or counts. Subjects beyond the bound appear in counts only. */
   frames(nowMs: number): Frame[] {
     const subjects = [...this.#subjects.values()].slice(0, maxChanges);
     if (!this.#isSummary) return [...this.#frames, ...subjects];

@@ -82,7 +82,7 @@ export class StreamHub {
     const missed = resumeFrom === undefined ? [] : room.ring.since(this.#readId(resumeFrom));
     const id = room.ring.lastId(this.#deps.nowMs());
     if (missed === undefined) stream.reset(id, "unknown");
-    // What was missed has ids of its own; a client that breaks off before it must not resume behind it.
+    // Missed changes have ids of their own, so that a client which disconnects earlier does not skip them.
     else stream.begin(missed.length > 0 ? missed[0]!.id - 1 : id);
     stream.send(missed ?? []);
   }

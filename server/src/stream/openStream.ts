@@ -4,14 +4,14 @@ import type { ChangeType } from "../items/changes.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import type { NumberedFrame } from "./frameRing.ts";
 
-/** What a stream is opened with. */
+/** The parameters of a stream. */
 export interface StreamOptions {
   caller: Caller;
-  /** What the client asked for; empty means everything. */
+  /** The types that the client asked for; empty means all. */
   types: readonly ChangeType[];
   /** Ends the ids of this node. */
   nodeTag: string;
-  /** What the stream is sent as, which ends once all of it has left the process. */
+  /** The readable stream that is sent; it ends when everything has left the process. */
   response: Pick<ServerResponse, "writableFinished" | "destroy">;
 }
 
@@ -72,7 +72,7 @@ export class OpenStream {
   }
 
   /**
-   * What the client does not take within a moment is not kept for it.
+   * Data that the client does not read soon is dropped.
    * @param reason Told to the client, which is not to come back with this credential when it was `unauthorized`.
    */
   end(reason: "unauthorized" | "stopping"): void {
@@ -96,7 +96,7 @@ export class OpenStream {
   }
 }
 
-/** What a client that reads slowly may have waiting here. */
+/** Bytes that may wait for a slow client. */
 const bufferBytes = 64 * 1024;
 /** How long the end of a stream may wait for its client. */
 const endingMs = 1_000;

@@ -36,7 +36,7 @@ async function readValues(pool: pg.Pool): Promise<Record<string, unknown>> {
   return rows[0]!;
 }
 
-/** Of each row that waits for the target `t`, how many items it has. */
+/** The number of items of each row that waits for target `t`. */
 const itemsOfTarget = `
   select cardinality(d.event_ids) as items
   from deliveries d

@@ -11,7 +11,7 @@ export interface LineWriter {
 /** A piece is written when it is this long, or this long after its first line. */
 const pieceLength = 65_536;
 const maxDelayMs = 100;
-/** What may wait for a reader that is slow or stuck. Past it lines are dropped, and the next line says how many. */
+/** Lines that may wait for a slow reader. Beyond it lines are dropped, and the next line says how many. */
 const maxWaitingLength = 16 * 1024 * 1024;
 
 /**

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from "prom-client";
 
-/** What clients make this process hold at the moment. */
+/** The resources that clients hold in this process. */
 export interface Load {
   connections: () => number;
   bodyBytes: () => number;

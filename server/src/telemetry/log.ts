@@ -22,7 +22,7 @@ export interface Log {
   flush(): Promise<void>;
 }
 
-/** What is said of a request. */
+/** The logged fields of a request. */
 export interface RequestLine {
   id: string;
   method: string;
@@ -31,7 +31,7 @@ export interface RequestLine {
   caller: { orgId: string } | null;
 }
 
-/** What is said of an attempt. */
+/** The logged fields of an attempt. */
 export interface AttemptLine {
   eventId: string;
   targetId: string;
@@ -158,7 +158,7 @@ function createIsoClock(): () => string {
   };
 }
 
-/** What a line says of an error. Other fields of a driver's error hold rows, connections and passwords. */
+/** The logged fields of an error. Other fields of a driver's error contain rows, connections and passwords. */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return { message: String(error) };
   const { code } = error as Error & { code?: unknown };

@@ -52,7 +52,7 @@ export function createLogDigest(write: (fields: object, message: string) => void
   let failing = new Map<string, FailingTarget>();
   let slow: { count: number; slowest: Slow } | undefined;
   let faults = new Set<string>();
-  /** Those that were not told apart, because there were too many kinds. */
+  /** Counts of further kinds, beyond the limit. */
   let others = { refused: 0, failing: 0 };
   let timer: NodeJS.Timeout | undefined;
 

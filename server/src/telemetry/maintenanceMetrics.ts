@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from "prom-client";
 
-/** What maintenance rests for, or leaves alone. */
+/** Reasons for maintenance to pause or to skip. */
 export interface MaintenanceState {
   /** By how many milliseconds this process's clock is ahead of its database's. */
   skewMs: () => number;

@@ -1,7 +1,7 @@
 import type { MetricValues } from "./metricsText.ts";
 import type { Traces } from "./traces.ts";
 
-/** What a process exports by OpenTelemetry's protocol. */
+/** The exports of a process by OpenTelemetry's protocol. */
 export interface Telemetry {
   /** Undefined when nothing is traced. */
   traces: Traces | undefined;

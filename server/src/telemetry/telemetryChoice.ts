@@ -3,7 +3,7 @@ import type { Config } from "../config/config.ts";
 /** The settings of OpenTelemetry, as the environment has them. */
 export type TelemetryConfig = Pick<Config, Extract<keyof Config, `otel${string}`>>;
 
-/** What is exported, and how. All of it can be copied from thread to thread. */
+/** The settings of exports. They can be copied between threads. */
 export interface TelemetryChoice {
   /** How spans are sent; null when nothing is traced. */
   traces: Protocol | null;
@@ -17,7 +17,7 @@ export interface TelemetryChoice {
   maxBatch: number;
   batchDelayMs: number;
   metricsIntervalMs: number;
-  /** What was passed over, in whole sentences. */
+  /** Skipped parts, as sentences. */
   problems: readonly string[];
 }
 
@@ -103,7 +103,7 @@ function ratioOf(text: string | undefined, problems: string[]): number {
   return 1;
 }
 
-/** What a timer can wait for. */
+/** The longest delay of a timer. */
 const maxNumber = 2 ** 31 - 1;
 
 function numberIn(name: string, text: string, fallback: number, problems: string[]): number {

@@ -25,7 +25,7 @@ export interface SpanStart {
   kind: "server" | "client" | "consumer" | "internal";
   /** Where its trace goes on; null begins one. */
   parent: TraceContext | null;
-  /** What it has to do with without being a part of it. */
+  /** Related things that are not parts of it. */
   links?: readonly TraceContext[];
   attributes: SpanAttributes;
   /** Unix milliseconds; now unless told. */
@@ -41,5 +41,5 @@ export interface Traces {
   start(span: SpanStart): Span | null;
 }
 
-/** What every span of an item says. */
+/** The attributes of every span of an item. */
 export const messaging = { "messaging.system": "postrider" } as const;

@@ -8,7 +8,7 @@ import { hotRows } from "./storedItems.ts";
 
 const healLimitMs = 60_000;
 
-/** What must hold once every fault has healed, whatever the faults were. */
+/** The conditions after every fault has healed. */
 export interface Afterwards {
   pool: pg.Pool;
   load: Load;
@@ -43,7 +43,7 @@ export async function expectNothingLost({ pool, load, receiver }: Afterwards): P
   );
   expect(new Set(keyed.map(({ id }) => id)).size).toBe(keyed.length);
   expect(acknowledged.size).toBe(load.acknowledged().length);
-  // What nobody acknowledged may be stored all the same, once each: the answer was lost, not the item.
+  // Items without an acknowledged answer may be stored, once each: the answer was lost, not the item.
   const unanswered = load.sent.filter(({ id }) => id === undefined).length;
   const largest = Math.max(1, ...load.sent.map(({ itemIds }) => itemIds?.length ?? 1));
   expect(stored.size).toBeLessThanOrEqual(acknowledged.size + unanswered * largest);
@@ -72,7 +72,7 @@ async function storedIds(pool: pg.Pool): Promise<Set<string>> {
   return new Set(rows.map(({ id }) => id));
 }
 
-/** What the ledger holds, folded or not. */
+/** The sum of the ledger, folded or not. */
 async function chargedItems(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ items: number }>(
     `select (

@@ -5,7 +5,7 @@ import { until } from "./until.ts";
 type Caller = Pick<ServiceProcess, "call">;
 type Key = Pick<Account, "api_key">;
 
-/** What became of the work, as its owner reads it. */
+/** The outcome of a handoff, for its owner. */
 export interface HandoffView {
   task_id: string | null;
   context_id: string | null;

@@ -16,7 +16,7 @@ export interface Entry {
 
 type Caller = Pick<TestNode, "call">;
 
-/** What an organization's log says; `query` begins with `?`. */
+/** Reads an organization's audit log; `query` begins with `?`. */
 export async function entries(node: Caller, account: Account, query: string = ""): Promise<Entry[]> {
   const { status, body } = await node.call("GET", `/api/v1/audit-log${query}`, { key: account.api_key });
   if (status !== 200) throw new Error(`audit log: ${status} ${JSON.stringify(body)}`);

@@ -1,7 +1,7 @@
 import { once, EventEmitter } from "node:events";
 import type { ServiceProcess } from "./serviceProcess.ts";
 
-/** What stands before several processes of the service: each request goes to the next one in turn. */
+/** A load balancer before several processes: each request goes to the next one (round robin). */
 export interface Balancer {
   add(service: ServiceProcess): void;
   /** Sends it nothing more; resolves once what it has is answered. */

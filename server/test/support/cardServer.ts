@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 export interface CardServer {
   url: string;
   origin: string;
-  /** What is answered; a whole card unless set. */
+  /** The answer; a complete card unless set. */
   answer: (response: ServerResponse, headers: IncomingHttpHeaders) => void;
   /** The headers of each request for the card. */
   reads: IncomingHttpHeaders[];

@@ -2,7 +2,7 @@ import { statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 
 const memory = "/dev/shm";
-/** What the largest test stores, several times over. */
+/** Several times the rows of the largest test. */
 const neededBytes = 6 * 2 ** 30;
 
 /**

@@ -24,7 +24,7 @@ export interface CollectedMetric {
 
 /** A collector's OTLP/HTTP port, in JSON: the real protocol, kept in memory. */
 export interface Collector {
-  /** What a service is started with so that it sends here soon. */
+  /** The settings of a service that sends here soon. */
   env: Record<string, string>;
   spans: CollectedSpan[];
   metrics: CollectedMetric[];
@@ -44,7 +44,7 @@ interface Attribute {
 
 const arrivalLimitMs = 30_000;
 
-/** What a collector does with what it is sent: takes it, never answers, or says that it cannot for now. */
+/** The behaviour of a collector: accepts, never answers, or refuses for now. */
 export type CollectorMood = "well" | "hanging" | "unavailable";
 
 export async function startCollector(mood: CollectorMood = "well"): Promise<Collector> {

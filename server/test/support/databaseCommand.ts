@@ -1,7 +1,7 @@
 import { type DatabaseCommandName, readDatabaseCommand } from "../../src/process/databaseCommands.ts";
 import { exitCodeOf } from "../../src/process/exitCodeOf.ts";
 
-/** What a command of the whole database left behind; `err` is all that it said, with why it failed at the end. */
+/** The result of a database command; `err` is its output, with the error at the end. */
 export interface Ended {
   code: number | null;
   out: string;

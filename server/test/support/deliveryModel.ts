@@ -141,10 +141,10 @@ export async function storedRows(pool: pg.Pool): Promise<StoredRow[]> {
   return rows;
 }
 
-/** What is due, by its id: attempts so far, and the lease it is under. */
+/** Due items by id: attempts so far, and the lease. */
 type Due = Map<string, { attempts: number; token: number | null }>;
 
-/** What the database holds, or should. */
+/** The expected contents of the database. */
 export interface Holdings {
   due: Due;
   attempts: number;

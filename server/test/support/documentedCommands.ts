@@ -28,7 +28,7 @@ export async function blocksOf(page: string): Promise<DocumentedBlock[]> {
   }));
 }
 
-/** What a reader has in place of what the pages name. */
+/** The reader's values for the names on the pages. */
 export interface Surroundings {
   env: Record<string, string>;
   /** Text of the pages, such as `localhost:8080`, and what it is here. */

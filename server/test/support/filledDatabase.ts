@@ -211,7 +211,7 @@ export async function storeTheRest(pool: pg.Pool, orgId: string, targetId: strin
     target_header_sets: { number: 1, headers: "{}" },
     activity_steps: { scope_id: targetId, step: 60, latency_ranges: [1], latency_counts: [1] },
     usage_totals: { period: 202_001, items: 7 },
-    // Of these there may be some, until a chore takes them.
+    // Some may remain until a chore deletes them.
     usage_records: { period: 202_001, items: 1 },
     mailbox_activity: { minute: 5 },
     target_activity: {},

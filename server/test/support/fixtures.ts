@@ -164,7 +164,7 @@ function servicesWith(settings: Settings, shared?: () => Promise<SharedService>)
       if (shared === undefined) return newService();
       const { service, leave } = await shared();
       onCleanup(leave);
-      // What it wrote before is of other files.
+      // Earlier output belongs to other files.
       const before = service.output().length;
       return { ...service, output: () => service.output().slice(before) };
     })
@@ -240,7 +240,7 @@ function newPool(onCleanup: OnCleanup, database: TestDatabase, size: number): pg
   return pool;
 }
 
-/** What is started, and stopped in the end. */
+/** A part with a start and a stop. */
 async function stopping<T extends { stop(): Promise<void> }>(
   onCleanup: OnCleanup,
   starting: Promise<T>,

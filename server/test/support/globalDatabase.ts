@@ -36,7 +36,7 @@ const fastSettings = {
   max_wal_size: "512MB",
 };
 
-/** What a run started, for as many projects as use it; each project loads this module anew. */
+/** Services of a run, shared by its projects; each project loads this module again. */
 interface Started {
   starting: Promise<Running>;
   users: number;

@@ -2,11 +2,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ServiceProcess } from "./serviceProcess.ts";
 import type { Account } from "./testNode.ts";
 
-/** What happened to an item, as its sender knows it. */
+/** The outcome of an item, as its sender knows it. */
 export interface Sent {
   /** The id in the 202; undefined while nobody has said that it was accepted. */
   id?: string;
-  /** What a publication became. */
+  /** The items of a publication. */
   itemIds?: string[];
   idempotencyKey: string | undefined;
   targetId: string;
@@ -25,7 +25,7 @@ export interface Load {
 }
 
 export interface LoadOptions {
-  /** Whom to send to: asked anew for each request, because services come and go. */
+  /** The receiver of the next request: asked for each request, because services come and go. */
   service: () => Pick<ServiceProcess, "url">;
   account: Pick<Account, "api_key">;
   targetIds: readonly string[];

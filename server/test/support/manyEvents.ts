@@ -41,7 +41,7 @@ export async function fillPartitions(pool: pg.Pool, count: number, sessions = 1)
 }
 
 interface Range {
-  /** Of all events. */
+  /** Counts of all events. */
   count: number;
   /** The first and the last number of this session's; the highest are the oldest. */
   from: number;
@@ -89,7 +89,7 @@ $$;
 alter table deliveries set unlogged;
 alter table messages set unlogged`;
 
-/** What every session computes anew. */
+/** A value that every session computes. */
 const namesSql = `
 create function pg_temp.new_id(p_ms bigint, p_number bigint, p_bucket integer) returns uuid
 language sql

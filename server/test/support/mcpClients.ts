@@ -15,7 +15,7 @@ export interface Agent {
   giveUpLastCall(): Promise<void>;
   /** The process behind it, when it is one. */
   pid: number | null;
-  /** What went wrong beside the calls. */
+  /** Errors other than those of calls. */
   errors: Error[];
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Balancer } from "./balancer.ts";
 
-/** What senders and consumers saw. */
+/** The observations of senders and consumers. */
 export interface MixedLoad {
   /** Ids answered with 202, by target. */
   accepted: Map<string, string[]>;

@@ -47,7 +47,7 @@ export interface Running {
 /** Writes samples where they find what a project would have installed, and starts them. */
 export async function createSampleRunner(): Promise<{
   start(sample: Sample, env: Record<string, string>): Promise<Running>;
-  /** What the compiler says about them; empty when it is content. */
+  /** The compiler's errors; empty when there are none. */
   typeCheck(samples: readonly Sample[]): Promise<string>;
   remove(): Promise<void>;
 }> {
@@ -128,7 +128,7 @@ async function clientSources(): Promise<Map<string, string>> {
   );
 }
 
-/** What a framework does around a route handler. */
+/** The work of a framework around a route handler. */
 const serving = `
 import { createServer } from "node:http";
 createServer(async (incoming, outgoing) => {

@@ -13,7 +13,7 @@ export interface Parts {
   /** The header line with the content length; null for none. */
   length?: string | null;
   body?: string | Buffer;
-  /** What follows the body. */
+  /** Bytes after the body. */
   behind?: string;
 }
 
@@ -27,7 +27,7 @@ export function requestBytes(parts: Parts = {}): Buffer {
   return Buffer.concat([Buffer.from(lines.join("\r\n"), "latin1"), content, Buffer.from(behind, "latin1")]);
 }
 
-/** What an item's request says; what is not said is right. */
+/** The parts of an item's request; missing parts are valid. */
 export interface ItemParts extends Pick<Parts, "more" | "body"> {
   path?: "t" | "e";
   targetId: string;
@@ -56,7 +56,7 @@ export function onFrameworkPath(request: Buffer): Buffer {
   return bytes;
 }
 
-/** What every plain request has beside its length. */
+/** The headers of every plain request, beside its length. */
 export function headersWith(key: string): string[] {
   return ["Host: localhost", `Authorization: Bearer ${key}`, "Content-Type: application/json"];
 }

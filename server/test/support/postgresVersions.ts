@@ -5,7 +5,7 @@ export const supportedVersions = [15, 16, 17, 18];
 /** The one that it brings. The others are dependencies of the tests alone. */
 export const installedVersion = 18;
 
-/** Whose programs `startEmbedded` runs for a major version. */
+/** The programs that `startEmbedded` runs for a major version. */
 export function programsOf(version: number): { programs?: string } {
   return version === installedVersion ? {} : { programs: platformPackage(`postgres-${version}`) };
 }

@@ -12,7 +12,7 @@ export interface ProgramEnd {
 /** A program that somebody started in a terminal. */
 export interface Program {
   pid: number;
-  /** What it wrote on both its outputs. */
+  /** Its output on both streams. */
   output(): string;
   /** Resolves with the match once it has written that; fails after `limitMs`, and when it ends before. */
   says(pattern: RegExp, limitMs?: number): Promise<RegExpExecArray>;
@@ -31,7 +31,7 @@ export interface ProgramOptions {
 /** The service and its commands as tests run them, which starts in half the time of `commandFile`. */
 export const serviceFile = programFile("server/src/process/cli.ts");
 
-/** What `npm start` and a package run: for tests of the way in. */
+/** The command that `npm start` and a package run. */
 export const commandFile = fileURLToPath(new URL("../../bin/postrider.cjs", import.meta.url));
 
 /** A key for services that need one. */

@@ -20,7 +20,7 @@ export interface Receiver {
   port: number;
   /** Everything received, in order. */
   received: Received[];
-  /** What of it came to this path, in order. */
+  /** The part that arrived at this path, in order. */
   at(path: string): readonly Received[];
   /** How requests are answered; 200 unless set. */
   answer: AnswerTo;

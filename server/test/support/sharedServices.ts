@@ -14,7 +14,7 @@ import { createTestNode, startTestNode, type TestNode } from "./testNode.ts";
 // Vitest ends its workers by this signal, which alone would leave the processes that they started.
 process.once("SIGTERM", () => process.exit());
 
-/** What a file uses, and leaves to the next one. */
+/** A part that one test file uses and passes on to the next. */
 interface Shared {
   database: TestDatabase;
   /** For the end of each file that used it. @throws {Error} when it has broken meanwhile. */

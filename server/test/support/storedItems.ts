@@ -90,7 +90,7 @@ export interface HotRows {
   leased: number;
 }
 
-/** What the hot table holds. */
+/** The rows of the hot table. */
 export async function hotRows(pool: pg.Pool): Promise<HotRows> {
   const { rows } = await pool.query<HotRows>(
     `select

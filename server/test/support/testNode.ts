@@ -157,7 +157,7 @@ export async function signUp(node: Pick<TestNode, "call">, email: string = newEm
   return { ...body, password };
 }
 
-/** What an answer matches that is refused, and says why. */
+/** The pattern of an answer that is refused with a reason. */
 export function refusal(status: number, error: string): { status: number; body: { error: string } } {
   return { status, body: { error } };
 }

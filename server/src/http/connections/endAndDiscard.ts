@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 
-/** What is read of a client that goes on sending, at most, and for how long. */
+/** The bound on bytes and time for reading a client that keeps sending. */
 const maxDiscardedBytes = 64 * 1024 * 1024;
 const maxDiscardingMs = 5_000;
 

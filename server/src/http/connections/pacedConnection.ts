@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { endOfHead } from "./endOfHead.ts";
 import { endAndDiscard } from "./endAndDiscard.ts";
 
-/** What may still come of a body whose request is answered already, for the connection to be kept. */
+/** Bytes of a body that may still arrive after the answer, if the connection is to be kept. */
 const maxUnreadBytes = 64 * 1024;
 
 /** A request that was begun and whose answer, or body, is not over. */

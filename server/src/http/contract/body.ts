@@ -66,7 +66,7 @@ export function statedBytes({ headers }: FastifyRequest): number | undefined {
   return stated === undefined ? undefined : Number(stated);
 }
 
-/** Who is known to send it, or its route: what is open to all has a share of its own. */
+/** The sender, or the route for requests without one: anonymous requests have a share of their own. */
 function ownerOf({ caller, keyOwner, routePath }: FastifyRequest): string {
   return caller?.orgId ?? keyOwner ?? routePath;
 }

@@ -1,4 +1,4 @@
-/** What bodies of requests hold in memory from their first byte until they are answered. */
+/** The memory of request bodies, from their first byte until the answer. */
 export interface BodyRoom {
   /**
    * Takes `bytes` for an owner; false when there is no room. An owner may hold at most as much as is still free

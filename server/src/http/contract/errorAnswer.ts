@@ -42,7 +42,7 @@ export function toApiError(error: FastifyError, missingFields?: string): ApiErro
   return new ApiError(500, "internal error", { cause: error });
 }
 
-/** What a caller can do beyond trying again. */
+/** Errors that a retry alone does not solve. */
 const advice: Partial<Record<AwayReason, string>> = {
   unanswered:
     ", and what was asked may have been done: try again, and an item with the same Idempotency-Key if it had one",

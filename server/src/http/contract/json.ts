@@ -25,7 +25,7 @@ function describe(error: Error): string {
 
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** What other languages write for values that JSON has not. */
+/** Literals of other languages that JSON does not have. */
 const foreignLiterals = new Set(["NaN", "Infinity", "undefined", "None", "True", "False", "nil"]);
 
 /** Names the first such literal that stands outside of strings; undefined without one. */

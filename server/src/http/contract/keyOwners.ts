@@ -1,6 +1,6 @@
 import type { Scope } from "./scope.ts";
 
-/** Whose an API key is, and what it is limited to, which never changes; absent for one that is not. */
+/** The owner and limit of an API key, which never change; absent for an unknown key. */
 export interface KeyOwner {
   orgId: string;
   scope: Scope | undefined;

@@ -11,7 +11,7 @@ const linesPattern = `^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\x7F-\\x9F${bidirectio
 const line = new RegExp(linePattern, "u");
 const lines = new RegExp(linesPattern, "u");
 
-/** What a text that breaks the rule is told, after the field's name. */
+/** The error for a text that breaks the rule, after the field's name. */
 export const plainTextRule = "must not have control or bidirectional characters";
 
 /** Whether a text is one line that shows as what it is. */

@@ -9,7 +9,7 @@ export interface BodyLimits {
   take: (bytes: number) => boolean;
 }
 
-/** What is allocated for a body before any of it has come. */
+/** The size that is allocated for a body before it arrives. */
 const firstBytes = 16 * 1024;
 
 /**

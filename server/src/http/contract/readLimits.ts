@@ -4,7 +4,7 @@ interface ReadLimit {
   underWay: number;
   /** So many wait for a turn; beyond, they are refused. */
   waiting: number;
-  /** What a refused caller is told to wait, in seconds. */
+  /** `Retry-After` of a refused caller, in seconds. */
   retryAfterSeconds: number;
   /** One may hold a connection to the database for seconds, see {@link mostLong}. */
   isLong: boolean;

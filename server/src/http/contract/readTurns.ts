@@ -103,7 +103,7 @@ export class ReadTurns {
     }
   }
 
-  /** What may begin of the organization that has the fewest under way. */
+  /** The next request of the organization with the fewest under way. */
   #next(): { orgId: string; line: Line; turn: Turn } | undefined {
     let next: { orgId: string; line: Line; turn: Turn } | undefined;
     for (const [orgId, line] of this.#lines) {

@@ -33,7 +33,7 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): FastConnec
   const keepAlive = `keep-alive\r\nKeep-Alive: timeout=${Math.floor(deps.idleMs / 1000)}`;
   let isBusy = false;
   let quietSinceMs = performance.now();
-  /** What came while a request was under way: pipelined requests, which go to Node's parser. */
+  /** Bytes that arrived while a request was under way: pipelined requests for Node's parser. */
   let early: Buffer | undefined;
   let hasEnded = false;
 
@@ -76,7 +76,7 @@ export function keepConnection(socket: Socket, deps: ConnectionDeps): FastConnec
     socket.resume();
   }
 
-  /** What still comes is thrown away: it must do nothing, as it cannot be answered. */
+  /** Later bytes are discarded, because they cannot be answered. */
   function endDeaf(): void {
     socket.off("data", onData);
     endAndDiscard(socket);

@@ -14,7 +14,7 @@ export type FastRoute = (
   give: (answer: FastAnswer | undefined) => void,
 ) => boolean;
 
-/** What is known of a request besides what it says. */
+/** Facts of a request beside its content. */
 export interface StartedRequest {
   requestId: string;
   /** By `performance.now()`. */

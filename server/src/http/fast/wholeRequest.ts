@@ -101,7 +101,7 @@ function readHeaders(head: string, start: number, headers: Record<string, string
     const line = headerLine.exec(head);
     if (line === null) break;
     const name = line[1]!.toLowerCase();
-    // What every object has by itself, such as `constructor`, counts as a name that came before.
+    // Names of `Object.prototype`, such as `constructor`, count as duplicates.
     if (name in headers) return undefined;
     headers[name] = withoutBlanksBehind(line[2] ?? "");
     at = headerLine.lastIndex;

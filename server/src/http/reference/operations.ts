@@ -14,7 +14,7 @@ export interface Operation {
   takesKey: boolean;
   /** Whether the client for TypeScript has a function of its name. */
   inSdk: boolean;
-  /** What a sample of it carries. */
+  /** The fields of a sample. */
   credential: "key" | "session" | "none";
   /** The least role of a session that may call it; undefined where none is asked for. */
   leastRole: string | undefined;
@@ -58,7 +58,7 @@ interface RawOperation {
   responses: Record<string, { $ref?: string; description?: string; content?: Record<string, Content> }>;
 }
 
-/** What clients reach by a protocol of its own: the stream by `follow`, MCP by its own clients. */
+/** Operations with a protocol of their own: the stream by `follow`, MCP by its own clients. */
 const notInSdk = ["openStream", "callTools"];
 
 /** All operations, in the order of the document. */
@@ -114,7 +114,7 @@ function exampleOf(content: Content | undefined): unknown {
   return Object.values(content?.examples ?? {})[0]?.value ?? content?.example;
 }
 
-/** What a reference within the document leads to. */
+/** Resolves a reference within the document. */
 export function resolve(document: OpenApiDocument, reference: string): unknown {
   return reference
     .slice(2)

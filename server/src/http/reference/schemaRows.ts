@@ -45,7 +45,7 @@ export function descriptionOf({ description }: JsonSchema): string | undefined {
   return typeof description === "string" ? description : undefined;
 }
 
-/** What a value may be, in a few words. */
+/** A short description of the allowed values. */
 export function typeOf(document: OpenApiDocument, schema: JsonSchema): string {
   const whole = resolved(document, schema);
   if (whole["const"] !== undefined) return JSON.stringify(whole["const"]);

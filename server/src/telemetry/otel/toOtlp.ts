@@ -14,7 +14,7 @@ interface Value {
   metricName?: string;
 }
 
-/** What `/metrics` says, as OpenTelemetry has it: the same names, labels and values, all of them since `startedMs`. */
+/** The metrics of `/metrics` in OpenTelemetry's form: the same names, labels and values, since `startedMs`. */
 export function toOtlp(metrics: readonly MetricValues[], startedMs: number): MetricData[] {
   const span = { startTime: hrTime(startedMs), endTime: hrTime(Date.now()) };
   return metrics.map((metric): MetricData => {

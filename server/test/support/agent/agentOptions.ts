@@ -7,7 +7,7 @@ export interface AgentOptions {
   tenant?: string;
   /** Whether its card offers push notifications, and whether it sends them. */
   pushNotifications?: boolean;
-  /** What its task list answers: the list, or 404 as an agent without one. */
+  /** The answer of its task list: the list, or 404 for an agent without one. */
   taskList?: "present" | "absent";
   /** Fields that replace those of its card. */
   card?: Record<string, unknown>;
@@ -38,7 +38,7 @@ export interface SentMessage {
   metadata: Record<string, unknown>;
 }
 
-/** What the agent has done so far. */
+/** The agent's progress. */
 export interface AgentReport {
   requests: SeenRequest[];
   /** Tasks it has begun. */

@@ -3,7 +3,7 @@ import { createServer, connect, type Socket } from "node:net";
 /** A TCP proxy before an agent that can lose answers after the agent has done what it was asked. */
 export interface AnswerProxy {
   url: string;
-  /** What becomes of the answers to messages from now on: passed on, cut off, or never given. */
+  /** The fate of answers to messages from now on: passed on, cut off, or never given. */
   answers: "pass" | "reset" | "swallow";
   /** Answers that were lost. */
   lost: number;

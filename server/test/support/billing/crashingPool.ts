@@ -1,6 +1,6 @@
 import type pg from "pg";
 
-/** What every statement of a crashed process meets. */
+/** The error of every statement of a crashed process. */
 export class Crash extends Error {}
 
 /**

@@ -41,7 +41,7 @@ export interface Lab {
 interface LabSurroundings {
   /** How long a request to the stand-in may take: short for who has it hang. */
   timeoutMs?: number;
-  /** Of the database; `home` has the tables of the control plane, where `pool` shows those of all cells. */
+  /** A pool of the database: `home` reads the control plane's tables, `pool` those of all cells. */
   cells?: Cells;
   home?: pg.Pool;
 }
@@ -50,7 +50,7 @@ interface LabSurroundings {
 const patientMs = 10_000;
 const log = createLog("silent");
 
-/** What a lab writes to, in an order that references allow. */
+/** The tables of a lab, in the order of their references. */
 const tables = [
   "meter_batches",
   "meter_counters",

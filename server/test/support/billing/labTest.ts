@@ -31,7 +31,7 @@ export function labTest(start: number) {
     });
 }
 
-/** What several tests of billing do in a lab, and look at. */
+/** Common steps and checks of billing tests. */
 function storiesOf(lab: Lab, pool: pg.Pool) {
   return {
     async subscribed(): Promise<{ orgId: string; customer: string; subscription: string }> {

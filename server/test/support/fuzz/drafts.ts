@@ -17,7 +17,7 @@ export interface Draft {
   closes?: boolean;
 }
 
-/** What an operation's requests are made of. */
+/** The parts of an operation's requests. */
 export interface Subject {
   operationId: string;
   method: string;
@@ -27,7 +27,7 @@ export interface Subject {
   body: JsonSchema | undefined;
 }
 
-/** Who calls, and ids that exist. */
+/** The caller, and ids that exist. */
 export interface Fixture {
   key: string;
   session: string;

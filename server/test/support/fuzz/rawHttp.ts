@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 
-/** What came back for bytes that need not be HTTP. */
+/** The answer to bytes that need not be HTTP. */
 export interface RawAnswer {
   /** 0 when the connection closed without an answer. */
   status: number;

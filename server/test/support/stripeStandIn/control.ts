@@ -4,7 +4,7 @@ import { showCustomer, showWorld } from "./shapes.ts";
 import { deliver, emit } from "./webhooks.ts";
 import { mustFind, nowOf, Refusal, type World } from "./world.ts";
 
-/** What a test asks of the stand-in itself; one of these per request to `/_control`. */
+/** A request of a test to the stand-in itself, by `/_control`. */
 export type Control =
   | { action: "clock"; now: number }
   | { action: "faults"; faults: Fault[] }
