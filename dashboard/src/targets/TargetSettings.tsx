@@ -99,15 +99,15 @@ function Fields({ target, draft, field }: FieldsProps) {
               intervalSeconds={Number(draft.retry_interval_seconds)}
             />
           )}
-          <Pace field={field} />
+          <RateLimits field={field} />
         </>
       )}
     </>
   );
 }
 
-/** How fast the receiver may be sent to. */
-function Pace({ field }: { field: SettingsField }) {
+/** The limits that the owner sets on deliveries to the receiver. */
+function RateLimits({ field }: { field: SettingsField }) {
   return (
     <div className="grid gap-3 md:grid-cols-3">
       <TextField

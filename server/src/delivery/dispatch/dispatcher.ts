@@ -14,12 +14,11 @@ import { DeliveryBuffer } from "./buffer.ts";
 import { ClaimLoop } from "./claimLoop.ts";
 import { chooseDue } from "./claimPlan.ts";
 import type { Lane } from "./lane.ts";
-import { Lanes } from "./lanes.ts";
+import { Lanes, TargetLookups } from "./lanes.ts";
 import type { OpenCircuits } from "../rows/openCircuits.ts";
 import { PermitClient } from "./permitClient.ts";
 import { ReadyQueue } from "./readyQueue.ts";
 import { isUnproven, promptLimitMs } from "./reputation.ts";
-import { TargetLookups } from "./targetLookups.ts";
 
 export interface DispatcherDeps extends FinishDeps {
   pool: pg.Pool;
