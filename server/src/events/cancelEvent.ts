@@ -1,4 +1,4 @@
-import { isPulled } from "../postgres/kinds.ts";
+import { isPulled, type KindNumber } from "../postgres/kinds.ts";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import { idTimeMs } from "../postgres/ids.ts";
@@ -10,7 +10,7 @@ import { readEvents } from "./store.ts";
 
 interface Canceled {
   code: "k" | "n" | "w" | "h";
-  kind: 1 | 2 | 3;
+  kind: KindNumber;
   target_id: string;
   event_type: string | null;
   mailbox_is_freed: boolean;

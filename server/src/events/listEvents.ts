@@ -1,5 +1,5 @@
-import { type TargetKind } from "../postgres/kinds.ts";
 import { sql } from "kysely";
+import { isHandoff, isPulled, kindNumbers, type TargetKind } from "../postgres/kinds.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { EventFilter } from "./eventFilter.ts";
 import { findIds, type Run } from "./findIds.ts";
@@ -92,9 +92,9 @@ async function isTargetOf(snapshot: Queries, { targetId, customerUid }: EventFil
 }
 
 function canHave(kind: TargetKind, { status, handoffState }: EventFilter): boolean {
-  if (handoffState !== undefined && kind !== "a2a") return false;
+  if (handoffState !== undefined && !isHandoff(kindNumbers[kind])) return false;
   if (status === undefined || status === "CANCELED" || status === "FILTERED") return true;
-  return isMailboxStatus(status) === (kind === "mailbox");
+  return isMailboxStatus(status) === isPulled(kindNumbers[kind]);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { acceptedStatus, isPulled } from "../postgres/kinds.ts";
+import { acceptedStatus, isPulled, type KindNumber } from "../postgres/kinds.ts";
 import type pg from "pg";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
@@ -27,7 +27,7 @@ export interface ReplayDeps {
 
 interface Replayed {
   code: "a" | "n" | "g" | "d" | "x" | "e";
-  kind: 1 | 2 | 3;
+  kind: KindNumber;
   target_id: string;
 }
 

@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import { Id, NullableString, optionalBody, Timestamp } from "../http/contract/schemas.ts";
 import { type EventStatus, eventStatuses } from "../items/eventStatuses.ts";
+import { type TargetKind, targetKinds } from "../postgres/kinds.ts";
 import { Uid } from "../targets/record/names.ts";
 
 const Status = Type.Unsafe<EventStatus>({
@@ -53,10 +54,7 @@ export const Event = Type.Object(
     id: Id,
     org_id: Id,
     endpoint_id: Type.String({ description: "The target's id, whatever its kind" }),
-    target_kind: Type.Unsafe<"webhook" | "mailbox" | "a2a">({
-      type: "string",
-      enum: ["webhook", "mailbox", "a2a"],
-    }),
+    target_kind: Type.Unsafe<TargetKind>({ type: "string", enum: [...targetKinds] }),
     event_type: NullableString,
     correlation_id: NullableString,
     status: Status,

@@ -1,4 +1,4 @@
-import { kindName, type TargetKind } from "../postgres/kinds.ts";
+import { kindName, type KindNumber, type TargetKind } from "../postgres/kinds.ts";
 import { sql } from "kysely";
 import { bucketOf } from "../postgres/ids.ts";
 import type { EventStatus } from "../items/eventStatuses.ts";
@@ -9,7 +9,7 @@ import { changedAtMsOf, deliveredGroupOf, type IdBounds, statusOf, within } from
 /** An event without its payload, as it stands in the snapshot that was read. */
 export interface StoredEvent {
   id: string;
-  kind: 1 | 2 | 3;
+  kind: KindNumber;
   orgId: string;
   targetId: string;
   eventType: string | null;

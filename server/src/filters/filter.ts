@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { ApiError } from "../http/contract/errors.ts";
 import { matchFilter, mostSteps, type Verdict } from "./matchFilter.ts";
 import { FilterError, type Pattern, readPattern } from "./pattern.ts";
 
@@ -15,23 +14,27 @@ export interface StoredFilter {
   filter_digest: string;
 }
 
-/** @throws {ApiError} 400 that names the part of the filter which is none. */
-export function storeFilter(filter: Readonly<Record<string, unknown>>): StoredFilter {
-  const text = JSON.stringify(filter);
-  checkedPattern(filter);
-  return { filter: text, filter_digest: digestOf(text) };
-}
+export type FilterReading =
+  | { ok: true; pattern: Pattern; stored: StoredFilter }
+  | { ok: false; message: string };
 
-/** @throws {ApiError} 400 when it is too large, and that names the part of the filter which is none. */
-export function checkedPattern(filter: Readonly<Record<string, unknown>>): Pattern {
-  const bytes = Buffer.byteLength(JSON.stringify(filter));
-  if (bytes > maxBytes) throw new ApiError(400, `filter has ${bytes} bytes as JSON: ${maxBytes} are allowed`);
+/** Reads a filter as requests give it; `message` names the part that is refused. */
+export function readFilter(filter: Readonly<Record<string, unknown>>): FilterReading {
+  const text = JSON.stringify(filter);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > maxBytes) {
+    return { ok: false, message: `filter has ${bytes} bytes as JSON: ${maxBytes} are allowed` };
+  }
   try {
-    return readPattern(filter);
+    return {
+      ok: true,
+      pattern: readPattern(filter),
+      stored: { filter: text, filter_digest: digestOf(text) },
+    };
   } catch (error) {
     if (!(error instanceof FilterError)) throw error;
     const where = error.path === "" ? "filter" : `filter.${error.path}`;
-    throw new ApiError(400, `${where} ${error.message}`, { cause: error });
+    return { ok: false, message: `${where} ${error.message}` };
   }
 }
 

@@ -1,7 +1,8 @@
 import { setImmediate } from "node:timers/promises";
+import { ApiError } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { customerReads } from "../http/contract/scope.ts";
-import { checkedPattern, documentWith } from "./filter.ts";
+import { documentWith, readFilter } from "./filter.ts";
 import { failedParts, matchFilter } from "./matchFilter.ts";
 import { FilterResult, FilterTrial } from "./schemas.ts";
 
@@ -35,7 +36,9 @@ export function filterRoutes(): RouteRecord[] {
         },
       },
       async handle({ body: { filter, payload, ...metadata } }) {
-        const pattern = checkedPattern(filter);
+        const reading = readFilter(filter);
+        if (!reading.ok) throw new ApiError(400, reading.message);
+        const { pattern } = reading;
         const document = documentWith(payload, {
           event_type: eventTypeIn(payload) ?? metadata.event_type ?? null,
           correlation_id: metadata.correlation_id ?? null,

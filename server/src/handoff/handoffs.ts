@@ -16,12 +16,11 @@ import type { Traces } from "../telemetry/traces.ts";
 import { createAgents } from "./agent/agent.ts";
 import { createAgentTargets } from "./agentTargets.ts";
 import { Follower } from "./follow/follower.ts";
-import type { HandoffAnswer } from "./record/handoffAnswer.ts";
 import { notificationKey, notificationUrl, readNotificationToken } from "./follow/notifications.ts";
 import { hastenPoll } from "./follow/pollStore.ts";
 import { createCardRereader, refreshDueCards } from "./card/refreshCard.ts";
 import { sendHandoff } from "./send/sendHandoff.ts";
-import { answerTask, cancelTask } from "./follow/steerTask.ts";
+import { answerTask, type CancelOutcome, cancelTask, type SteerOutcome } from "./follow/steerTask.ts";
 
 export interface HandoffsDeps {
   config: Config;
@@ -53,8 +52,8 @@ export interface Handoffs {
     eventId: string;
     payload: Buffer;
     key: string | null;
-  }): Promise<{ handoff: HandoffAnswer; isReplayed: boolean }>;
-  cancel(input: { orgId: string; eventId: string }): Promise<HandoffAnswer>;
+  }): Promise<SteerOutcome>;
+  cancel(input: { orgId: string; eventId: string }): Promise<CancelOutcome>;
   /** An agent says that something has changed; false for a token that the service did not make. */
   notified(token: string): Promise<boolean>;
   /** Reads again the cards whose time has come. */

@@ -1,9 +1,10 @@
 import { Type } from "typebox";
-import { notFound } from "../http/contract/errors.ts";
+import { ApiError, notFound } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey } from "../http/contract/scope.ts";
 import { readItem } from "../intake/readItem.ts";
 import { Handoff } from "./record/handoffAnswer.ts";
+import type { SteerRefusal } from "./follow/steerTask.ts";
 import type { Handoffs } from "./handoffs.ts";
 
 export interface HandoffRouteDeps {
@@ -48,9 +49,10 @@ function answerRoute(deps: HandoffRouteDeps): RouteRecord {
       const payload = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
       const { idempotencyKey: key } = readItem(request.headers, payload);
       const input = { orgId: caller.orgId, eventId: params.id, payload, key };
-      const { handoff, isReplayed } = await deps.handoffs.answer(input);
-      if (isReplayed) void reply.header("idempotency-replayed", "true");
-      return { handoff };
+      const outcome = await deps.handoffs.answer(input);
+      if (outcome.kind !== "answered") throw refusalError(outcome);
+      if (outcome.isReplayed) void reply.header("idempotency-replayed", "true");
+      return { handoff: outcome.handoff };
     },
   });
 }
@@ -69,10 +71,38 @@ function cancelRoute(deps: HandoffRouteDeps): RouteRecord {
     description: "The answer shows what became of it; an agent may take its time.",
     response: { 200: Type.Object({ handoff: Handoff }) },
     errors: refusals,
-    handle: async ({ caller, params }) => ({
-      handoff: await deps.handoffs.cancel({ orgId: caller.orgId, eventId: params.id }),
-    }),
+    async handle({ caller, params }) {
+      const outcome = await deps.handoffs.cancel({ orgId: caller.orgId, eventId: params.id });
+      if (outcome.kind !== "asked") throw refusalError(outcome);
+      return { handoff: outcome.handoff };
+    },
   });
+}
+
+function refusalError(refusal: SteerRefusal): ApiError {
+  switch (refusal.kind) {
+    case "unknown":
+      return notFound();
+    case "not_for_an_agent":
+      return new ApiError(409, "only items of a2a targets are handed to an agent");
+    case "not_handed_over":
+      return new ApiError(409, "the item has not been handed over yet");
+    case "ended":
+      return new ApiError(
+        409,
+        refusal.outcome === "UNKNOWN"
+          ? "the task is no longer followed: its outcome is UNKNOWN"
+          : `the task has ended: ${refusal.outcome}`,
+      );
+    case "target_deleted":
+      return new ApiError(409, "the target of this event was deleted");
+    case "not_waiting":
+      return new ApiError(409, `the task does not wait for input: it is ${refusal.state}`);
+    case "not_cancelable":
+      return new ApiError(409, `the task cannot be canceled: ${refusal.message}`);
+    case "agent_failed":
+      return new ApiError(502, refusal.message);
+  }
 }
 
 function notifiedRoute(deps: HandoffRouteDeps): RouteRecord {

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type pg from "pg";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
+import { isHandoff, kindNumbers } from "../postgres/kinds.ts";
 import { newestFirst, type NewestFirst } from "../postgres/newestFirst.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
@@ -50,7 +51,7 @@ export async function saveNotificationTarget(
       .forKeyShare()
       .executeTakeFirst();
     if (target === undefined) return { outcome: "not_found" };
-    if (target.kind === "a2a") return { outcome: "is_agent" };
+    if (isHandoff(kindNumbers[target.kind])) return { outcome: "is_agent" };
     const { rows: others } = await sql<{ count: number }>`
       select count(*) as count
       from notification_targets

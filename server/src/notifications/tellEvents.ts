@@ -3,6 +3,7 @@ import type { Changes } from "../items/changes.ts";
 import { callFunction } from "../postgres/hot/callFunction.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import { idTimeMs } from "../postgres/ids.ts";
+import { isPulled, kindNumbers, type TargetKind } from "../postgres/kinds.ts";
 
 export interface TellDeps {
   pool: pg.Pool;
@@ -16,7 +17,7 @@ export interface TellDeps {
 interface Told {
   item_id: string;
   listener_id: string;
-  listener_kind: "webhook" | "mailbox";
+  listener_kind: TargetKind;
   event_type: string;
   status: "QUEUED" | "UNREAD" | "FILTERED";
 }
@@ -42,7 +43,7 @@ export async function tellEvents({ pool, changes, onDue, onMailboxItems }: TellD
     }
   }
   if (rows.some(({ status }) => status === "QUEUED")) onDue();
-  const mailboxes = rows.filter(({ listener_kind: kind }) => kind === "mailbox");
+  const mailboxes = rows.filter(({ listener_kind: kind }) => isPulled(kindNumbers[kind]));
   if (mailboxes.length > 0) onMailboxItems(mailboxes.map(({ listener_id: id }) => id));
   return rows.length;
 }

@@ -23,7 +23,10 @@ export function isPulled(kind: number): kind is PulledKind {
   return kind === kindNumbers.mailbox;
 }
 
-/** Whether an item of this kind becomes a task of an agent, which is followed to its end. */
+/**
+ * Whether an item of this kind becomes a task of an agent, which is followed to its end. Such targets get no items that the
+ * service makes (operational events, results of tasks), so that no two agents keep each other busy.
+ */
 export function isHandoff(kind: number): kind is (typeof kindNumbers)["a2a"] {
   return kind === kindNumbers.a2a;
 }

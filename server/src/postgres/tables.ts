@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from "kysely";
 import type pg from "pg";
-import type { TargetKind } from "./kinds.ts";
+import type { DeliveredKind, KindNumber, TargetKind } from "./kinds.ts";
 import { repeatDeadlocked } from "./deadlock.ts";
 
 /*
@@ -73,7 +73,7 @@ export interface Tables {
   };
   events: {
     bucket: number;
-    kind: 1 | 2 | 3;
+    kind: KindNumber;
     max_retries: number;
     billable: boolean;
     target_id: string;
@@ -104,7 +104,7 @@ export interface Tables {
   };
   deliveries: {
     bucket: number;
-    kind: 1 | 3;
+    kind: DeliveredKind;
     attempts: number;
     schedule_attempts: number;
     id: string;

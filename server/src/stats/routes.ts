@@ -8,6 +8,7 @@ import { type MailboxRouteDeps, readDeps } from "../mailbox/routeDeps.ts";
 import { findMailbox } from "../mailbox/message/findMailbox.ts";
 import { healthBounds, mailboxStats } from "../mailbox/view/mailboxStats.ts";
 import { isId } from "../postgres/ids.ts";
+import { isPulled, kindNumbers } from "../postgres/kinds.ts";
 import { examples } from "./examples.ts";
 import { type HealthScope, readHealth, readHealths } from "./readHealth.ts";
 import { readHours } from "./readHours.ts";
@@ -107,7 +108,7 @@ function healthRoute(deps: StatsDeps): RouteRecord {
       if (!isId(params.id)) throw notFound();
       const health = await readHealth(deps.pool, caller.orgId, params.id);
       if (health === undefined) throw notFound();
-      return health.kind === "mailbox" ? mailboxHealth(deps, caller.orgId, health) : health;
+      return isPulled(kindNumbers[health.kind]) ? mailboxHealth(deps, caller.orgId, health) : health;
     },
   });
 }
@@ -122,7 +123,9 @@ async function listHealths(deps: StatsDeps, scope: HealthScope): Promise<Static<
   const listed: Static<typeof ListedHealth>[] = [];
   // One after the other: a page of mailboxes takes one connection of the pool.
   for (const health of healths) {
-    const shown = health.kind === "mailbox" ? await mailboxHealth(deps, scope.orgId, health) : health;
+    const shown = isPulled(kindNumbers[health.kind])
+      ? await mailboxHealth(deps, scope.orgId, health)
+      : health;
     listed.push({ ...shown, hours: hours.get(health.target_id) ?? [] });
   }
   return listed;

@@ -1,4 +1,4 @@
-import { type TargetKind } from "../postgres/kinds.ts";
+import { type TargetKind, targetKinds } from "../postgres/kinds.ts";
 import { Type } from "typebox";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import { maxPoints, stepsKept, type Step } from "./steps.ts";
@@ -83,7 +83,7 @@ export const HealthsQuery = Type.Object({
 export const TargetHealth = Type.Object(
   {
     target_id: Id,
-    kind: Type.Unsafe<TargetKind>({ type: "string", enum: ["webhook", "mailbox", "a2a"] }),
+    kind: Type.Unsafe<TargetKind>({ type: "string", enum: [...targetKinds] }),
     enabled: Type.Boolean(),
     disabled_reason: Type.Union([Type.String(), Type.Null()]),
     last_attempt_at: NullableTimestamp,

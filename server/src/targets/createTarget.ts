@@ -1,5 +1,5 @@
 import type { Origin } from "../audit/origin.ts";
-import { type StoredFilter, storeFilter } from "../filters/filter.ts";
+import { readFilter, type StoredFilter } from "../filters/filter.ts";
 import { newTargetId } from "../postgres/ids.ts";
 import { type AnyKind, findKind, fieldsOf, type KindDeps, kindNames } from "./kinds.ts";
 import type { TargetDeps } from "./record/deps.ts";
@@ -27,6 +27,7 @@ export async function createTarget(
   const fault = foreignFault(kind, input) ?? metadataFault(input.metadata);
   if (fault !== undefined) return invalid(fault);
   const filter = filterColumns(input.filter);
+  if (!filter.ok) return filter;
   const rate = rateColumns(input, null);
   if (!rate.ok) return rate;
   const { orgId } = origin;
@@ -40,7 +41,7 @@ export async function createTarget(
     org_id: orgId,
     kind: kind.name,
     ...rate.columns,
-    ...filter,
+    ...filter.columns,
     ...made.columns,
   };
   const stored = await insertTarget(deps.queries, origin, row, made);
@@ -76,14 +77,12 @@ function commonColumns(deps: TargetDeps, input: NewTarget, nowMs: number) {
   };
 }
 
-/**
- * The columns that a filter changes: null for none, undefined to leave them.
- * @throws {ApiError} 400 that names the bad part of the filter.
- */
+/** The columns that a filter changes: null for none, undefined to leave them. */
 export function filterColumns(
   filter: Readonly<Record<string, unknown>> | null | undefined,
-): Partial<StoredFilter> | { filter: null; filter_digest: null } {
-  if (filter === undefined) return {};
-  if (filter === null) return { filter: null, filter_digest: null };
-  return storeFilter(filter);
+): { ok: true; columns: Partial<Record<keyof StoredFilter, string | null>> } | Refused {
+  if (filter === undefined) return { ok: true, columns: {} };
+  if (filter === null) return { ok: true, columns: { filter: null, filter_digest: null } };
+  const reading = readFilter(filter);
+  return reading.ok ? { ok: true, columns: { ...reading.stored } } : invalid(reading.message);
 }

@@ -32,11 +32,12 @@ export async function updateTarget(
   const fault = applicableFault(kind, input) ?? discardFault(input) ?? metadataFault(input.metadata);
   if (fault !== undefined) return invalid(fault);
   const filter = filterColumns(input.filter);
+  if (!filter.ok) return filter;
   const rate = rateColumns(input, present.rate_limit_per_second);
   if (!rate.ok) return rate;
   const changed = await kind.change(deps, input, { ...present, orgId: origin.orgId });
   if (!changed.ok) return changed;
-  const columns = { ...commonColumns(input), ...rate.columns, ...filter, ...changed.columns };
+  const columns = { ...commonColumns(input), ...rate.columns, ...filter.columns, ...changed.columns };
   const change: TargetChange = {
     origin,
     id: present.id,

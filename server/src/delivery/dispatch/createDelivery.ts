@@ -3,18 +3,14 @@ import type pg from "pg";
 import type { Registry } from "prom-client";
 import type { Config } from "../../config/config.ts";
 import type { Changes } from "../../items/changes.ts";
-import type { AttemptResult, Delivery } from "../../items/delivery.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
-import type { Outbound } from "../../outbound/outbound.ts";
 import { newRootId } from "../../postgres/ids.ts";
-import { kindNumbers } from "../../postgres/kinds.ts";
-import type { TargetConfig } from "../../targets/targetConfig.ts";
 import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Traces } from "../../telemetry/traces.ts";
 import { createAttemptRecorder } from "../attempt/recordAttempts.ts";
 import { createAttemptReport } from "../attempt/reportAttempt.ts";
-import { webhookSender } from "../attempt/sendWebhook.ts";
+import type { Senders } from "../attempt/sendAttempt.ts";
 import { createOpenCircuits } from "../rows/openCircuits.ts";
 import type { Admission } from "./admission.ts";
 import { Dispatcher } from "./dispatcher.ts";
@@ -23,14 +19,12 @@ export interface DeliveryDeps {
   config: Pick<Config, "deliveryTimeoutMs" | "maxInFlight" | "roles" | "targetConcurrency">;
   pool: pg.Pool;
   box: SecretBox;
-  outbound: Outbound;
   log: Log;
   changes: Changes;
   traces?: Traces | undefined;
   registry: Registry;
   nowMs: () => number;
-  /** How a delivery to an agent is attempted. */
-  sendHandoff: (delivery: Delivery, target: TargetConfig) => Promise<AttemptResult>;
+  senders: Senders;
   /** Shared by the cells of a process; a dispatcher has its own unless told. */
   admission?: Admission | undefined;
 }
@@ -50,14 +44,6 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
     metrics,
     recorder: createAttemptRecorder(pool, log, createAttemptReport(metrics, log, deps.changes)),
     random: Math.random,
-    senders: {
-      [kindNumbers.webhook]: webhookSender({
-        outbound: deps.outbound,
-        timeoutMs: config.deliveryTimeoutMs,
-        nowMs,
-      }),
-      [kindNumbers.a2a]: (delivery, target, ended) => deps.sendHandoff(delivery, target).then(ended),
-    },
     circuits: createOpenCircuits({ pool, log, changes: deps.changes, nodeId }),
     enabled: config.roles.has("dispatcher"),
     timeoutMs: config.deliveryTimeoutMs,

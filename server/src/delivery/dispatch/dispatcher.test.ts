@@ -4,14 +4,16 @@ import { storeDueItems, storeOrganization, storeTarget } from "../../../test/sup
 import { until } from "../../../test/support/until.ts";
 import { loadConfig } from "../../config/config.ts";
 import { newId } from "../../postgres/ids.ts";
+import { type DeliveredKind, kindNumbers } from "../../postgres/kinds.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
 import { parseNetworks } from "../../outbound/addressGuard.ts";
 import { createOutbound } from "../../outbound/outbound.ts";
 import { noChanges } from "../../items/changes.ts";
 import { createSecretBox } from "../../items/secretBox.ts";
 import { createLog } from "../../telemetry/log.ts";
-import { createDelivery, type DeliveryDeps } from "./createDelivery.ts";
-import type { AttemptResult } from "../../items/delivery.ts";
+import { createDelivery } from "./createDelivery.ts";
+import type { AttemptResult, Delivery } from "../../items/delivery.ts";
+import { webhookSender } from "../attempt/sendWebhook.ts";
 import { everyAttempt } from "../../../test/support/everyAttempt.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
@@ -28,8 +30,8 @@ const it = databaseTest({ poolSize: 4 })
     onCleanup(() => outbound.close());
     return outbound;
   })
-  /** A target with five due items; nobody can open its signing secret. */
-  .extend("makeTarget", file, ({ pool }) => async (bucket: number, kind: 1 | 3): Promise<string> => {
+  /** A target with five due items, whose signing secret cannot be opened. */
+  .extend("makeTarget", file, ({ pool }) => async (bucket: number, kind: DeliveredKind): Promise<string> => {
     const id = newId(bucket, Date.now());
     await storeTarget(pool, orgId, { id: id });
     await storeDueItems(pool, { orgId, targetId: id, count: 5 });
@@ -40,17 +42,19 @@ const it = databaseTest({ poolSize: 4 })
     "dispatcherWith",
     file,
     ({ pool, outbound }) =>
-      (sendHandoff: DeliveryDeps["sendHandoff"]): Dispatcher =>
+      (sendHandoff: (delivery: Delivery) => Promise<AttemptResult>): Dispatcher =>
         createDelivery({
           config: loadConfig({ LOG_LEVEL: "silent" }),
           pool,
           box: createSecretBox({ current: Buffer.alloc(32, 7) }),
-          outbound,
           log: createLog("silent"),
           changes: noChanges,
           registry: new Registry(),
           nowMs: Date.now,
-          sendHandoff,
+          senders: {
+            [kindNumbers.webhook]: webhookSender({ outbound, timeoutMs: 10_000, nowMs: Date.now }),
+            [kindNumbers.a2a]: (delivery, _target, ended) => sendHandoff(delivery).then(ended),
+          },
         }),
   );
 

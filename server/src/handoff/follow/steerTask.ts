@@ -1,8 +1,7 @@
-import { isHandoff } from "../../postgres/kinds.ts";
 import { createHash } from "node:crypto";
 import { isId, newRootId } from "../../postgres/ids.ts";
+import { isHandoff } from "../../postgres/kinds.ts";
 import type { HandoffRow, Queries } from "../../postgres/tables.ts";
-import { ApiError, notFound } from "../../http/contract/errors.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
 import { type Agent, loadAgent, maskOf } from "../agent/agent.ts";
 import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
@@ -18,8 +17,30 @@ export interface SteerDeps extends FollowDeps {
   box: SecretBox;
 }
 
+export type SteerOutcome =
+  /** The agent has taken the message, now or (`isReplayed`) from an earlier request of the same key. */
+  { kind: "answered"; handoff: HandoffAnswer; isReplayed: boolean } | SteerRefusal;
+
+export type CancelOutcome =
+  /** The agent was asked; the handoff shows what became of the task. */
+  { kind: "asked"; handoff: HandoffAnswer } | SteerRefusal;
+
+export type SteerRefusal =
+  /** The organization has no such event. */
+  | { kind: "unknown" }
+  | { kind: "not_for_an_agent" }
+  | { kind: "not_handed_over" }
+  | { kind: "ended"; outcome: string }
+  | { kind: "target_deleted" }
+  | { kind: "not_waiting"; state: string | null }
+  /** The agent says that the task cannot be canceled. */
+  | { kind: "not_cancelable"; message: string }
+  /** The agent did not answer, or did not do it. */
+  | { kind: "agent_failed"; message: string };
+
 /** A task that has not ended, with the agent that works on it. */
 interface LiveTask {
+  kind: "live";
   eventId: string;
   agent: Agent;
   handoff: HandoffRow;
@@ -32,22 +53,41 @@ const historyLength = 50;
 /**
  * Answers a task that waits for input (A2A 1.0, section 3.4.3). `key` makes the message the same when it is sent
  * again, so that it is not answered twice.
- * @throws {ApiError} 404, 409 when the task does not wait, 502 when the agent did not take the message.
  */
 export async function answerTask(
   deps: SteerDeps,
   input: { orgId: string; eventId: string; payload: Buffer; key: string | null },
-): Promise<{ handoff: HandoffAnswer; isReplayed: boolean }> {
+): Promise<SteerOutcome> {
   const task = await findLiveTask(deps, input.orgId, input.eventId);
-  const { messageId, isKnown } = await identify(deps, task, input.key);
-  if (isKnown) return { handoff: await shown(deps, input), isReplayed: true };
-  if (!isInterrupted(task.handoff.state)) {
-    throw new ApiError(409, `the task does not wait for input: it is ${task.handoff.state}`);
-  }
+  if (task.kind !== "live") return task;
+  const message = await identify(deps, task, input.key);
+  if (message.kind === "agent_failed") return message;
+  if (message.kind === "known") return answered(deps, input, true);
+  const { state } = task.handoff;
+  if (!isInterrupted(state)) return { kind: "not_waiting", state };
+  const sent = successOf(await send(deps, task, message.id, input.payload), "take the message");
+  if (sent.kind === "agent_failed") return sent;
+  const reading = readSendAnswer(sent.value, maskOf(task.agent));
+  // Whatever else it answered, it has taken the message; what becomes of the task is seen by following it.
+  const isSameTask = reading.ok && reading.view.taskId === task.taskId;
+  await record(deps, task, isSameTask ? reading.view : null);
+  return answered(deps, input, false);
+}
+
+async function answered(
+  deps: SteerDeps,
+  input: { orgId: string; eventId: string },
+  isReplayed: boolean,
+): Promise<SteerOutcome> {
+  const handoff = await shown(deps, input);
+  return handoff === null ? { kind: "unknown" } : { kind: "answered", handoff, isReplayed };
+}
+
+function send(deps: SteerDeps, task: LiveTask, messageId: string, payload: Buffer): Promise<AgentAnswer> {
   const message = toMessage({
     messageId,
-    payload: input.payload,
-    metadata: { event_id: input.eventId },
+    payload,
+    metadata: { event_id: task.eventId },
     taskId: task.taskId,
     contextId: task.handoff.context_id,
   });
@@ -56,7 +96,7 @@ export async function answerTask(
     ...(tenant !== null && { tenant }),
     configuration: { returnImmediately: true, historyLength: 0 },
   };
-  const answer = await callAgent(deps.outbound, task.agent, {
+  return callAgent(deps.outbound, task.agent, {
     method: "POST",
     path: "/message:send",
     body: Buffer.concat([
@@ -68,22 +108,15 @@ export async function answerTask(
     timeoutMs: pollTimeoutMs,
     isRepeatable: false,
   });
-  const reading = readSendAnswer(successOf(answer, "take the message"), maskOf(task.agent));
-  // Whatever else it answered, it has taken the message; what becomes of the task is seen by following it.
-  const isSameTask = reading.ok && reading.view.taskId === task.taskId;
-  await record(deps, task, isSameTask ? reading.view : null);
-  return { handoff: await shown(deps, input), isReplayed: false };
 }
 
-/**
- * Asks the agent to cancel a task (section 3.1.5). The answer shows what became of it.
- * @throws {ApiError} 404, 409 when the task has ended or cannot be canceled, 502 when the agent did not answer.
- */
+/** Asks the agent to cancel a task (section 3.1.5). */
 export async function cancelTask(
   deps: SteerDeps,
   input: { orgId: string; eventId: string },
-): Promise<HandoffAnswer> {
+): Promise<CancelOutcome> {
   const task = await findLiveTask(deps, input.orgId, input.eventId);
+  if (task.kind !== "live") return task;
   const answer = await callAgent(deps.outbound, task.agent, {
     method: "POST",
     path: `/tasks/${encodeURIComponent(task.taskId)}:cancel`,
@@ -92,80 +125,85 @@ export async function cancelTask(
     isRepeatable: true,
   });
   if (answer.kind === "refused" && answer.status < 500) {
-    throw new ApiError(409, `the task cannot be canceled: ${answer.message}`);
+    return { kind: "not_cancelable", message: answer.message };
   }
-  const reading = readTask(successOf(answer, "cancel the task"), maskOf(task.agent));
+  const canceled = successOf(answer, "cancel the task");
+  if (canceled.kind === "agent_failed") return canceled;
+  const reading = readTask(canceled.value, maskOf(task.agent));
   await record(deps, task, reading.ok ? reading.view : null);
-  return shown(deps, input);
+  const handoff = await shown(deps, input);
+  return handoff === null ? { kind: "unknown" } : { kind: "asked", handoff };
 }
 
-/** The task of an event as its agent has it now. @throws {ApiError} 404, 409 when there is nothing to steer, 502. */
-async function findLiveTask(deps: SteerDeps, orgId: string, eventId: string): Promise<LiveTask> {
-  if (!isId(eventId)) throw notFound();
+/** The task of an event as its agent has it now. */
+async function findLiveTask(
+  deps: SteerDeps,
+  orgId: string,
+  eventId: string,
+): Promise<LiveTask | SteerRefusal> {
+  if (!isId(eventId)) return { kind: "unknown" };
   const handoff = await readHandoff(deps.queries, orgId, eventId);
-  if (handoff === undefined) throw await explainMissing(deps.queries, orgId, eventId);
-  if (handoff.accepted_at === null) throw new ApiError(409, "the item has not been handed over yet");
-  refuseEnded(handoff);
+  if (handoff === undefined) return explainMissing(deps.queries, orgId, eventId);
+  if (handoff.accepted_at === null) return { kind: "not_handed_over" };
+  if (handoff.outcome !== null) return { kind: "ended", outcome: handoff.outcome };
   const agent = await loadAgent(deps.pool, deps.box, handoff.target_id);
-  if (agent === undefined) throw new ApiError(409, "the target of this event was deleted");
+  if (agent === undefined) return { kind: "target_deleted" };
   const taskId = handoff.task_id!;
-  const task = { eventId, agent, handoff, taskId };
+  const task: LiveTask = { kind: "live", eventId, agent, handoff, taskId };
   const shownTask = successOf(await getTask(deps.outbound, agent, taskId), "show its task");
-  const reading = readTask(shownTask, maskOf(agent));
-  if (!reading.ok) throw new ApiError(502, `the agent's answer ${reading.problem}`);
+  if (shownTask.kind === "agent_failed") return shownTask;
+  const reading = readTask(shownTask.value, maskOf(agent));
+  if (!reading.ok) return { kind: "agent_failed", message: `the agent's answer ${reading.problem}` };
   if (reading.view.fingerprint === handoff.fingerprint) return task;
   await record(deps, task, reading.view);
   const present = (await readHandoff(deps.queries, orgId, eventId)) ?? handoff;
-  refuseEnded(present);
-  return { ...task, handoff: present };
+  return present.outcome === null
+    ? { ...task, handoff: present }
+    : { kind: "ended", outcome: present.outcome };
 }
 
-function refuseEnded({ outcome }: HandoffRow): void {
-  if (outcome === "UNKNOWN")
-    throw new ApiError(409, "the task is no longer followed: its outcome is UNKNOWN");
-  if (outcome !== null) throw new ApiError(409, `the task has ended: ${outcome}`);
-}
-
-async function explainMissing(queries: Queries, orgId: string, eventId: string): Promise<ApiError> {
+async function explainMissing(queries: Queries, orgId: string, eventId: string): Promise<SteerRefusal> {
   const event = await queries
     .selectFrom("events")
     .select("kind")
     .where("org_id", "=", orgId)
     .where("id", "=", eventId)
     .executeTakeFirst();
-  if (event === undefined) return notFound();
-  return isHandoff(event.kind)
-    ? new ApiError(409, "the item has not been handed over yet")
-    : new ApiError(409, "only items of a2a targets are handed to an agent");
+  if (event === undefined) return { kind: "unknown" };
+  return { kind: isHandoff(event.kind) ? "not_handed_over" : "not_for_an_agent" };
 }
 
-/** The message's id, and whether the task has it already. */
+/** The id of the message to send, unless the task has the message already. */
 async function identify(
   deps: SteerDeps,
   task: LiveTask,
   key: string | null,
-): Promise<{ messageId: string; isKnown: boolean }> {
-  if (key === null) return { messageId: newRootId(deps.nowMs()), isKnown: false };
-  const messageId = createHash("sha256").update(`${task.eventId} ${key}`).digest("hex").slice(0, 32);
+): Promise<{ kind: "new"; id: string } | { kind: "known" } | AgentFailure> {
+  if (key === null) return { kind: "new", id: newRootId(deps.nowMs()) };
+  const id = createHash("sha256").update(`${task.eventId} ${key}`).digest("hex").slice(0, 32);
   const answer = await getTask(deps.outbound, task.agent, task.taskId, historyLength);
-  const { history } = successOf(answer, "show its task") as { history?: unknown };
+  const shownTask = successOf(answer, "show its task");
+  if (shownTask.kind === "agent_failed") return shownTask;
+  const { history } = shownTask.value as { history?: unknown };
   const isKnown =
     Array.isArray(history) &&
-    history.some((one: unknown) => (one as { messageId?: unknown } | null)?.messageId === messageId);
-  return { messageId, isKnown };
+    history.some((one: unknown) => (one as { messageId?: unknown } | null)?.messageId === id);
+  return isKnown ? { kind: "known" } : { kind: "new", id };
 }
 
-/** @throws {ApiError} 502 that says what the agent did not do, and why. */
-function successOf(answer: AgentAnswer, what: string): unknown {
+type AgentFailure = Extract<SteerRefusal, { kind: "agent_failed" }>;
+
+/** The value that the agent answered with, or what it did not do, and why. */
+function successOf(answer: AgentAnswer, what: string): { kind: "success"; value: unknown } | AgentFailure {
   switch (answer.kind) {
     case "answered":
-      return answer.value;
+      return { kind: "success", value: answer.value };
     case "garbled":
-      throw new ApiError(502, `the agent's answer ${answer.problem}`);
+      return { kind: "agent_failed", message: `the agent's answer ${answer.problem}` };
     case "refused":
-      throw new ApiError(502, `the agent did not ${what}: ${answer.message}`);
+      return { kind: "agent_failed", message: `the agent did not ${what}: ${answer.message}` };
     case "failed":
-      throw new ApiError(502, `the agent did not ${what}: ${answer.error.message}`);
+      return { kind: "agent_failed", message: `the agent did not ${what}: ${answer.error.message}` };
   }
 }
 
@@ -181,8 +219,9 @@ async function record(deps: SteerDeps, task: LiveTask, view: TaskView | null): P
   });
 }
 
-async function shown(deps: SteerDeps, input: { orgId: string; eventId: string }): Promise<HandoffAnswer> {
-  const answer = handoffAnswer(await readHandoff(deps.queries, input.orgId, input.eventId));
-  if (answer === null) throw notFound();
-  return answer;
+async function shown(
+  deps: SteerDeps,
+  { orgId, eventId }: { orgId: string; eventId: string },
+): Promise<HandoffAnswer | null> {
+  return handoffAnswer(await readHandoff(deps.queries, orgId, eventId));
 }

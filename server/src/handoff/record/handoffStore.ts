@@ -2,6 +2,7 @@ import type pg from "pg";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { withPartitions } from "../../postgres/partitions.ts";
 import { bucketOf, newId } from "../../postgres/ids.ts";
+import { isPulled, kindNumbers } from "../../postgres/kinds.ts";
 import type { Changes } from "../../items/changes.ts";
 import type { Delivery } from "../../items/delivery.ts";
 import type { Traces } from "../../telemetry/traces.ts";
@@ -128,7 +129,7 @@ export async function recordHandoff(deps: RecordDeps, record: HandoffRecord): Pr
       await traceEnd(deps.pool, deps.traces, record);
     }
     if (code === "r" && target !== undefined) {
-      if (target.kind === "mailbox") deps.onMailboxItems([target.id]);
+      if (isPulled(kindNumbers[target.kind])) deps.onMailboxItems([target.id]);
       else deps.onDue();
     }
     return outcomes[code];

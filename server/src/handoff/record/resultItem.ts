@@ -1,13 +1,14 @@
 import type pg from "pg";
 import { bucketOf } from "../../postgres/ids.ts";
+import type { TargetKind } from "../../postgres/kinds.ts";
 import type { HandoffRow } from "../../postgres/tables.ts";
 import type { HandoffRecord } from "./handoffStore.ts";
 import type { Outcome, TaskView } from "../agent/readTask.ts";
 
-/** Where the end of a task goes. */
+/** The target that receives the end of a task. */
 export interface ResultTarget {
   id: string;
-  kind: "webhook" | "mailbox";
+  kind: TargetKind;
   maxPayloadBytes: number;
 }
 

@@ -1,4 +1,4 @@
--- The numbers of target kinds in events.kind and deliveries.kind, the same as in items/kind.ts. All three are expressions of their
+-- The numbers of target kinds in events.kind and deliveries.kind, the same as in postgres/kinds.ts. All three are expressions of their
 -- parameter alone, which the planner inlines.
 create function kind_number(p_kind text)
 returns smallint language sql immutable as $$
@@ -11,7 +11,8 @@ returns boolean language sql immutable as $$
   select p_kind = 2
 $$;
 
--- Whether an item of this kind becomes a task of an agent, which is followed to its end.
+-- Whether an item of this kind becomes a task of an agent, which is followed to its end. Such targets get no items that the service
+-- makes (operational events, results of tasks), so that no two agents keep each other busy.
 create function is_handoff(p_kind smallint)
 returns boolean language sql immutable as $$
   select p_kind = 3

@@ -123,7 +123,7 @@ begin
   from targets t
   where t.id = v_result_target
     and t.org_id = v_handoff.org_id
-    and t.kind in ('webhook', 'mailbox')
+    and not is_handoff(kind_number(t.kind))
   for key share;
   if not found then
     return 'r';
@@ -157,7 +157,7 @@ begin
   where h.bucket = v_bucket
     and h.event_id = p_event_id;
 
-  if v_target.kind = 'mailbox' then
+  if is_pulled(kind_number(v_target.kind)) then
     perform put_message(v_target.id, p_result_id, v_now_ms);
   elsif not matches_event_types(v_target.event_types, p_result_type) then
     insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
@@ -167,8 +167,8 @@ begin
   else
     insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
     values (
-      get_byte(uuid_send(p_result_id), 15), 1, p_result_id, v_target.id, v_handoff.org_id, v_now_ms,
-      array[p_result_id]
+      get_byte(uuid_send(p_result_id), 15), kind_number(v_target.kind), p_result_id, v_target.id, v_handoff.org_id,
+      v_now_ms, array[p_result_id]
     );
   end if;
   return 'r';

@@ -118,7 +118,7 @@ begin
     where n.org_id = p_org
       and n.target_id <> p_about
       and p_type = any (n.event_types)
-      and t.kind in ('webhook', 'mailbox')
+      and not is_handoff(kind_number(t.kind))
     order by t.id
     for key share of t
   loop
@@ -131,7 +131,7 @@ begin
       v_bucket, kind_number(v_listener.kind), v_listener.max_retries, false, v_listener.id,
       v_id, p_org, p_type, convert_to(p_payload::text, 'UTF8'), true
     );
-    if v_listener.kind = 'mailbox' then
+    if is_pulled(kind_number(v_listener.kind)) then
       perform put_message(v_listener.id, v_id, p_now_ms);
       status := 'UNREAD';
     elsif not matches_event_types(v_listener.event_types, p_type) then
@@ -140,10 +140,10 @@ begin
       status := 'FILTERED';
     else
       insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
-      values (v_bucket, 1, v_id, v_listener.id, p_org, p_now_ms, array[v_id]);
+      values (v_bucket, kind_number(v_listener.kind), v_id, v_listener.id, p_org, p_now_ms, array[v_id]);
       status := 'QUEUED';
     end if;
-    if v_listener.kind = 'webhook' then
+    if not is_pulled(kind_number(v_listener.kind)) then
       insert into target_activity (bucket, accepted, target_id, org_id, at_ms)
       values (v_bucket, 1, v_listener.id, p_org, p_now_ms);
     end if;
