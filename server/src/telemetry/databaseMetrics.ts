@@ -15,13 +15,14 @@ const gauges = {
   postrider_oldest_xmin_age: "Age in transactions of the oldest snapshot; it pins dead rows.",
 } as const;
 
-/** Gauges of what the database holds, the same from every node. They keep their last value while it is away. */
+/** Gauges of what the database holds, the same from every process, so they are not summed over processes. They keep their last value while it is away. */
 export function registerDatabaseMetrics(registry: Registry, pool: pg.Pool): void {
   const values = keepReading(() => readValues(pool));
   for (const [name, help] of Object.entries(gauges)) {
     void new Gauge({
       name,
       help,
+      aggregator: "max",
       registers: [registry],
       async collect() {
         const present = await values();

@@ -51,6 +51,8 @@ export interface LogOptions {
   everyRequest?: boolean;
   /** Standard output unless told. */
   destination?: LineWriter;
+  /** In each line, where several processes write to one log. */
+  pid?: number | undefined;
 }
 
 /**
@@ -58,9 +60,11 @@ export interface LogOptions {
  * they took a twentieth of an item's time.
  */
 export function createLog(level: string, options: LogOptions = {}): Log {
-  const { everyRequest = false, destination = createLineWriter(process.stdout.fd) } = options;
+  const { everyRequest = false, destination = createLineWriter(process.stdout.fd), pid } = options;
+  const base = pid === undefined ? null : { pid };
+  const writer = pid === undefined ? "" : `"pid":${pid},`;
   const logger = pino(
-    { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } },
+    { level, base, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: describeError } },
     destination,
   );
   const isDigested = logger.isLevelEnabled("info");
@@ -79,7 +83,7 @@ export function createLog(level: string, options: LogOptions = {}): Log {
       const org = request.caller ? `,"org_id":"${request.caller.orgId}"` : "";
       const about = describeRoute(request.method, request.routePath, status);
       destination.write(
-        `{"level":30,"time":"${now()}","request_id":"${request.id}${about}${roundMs(durationMs)}${org},"msg":"request"}\n`,
+        `{"level":30,"time":"${now()}",${writer}"request_id":"${request.id}${about}${roundMs(durationMs)}${org},"msg":"request"}\n`,
       );
     },
     attempt(line) {
@@ -89,7 +93,7 @@ export function createLog(level: string, options: LogOptions = {}): Log {
       const next = line.nextInMs === null ? "" : `,"next_in_ms":${line.nextInMs}`;
       const about = describeAttempt(line);
       destination.write(
-        `{"level":30,"time":"${now()}","event_id":"${line.eventId}${about}${line.durationMs}${error}${next},"msg":"attempt"}\n`,
+        `{"level":30,"time":"${now()}",${writer}"event_id":"${line.eventId}${about}${line.durationMs}${error}${next},"msg":"attempt"}\n`,
       );
     },
     failure(requestId, status, error) {

@@ -13,6 +13,7 @@ export function registerMaintenanceMetrics(registry: Registry, state: Maintenanc
   void new Gauge({
     name: "postrider_clock_skew_seconds",
     help: "By how much this process's clock is ahead of its database's; negative when it is behind.",
+    aggregator: "max",
     registers: [registry],
     collect() {
       this.set(state.skewMs() / 1000);
@@ -21,6 +22,7 @@ export function registerMaintenanceMetrics(registry: Registry, state: Maintenanc
   void new Gauge({
     name: "postrider_retention_held_partitions",
     help: "Days past retention that are kept, because more than two would be dropped within 24 hours.",
+    aggregator: "max",
     registers: [registry],
     collect() {
       this.set(state.heldDays());

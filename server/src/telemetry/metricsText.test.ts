@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { metricsText, sumOfCounters } from "./metricsText.ts";
+import { metricsText, sumOfCounters, sumText } from "./metricsText.ts";
 
 /** A registry with something of each kind, that has seen `count` of everything. */
 function registryWith(count: number): Registry {
@@ -39,6 +39,23 @@ test("metrics that only the first registry has stay as they are", async () => {
   expect(names(together)).toEqual(names(alone));
   const started = /^process_start_time_seconds \d+$/m;
   expect(started.exec(together)![0]).toBe(started.exec(alone)![0]);
+});
+
+test("what every process reads from one database is not summed over processes", async () => {
+  const parts = await Promise.all(
+    [3, 5].map((value) => {
+      const registry = new Registry();
+      const registers = [registry];
+      new Gauge({ name: "in_memory", help: "Of one.", registers }).set(value);
+      new Gauge({ name: "in_database", help: "Of all.", aggregator: "max", registers }).set(value);
+      collectDefaultMetrics({ register: registry });
+      return registry.getMetricsAsJSON();
+    }),
+  );
+  const text = await sumText(structuredClone(parts));
+  expect(text).toMatch(/^in_memory 8$/m);
+  expect(text).toMatch(/^in_database 5$/m);
+  expect(text).toMatch(/^process_start_time_seconds \d{10}(?:\.\d+)?$/m);
 });
 
 test("of registries that are gone, counters and histograms remain", async () => {

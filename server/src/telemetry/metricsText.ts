@@ -19,22 +19,31 @@ export async function metricValues(
   return (await withOthers(registry, others)).getMetricsAsJSON();
 }
 
+/**
+ * Prometheus' text of several processes' metrics. Values of equal names and labels are summed, unless the metric's `aggregator` says
+ * otherwise: `max` for what every process reads from the same database.
+ */
+export function sumText(parts: readonly (readonly MetricValues[])[]): Promise<string> {
+  return sum(parts).metrics();
+}
+
 async function withOthers(
   registry: Registry,
   others: readonly (readonly MetricValues[])[],
 ): Promise<Pick<Registry, "metrics" | "getMetricsAsJSON">> {
-  if (others.length === 0) return registry;
-  const added = new Set(others.flat().map(({ name }) => name));
-  const own = await registry.getMetricsAsJSON();
-  for (const metric of own) {
-    // One of the process alone is not to be summed, or left out, for want of a second one.
-    if (!added.has(metric.name)) metric.aggregator = "first";
+  return others.length === 0 ? registry : sum([await registry.getMetricsAsJSON(), ...others]);
+}
+
+function sum(parts: readonly (readonly MetricValues[])[]): Registry {
+  for (const metric of parts.flat()) {
+    // prom-client leaves the time of the start out, because it is no amount. Here it is that of the process that started last.
+    if (metric.aggregator === "omit") metric.aggregator = "max";
   }
-  return AggregatorRegistry.aggregate([own, ...others]);
+  return AggregatorRegistry.aggregate([...parts]);
 }
 
 /** The sums of counters and histograms; what gauges showed has passed. */
 export async function sumOfCounters(parts: readonly (readonly MetricValues[])[]): Promise<MetricValues[]> {
-  const sums = await AggregatorRegistry.aggregate([...parts]).getMetricsAsJSON();
+  const sums = await sum(parts).getMetricsAsJSON();
   return sums.filter(({ type }) => String(type) !== "gauge");
 }

@@ -6,13 +6,14 @@ import { keepReading } from "../../telemetry/keptReading.ts";
 
 type Totals = RowOf<"measure_mailboxes">;
 
-/** Gauges over all mailboxes together, the same from every node. */
+/** Gauges over all mailboxes together, the same from every process, so they are not summed over processes. */
 export function registerMailboxMetrics(registry: Registry, pool: pg.Pool, retentionMs: number): void {
   const totals = keepReading(() => readTotals(pool, retentionMs));
   void new Gauge({
     name: "postrider_mailbox_messages",
     help: "Messages in all mailboxes by state (claimed and dead counted up to some 100,000).",
     labelNames: ["state"],
+    aggregator: "max",
     registers: [registry],
     async collect() {
       const present = await totals();
@@ -23,6 +24,7 @@ export function registerMailboxMetrics(registry: Registry, pool: pg.Pool, retent
   void new Gauge({
     name: "postrider_mailbox_oldest_message_seconds",
     help: "Age of the oldest message that is neither acknowledged nor dead nor expired; 0 when there is none.",
+    aggregator: "max",
     registers: [registry],
     async collect() {
       const present = await totals();
