@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConfigError, loadConfig } from "./config.ts";
@@ -39,6 +40,7 @@ describe("defaults", () => {
       metricsToken: undefined,
       mcpHosts: [],
       roles: new Set(["api", "dispatcher", "maintenance"]),
+      processes: 1,
       logLevel: "info",
       logRequests: false,
       databaseUrl: undefined,
@@ -132,6 +134,26 @@ describe("values", () => {
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(`${name} must`);
     expect(problems[0]).toContain(JSON.stringify(value));
+  });
+});
+
+describe("a number of processes", () => {
+  it("may be that of the cores", () => {
+    const { processes } = loadConfig({ POSTRIDER_PROCESSES: "auto" });
+    expect(processes).toBe(Math.min(64, availableParallelism()));
+  });
+
+  it.each(["0", "65", "1.5", "-1", "two", "AUTO"])("is not %s", (text) => {
+    expect(problemsOf({ POSTRIDER_PROCESSES: text })).toEqual([
+      `POSTRIDER_PROCESSES must be a whole number from 1 to 64, or auto, not "${text}"`,
+    ]);
+  });
+
+  it("is one where maintenance is the only role", () => {
+    const roles = { POSTRIDER_ROLES: "maintenance" };
+    expect(problemsOf({ ...roles, POSTRIDER_PROCESSES: "1" })).toEqual([]);
+    expect(problemsOf({ ...roles, POSTRIDER_PROCESSES: "2" })).toHaveLength(1);
+    expect(problemsOf({ POSTRIDER_ROLES: "api,maintenance", POSTRIDER_PROCESSES: "2" })).toEqual([]);
   });
 });
 

@@ -57,6 +57,11 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   if (parsed.bodyMemoryBytes < 4 * parsed.maxBodyBytes) {
     problems.push("POSTRIDER_BODY_MEMORY_BYTES must be at least four times POSTRIDER_MAX_BODY_BYTES");
   }
+  if (parsed.processes > 1 && parsed.roles?.size === 1 && parsed.roles.has("maintenance")) {
+    problems.push(
+      "POSTRIDER_PROCESSES must be 1 for a process that has the role maintenance alone: one of several processes would have it, and the others nothing to do",
+    );
+  }
   if (parsed.billingMode === "stripe") {
     for (const name of stripeNames) {
       if (!isSet(env, name))

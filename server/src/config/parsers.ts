@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { availableParallelism } from "node:os";
 
 /**
  * Turns the text of one environment variable into its value. Throws a {@link ValueError} whose
@@ -17,6 +18,19 @@ export function integer(min: number, max: number): Parser<number> {
       throw new ValueError(`must be a whole number from ${min} to ${max}`);
     }
     return value;
+  };
+}
+
+/** A whole number from 1 to `max`, or `auto`: as many as the process may use cores, at most `max`. */
+export function countOrCores(max: number): Parser<number> {
+  const count = integer(1, max);
+  return (text) => {
+    if (text === "auto") return Math.min(max, availableParallelism());
+    try {
+      return count(text);
+    } catch (cause) {
+      throw new ValueError(`must be a whole number from 1 to ${max}, or auto`, { cause });
+    }
   };
 }
 

@@ -3,6 +3,7 @@ import { mailSettings } from "./mailSettings.ts";
 import {
   baseUrl,
   boolean,
+  countOrCores,
   databaseUrl,
   encryptionKey,
   encryptionKeys,
@@ -88,6 +89,13 @@ const listening = {
     description:
       "What this process does. Any number of processes share one database; together they must cover all three. The flag `--roles` of `postrider serve` takes precedence.",
   }),
+  processes: always({
+    name: "POSTRIDER_PROCESSES",
+    parse: countOrCores(64),
+    default: "1",
+    description:
+      "How many processes `postrider serve` runs behind its port; `auto` is one for each core. With more than one, a supervisor owns the port and the embedded PostgreSQL, and replaces a process that dies (docs/operations.md). Limits that count for a process count for each of them. More than one needs Node 26.4 or newer, on another system than Windows.",
+  }),
   dashboard: always({
     name: "POSTRIDER_DASHBOARD",
     parse: boolean,
@@ -137,7 +145,7 @@ const storage = {
     name: "POSTRIDER_DATABASE_POOL",
     parse: integer(2, 200),
     default: "10",
-    description: "The most connections that this process opens to the database.",
+    description: "The most connections that this process opens to the database; each of POSTRIDER_PROCESSES.",
   }),
   cells: always({
     name: "POSTRIDER_CELLS",

@@ -3,7 +3,7 @@ import { createPool, type PoolOptions } from "./pool.ts";
 import { type Cells, cellsInSchemas, oneCell } from "./cells.ts";
 
 /** Enough that a cell's claims, a batch of its items and a list need not wait for each other. */
-const leastConnections = 3;
+export const leastConnections = 3;
 
 /**
  * The cells of a database, which `migrate` made. One uses the pool itself; several have pools of their own, which share its number

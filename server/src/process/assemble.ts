@@ -26,7 +26,7 @@ import { registerLoadMetrics } from "../telemetry/loadMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
 import { createMailMetrics } from "../telemetry/mailMetrics.ts";
 import { registerMaintenanceMetrics } from "../telemetry/maintenanceMetrics.ts";
-import { metricsText, metricValues } from "../telemetry/metricsText.ts";
+import { metricsText, type MetricValues, metricValues, sumText } from "../telemetry/metricsText.ts";
 import { registerProcessMetrics } from "../telemetry/processMetrics.ts";
 import { createRequestMetrics } from "../telemetry/requestMetrics.ts";
 import type { Telemetry } from "../telemetry/telemetry.ts";
@@ -49,6 +49,8 @@ export interface ServiceDeps {
   log: Log;
   /** The export by OpenTelemetry; absent when nothing is exported. */
   telemetry?: Telemetry | undefined;
+  /** Tells this process's metrics and gives those of the service's other processes, for `/metrics`; absent when there are none. */
+  siblings?: ((own: MetricValues[]) => Promise<MetricValues[][]>) | undefined;
   nowMs?: () => number;
 }
 
@@ -59,6 +61,8 @@ export interface Service {
   handoffs: Pick<Handoffs, "refreshDueCards">;
   /** Resolves with the reason once the process cannot go on; it is to be stopped then. */
   overtaken: Promise<string>;
+  /** The metrics of this process alone. */
+  metricValues(): Promise<MetricValues[]>;
   /** Compares this process's clock with the database's, before it serves. */
   checkClock(): Promise<void>;
   /** Starts dispatch and maintenance, as the roles say. */
@@ -120,6 +124,8 @@ export function createService(deps: ServiceDeps): Service {
   const foundation = layFoundation(deps);
   const parts = cells.all().map((cell) => assembleCell(deps, foundation, { cell, cells }));
   const presence: Presence = createPresence({ ...deps, clock: foundation.clock });
+  const counted = countedBy(foundation, parts, deps.siblings);
+  deps.telemetry?.exportMetrics(counted.values);
   let isStopping = false;
   let maintenance: { stop(): Promise<void> } | undefined;
   let billing: BillingWorker | undefined;
@@ -132,7 +138,7 @@ export function createService(deps: ServiceDeps): Service {
     version,
     passwords: createPasswords(),
     metrics: createRequestMetrics(foundation.registry),
-    metricsText: countedBy(foundation, parts, deps.telemetry),
+    metricsText: counted.text,
     onKeyUsed: (keyId: string) => foundation.keyUsage.note(keyId),
     onBillingEvent: () => billing?.wake(),
     whyOvertaken: () => presence.whyOvertaken(),
@@ -159,6 +165,7 @@ export function createService(deps: ServiceDeps): Service {
     },
     handoffs: parts[0]!.handoffs,
     overtaken: presence.overtaken,
+    metricValues: counted.values,
     async checkClock() {
       // A database that is away is asked again once the service runs.
       await foundation.clock.look().catch(() => undefined);
@@ -198,16 +205,23 @@ function waitingItems(parts: readonly CellParts[]): { count: number; bytes: numb
   );
 }
 
-/** The metrics of all cells as the text of `/metrics`; OpenTelemetry exports them too, where that is configured. */
+/** The metrics of all cells of this process as values, and those of the whole service as the text of `/metrics`. */
 function countedBy(
   { registry }: Foundation,
   parts: readonly CellParts[],
-  telemetry: Telemetry | undefined,
-): () => Promise<string> {
+  siblings: ServiceDeps["siblings"],
+): { values: () => Promise<MetricValues[]>; text: () => Promise<string> } {
   const registries = parts.map((part) => part.registry).filter((one) => one !== registry);
-  const others = () => Promise.all(registries.map((one) => one.getMetricsAsJSON()));
-  telemetry?.exportMetrics(async () => metricValues(registry, await others()));
-  return async () => metricsText(registry, await others());
+  const ofCells = () => Promise.all(registries.map((one) => one.getMetricsAsJSON()));
+  const values = async () => metricValues(registry, await ofCells());
+  return {
+    values,
+    async text() {
+      if (siblings === undefined) return metricsText(registry, await ofCells());
+      const own = await values();
+      return sumText([own, ...(await siblings(own))]);
+    },
+  };
 }
 
 /** Stops parts in the order in which one hands its work to the next. */

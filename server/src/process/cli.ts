@@ -46,7 +46,7 @@ async function run(args: string[]): Promise<number> {
     case "serve": {
       fitCollectorToCores();
       const config = readConfig(rest);
-      const { serve } = await import("./main.ts");
+      const { serve } = await (config.processes > 1 ? import("./supervise.ts") : import("./main.ts"));
       await serve(
         config,
         (line) => process.stderr.write(`${line}\n`),

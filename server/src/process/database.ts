@@ -11,6 +11,7 @@ import { explainFullDisk } from "../postgres/embedded/fullDisk.ts";
 import type { Cells } from "../postgres/cells.ts";
 import { closeCells, openCells } from "../postgres/openCells.ts";
 import { untilServes } from "../postgres/untilServes.ts";
+import { roomWhenEmbedded } from "./connectionRoom.ts";
 import { loadOrMakeKey } from "./encryptionKey.ts";
 import { refuseMoved } from "./movedMarker.ts";
 import { type StartProgress, tellProgress } from "./startProgress.ts";
@@ -26,6 +27,8 @@ export interface OpenDatabase {
   encryptionKey: Buffer;
   /** This process, as the database has it; absent when the database belongs to another that runs. */
   process?: ProcessRecord;
+  /** Why the embedded server is away, where its log says so. */
+  trouble?: () => Error | undefined;
   close(): Promise<void>;
 }
 
@@ -54,6 +57,7 @@ async function openEmbedded(config: Config, log: Log, opening: Opening): Promise
     dataDir: config.dataDir,
     log: (level, message) => log[level]({}, message),
     onWait: (what) => opening.progress.doing(what),
+    settings: { max_connections: String(roomWhenEmbedded(config)) },
     ...(opening.signal && { signal: opening.signal }),
   });
   let isClosing = false;
@@ -82,6 +86,7 @@ async function openEmbedded(config: Config, log: Log, opening: Opening): Promise
       connection: server.connection,
       encryptionKey,
       process,
+      trouble: () => server.trouble(),
       async close() {
         closing.abort();
         await walAhead;
@@ -235,11 +240,11 @@ async function prepare(
 }
 
 /** Without it the process counts as running for a minute more. */
-async function leave(pool: pg.Pool, process: ProcessRecord): Promise<void> {
+export async function leave(pool: pg.Pool, process: ProcessRecord): Promise<void> {
   await noteEnd(pool, process).catch(() => undefined);
 }
 
-function poolError(log: Log, isClosing: () => boolean = () => false): (error: Error) => void {
+export function poolError(log: Log, isClosing: () => boolean = () => false): (error: Error) => void {
   return (error) => {
     if (!isClosing()) log.warn({ err: error }, "a database connection was lost; another takes its place");
   };

@@ -12,6 +12,8 @@ export interface TelemetryChoice {
   sampler: string;
   samplerArgument: number;
   serviceName: string | null;
+  /** Tells a process from others of the same service that export to the same collector; null when it is the only one. */
+  instance: string | null;
   /** The batch of spans: how many may wait, how many are sent at once, and after how many milliseconds. */
   maxQueue: number;
   maxBatch: number;
@@ -53,6 +55,7 @@ export function telemetryChoice(config: TelemetryConfig): TelemetryChoice {
     sampler: samplerOf(config.otelTracesSampler, problems),
     samplerArgument: ratioOf(config.otelTracesSamplerArg, problems),
     serviceName: config.otelServiceName ?? null,
+    instance: null,
     maxQueue: number("OTEL_BSP_MAX_QUEUE_SIZE", config.otelMaxQueue, 2048),
     maxBatch: number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", config.otelMaxBatch, 512),
     batchDelayMs: number("OTEL_BSP_SCHEDULE_DELAY", config.otelBatchDelay, 5_000),

@@ -12,6 +12,7 @@ import { inJavaScript, root } from "./programFile.ts";
 /** The service with its worker thread for YAML, and the programs that tests run beside it. */
 const entries = [
   "server/src/process/cli.ts",
+  "server/src/process/workerEntry.ts",
   "server/src/eventTypes/yamlThread.ts",
   "server/test/support/agent/agentMain.ts",
   "server/test/support/embeddedMain.ts",

@@ -28,6 +28,8 @@ export interface Collector {
   env: Record<string, string>;
   spans: CollectedSpan[];
   metrics: CollectedMetric[];
+  /** The `service.instance.id` of each that sent metrics; undefined for one without. */
+  instances: Set<unknown>;
   /** How many requests there were so far. */
   requests(): number;
   /** Everything that arrived, as text. */
@@ -52,6 +54,7 @@ export async function startCollector(mood: CollectorMood = "well"): Promise<Coll
   const texts: string[] = [];
   const spans: CollectedSpan[] = [];
   const metrics: CollectedMetric[] = [];
+  const instances = new Set<unknown>();
   const server = createServer((request, response) => {
     requests++;
     if (mood !== "well") {
@@ -72,6 +75,7 @@ export async function startCollector(mood: CollectorMood = "well"): Promise<Coll
         }
       }
       for (const resource of body.resourceMetrics ?? []) {
+        instances.add(attributesOf(resource.resource.attributes)["service.instance.id"]);
         for (const scope of resource.scopeMetrics) metrics.push(...scope.metrics);
       }
       response.writeHead(200, { "content-type": "application/json" }).end("{}");
@@ -88,6 +92,7 @@ export async function startCollector(mood: CollectorMood = "well"): Promise<Coll
     },
     spans,
     metrics,
+    instances,
     requests: () => requests,
     text: () => texts.join("\n"),
     arrivals: (count, isWanted) =>

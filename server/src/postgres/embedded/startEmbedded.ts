@@ -22,7 +22,7 @@ export interface EmbeddedOptions {
   onExit?: (reason: string) => void;
   /** Told that it serves again after such an end. */
   onRestart?: () => void;
-  /** PostgreSQL settings that replace ours, for tests. */
+  /** PostgreSQL settings that replace ours. */
   settings?: Record<string, string>;
   /** The folder of the package with PostgreSQL's programs, for tests of other versions. */
   programs?: string;

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { diag, DiagLogLevel } from "@opentelemetry/api";
 import { OTLPMetricExporter as JsonMetrics } from "@opentelemetry/exporter-metrics-otlp-http";
 import { OTLPMetricExporter as ProtobufMetrics } from "@opentelemetry/exporter-metrics-otlp-proto";
@@ -74,14 +75,21 @@ export function startSdk(choice: TelemetryChoice, log: Pick<Log, "warn">): Telem
 }
 
 /** `OTEL_RESOURCE_ATTRIBUTES` may say more, and `OTEL_SERVICE_NAME` has the last word. */
-function resourceOf({ serviceName }: TelemetryChoice): Resource {
+function resourceOf({ serviceName, instance }: TelemetryChoice): Resource {
   const own = resourceFromAttributes({ "service.name": "postrider", "service.version": version });
   const named = resourceFromAttributes(serviceName === null ? {} : { "service.name": serviceName });
-  return defaultResource()
+  const resource = defaultResource()
     .merge(own)
     .merge(detectResources({ detectors: [resourceAttributesEnvDetector] }))
     .merge(named);
+  if (instance === null) return resource;
+  // Without it a collector takes the metrics of several processes for those of one, which jump up and down.
+  const given = resource.attributes[instanceId];
+  const service = typeof given === "string" ? given : randomUUID();
+  return resource.merge(resourceFromAttributes({ [instanceId]: `${service}-${instance}` }));
 }
+
+const instanceId = "service.instance.id";
 
 function startTracer(choice: TelemetryChoice, resource: Resource): TracerProvider {
   return new TracerProvider({

@@ -1,0 +1,138 @@
+import { closeSync } from "node:fs";
+import type { FastifyListenOptions } from "fastify";
+import { type Config, loadConfig } from "../config/config.ts";
+import { ApiError } from "../http/contract/errors.ts";
+import { isDashboardBuilt } from "../http/dashboard.ts";
+import { diskFullError } from "../postgres/awayReason.ts";
+import { createLog } from "../telemetry/log.ts";
+import type { MetricValues } from "../telemetry/metricsText.ts";
+import type { Service } from "./assemble.ts";
+import { fitCollectorToCores } from "./garbageCollector.ts";
+import { joinDatabase } from "./joinDatabase.ts";
+import { listeningPort } from "./listening.ts";
+import { runService } from "./runService.ts";
+import type { FromWorker, ToWorker } from "./workers/messages.ts";
+
+type Serve = Extract<ToWorker, { say: "serve" }>;
+
+/** How long `/metrics` waits for the supervisor, which itself waits a second for the other processes. */
+const siblingsLimitMs = 3_000;
+
+/** Runs one of several processes of a service: serves when the supervisor says so, until the supervisor or SIGTERM stops it. */
+export async function serveAsWorker(env: NodeJS.ProcessEnv): Promise<void> {
+  fitCollectorToCores();
+  const supervisor = listenToSupervisor();
+  const given = await supervisor.instructions;
+  const config: Config = { ...loadConfig(env), roles: new Set(given.roles) as Config["roles"] };
+  const log = createLog(config.logLevel, { everyRequest: config.logRequests, pid: process.pid });
+  // Sockets that this process kept open would take connections that nobody accepts.
+  for (const fd of given.otherFds) closeSync(fd);
+  try {
+    const database = await joinDatabase({
+      config,
+      connection: given.connection,
+      encryptionKey: Buffer.from(given.encryptionKey, "base64"),
+      log,
+      trouble: supervisor.trouble,
+    });
+    await runService({
+      config,
+      log,
+      database,
+      stopAsked: supervisor.stopAsked,
+      siblings: supervisor.siblings,
+      instance: String(given.slot),
+      async listen(app) {
+        // Fastify passes unknown options on to Node. The host only prevents a lookup of "localhost".
+        await app.listen({ fd: given.fd, host: "127.0.0.1" } as FastifyListenOptions);
+        return listeningPort(app.server.address())!;
+      },
+      onServing(service, port) {
+        supervisor.counts(service);
+        tell({ say: "serves", port, isDashboardBuilt: isDashboardBuilt() });
+      },
+      onStopping: (reason) => tell(reason === undefined ? { say: "stopping" } : { say: "overtaken", reason }),
+      onCounted: (values) => tell({ say: "counted last", values }),
+    });
+  } catch (error) {
+    process.exitCode = 1;
+    tell({ say: "failed", reason: (error as Error).message });
+  } finally {
+    supervisor.leave();
+  }
+}
+
+interface Supervisor {
+  instructions: Promise<Serve>;
+  stopAsked: Promise<string>;
+  trouble: () => Error | undefined;
+  /** The metrics of the other processes. */
+  siblings: (own: MetricValues[]) => Promise<MetricValues[][]>;
+  /** Answers the supervisor's questions for metrics from now on. */
+  counts(service: Pick<Service, "metricValues">): void;
+  /** Closes the channel, which keeps the process alive. */
+  leave(): void;
+}
+
+function listenToSupervisor(): Supervisor {
+  const instructions = Promise.withResolvers<Serve>();
+  const stopping = Promise.withResolvers<string>();
+  const answers = new Map<number, (values: MetricValues[][]) => void>();
+  let ids = 0;
+  let trouble: Error | undefined;
+  let counted: Pick<Service, "metricValues"> | undefined;
+
+  function hear(message: ToWorker): void {
+    switch (message.say) {
+      case "serve":
+        instructions.resolve(message);
+        break;
+      case "stop":
+        stopping.resolve("the supervisor");
+        break;
+      case "count":
+        void counted?.metricValues().then((values) => tell({ say: "counted", id: message.id, values }));
+        break;
+      case "counted all":
+        answers.get(message.id)?.(message.values);
+        break;
+      case "trouble":
+        trouble = message.reason === null ? undefined : diskFullError(message.reason);
+        break;
+    }
+  }
+
+  process.on("message", (message) => hear(message as ToWorker));
+  process.on("SIGTERM", () => stopping.resolve("SIGTERM"));
+  return {
+    instructions: instructions.promise,
+    stopAsked: stopping.promise,
+    trouble: () => trouble,
+    siblings(own) {
+      const id = ++ids;
+      return new Promise((resolve, reject) => {
+        const timer = setTimeout(() => {
+          answers.delete(id);
+          reject(new ApiError(503, "the metrics of the other processes did not come in time"));
+        }, siblingsLimitMs);
+        answers.set(id, (values) => {
+          clearTimeout(timer);
+          answers.delete(id);
+          resolve(values);
+        });
+        tell({ say: "count all", id, values: own });
+      });
+    },
+    counts(service) {
+      counted = service;
+    },
+    leave() {
+      process.removeAllListeners("disconnect");
+      if (process.connected) process.disconnect?.();
+    },
+  };
+}
+
+function tell(message: FromWorker): void {
+  if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
+}

@@ -1,0 +1,123 @@
+import { extname, join } from "node:path";
+import type { Config } from "../config/config.ts";
+import { version } from "../config/version.ts";
+import { createLineWriter } from "../telemetry/lineWriter.ts";
+import { createLog, type Log } from "../telemetry/log.ts";
+import { refuseTooManyConnections } from "./connectionRoom.ts";
+import { leave, type OpenDatabase } from "./database.ts";
+import { refuseForeignKey } from "./encryptionKey.ts";
+import { greet, listenFailure } from "./listening.ts";
+import { openUnlessStopped } from "./openUnlessStopped.ts";
+import { listenForStop, type StopRequest } from "./stopRequest.ts";
+import type { Instructions } from "./workers/messages.ts";
+import { bindSharedPort, type SharedPort } from "./workers/sharedPort.ts";
+import { Workers } from "./workers/workers.ts";
+import { startWorkerProcess } from "./workers/workerProcess.ts";
+
+/** How long all processes may take to stop. Deliveries that they still hold then are taken over when their leases lapse. */
+const stopLimitMs = 25_000;
+/** How often workers are told whether the embedded server's disk is full. */
+const troubleEveryMs = 1_000;
+
+type Say = (line: string) => void;
+
+/**
+ * Runs the service in POSTRIDER_PROCESSES processes until SIGTERM, SIGINT or SIGHUP. This one supervises: it owns the port and
+ * the embedded PostgreSQL, brings the schema up to date, and replaces a process that dies.
+ * @param isRunByNpm whether the process that started this one is `npm start`, whose end is this one's.
+ * @throws what keeps the service from starting or going on, as a sentence.
+ */
+export async function serve(config: Config, say: Say, isRunByNpm: boolean): Promise<void> {
+  const destination = createLineWriter(process.stdout.fd);
+  const log = createLog(config.logLevel, { destination, pid: process.pid });
+  const stop = listenForStop(say, isRunByNpm);
+  const port = await bindSharedPort(config, config.processes).catch((cause: NodeJS.ErrnoException) => {
+    throw cause.code === undefined ? cause : new Error(listenFailure(config, cause), { cause });
+  });
+  const entry = join(import.meta.dirname, `workerEntry${extname(import.meta.filename)}`);
+  const workers = new Workers({
+    count: config.processes,
+    port,
+    log,
+    start: (hear) =>
+      startWorkerProcess({ entry, fds: port.fds, hear, write: (lines) => destination.write(lines) }),
+  });
+  workers.load();
+  let database: OpenDatabase | undefined;
+  try {
+    database = await openUnlessStopped(config, log, { say, stop });
+    if (database !== undefined) await runWorkers({ config, log, stop, port, workers, database, say });
+  } finally {
+    await workers.stop(stopLimitMs);
+    port.close();
+    await database?.close();
+    log.info({}, "stopped");
+    await log.flush();
+  }
+}
+
+interface Supervision {
+  config: Config;
+  log: Log;
+  stop: StopRequest;
+  port: SharedPort;
+  workers: Workers;
+  database: OpenDatabase;
+  say: Say;
+}
+
+/** Serves until the service is asked to stop. @throws the reason why it cannot go on. */
+async function runWorkers(supervision: Supervision): Promise<void> {
+  const { config, log, stop, port, workers, database, say } = supervision;
+  const keys = { current: database.encryptionKey, previous: config.previousEncryptionKeys };
+  await refuseForeignKey(database.pool, keys);
+  await refuseTooManyConnections(database.pool, config);
+  const unasked = workers.failed.then((reason): never => {
+    throw new Error(reason);
+  });
+  const begun = await Promise.race([
+    workers.serve((slot) => instructionsOf(supervision, slot)),
+    stop.asked.then(() => undefined),
+    unasked,
+  ]);
+  if (begun === undefined) return;
+  // The table of processes lists the workers from now on, and not their supervisor.
+  if (database.process !== undefined) await leave(database.pool, database.process);
+  log.info(
+    { version, host: config.host, port: port.port, processes: config.processes },
+    "all processes serve",
+  );
+  greet(config, { port: port.port, ...begun }, say);
+  const watch = tellTrouble(database, workers);
+  try {
+    const signal = await Promise.race([stop.asked, unasked]);
+    log.info({ signal }, "stopping all processes");
+  } catch (error) {
+    log.error({}, `${(error as Error).message}; the service ends`);
+    throw error;
+  } finally {
+    clearInterval(watch);
+  }
+}
+
+/** One worker has the role maintenance: the chores of several would wait for each other's locks. */
+function instructionsOf({ config, database }: Supervision, slot: number): Instructions {
+  return {
+    slot,
+    connection: database.connection,
+    encryptionKey: database.encryptionKey.toString("base64"),
+    roles: [...config.roles].filter((role) => role !== "maintenance" || slot === 0),
+  };
+}
+
+/** Workers do not see the embedded server's log, which tells that its disk is full; their answers are to say so. */
+function tellTrouble({ trouble }: OpenDatabase, workers: Workers): NodeJS.Timeout | undefined {
+  if (trouble === undefined) return undefined;
+  let told: string | null = null;
+  return setInterval(() => {
+    const reason = trouble()?.message ?? null;
+    if (reason === told) return;
+    told = reason;
+    workers.tellTrouble(reason);
+  }, troubleEveryMs);
+}

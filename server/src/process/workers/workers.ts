@@ -1,0 +1,252 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Log } from "../../telemetry/log.ts";
+import type { FromWorker, Instructions } from "./messages.ts";
+import { createRestarts, mostQuickDeaths, quickDeathMs } from "./restarts.ts";
+import { ServiceMetrics, WorkerMetrics } from "./serviceMetrics.ts";
+import type { SharedPort } from "./sharedPort.ts";
+import { firstSocketFd, type WorkerEnd, type WorkerProcess } from "./workerProcess.ts";
+
+export interface WorkersDeps {
+  count: number;
+  port: Pick<SharedPort, "fds" | "socketOf" | "release">;
+  /** Starts a process that loads the service. */
+  start: (hear: (message: FromWorker) => void) => WorkerProcess;
+  log: Pick<Log, "info" | "warn" | "error">;
+}
+
+interface Worker {
+  process: WorkerProcess;
+  metrics: WorkerMetrics;
+  /** The number of its slot; undefined for the spare. */
+  slot: number | undefined;
+  /** When its slot fell vacant, by `performance.now()`; undefined at the service's start. */
+  vacantSinceMs: number | undefined;
+  servesSinceMs: number | undefined;
+  /** Its end is expected. */
+  isLeaving: boolean;
+  /** Why it cannot start, as it says. */
+  failure: string | undefined;
+}
+
+/** How long after a start the spare is loaded, so that loading does not slow the first requests. */
+const spareAfterMs = 1_000;
+
+/**
+ * The processes of a service: a worker in each slot, and one spare that has loaded the service. The spare takes the slot of a worker that
+ * dies. A process that has yet to load takes a second or more, during which clients of the slot would wait.
+ */
+export class Workers {
+  /** Resolves with the reason, a sentence, for which the whole service is to end. */
+  readonly failed: Promise<string>;
+  readonly #deps: WorkersDeps;
+  readonly #slots: (Worker | undefined)[];
+  readonly #running = new Set<Worker>();
+  readonly #metrics: ServiceMetrics;
+  readonly #restartAfter: (servedMs: number) => number | undefined;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  readonly #allServe = Promise.withResolvers<{ isDashboardBuilt: boolean }>();
+  readonly #fail: (reason: string) => void;
+  #spare: Worker | undefined;
+  #instructions: ((slot: number) => Instructions) | undefined;
+  #hasStarted = false;
+  #isStopping = false;
+
+  constructor(deps: WorkersDeps) {
+    this.#deps = deps;
+    this.#slots = Array.from({ length: deps.count }, () => undefined);
+    this.#restartAfter = createRestarts(deps.count);
+    this.#metrics = new ServiceMetrics(() => this.#serving().length);
+    const { promise, resolve } = Promise.withResolvers<string>();
+    this.failed = promise;
+    this.#fail = resolve;
+  }
+
+  /** Starts the processes, which load the service while there is nothing to serve yet. */
+  load(): void {
+    for (const slot of this.#slots.keys()) this.#slots[slot] = this.#start(slot);
+  }
+
+  /** Lets all workers serve; resolves when they all do. It never resolves when one fails: see `failed`. */
+  serve(instructions: (slot: number) => Instructions): Promise<{ isDashboardBuilt: boolean }> {
+    this.#instructions = instructions;
+    for (const worker of this.#slots) if (worker !== undefined) this.#instruct(worker);
+    return this.#allServe.promise;
+  }
+
+  /** Tells all workers why the embedded database is away, for their answers; null when it is back. */
+  tellTrouble(reason: string | null): void {
+    for (const { process } of this.#running) process.tell({ say: "trouble", reason });
+  }
+
+  /**
+   * Stops the workers one after the other. The next one is told after its share of the first half of `limitMs` even if the one before
+   * still runs. Workers that still run at `limitMs` are killed.
+   */
+  async stop(limitMs: number): Promise<void> {
+    this.#isStopping = true;
+    const endMs = performance.now() + limitMs;
+    for (const timer of this.#timers) clearTimeout(timer);
+    for (const worker of this.#running)
+      if (worker.servesSinceMs === undefined) worker.process.kill("SIGKILL");
+    for (const [slot, worker] of this.#slots.entries()) {
+      if (worker === undefined) continue;
+      // The worker holds the last descriptor then, so that its socket ends with it and gets no more connections.
+      this.#deps.port.release(slot);
+      worker.isLeaving = true;
+      worker.process.tell({ say: "stop" });
+      await within(worker.process.ended, limitMs / 2 / this.#slots.length);
+    }
+    const rest = [...this.#running];
+    await within(Promise.all(rest.map(({ process }) => process.ended)), endMs - performance.now());
+    if (this.#running.size === 0) return;
+    this.#deps.log.warn(
+      { limit_ms: limitMs },
+      "stopping took too long; what is left is delivered after its leases lapse",
+    );
+    for (const { process } of this.#running) process.kill("SIGKILL");
+    await Promise.all(rest.map(({ process }) => process.ended));
+  }
+
+  #serving(): Worker[] {
+    return [...this.#running].filter(({ servesSinceMs }) => servesSinceMs !== undefined);
+  }
+
+  #start(slot: number | undefined): Worker {
+    const process = this.#deps.start((message) => this.#hear(worker, message));
+    const worker: Worker = {
+      process,
+      metrics: new WorkerMetrics((id) => process.tell({ say: "count", id })),
+      slot,
+      vacantSinceMs: undefined,
+      servesSinceMs: undefined,
+      isLeaving: false,
+      failure: undefined,
+    };
+    this.#running.add(worker);
+    void process.ended.then((end) => this.#ended(worker, end));
+    return worker;
+  }
+
+  #instruct({ process, slot }: Worker): void {
+    const { fds, socketOf } = this.#deps.port;
+    const own = socketOf(slot!);
+    process.tell({
+      say: "serve",
+      fd: firstSocketFd + own,
+      otherFds: [...fds.keys()].filter((index) => index !== own).map((index) => firstSocketFd + index),
+      ...this.#instructions!(slot!),
+    });
+  }
+
+  /** Gives a vacant slot to the spare, or to a new process if there is none. */
+  #fill(slot: number, vacantSinceMs: number): void {
+    const worker = this.#spare ?? this.#start(slot);
+    this.#spare = undefined;
+    Object.assign(worker, { slot, vacantSinceMs });
+    this.#slots[slot] = worker;
+    this.#instruct(worker);
+  }
+
+  #hear(worker: Worker, message: FromWorker): void {
+    switch (message.say) {
+      case "serves":
+        this.#serves(worker, message);
+        break;
+      case "stopping":
+        this.#leaves(worker);
+        break;
+      case "failed":
+        worker.failure = message.reason;
+        break;
+      case "overtaken":
+        worker.isLeaving = true;
+        this.#fail(message.reason);
+        break;
+      case "counted":
+        worker.metrics.note(message.values, message.id);
+        break;
+      case "counted last":
+        worker.metrics.note(message.values);
+        break;
+      case "count all":
+        worker.metrics.note(message.values);
+        void this.#countAll(worker, message.id);
+        break;
+    }
+  }
+
+  async #countAll(asker: Worker, id: number): Promise<void> {
+    const others = this.#serving().filter((worker) => worker !== asker);
+    const values = await this.#metrics.beside(others.map(({ metrics }) => metrics));
+    asker.process.tell({ say: "counted all", id, values });
+  }
+
+  #serves(worker: Worker, { isDashboardBuilt }: { isDashboardBuilt: boolean }): void {
+    worker.servesSinceMs = performance.now();
+    if (worker.vacantSinceMs !== undefined) {
+      const afterMs = Math.round(worker.servesSinceMs - worker.vacantSinceMs);
+      this.#deps.log.info({ process: worker.process.pid, after_ms: afterMs }, "another process serves");
+    }
+    if (this.#slots.some((one) => one?.servesSinceMs === undefined)) return;
+    this.#hasStarted = true;
+    this.#allServe.resolve({ isDashboardBuilt });
+    this.#after(spareAfterMs, () => this.#loadSpare());
+  }
+
+  #loadSpare(): void {
+    this.#spare ??= this.#start(undefined);
+  }
+
+  /** The worker got a signal of its own. Its successor starts at once, because a graceful stop may take long. */
+  #leaves(worker: Worker): void {
+    if (worker.isLeaving) return;
+    worker.isLeaving = true;
+    if (!this.#isStopping) this.#fill(worker.slot!, performance.now());
+  }
+
+  #ended(worker: Worker, end: WorkerEnd): void {
+    const nowMs = performance.now();
+    const { servesSinceMs, slot, process, failure } = worker;
+    this.#running.delete(worker);
+    worker.metrics.end();
+    this.#metrics.keep(worker.metrics.last());
+    if (this.#spare === worker) this.#spare = undefined;
+    if (this.#isStopping || worker.isLeaving) return;
+    const how = end.signal ?? (end.code === null ? "the operating system" : `code ${end.code}`);
+    if (!this.#hasStarted) {
+      this.#fail(failure ?? `a process of the service ended before it served (${how})`);
+      return;
+    }
+    this.#metrics.died();
+    const afterMs = this.#restartAfter(servesSinceMs === undefined ? 0 : nowMs - servesSinceMs);
+    const why = failure === undefined ? "" : `: ${failure}`;
+    if (afterMs === undefined) {
+      this.#fail(
+        `${mostQuickDeaths(this.#deps.count)} processes in a row ended within ${quickDeathMs / 1_000} s of their start, the last one by ${how}${why}`,
+      );
+      return;
+    }
+    this.#deps.log.error(
+      { process: process.pid, ended_by: how },
+      `a process of the service ended unasked; another takes its place${why}`,
+    );
+    this.#after(afterMs, () => (slot === undefined ? this.#loadSpare() : this.#fill(slot, nowMs)));
+  }
+
+  #after(delayMs: number, act: () => void): void {
+    if (this.#isStopping) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      act();
+    }, delayMs);
+    this.#timers.add(timer);
+  }
+}
+
+/** Waits for a promise, at most `limitMs`. */
+async function within(promise: Promise<unknown>, limitMs: number): Promise<void> {
+  const cancel = new AbortController();
+  const limit = delay(Math.max(0, limitMs), undefined, { signal: cancel.signal }).catch(() => undefined);
+  await Promise.race([promise, limit]);
+  cancel.abort();
+}
