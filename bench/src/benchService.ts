@@ -8,6 +8,7 @@ import { endWithThis, stopProcess } from "./processes.ts";
 
 /** A real service on its embedded database, with an organization. */
 export interface BenchService {
+  pid: number;
   port: number;
   key: string;
   /** Creates a target in the organization of `key`, by default the service's own; returns its id. */
@@ -67,6 +68,7 @@ export async function startService(options: BenchServiceOptions): Promise<BenchS
   const base = `http://127.0.0.1:${port}`;
   const key = options.key ?? (await signUp(base));
   return {
+    pid: child.pid!,
     port,
     key,
     connection,

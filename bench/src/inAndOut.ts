@@ -11,19 +11,21 @@ import {
   warmUp,
   whole,
 } from "./figures.ts";
-import { postBytes } from "./load.ts";
+import { type LoadResult, postBytes, runLoad } from "./load.ts";
 import { startProgram } from "./processes.ts";
-import { closedLoop, fixedItem, inTemporaryDirectory, itemBody, received } from "./workload.ts";
+import { connections, fixedItem, host, inTemporaryDirectory, itemBody, received } from "./workload.ts";
 
 /** A service or its ceiling, with a receiver of its own. */
-interface Side {
+export interface Side {
   port: number;
   receiverPort: number;
   request: () => Buffer;
+  /** 64 unless given. */
+  connections?: number;
 }
 
 /** Per second. */
-interface Done {
+export interface Done {
   accepted: number;
   delivered: number;
 }
@@ -74,18 +76,20 @@ export async function inAndOutFigures(size: BenchSize): Promise<Figure[]> {
 }
 
 /** Loads one side for a slice, then waits until its backlog is delivered. */
-async function run(side: Side, slice: Slice): Promise<Done> {
-  await closedLoop(side.port, { durationMs: slice.warmupMs, warmupMs: 0 }, side.request);
+export async function run(side: Side, slice: Slice): Promise<Done> {
+  const load = (durationMs: number): Promise<LoadResult> =>
+    runLoad({ host, connections, ...side, durationMs, warmupMs: 0, expect: 202 });
+  await load(slice.warmupMs);
   const before = await received(side.receiverPort);
   const startedAt = performance.now();
-  const load = await closedLoop(side.port, { ...slice, warmupMs: 0 }, side.request);
+  const { requests } = await load(slice.durationMs);
   const seconds = (performance.now() - startedAt) / 1000;
   const delivered = (await received(side.receiverPort)) - before;
   await untilQuiet(side.receiverPort);
-  return { accepted: load.requests / seconds, delivered: delivered / seconds };
+  return { accepted: requests / seconds, delivered: delivered / seconds };
 }
 
-async function untilQuiet(receiverPort: number): Promise<void> {
+export async function untilQuiet(receiverPort: number): Promise<void> {
   for (let before = -1, now = await received(receiverPort); now !== before;) {
     await new Promise((resolve) => setTimeout(resolve, 300));
     before = now;
@@ -93,10 +97,10 @@ async function untilQuiet(receiverPort: number): Promise<void> {
   }
 }
 
-function operations(done: Done): number {
+export function operations(done: Done): number {
   return done.accepted + done.delivered;
 }
 
-function urlOf(port: number): string {
+export function urlOf(port: number): string {
   return `http://127.0.0.1:${port}/`;
 }

@@ -15,6 +15,7 @@ import { mailboxFigures } from "./mailbox.ts";
 import { peerFigures } from "./peers/peers.ts";
 import { printTable } from "./printTable.ts";
 import { publicationFigures } from "./publications.ts";
+import { processesFigures } from "./severalProcesses.ts";
 import { streamsFigures } from "./streams.ts";
 import { tenMillionFigures } from "./tenMillion.ts";
 import { upgradeFigures } from "./upgrade/upgrade.ts";
@@ -41,6 +42,7 @@ const standard: Record<string, Scenario> = {
 
 /** Runs only when named: needs another version or a browser, or takes longer than all the others together. */
 const onRequest: Record<string, Scenario> = {
+  processes: processesFigures,
   layers: layerFigures,
   streams: streamsFigures,
   publications: publicationFigures,

@@ -38,6 +38,24 @@ export async function usageOf(service: BenchService): Promise<Usage> {
   };
 }
 
+/**
+ * Processor time in seconds of a service by its process ids: Node's processes with the supervisor, and PostgreSQL's. Reading it costs
+ * the service nothing.
+ */
+export async function processorTimeOf({ pid }: BenchService): Promise<{ node: number; postgres: number }> {
+  const processes = await allProcesses();
+  const time = { node: 0, postgres: 0 };
+  let parents = processes.filter((one) => one.pid === String(pid));
+  while (parents.length > 0) {
+    for (const { name, own, ofEnded } of parents) {
+      time[name === "postgres" ? "postgres" : "node"] += (own + ofEnded) / ticksPerSecond;
+    }
+    const ids = new Set(parents.map((parent) => parent.pid));
+    parents = processes.filter(({ parent }) => ids.has(parent));
+  }
+  return time;
+}
+
 /** The first line of proc_stat(5). */
 async function machineTime(): Promise<MachineTime> {
   const [line] = (await readFile("/proc/stat", "utf8")).split("\n");
@@ -49,16 +67,17 @@ async function machineTime(): Promise<MachineTime> {
 /** Processor time of all processes of the server that `backend` belongs to. */
 async function secondsOfServer(backend: string): Promise<number> {
   const postmaster = (await statOf(backend))!.parent;
-  const processes = await Promise.all(
-    (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(statOf),
-  );
   let ticks = 0;
-  for (const one of processes) {
-    if (one === undefined) continue;
+  for (const one of await allProcesses()) {
     if (one.pid === postmaster) ticks += one.own + one.ofEnded;
     else if (one.parent === postmaster) ticks += one.own;
   }
   return ticks / ticksPerSecond;
+}
+
+async function allProcesses() {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  return (await Promise.all(pids.map(statOf))).filter((one) => one !== undefined);
 }
 
 /** A process by its `stat` in proc(5); undefined if it has ended. */
@@ -66,7 +85,9 @@ async function statOf(pid: string) {
   const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
   // The fields after the name, which may contain spaces and brackets.
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  const end = text.lastIndexOf(")");
+  const name = text.slice(text.indexOf("(") + 1, end);
+  const fields = text.slice(end + 2).split(" ");
   const sum = (first: number): number => Number(fields[first]) + Number(fields[first + 1]);
-  return { pid, parent: fields[1]!, own: sum(11), ofEnded: sum(13) };
+  return { pid, name, parent: fields[1]!, own: sum(11), ofEnded: sum(13) };
 }
