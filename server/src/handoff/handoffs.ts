@@ -37,7 +37,7 @@ export interface HandoffsDeps {
   nowMs: () => number;
   /** Tells the local dispatcher that something became due. */
   onDue: () => void;
-  /** Tells those who wait for messages that these mailboxes have some. */
+  /** Wakes consumers that wait for messages of these mailboxes. */
   onMailboxItems: (mailboxIds: string[]) => void;
 }
 
@@ -45,7 +45,7 @@ export interface HandoffsDeps {
 export interface Handoffs {
   /** The agents behind a2a targets. */
   agents: TargetAgents;
-  /** How a delivery to an a2a target is attempted. */
+  /** Makes one attempt at a delivery to an a2a target. */
   send(delivery: Delivery, target: TargetConfig): Promise<AttemptResult>;
   answer(input: {
     orgId: string;
@@ -54,13 +54,13 @@ export interface Handoffs {
     key: string | null;
   }): Promise<SteerOutcome>;
   cancel(input: { orgId: string; eventId: string }): Promise<CancelOutcome>;
-  /** An agent says that something has changed; false for a token that the service did not make. */
+  /** Takes an agent's notification of a change; false for a token that the service did not make. */
   notified(token: string): Promise<boolean>;
-  /** Reads again the cards whose time has come. */
+  /** Reads the cards again that are due. */
   refreshDueCards(): Promise<{ cards: number; failed: number }>;
-  /** Starts to follow tasks, where the process is to. */
+  /** Starts to follow tasks, where the process has the role dispatcher. */
   start(): void;
-  /** Ends when what is under way has ended. */
+  /** Resolves when the requests under way have ended. */
   stop(): Promise<void>;
 }
 

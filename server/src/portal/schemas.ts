@@ -68,7 +68,7 @@ export const PortalSettings = Type.Object(
 
 export type PortalSettings = Static<typeof PortalSettings>;
 
-/** What is left out is as if nobody had set it. */
+/** Settings as a request gives them; a field that is left out becomes unset. */
 export const PortalSettingsInput = Type.Partial(
   Type.Object({
     ...PortalSettings.properties,

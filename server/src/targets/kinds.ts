@@ -8,7 +8,7 @@ import { webhook } from "./webhook/webhook.ts";
 /** Every kind of target, by its name. */
 const kinds = { webhook, mailbox, a2a };
 
-/** What the kinds together need from the process. */
+/** The parts of the process that the kinds together need. */
 export type KindDeps = AgentDeps;
 
 type Kinds = typeof kinds;
@@ -17,7 +17,7 @@ type Part = "created" | "changed" | "answered";
 export type Fields<P extends Part> = AllOf<Kinds[TargetKind]["fields"][P]>;
 type AllOf<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer A) => void ? A : never;
 
-/** A kind as the features see it that serve all kinds: it takes the fields of each. */
+/** A kind as the features that serve all kinds see it: it takes the fields of each. */
 export type AnyKind = Omit<Kind<KindDeps, Fields<"created">, Fields<"changed">, TProperties>, "fields"> & {
   fields: Record<Part, TProperties>;
 };

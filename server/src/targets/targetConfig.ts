@@ -4,18 +4,18 @@ import type { SecretBox } from "../items/secretBox.ts";
 import { openSigningKey } from "../items/signingSecret.ts";
 import { type OpenHeaders, openHeaders } from "./webhook/headers.ts";
 
-/** What delivery needs to know of a target, at one version of it. */
+/** A target as deliveries need it, at one version of it. */
 export interface TargetConfig {
   id: string;
   orgId: string;
   version: number;
   enabled: boolean;
   url: string;
-  /** One key, or two during a rotation; why they cannot be opened otherwise. */
+  /** One key, or two during a rotation, or the reason why they cannot be opened. */
   signing: { keys: Buffer[] } | { fault: string };
-  /** Headers of its own with the number of their set; why they cannot be opened otherwise. */
+  /** The target's own headers with the number of their set, or the reason why they cannot be opened. */
   headers: (OpenHeaders & { set: number }) | { fault: string } | null;
-  /** What its owner allows: attempts per second and requests under way, on all nodes together; null is any number. */
+  /** The owner's limits of attempts per second and of requests under way, on all nodes together; null is any number. */
   perSecond: number | null;
   maxConcurrency: number | null;
   maxRetries: number;
@@ -41,7 +41,7 @@ interface Row {
   failing_since: number | null;
 }
 
-/** The named targets as they are now; the deleted ones are missing. */
+/** The targets of these ids as they are now; deleted ones are missing. */
 export async function loadTargets(
   pool: pg.Pool,
   box: SecretBox,
@@ -98,7 +98,7 @@ function openOwnHeaders(box: SecretBox, { id, headers, header_set: set }: Row): 
 /** How long a target must have failed every attempt before it is disabled. */
 const failingLimitSeconds = 5 * 86_400;
 
-/** What a receiver's answer says of its target. */
+/** A receiver's answer that changes what is known of its target. */
 export interface HealthNote {
   targetId: string;
   /** The event whose delivery shows it. */
@@ -141,7 +141,7 @@ export async function noteFailure(
   return rows[0]?.enabled === false;
 }
 
-/** A target that failed for less than this and delivers again is not worth telling of. */
+/** A target that failed for less than this and delivers again makes no operational event. */
 const tellingRecoverySeconds = 300;
 
 /** Notes that a target that had been failing took a delivery. */

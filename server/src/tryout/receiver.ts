@@ -1,5 +1,7 @@
+import { timingSafeEqual } from "node:crypto";
 import type pg from "pg";
 import { version } from "../config/version.ts";
+import { sign } from "../items/signature.ts";
 import { openSigningKey } from "../items/signingSecret.ts";
 import type { SecretBox } from "../items/secretBox.ts";
 import type { ExchangeResult } from "../outbound/exchangeResult.ts";
@@ -9,7 +11,6 @@ import { bucketOf, isId, newId } from "../postgres/ids.ts";
 import type { Log } from "../telemetry/log.ts";
 import { findTryoutTargets, keepRequests, type StoredRequest, type TryoutTarget } from "./store.ts";
 import { answerOf, tryoutOrigin } from "./tryoutUrl.ts";
-import { headerPairs, isSigned } from "./verifyRequest.ts";
 
 export interface ReceiverDeps {
   /** Finds targets. */
@@ -136,4 +137,32 @@ function receivedHeaders({ headers, secretNames, body }: OutboundRequest): (read
     ["user-agent", `Postrider/${version}`],
     ["content-length", String(body?.length ?? 0)],
   ];
+}
+
+/** How far a receiver lets the sender's clock be off (Standard Webhooks, "Verifying webhook authenticity"). */
+const toleranceSeconds = 300;
+
+/** A request's headers by their lower-case names. */
+type RequestHeaders = ReadonlyMap<string, string>;
+
+/** Whether one of the keys signed the request, as a receiver of its own would find out. */
+function isSigned(
+  keys: readonly Buffer[],
+  { headers, body }: { headers: RequestHeaders; body: Buffer },
+  nowMs: number,
+): boolean {
+  const id = headers.get("webhook-id");
+  const timestamp = headers.get("webhook-timestamp") ?? "";
+  if (id === undefined || !/^\d{1,12}$/.test(timestamp)) return false;
+  if (Math.abs(nowMs / 1000 - Number(timestamp)) > toleranceSeconds) return false;
+  const presented = (headers.get("webhook-signature") ?? "").split(" ").map((one) => Buffer.from(one));
+  return keys.some((key) => {
+    const expected = Buffer.from(sign([key], id, Number(timestamp), body));
+    return presented.some((one) => one.length === expected.length && timingSafeEqual(one, expected));
+  });
+}
+
+/** Headers as the outbound client takes them, names and values in turn, as pairs. */
+function headerPairs(flat: readonly string[]): (readonly [name: string, value: string])[] {
+  return Array.from({ length: flat.length >> 1 }, (_, index) => [flat[index * 2]!, flat[index * 2 + 1]!]);
 }

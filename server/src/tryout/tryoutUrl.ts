@@ -1,6 +1,6 @@
 /**
- * The origin whose receiver is the service itself. No such host can exist (RFC 6761, section 6.4), so a delivery to it
- * can never leave, whatever the address guard lets through.
+ * The origin whose receiver is the service itself. No such host can exist (RFC 6761, section 6.4), so that a delivery to it never
+ * leaves the service, whatever the address guard lets through.
  */
 export const tryoutOrigin = "https://tryout.postrider.invalid";
 

@@ -91,7 +91,7 @@ export function maskOf({ credential }: Pick<Agent, "credential">): CredentialMas
   return "fault" in credential ? noMask : credential.mask;
 }
 
-/** What a sealed bearer is bound to; it cannot be opened as anything else. */
+/** The context that a sealed bearer is bound to, so that it cannot be opened as anything else. */
 export function bearerContext(targetId: string): string {
   return `a2a-bearer:${targetId}`;
 }
@@ -101,7 +101,7 @@ function openCredential(
   { id, url, bearer, bearer_origin, auth_header }: Row,
 ): Agent["credential"] {
   if (bearer === null) return { header: null, mask: noMask };
-  // Cards that would break this are not taken over; this is the last door.
+  // The last check: a card that names another origin is not stored without the owner's consent.
   if (new URL(url).origin !== bearer_origin) {
     return { fault: "the credential belongs to another origin than the agent's interface" };
   }

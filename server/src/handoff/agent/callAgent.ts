@@ -4,13 +4,13 @@ import type { Agent, AgentCredential } from "./agent.ts";
 
 export interface AgentCall {
   method: "GET" | "POST";
-  /** Below the interface's URL, beginning with a slash; its parts are encoded already. */
+  /** The path below the interface's URL, beginning with a slash; its parts are encoded already. */
   path: string;
   query?: Readonly<Record<string, string>>;
   body?: Buffer;
   /** Extensions that this request activates. */
   extensions?: readonly string[];
-  /** Where the agent's part of the trace goes on. */
+  /** The trace that the agent continues. */
   traceparent?: string | undefined;
   timeoutMs: number;
   /** Whether it may arrive twice without harm. */
@@ -18,13 +18,13 @@ export interface AgentCall {
 }
 
 /**
- * What an agent answered, as far as the protocol explains it. `value` is what it said, for judging; `body` and `message` are for
- * records, and do not show the credential.
+ * An agent's answer, classified as far as the protocol goes. `value` is the answer's JSON; `body` and `message` are for records,
+ * with the credential masked.
  */
 export type AgentAnswer =
   /** A success with a JSON body. */
   | { kind: "answered"; status: number; durationMs: number; value: unknown; body: Buffer }
-  /** A success whose body is not what the protocol asks for: the work may have been begun all the same. */
+  /** A success whose body is not the protocol's: the work may have begun all the same. */
   | { kind: "garbled"; status: number; durationMs: number; problem: string; body: Buffer }
   | Refusal
   | { kind: "failed"; error: ExchangeError };
@@ -35,13 +35,13 @@ export interface Refusal {
   durationMs: number;
   /** The protocol's own reason, such as `TASK_NOT_FOUND`; null when the answer names none. */
   reason: string | null;
-  /** For a person: what the agent said, bounded and printable. */
+  /** The agent's text for a person, bounded and printable. */
   message: string;
   retryAfter: string | null;
   body: Buffer;
 }
 
-/** Tasks carry their artifacts; a larger answer cannot be read. */
+/** The most bytes of an answer that are read. Tasks carry their artifacts. */
 const answerLimitBytes = 4 * 1024 * 1024;
 const maxMessageLength = 300;
 
@@ -76,7 +76,7 @@ export async function callAgent(outbound: Outbound, agent: Agent, call: AgentCal
   return { kind: "answered", status, durationMs, value, body };
 }
 
-/** Sends a request; once more with the older media type where the agent refuses the other with 415, which takes nothing. */
+/** Sends a request, and again with the older media type where the agent refuses the newer with 415, for which it does no work. */
 async function request(
   outbound: Outbound,
   agent: Agent,
@@ -113,7 +113,7 @@ async function request(
   return again;
 }
 
-/** Where a route of the protocol is under an agent's interface; a tenant is a part of the path. */
+/** The URL of one of the protocol's routes under an agent's interface; a tenant is a part of the path. */
 export function agentUrl(
   { url, tenant }: Pick<Agent, "url" | "tenant">,
   path: string,
@@ -186,7 +186,7 @@ function isObject(value: unknown): value is object {
   return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
-/** What an agent says goes to logs, to attempts and to the owner: one line, bounded. */
+/** An agent's text as logs, attempts and its owner get it: one line, bounded. */
 function printable(text: string): string {
   const line = text
     .replaceAll(/[\s\p{Cc}\p{Cs}]+/gu, " ")

@@ -9,8 +9,8 @@ export interface CredentialMask {
 const shown = "[token]";
 
 /**
- * A mask is applied to what is stored and shown, never to what is judged: a credential such as `id` would make a valid answer
- * an invalid one.
+ * A mask for these secrets. It is applied to texts that are stored and shown, and never before an answer is read: a credential
+ * such as `id` would make a valid answer invalid.
  */
 export function createCredentialMask(secrets: readonly string[]): CredentialMask {
   const forms = [...new Set(secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))];

@@ -1,4 +1,4 @@
-/** What travels with an item's payload. */
+/** Metadata that is sent with an item's payload. */
 export interface MessageParts {
   /** Stable per item, so that a message sent twice can be recognized. */
   messageId: string;
@@ -12,7 +12,7 @@ export interface MessageParts {
 export interface OutgoingMessage {
   /** The message as JSON. */
   json: Buffer;
-  /** Extensions that it names. */
+  /** Extensions that the message names. */
   extensions: string[];
 }
 
@@ -64,7 +64,7 @@ function passThrough(message: JsonObject, input: MessageParts, ids: object): Out
 
 const contents = ["text", "raw", "url", "data"];
 
-/** A role makes the difference to data that only happens to have parts. */
+/** Whether a payload is a message: it has a role, besides parts, which other data may have, too. */
 function isUserMessage(value: unknown): value is JsonObject {
   if (!isObject(value) || value["role"] !== "ROLE_USER") return false;
   const { parts } = value;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { CredentialMask } from "./credentialMask.ts";
 
-/** What the service keeps of a task, or of the message that an agent answered with in place of one. */
+/** The parts of a task that the service keeps, or those of the message that an agent answered with in place of one. */
 export interface TaskView {
   taskId: string | null;
   contextId: string | null;
@@ -17,7 +17,7 @@ export interface TaskView {
   isTruncated: boolean;
   /** How the work ended; null while it has not. */
   outcome: Outcome | null;
-  /** Equal for equal views of all that the agent said, what was left out included. */
+  /** A digest of the agent's whole answer, the parts that are left out included. */
   fingerprint: string;
 }
 
@@ -44,7 +44,7 @@ export function readSendAnswer(value: unknown, mask: CredentialMask): Reading {
   return wrong("has neither $.task nor $.message");
 }
 
-/** Reads a task (section 4.1.1). A state that nobody here knows counts as one that has not ended. */
+/** Reads a task (section 4.1.1). An unknown state counts as one that has not ended. */
 export function readTask(task: unknown, mask: CredentialMask, path: string = "$"): Reading {
   if (!isObject(task)) return wrong(`has no task at ${path}`);
   const taskId = readId(task["id"]);
@@ -136,7 +136,7 @@ interface Kept {
   isTruncated: boolean;
 }
 
-/** The parts that fit, in their order. */
+/** The parts that fit into the limit, in their order. */
 function keepParts(parts: unknown, limitBytes: number): Kept {
   if (!Array.isArray(parts) || parts.length === 0) return { json: null, isTruncated: false };
   const kept: string[] = [];

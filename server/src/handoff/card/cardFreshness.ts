@@ -1,15 +1,15 @@
 const seconds = 1_000;
 const minutes = 60 * seconds;
 
-/** When the answer says nothing. */
+/** The freshness of an answer that says nothing about it. */
 const defaultAgeMs = 60 * minutes;
-/** However short the answer's wish: a card is read again by itself no more often. */
+/** The shortest time after which a card is read again by itself, whatever the answer says. */
 const minAgeMs = 5 * minutes;
 const maxAgeMs = 24 * 60 * minutes;
 const firstRetryMs = minutes;
 const maxRetryMs = 60 * minutes;
 
-/** What an answer says about keeping it. */
+/** The caching headers of an answer. */
 export interface CacheHeaders {
   "cache-control"?: string | undefined;
   age?: string | undefined;

@@ -1,23 +1,24 @@
-/** A way in which an agent wants to be told who calls, as far as it can be met. */
+/** A security scheme of an agent, as far as a target can meet it. */
 export type SecurityScheme =
   /** A token in `Authorization: Bearer`. */
   | { kind: "bearer"; name: string; described: string }
   /** A key in a header. */
   | { kind: "header"; name: string; header: string; takesBearer: boolean; described: string }
-  /** Nothing that a target can have. */
+  /** A scheme for which a target can have no credential. */
   | { kind: "other"; name: string; described: string };
 
 /** One alternative of a card's requirements: all of these schemes together. */
 export type SecurityRequirement = readonly SecurityScheme[];
 
-/** What a target proves itself with. */
+/** The form of a target's credential. */
 export type CredentialForm = { type: "none" } | { type: "bearer" } | { type: "api_key"; header: string };
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * What a card demands (A2A 1.0, sections 4.4 and 4.5): one of these alternatives. Empty when it demands nothing, also when it
- * offers an empty alternative. A requirement that cannot be read is left out: the agent itself will refuse what it does not like.
+ * The security requirements of a card (A2A 1.0, sections 4.4 and 4.5), of which a client has to meet one. Empty when the card
+ * demands nothing, also when one alternative is empty. A requirement that cannot be read is left out, because the agent will
+ * refuse a wrong credential itself.
  */
 export function securityRequirements(document: Fields): SecurityRequirement[] {
   const written = document["securityRequirements"] ?? document["security"];
@@ -57,7 +58,7 @@ function isMet(scheme: SecurityScheme, form: CredentialForm): boolean {
   }
 }
 
-/** What the owner can do, for the first alternative of a single scheme that a target can have. */
+/** Advice to the owner: the `auth` that would meet the first alternative of a single scheme that a target can meet. */
 function advice(requirements: readonly SecurityRequirement[]): string {
   const [scheme] =
     requirements.find(([one, ...others]) => others.length === 0 && one!.kind !== "other") ?? [];
@@ -67,7 +68,7 @@ function advice(requirements: readonly SecurityRequirement[]): string {
     : `: give auth as {"type": "api_key", "header": ${JSON.stringify((scheme as { header: string }).header)}, "value": "…"}`;
 }
 
-/** The schemes of section 4.5, as ProtoJSON has them, as OpenAPI writes them, and as the JavaScript SDK leaks them. */
+/** Reads a scheme of section 4.5 in each form that is in use: ProtoJSON's, OpenAPI's, and that of the JavaScript SDK. */
 function readScheme(name: string, written: unknown): SecurityScheme {
   const [form, fields] = formOf(written);
   const text = (field: string): string => (typeof fields[field] === "string" ? fields[field] : "");

@@ -3,8 +3,8 @@ import { signedForms } from "./canonicalCard.ts";
 import type { AgentCard, CardSignature } from "./parseCard.ts";
 
 /**
- * What the signatures of a card say: `verified` by a key that its signer publishes, `unverified` because no such
- * key could be had, `invalid` because the key does not fit the content, or `none`.
+ * The state of a card's signatures: `verified` by a key that its signer publishes, `unverified` because no such key could be read,
+ * `invalid` because the key does not fit the content, or `none`.
  */
 export type CardSignatureState = "verified" | "unverified" | "invalid" | "none";
 
@@ -19,7 +19,7 @@ export interface SignatureFinding {
 /** Reads a key set (RFC 7517); a text says why it could not be had. */
 export type FetchKeys = (url: string) => Promise<readonly JWK[] | string>;
 
-/** Neither `none` nor a shared secret proves anything here. */
+/** The algorithms that are accepted: neither `none` nor a shared secret would prove anything. */
 const algorithms = ["ES256", "ES384", "RS256", "PS256", "EdDSA"];
 const publicKeyTypes = ["EC", "RSA", "OKP"];
 /** Keys of one set that are tried for a signature that names none. */
@@ -104,7 +104,7 @@ async function holds(
     await flattenedVerify(jws, await importJWK(key, algorithm), { algorithms });
     return true;
   } catch {
-    // Another form or key may hold, whatever was wrong with this one.
+    // Whatever is wrong with this form or key, another may verify.
     return false;
   }
 }

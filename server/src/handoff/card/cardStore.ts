@@ -5,13 +5,13 @@ import { recordChange } from "../../audit/recordChange.ts";
 import { inTransactionOf, type AgentCardRow, type Queries } from "../../postgres/tables.ts";
 import type { GoodCard } from "./examineCard.ts";
 
-/** When a card was read, and for how long it is taken for what stands at its address. */
+/** When a card was read, and for how long it counts as fresh. */
 interface Freshness {
   nowMs: number;
   freshForMs: number;
 }
 
-/** The columns that say what a good card says. */
+/** The columns that hold a good card. */
 export function cardColumns(card: GoodCard, times: Freshness) {
   const { signatureFinding } = card;
   return {
@@ -27,7 +27,7 @@ export function cardColumns(card: GoodCard, times: Freshness) {
   } satisfies Updateable<AgentCardRow>;
 }
 
-/** Those that say that it was read just now. */
+/** The columns that mark a card as just read. */
 function readColumns({ nowMs, freshForMs }: Freshness) {
   const nowSeconds = Math.floor(nowMs / 1000);
   return {
@@ -40,7 +40,7 @@ function readColumns({ nowMs, freshForMs }: Freshness) {
   } satisfies Updateable<AgentCardRow>;
 }
 
-/** What is stored of an agent, with the interface in use; undefined when there is no such a2a target. */
+/** The stored card of an agent, with the interface in use; undefined when there is no such a2a target. */
 export async function readCard(queries: Queries, targetId: string) {
   return queries
     .selectFrom("agent_cards as c")
@@ -81,7 +81,7 @@ export async function noteCardFailure(
     .execute();
 }
 
-/** Notes that the card at its address is the one that is stored. */
+/** Notes that the card at the address is still the stored one. */
 export async function noteCardUnchanged(queries: Queries, targetId: string, times: Freshness): Promise<void> {
   await queries
     .updateTable("agent_cards")
@@ -91,8 +91,8 @@ export async function noteCardUnchanged(queries: Queries, targetId: string, time
 }
 
 /**
- * Puts a good card in the place of the stored one, unless the bearer may not go to its origin.
- * @returns whether it did, and whether deliveries go elsewhere or otherwise now.
+ * Replaces the stored card with a good one, unless the credential may not be sent to its origin.
+ * @returns whether the card was replaced, and whether deliveries have another interface from now on.
  */
 export async function replaceCard(
   queries: Queries,
@@ -100,7 +100,7 @@ export async function replaceCard(
   card: GoodCard,
   options: Freshness & {
     confirmedOrigin: string | undefined;
-    /** Who asked for it; the service by itself unless somebody did. */
+    /** The caller that asked for it; undefined when the service reads the card by itself. */
     origin: Origin | undefined;
   },
 ): Promise<{ isReplaced: boolean; isInterfaceChanged: boolean }> {
@@ -146,7 +146,7 @@ export async function replaceCard(
         .where("id", "=", targetId)
         .execute();
     }
-    // What the service reads again by itself and finds the same is no change.
+    // An unchanged card that the service read again by itself is no change.
     if (isInterfaceChanged || options.origin !== undefined) {
       const service = { kind: "service", name: "agent cards" } as const;
       await recordChange(transaction, options.origin ?? { orgId: target.org_id, actor: service }, {
@@ -165,8 +165,8 @@ export async function replaceCard(
 }
 
 /**
- * Takes cards whose time has come, so that no other node reads them at the same moment.
- * @returns the targets they belong to.
+ * Claims cards that are due to be read again, so that no other node reads them at the same time.
+ * @returns their targets.
  */
 export async function takeDueCards(
   queries: Queries,

@@ -11,21 +11,21 @@ export interface ExamineDeps {
   networks: ParsedNetworks;
 }
 
-/** What a card's address holds now. `problem` completes a sentence that begins with `the agent card`. */
+/** The card at an address as it is now. `problem` completes a sentence that begins with `the agent card`. */
 export type Examination =
   | { kind: "good"; card: GoodCard; freshForMs: number }
   | { kind: "unchanged"; freshForMs: number }
   | { kind: "bad"; problem: string };
 
-/** A card that was found whole, whose interface may be called. */
+/** A valid card whose interface may be called. */
 export interface GoodCard extends AgentCard {
   etag: string | null;
-  /** Of the interface. */
+  /** The origin of the interface. */
   origin: string;
   signatureFinding: SignatureFinding;
 }
 
-/** Reads a card and judges everything about it, before anything of it is used. */
+/** Reads a card and checks all of it, before any of it is used. */
 export async function examineCard(
   deps: ExamineDeps,
   request: { url: string; etag: string | null; timeoutMs?: number },

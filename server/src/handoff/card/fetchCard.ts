@@ -3,7 +3,7 @@ import type { ExchangeResponse } from "../../outbound/exchangeResult.ts";
 import type { Outbound } from "../../outbound/outbound.ts";
 import { freshForMs } from "./cardFreshness.ts";
 
-/** What came of reading a card's address. `problem` completes a sentence that begins with `the agent card`. */
+/** The result of reading a card's address. `problem` completes a sentence that begins with `the agent card`. */
 export type CardFetch =
   | { kind: "card"; bytes: Buffer; etag: string | null; freshForMs: number }
   | { kind: "unchanged"; freshForMs: number }
@@ -16,8 +16,8 @@ const keySetLimitBytes = 64 * 1024;
 const maxKeys = 100;
 
 /**
- * Reads an agent card, conditionally when `etag` is given. The bearer never goes along: a card is public, and its
- * address need not belong to the agent.
+ * Reads an agent card, conditionally when `etag` is given. The credential is never sent with it: a card is public, and its address
+ * need not belong to the agent.
  */
 export async function fetchCard(
   outbound: Outbound,
@@ -77,7 +77,7 @@ function describeStatus({ status, headers }: ExchangeResponse): string {
   return `its address answered ${status}${to ? ` redirect to ${to}` : ""}; redirects are not followed`;
 }
 
-/** An entity tag (RFC 9110, section 8.8.3) that can be sent back; any other is as good as none. */
+/** An entity tag (RFC 9110, section 8.8.3) that can be sent back; any other text is ignored. */
 function usableEtag(etag: string | undefined): string | null {
   return etag !== undefined && /^(?:W\/)?"[\x21\x23-\x7e]{0,200}"$/.test(etag) ? etag : null;
 }

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { type SecurityRequirement, securityRequirements } from "./cardSecurity.ts";
 import { isPlainLine } from "../../http/contract/plainText.ts";
 
-/** What the service needs to know of an agent, taken from a card that was found whole and usable. */
+/** The parts of a valid and usable agent card that the service needs. */
 export interface AgentCard {
   name: string;
   version: string;
@@ -13,14 +13,14 @@ export interface AgentCard {
   /** URIs of the extensions that the agent knows; a message that names one of them activates it. */
   extensions: string[];
   signatures: CardSignature[];
-  /** What it demands of its clients: one of these. */
+  /** The credentials that the agent demands of its clients: one of these alternatives. */
   security: SecurityRequirement[];
   /** The card as received. */
   document: Readonly<Record<string, unknown>>;
 }
 
 export interface AgentInterface {
-  /** Not yet checked against the rules for addresses. */
+  /** The interface's URL, not yet checked by the address guard. */
   url: string;
   /** The JSON path of `url` in the card, for messages about it. */
   urlPath: string;
@@ -36,7 +36,7 @@ export interface CardSignature {
 /** `problem` completes a sentence that begins with `the agent card`, and says where in the card. */
 export type CardReading = { ok: true; card: AgentCard } | { ok: false; problem: string };
 
-/** Deeper documents cost stack and mean nothing to anybody. */
+/** The deepest nesting of a card: deeper documents only cost stack. */
 const maxDepth = 64;
 const maxInterfaces = 100;
 const maxExtensions = 100;
@@ -59,7 +59,7 @@ export function parseCard(bytes: Buffer): CardReading {
   }
 }
 
-/** Never leaves this file. */
+/** Thrown where a card is refused; never leaves this file. */
 class CardProblem extends Error {}
 
 function parseDocument(bytes: Buffer): Readonly<Record<string, unknown>> {
@@ -145,7 +145,7 @@ function readInterface(entry: Readonly<Record<string, unknown>>, path: string): 
   if (typeof tenant !== "string" || tenant.length > maxTenantLength) {
     throw wrongKind(`${path}.tenant`, `a string of at most ${maxTenantLength} characters`, tenant);
   }
-  // It becomes a part of the path.
+  // The tenant becomes a part of the path.
   if (/^\.{1,2}$/.test(tenant)) throw new CardProblem(`has a tenant that cannot be used at ${path}.tenant`);
   return { url, urlPath: `${path}.url`, tenant: tenant === "" ? null : tenant };
 }
@@ -204,7 +204,7 @@ function requiredArray(document: Readonly<Record<string, unknown>>, field: strin
   return value;
 }
 
-/** These are shown to people. */
+/** Refuses control characters in a text that is shown to people. */
 function requirePlain(text: string, path: string): void {
   if (!isPlainLine(text)) throw new CardProblem(`has a control or bidirectional character (at ${path})`);
 }
@@ -242,7 +242,7 @@ function nameOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** A piece of the card inside a message: bounded, and without what would break a line of a log. */
+/** A piece of the card for a message: bounded, and without characters that would break a line of a log. */
 function shown(text: string): string {
   const printable = text.replace(/[^\u0020-\u007e]/g, "?");
   return printable.length > 100 ? `${printable.slice(0, 100)}…` : printable;

@@ -14,11 +14,11 @@ export interface RefreshDeps extends ExamineDeps {
   nowMs: () => number;
 }
 
-/** What the owner agrees to; a card that needs it is not used before. */
+/** The owner's agreement; a card that needs it is not used before. */
 export interface CardConsent {
   /** The origin that the credential may go to from now on. */
   confirmOrigin?: string | undefined;
-  /** What the signatures of a card may say now, although they were verified before. */
+  /** The signature state that is accepted, although the card's signature was verified before. */
   confirmSignature?: string | undefined;
 }
 
@@ -157,8 +157,8 @@ const rereadPauseMs = 60_000;
 const maxRemembered = 1_000;
 
 /**
- * What a card says on an agent's hint that its interface is gone: another interface, the same, or nothing that could
- * be read and used.
+ * The interface in a card that was read again because the agent said that its interface is gone: another one, the same, or
+ * unknown because the card could not be read and used.
  */
 export type Reread = "moved" | "same" | "unknown";
 

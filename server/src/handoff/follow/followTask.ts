@@ -17,7 +17,7 @@ export interface FollowDeps extends RecordDeps {
   rereadCard: RereadCard;
 }
 
-/** What one look at a task came to: `trouble` when the agent could not be asked. */
+/** The result of one look at a task: `trouble` when the agent could not be asked. */
 export type Look = "unchanged" | "changed" | "ended" | "missing" | "trouble" | "dropped";
 
 export const pollTimeoutMs = 10_000;
@@ -25,14 +25,14 @@ export const pollTimeoutMs = 10_000;
 const missingLimit = 3;
 const maxPolls = 30_000;
 
-/** Looks at a task once, and writes down what is new or when to look again. */
+/** Looks at a task once, and records what is new or when to look again. */
 export async function followTask(deps: FollowDeps, poll: Poll): Promise<Look> {
   if (poll.taskId === null) {
     await dropPoll(deps.pool, poll.eventId);
     return "dropped";
   }
   const agent = await deps.agents.get(poll.targetId, poll.targetVersion);
-  // The claim ends what belonged to a deleted target.
+  // The next claim removes the polls of a deleted target.
   if (agent === undefined) return postpone(deps, poll, "trouble", null);
   const answer = await getTask(deps.outbound, agent, poll.taskId);
   const seen = readAnswer(answer, maskOf(agent));
@@ -56,7 +56,7 @@ export async function followTask(deps: FollowDeps, poll: Poll): Promise<Look> {
   }
 }
 
-/** Reads a task's present state; its history is of no use here. */
+/** Reads a task's present state, without its history unless asked. */
 export function getTask(
   outbound: Outbound,
   agent: Agent,

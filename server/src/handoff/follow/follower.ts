@@ -14,19 +14,19 @@ interface PolledTarget {
   inFlight: number;
   /** Looks in a row that the agent did not answer. */
   failures: number;
-  /** By the monotonic clock: no look before. */
+  /** The earliest next look, by the monotonic clock. */
   pausedUntilMs: number;
 }
 
-/** Looks under way: in all, and at one target; a single one while it does not answer. */
+/** The most looks under way, in all and at one target; a target that does not answer has one at a time. */
 const most = { looks: 64, ofTarget: 8 };
 const leaseMs = pollTimeoutMs * 3;
-/** Milliseconds: while nothing is due, after an error of the database, and of a target that does not answer, doubled each time. */
+/** Pauses in milliseconds: while nothing is due, after a database error, and for a target that does not answer (doubled each time). */
 const pauses = { idle: 500, error: 1_000, first: 1_000, longest: 30_000 };
 
 /**
- * Follows tasks to their end: a circle over the targets that have tasks due, a few looks at each, so that neither many
- * tasks of one agent nor an agent that hangs keeps the others' from being seen.
+ * Follows tasks to their end: round-robin over the targets that have tasks due, a few looks at each, so that neither many tasks of
+ * one agent nor an agent that hangs delays the others.
  */
 export class Follower {
   readonly #deps: FollowerDeps;
@@ -48,13 +48,13 @@ export class Follower {
     this.#ended = this.#run();
   }
 
-  /** A look may be due sooner than it was. */
+  /** Called when a look may be due sooner than planned. */
   wake(): void {
     this.#isWoken = true;
     this.#wakeUp?.();
   }
 
-  /** Ends when the looks under way have ended. */
+  /** Resolves when the looks under way have ended. */
   async stop(): Promise<void> {
     this.#isRunning = false;
     this.wake();
@@ -96,7 +96,7 @@ export class Follower {
     }
   }
 
-  /** False when its target has as much as it may while it is in trouble. */
+  /** False when the target does not answer and has its one look under way. */
   #take(poll: Poll): boolean {
     let target = this.#targets.get(poll.targetId);
     if (target === undefined) {

@@ -5,8 +5,8 @@ const pathPrefix = "/a2a/notifications/";
 const macLength = 43;
 
 /**
- * A token names an event and proves that the service made it, so that nothing has to be stored and a made-up token
- * never reaches the database. All it is good for is one early look at the task.
+ * A token names an event and proves by a MAC that the service made it, so that nothing has to be stored and a forged token never
+ * reaches the database. Its holder can do no more than have the service look at the task early.
  */
 export function notificationToken(key: Buffer, eventId: string): string {
   return eventId + macOf(key, eventId);

@@ -21,7 +21,7 @@ export interface Poll {
   leaseToken: number;
 }
 
-/** Where a node is in its circle over the targets with followed tasks. */
+/** A node's position in its round over the targets with followed tasks. */
 export interface PollCursor {
   bucket: number;
   targetId: string;
@@ -40,7 +40,7 @@ export interface PollClaim {
   perTarget: number;
 }
 
-/** Leases due polls to the caller, a few from each target, going on from `cursor`. */
+/** Leases due polls to the caller, a few from each target, continuing from `cursor`. */
 export async function claimPolls(
   pool: pg.Pool,
   claim: PollClaim,
@@ -84,7 +84,7 @@ export async function postponePoll(
   });
 }
 
-/** Notes what keeps a task from being followed, or that nothing does any more. */
+/** Notes why a task cannot be followed at present, or that it can be again. */
 export async function noteFollowError(pool: pg.Pool, eventId: string, error: string | null): Promise<void> {
   await pool.query({
     name: "note_follow_error",
@@ -104,7 +104,7 @@ export async function releasePolls(pool: pg.Pool, polls: readonly Poll[]): Promi
   }
 }
 
-/** Stops following what is past retention. */
+/** Stops following a task whose handoff is past retention. */
 export async function dropPoll(pool: pg.Pool, eventId: string): Promise<void> {
   await pool.query({
     name: "drop_poll",
@@ -128,7 +128,7 @@ export async function hastenPoll(pool: pg.Pool, eventId: string): Promise<boolea
   return rowCount === 1;
 }
 
-/** Makes polls due again whose node died or stalled past its lease; gives how many there were. */
+/** Makes polls due again whose node died or stalled past its lease. @returns how many. */
 export async function sweepPolls(pool: pg.Pool): Promise<number> {
   const rows = await callFunction(pool, "sweep_handoff_polls", {});
   return rows[0]!.sweep_handoff_polls!;

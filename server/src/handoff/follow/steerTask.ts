@@ -47,7 +47,7 @@ interface LiveTask {
   taskId: string;
 }
 
-/** History that is searched for a message which may have been sent before. */
+/** The number of messages of a task's history that are searched for one that may have been sent before. */
 const historyLength = 50;
 
 /**
@@ -68,7 +68,7 @@ export async function answerTask(
   const sent = successOf(await send(deps, task, message.id, input.payload), "take the message");
   if (sent.kind === "agent_failed") return sent;
   const reading = readSendAnswer(sent.value, maskOf(task.agent));
-  // Whatever else it answered, it has taken the message; what becomes of the task is seen by following it.
+  // The agent has taken the message, also where its answer cannot be read; polls will show what becomes of the task.
   const isSameTask = reading.ok && reading.view.taskId === task.taskId;
   await record(deps, task, isSameTask ? reading.view : null);
   return answered(deps, input, false);
@@ -207,7 +207,7 @@ function successOf(answer: AgentAnswer, what: string): { kind: "success"; value:
   }
 }
 
-/** Writes down what was seen, and has the task looked at soon. */
+/** Records the task as it was seen, and plans an early look at it. */
 async function record(deps: SteerDeps, task: LiveTask, view: TaskView | null): Promise<void> {
   await recordHandoff(deps, {
     eventId: task.eventId,

@@ -6,7 +6,7 @@ import { shownView } from "./resultItem.ts";
 
 const Parts = Type.Array(Type.Unknown());
 
-/** What became of the work that an item handed to an agent; apart from whether it was handed over. */
+/** The agent's work on an item, as its owner reads it. Whether the item was handed over is a part of the event's status. */
 export const Handoff = Type.Object(
   {
     task_id: Type.Union([Type.String(), Type.Null()], {

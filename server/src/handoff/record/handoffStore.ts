@@ -10,7 +10,7 @@ import type { TaskView, Outcome } from "../agent/readTask.ts";
 import { type ResultTarget, resultItem, readResultTarget } from "./resultItem.ts";
 import { traceEnd } from "./traceEnd.ts";
 
-/** What may be done about an item that is due at an agent. */
+/** The next step with an item that is due at an agent. */
 export type Beginning =
   | { kind: "send" }
   /** A message went out at this moment (Unix milliseconds) and was not answered. */
@@ -18,7 +18,7 @@ export type Beginning =
   | { kind: "accepted" }
   | { kind: "stale" };
 
-/** Writes down that a message is about to be sent, before it is. */
+/** Records that a message is about to be sent, before it is sent. */
 export async function beginHandoff(
   pool: pg.Pool,
   { rowId, eventId, leaseToken }: Pick<Delivery, "rowId" | "eventId" | "leaseToken">,
@@ -46,7 +46,7 @@ export async function beginHandoff(
   }
 }
 
-/** Notes that the agent did not take the message for certain, so that it may be sent again freely. */
+/** Notes that the agent certainly did not take the message, so that it may be sent again. */
 export function noteNothingSent(pool: pg.Pool, eventId: string): Promise<void> {
   return note(pool, eventId, {
     name: "note_nothing_sent",
@@ -87,7 +87,7 @@ export interface RecordDeps {
   traces?: Traces | undefined;
   /** Tells the local dispatcher that something became due. */
   onDue: () => void;
-  /** Tells those who wait for messages that these mailboxes have some. */
+  /** Wakes consumers that wait for messages of these mailboxes. */
   onMailboxItems: (mailboxIds: string[]) => void;
 }
 
@@ -102,7 +102,7 @@ export interface HandoffRecord {
   view: TaskView | null;
   outcome: Outcome | null;
   followError?: string | null;
-  /** Until the next look, and until the task is given up on unless something changes. */
+  /** Time until the next look, and until the task is given up if it does not change. */
   pollInMs: number;
   deadlineInMs: number;
 }
@@ -112,7 +112,7 @@ export type RecordOutcome = "recorded" | "accepted before" | "ended before" | "s
 const outcomes = { r: "recorded", a: "accepted before", e: "ended before", l: "stale", n: "gone" } as const;
 const maxTries = 5;
 
-/** Writes down what was seen of a task. Its end, with the result that travels on, is written once. */
+/** Records the state that was seen of a task. Its end, with the item that carries the result, is recorded once. */
 export async function recordHandoff(deps: RecordDeps, record: HandoffRecord): Promise<RecordOutcome> {
   for (let tries = 1; ; tries++) {
     const target = record.outcome === null ? undefined : await readResultTarget(deps.pool, record.targetId);

@@ -4,7 +4,7 @@ const firstMs = 1_000;
 const maxMs = 60_000;
 const growth = 1.6;
 const jitter = 0.1;
-/** A task that waits for its client's answer gets this many times the usual patience. */
+/** A task that waits for its client's answer is followed for this many times as long. */
 const interruptedFactor = 7;
 
 /** When a task that has just been seen in `state` is looked at again, in milliseconds. */

@@ -17,7 +17,7 @@ export interface ResultItem {
   payload: Buffer;
 }
 
-/** The target that is to receive what the agent behind `targetId` has done; undefined when there is none. */
+/** The result target of the agent behind `targetId`; undefined when there is none. */
 export async function readResultTarget(pool: pg.Pool, targetId: string): Promise<ResultTarget | undefined> {
   const { rows } = await pool.query<{ id: string; kind: ResultTarget["kind"]; max_payload_bytes: number }>({
     name: "read_result_target",
@@ -37,8 +37,8 @@ type Known = Pick<
 > & { correlation_id: string | null; event_type: string | null };
 
 /**
- * The end of a task as an item for `target`. Nobody but the service makes such items, and they never go to an
- * agent, so that results cannot chase each other.
+ * The end of a task as an item for `target`. Only the service makes such items, and they are never sent to an agent, so that two
+ * agents cannot answer each other's results for ever.
  */
 export async function resultItem(
   pool: pg.Pool,
@@ -103,7 +103,7 @@ function parsed(text: string | null | undefined): unknown[] {
   return typeof text === "string" ? (JSON.parse(text) as unknown[]) : [];
 }
 
-/** What does not fit the target's limit is left out, the largest first; the outcome always arrives. */
+/** The result without its largest parts, until it fits the target's limit; the outcome is always in it. */
 function fitting(result: ReturnType<typeof shownView> & object, limitBytes: number): Buffer {
   const reductions = [
     {},

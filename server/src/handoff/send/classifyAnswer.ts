@@ -19,7 +19,7 @@ export type AnswerMeaning =
 const askingForTime = new Set([408, 425, 429, 503]);
 /** Statuses that may come from something in between, or after the work was begun. */
 const perhapsTaken = new Set([500, 502, 504]);
-/** The message itself is refused, and would be again. */
+/** Statuses that refuse the message itself, and would again. */
 const refusedForGood = new Set([400, 409, 411, 413, 414, 415, 422, 431]);
 
 /** Classifies the answer to `message:send` (A2A 1.0, sections 3.1.1, 3.3.2 and 11.6). */
@@ -55,7 +55,7 @@ export function classifyAnswer(answer: AgentAnswer, mask: CredentialMask): Answe
 function classifyRefusal(refusal: Refusal): AnswerMeaning {
   const { status, reason, message: error } = refusal;
   if (reason === "VERSION_NOT_SUPPORTED") return moved(refusal, { kind: "failed", error });
-  // A message may name a task to continue, which the agent does not know.
+  // A message may continue a task that the agent does not know.
   if (status === 404 && reason === "TASK_NOT_FOUND") return declined({ kind: "failed", error });
   if (status === 410) return moved(refusal, { kind: "gone", error });
   if (status === 404 || status === 405 || status === 501) return moved(refusal, again(refusal));

@@ -13,7 +13,7 @@ export type TaskSearch =
   /** The list could not be read now. */
   | { kind: "unavailable"; reason: string };
 
-/** Clocks differ: the list is asked for what changed since this long before the message was sent. */
+/** The list is asked for tasks that changed since this long before the message was sent, because clocks differ. */
 const clockMarginMs = 10 * 60_000;
 const pageSizes = [50, 5];
 const maxPages = 40;
@@ -53,7 +53,7 @@ export async function findTask(
     });
     const read = readPage(answer);
     if (read === "too large") {
-      // Histories may be long; fewer of them fit.
+      // Histories may be long, so that fewer of them fit into one answer.
       const smaller = pageSizes.find((size) => size < pageSize);
       if (smaller === undefined) return { kind: "unknowable", reason: "the agent's task list is too large" };
       pageSize = smaller;
@@ -97,7 +97,7 @@ function readPage(answer: AgentAnswer): Page | TaskSearch | "too large" {
   }
 }
 
-/** Refusals that will be the same next time, unlike overload, faults and credentials that the owner can mend. */
+/** Statuses of refusals that a repeated request would get again, unlike overload, faults and bad credentials. */
 function hasNoList(status: number): boolean {
   return status === 400 || status === 404 || status === 405 || status === 410 || status === 501;
 }

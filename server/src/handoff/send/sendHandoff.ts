@@ -24,19 +24,19 @@ export interface SendHandoffDeps extends RecordDeps {
   log: Log;
   outbound: Outbound;
   agents: Agents;
-  /** For a whole attempt, in milliseconds, all its requests together. */
+  /** The limit of a whole attempt with all its requests, in milliseconds. */
   timeoutMs: number;
   /** How long a task is followed without change, in milliseconds. */
   quietMs: number;
-  /** Where an agent may notify of an event's task; null when nobody could reach it. */
+  /** The address at which an agent notifies of an event's task; null when agents cannot reach the service. */
   notificationUrl: ((eventId: string) => string) | null;
   /** Reads an agent's card again, because the agent says that its interface is gone. */
   rereadCard: RereadCard;
 }
 
-/** The part of an attempt that the message itself may take; the rest is for finding out what became of it. */
+/** The share of an attempt's time that the message itself may take; the rest is for finding its task. */
 const sendPart = 2 / 3;
-/** Less than this is not worth another request. */
+/** The least time that is left for another request to be made. */
 const minRequestMs = 500;
 const keptBodyBytes = 1024;
 
@@ -68,7 +68,7 @@ class Attempt {
   constructor(deps: SendHandoffDeps, delivery: Delivery) {
     this.#deps = deps;
     this.#delivery = delivery;
-    // Whoever takes over after the lease must not find this attempt still under way.
+    // The attempt ends within its lease: another node may take the item over afterwards.
     this.#endsAtMs = Math.min(this.#startedAtMs + deps.timeoutMs, delivery.leaseDeadlineMs - 1_000);
   }
 
@@ -101,7 +101,7 @@ class Attempt {
     };
   }
 
-  /** Finds out what became of an earlier message; undefined when it is to be sent again. */
+  /** Looks for the task of an earlier message; undefined when the message is to be sent again. */
   async #findEarlier(agent: Agent, sinceMs: number): Promise<AttemptResult | undefined> {
     const search = await this.#search(agent, sinceMs);
     switch (search.kind) {
@@ -161,7 +161,7 @@ class Attempt {
       },
     });
     const configuration = {
-      // Without it the agent answers when its work is done.
+      // Without this, the agent answers only when its work is done.
       returnImmediately: true,
       historyLength: 0,
       ...(agent.pushNotifications &&
@@ -193,7 +193,7 @@ class Attempt {
     return answer;
   }
 
-  /** The answer was lost: perhaps the agent can tell at once. What it cannot tell now is asked before the next message. */
+  /** Looks for the task at once after the answer was lost. If it cannot be found now, the next attempt looks before it sends. */
   async #clarify(
     agent: Agent,
     { error, slowDown, isNow }: { error: string; slowDown: boolean; isNow: boolean },
@@ -235,7 +235,7 @@ class Attempt {
     const limitMs = this.#leftMs() - minRequestMs;
     if (limitMs < minRequestMs) return "unknown";
     const said = await this.#deps.rereadCard(agent.targetId, limitMs);
-    // Somebody else may have read it meanwhile.
+    // Another request may have read the card meanwhile.
     const present = await this.#deps.agents.get(agent.targetId, agent.version + 1);
     if (present === undefined || "fault" in present.credential) return "unknown";
     if (present.url !== agent.url || present.tenant !== agent.tenant) return present;
@@ -266,7 +266,7 @@ class Attempt {
   }
 }
 
-/** For what is not the agent's fault. */
+/** The outcome of an attempt that failed without the agent's fault. */
 function again(error: string): AttemptOutcome {
   return { kind: "retry", error, countsTowardDisabling: false, slowDown: false };
 }

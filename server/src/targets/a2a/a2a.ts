@@ -15,7 +15,7 @@ import type { TargetKey } from "../record/store.ts";
 import { Auth, readAuth } from "./agentAuth.ts";
 import type { Agents } from "./agents.ts";
 
-/** What only agents need from the process. */
+/** The parts of the process that targets need, with agents. */
 export interface AgentDeps extends TargetDeps {
   handoffs: { agents: Agents };
 }

@@ -2,8 +2,8 @@ import { differences, maskedUrl } from "../../audit/differences.ts";
 import type { StoredTarget } from "./store.ts";
 
 /**
- * What the audit log tells of a target: these fields and no others, so that a field that holds a secret is not told of
- * because somebody forgot it. Addresses are masked.
+ * The fields of a target in the audit log. It is a list of what is shown, so that a forgotten field with a secret stays hidden.
+ * Addresses are masked.
  */
 export const auditedFields = [
   "kind",
@@ -28,13 +28,13 @@ export const auditedFields = [
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A target as it is told of at its beginning and its end. */
+/** A target as the audit log has it when it is made and when it is deleted. */
 export function auditedTarget(target: StoredTarget): Fields {
   const masked = withMaskedUrl(target);
   return Object.fromEntries(auditedFields.map((name) => [name, masked[name]]));
 }
 
-/** What differs between a target before and after a change. */
+/** The fields that differ between a target before and after a change. */
 export function auditedChange(before: StoredTarget, after: StoredTarget): { before: Fields; after: Fields } {
   return differences(auditedFields, withMaskedUrl(before), withMaskedUrl(after));
 }

@@ -1,6 +1,6 @@
 /*
- * Which headers an owner may add to what the service sends. What the service says itself, what belongs to the connection,
- * and what would make an answer unreadable is refused, so that nothing can be said twice or in another's name.
+ * The headers that an owner may add to the service's requests. Headers that the service sets itself, that belong to the connection,
+ * or that would make an answer unreadable are refused, so that no header is sent twice or in another's name.
  */
 
 /** Why a name is refused, by the lower-case name. */
@@ -47,7 +47,7 @@ const reservedPrefixes: readonly [prefix: string, why: string][] = [
 export const maxHeaders = 20;
 const maxNameLength = 64;
 const maxValueLength = 4_096;
-/** Of all names and values together: most receivers take 8 KiB to 16 KiB of headers, the service's own among them. */
+/** The most bytes of all names and values: most receivers take 8 KiB to 16 KiB of headers, the service's own among them. */
 const maxBytes = 6_144;
 
 /** A token (RFC 9110, section 5.6.2). */
@@ -55,7 +55,7 @@ const namePattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 /** Printable ASCII without blanks at its ends: no line end, NUL or byte that receivers read differently. */
 const valuePattern = /^[!-~](?:[ -~]*[!-~])?$/;
 
-/** What is wrong with a name, after `headers.<name> `; undefined when nothing is. The name may be anything. */
+/** Why a name is refused, to follow `headers.<name> `; undefined when it is not. The name may be any text. */
 export function nameFault(name: string): string | undefined {
   if (name.length > maxNameLength) return `must have a name of at most ${maxNameLength} characters`;
   if (!namePattern.test(name)) return "is no name of a header: letters, digits and hyphens";
@@ -64,7 +64,7 @@ export function nameFault(name: string): string | undefined {
   return why === undefined ? undefined : `is reserved: ${why}`;
 }
 
-/** What is wrong with a value, after `headers.<name> `; never repeats it. */
+/** Why a value is refused, to follow `headers.<name> `; never repeats the value. */
 export function valueFault(value: string): string | undefined {
   if (value === "") return "must not be empty";
   if (value.length > maxValueLength) return `must be at most ${maxValueLength} characters`;
@@ -72,7 +72,7 @@ export function valueFault(value: string): string | undefined {
   return undefined;
 }
 
-/** What is wrong with all of them together, after `headers `. */
+/** Why headers are refused together, to follow `headers `. */
 export function sizeFault(headers: readonly { name: string; value: string }[]): string | undefined {
   if (headers.length > maxHeaders) return `must be at most ${maxHeaders}`;
   const names = new Set<string>();

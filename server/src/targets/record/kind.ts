@@ -68,14 +68,14 @@ export interface Creation extends CreationSteps {
   secret?: string;
 }
 
-/** What a kind makes of a change. */
+/** A change as its kind makes it. */
 export interface KindChange {
   ok: true;
   columns?: Updateable<TargetRow>;
   decide?: TargetChange["decide"];
 }
 
-/** Who asks for a refresh, and what the owner agrees to. */
+/** The caller of a refresh, and the owner's agreement. */
 export interface RefreshedBy {
   origin: Origin;
   confirmOrigin?: string | undefined;
@@ -85,7 +85,7 @@ export interface RefreshedBy {
 /** `problem` completes a sentence that begins with the name of what was read. */
 export type RefreshOutcome =
   | { kind: "current" }
-  /** What was read is no good; the last good one stays in use. */
+  /** The reading failed, or is no good; the last good one stays in use. */
   | { kind: "failed"; problem: string }
   /** It is good, and demands a credential that the target does not have. */
   | { kind: "unmet"; problem: string }
