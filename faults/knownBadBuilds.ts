@@ -1,22 +1,4 @@
-/** A change of one file. */
-export interface Edit {
-  /** Below `server/src`. */
-  file: string;
-  /** Every occurrence is replaced. */
-  find: string;
-  replace: string;
-}
-
-/** A fault that somebody could bring into the service, and the test that must notice it. */
-export interface Mutant {
-  /** What the bad build does. */
-  name: string;
-  edits: readonly Edit[];
-  /** Of `server/test`, without its ending. */
-  test: string;
-  /** Part of a test's name, where one of the file is enough. */
-  pattern?: string;
-}
+import type { Mutant } from "./mutant.ts";
 
 export const mutants: readonly Mutant[] = [
   {
@@ -24,15 +6,20 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "intake/intake.ts",
-        find: "run: accept,",
-        replace: `run: async (items) => {
-      const lease = hold(sink.newLease());
-      acceptItems(pool, items, lease, (item) => sink.hasRoom(item.targetId)).catch(() => undefined);
-      return items.map(({ id }) => ({ code: "a", id, rowId: id, kind: 1, targetVersion: 1, lease }) as const);
-    },`,
+        find: "return acceptItems(pool, batch, startLease(sink), (item) => sink.hasRoom(item.targetId));",
+        replace: `const lease = startLease(sink);
+        acceptItems(pool, batch, lease, (item) => sink.hasRoom(item.targetId)).catch(() => undefined);
+        return Promise.resolve(
+          batch.map(({ id }): Acceptance => {
+            return { outcome: "leased", id, kind: 1, rowId: id, targetVersion: 1, lease };
+          }),
+        );`,
       },
     ],
+    promise: 1,
     test: "accepted-item-survives-crash",
+    check: "what was answered with 202",
+    violation: /AssertionError: expected \[ .*\] to deeply equal \[\]/,
   },
   {
     name: "keeps what it dispatches at once in memory only",
@@ -43,7 +30,10 @@ export const mutants: readonly Mutant[] = [
         replace: "where (v_codes is null or v_codes[n] = 'a') and not p_group_immediate[g]\n",
       },
     ],
+    promise: 1,
     test: "accepted-item-survives-crash",
+    check: "what was answered with 202",
+    violation: /AssertionError: expected \[ .*\] to deeply equal \[\]/,
   },
   {
     name: "finishes without the lease's token",
@@ -54,8 +44,10 @@ export const mutants: readonly Mutant[] = [
         replace: "",
       },
     ],
+    promise: 1,
     test: "dead-node-is-taken-over",
-    pattern: "frozen",
+    check: "frozen",
+    violation: /not within 5000 ms, last seen: false/,
   },
   {
     name: "never sweeps leases",
@@ -66,8 +58,10 @@ export const mutants: readonly Mutant[] = [
         replace: "where false",
       },
     ],
+    promise: 8,
     test: "dead-node-is-taken-over",
-    pattern: "killed",
+    check: "killed",
+    violation: /not within 60000 ms, last seen: .*"leased":[1-9]/,
   },
   {
     name: "looks for the winner of an idempotency key before it inserts",
@@ -78,7 +72,10 @@ export const mutants: readonly Mutant[] = [
         replace: "when exists (select from events e where e.id = winners[i.ord]) then 'r'",
       },
     ],
+    promise: 3,
     test: "one-item-per-idempotency-key",
+    check: "with another body is refused",
+    violation: /AssertionError: expected \[ 202, undefined \] to deeply equal \[ 409/,
   },
   {
     name: "charges duplicates",
@@ -89,7 +86,10 @@ export const mutants: readonly Mutant[] = [
         replace: "or v_codes[n] in ('a', 'f', 'r')\n  group by",
       },
     ],
+    promise: 2,
     test: "one-usage-record-per-item",
+    check: "counts nothing for duplicates",
+    violation: /AssertionError: expected 2 to be 1/,
   },
   {
     name: "takes a target as it was a second ago",
@@ -100,8 +100,10 @@ export const mutants: readonly Mutant[] = [
         replace: "",
       },
     ],
+    promise: 6,
     test: "revocation-is-immediate",
-    pattern: "rotated secret",
+    check: "rotated secret",
+    violation: /AssertionError: expected \[ true, false \] to deeply equal \[ true, true \]/,
   },
   {
     name: "accepts for disabled mailboxes",
@@ -112,8 +114,10 @@ export const mutants: readonly Mutant[] = [
         replace: "",
       },
     ],
+    promise: null,
     test: "disabled-targets-hold-what-comes",
-    pattern: "refuses items and replays",
+    check: "refuses items and replays",
+    violation: /AssertionError: expected \[ 202, undefined \] to deeply equal \[ 409/,
   },
   {
     name: "lets targets that nobody has tried have every connection",
@@ -124,8 +128,10 @@ export const mutants: readonly Mutant[] = [
         replace: 'known.get(targetId) ?? "prompt"',
       },
     ],
+    promise: 7,
     test: "hanging-targets-run-on-a-budget",
-    pattern: "of another organization arrive",
+    check: "of another organization arrive",
+    violation: /to be less than or equal to 33|of 20 requests arrived/,
   },
   {
     name: "stops without giving its leases back",
@@ -136,8 +142,10 @@ export const mutants: readonly Mutant[] = [
         replace: "",
       },
     ],
+    promise: 1,
     test: "graceful-stop-loses-nothing",
-    pattern: "with a backlog",
+    check: "with a backlog",
+    violation: /not within 10000 ms, last seen: false/,
   },
   {
     name: "forgets items that are to be retried when they came with others",
@@ -148,8 +156,10 @@ export const mutants: readonly Mutant[] = [
         replace: "where false\n",
       },
     ],
+    promise: 8,
     test: "backlog-drains-after-faults",
-    pattern: "was down",
+    check: "was down",
+    violation: /expected '(QUEUED|RETRYING)' to be 'DELIVERED'/,
   },
   {
     name: "forgets the attempts of items that were delivered together",
@@ -160,7 +170,10 @@ export const mutants: readonly Mutant[] = [
         replace: "    from held h\n    where false\n  ),",
       },
     ],
+    promise: 1,
     test: "backlog-drains-after-faults",
+    check: "loses answers",
+    violation: /AssertionError: expected \{ delivered: /,
   },
   {
     name: "retries at once",
@@ -171,8 +184,10 @@ export const mutants: readonly Mutant[] = [
         replace: "v_now_ms",
       },
     ],
+    promise: null,
     test: "retries-follow-the-schedule",
-    pattern: "after the interval",
+    check: "after the interval",
+    violation: /AssertionError: expected -?\d+ to be greater than or equal to 48000/,
   },
   {
     name: "stores the payload as it understands it",
@@ -183,8 +198,10 @@ export const mutants: readonly Mutant[] = [
         replace: "payload: Buffer.from(JSON.stringify(JSON.parse(body.toString()))),",
       },
     ],
+    promise: null,
     test: "standard-webhooks-delivery",
-    pattern: "exactly as received",
+    check: "exactly as received",
+    violation: /AssertionError: expected false to be true/,
   },
   {
     name: "keeps its claimed items to itself when the answer was lost",
@@ -195,8 +212,10 @@ export const mutants: readonly Mutant[] = [
         replace: "set lease_until = v_now_ms + 86400000,",
       },
     ],
+    promise: 8,
     test: "backlog-drains-after-faults",
-    pattern: "loses answers",
+    check: "loses answers",
+    violation: /not within 60000 ms, last seen: false/,
   },
   {
     name: "has more requests under way to a target than it may",
@@ -207,7 +226,10 @@ export const mutants: readonly Mutant[] = [
         replace: "",
       },
     ],
+    promise: 13,
     test: "backlog-is-sent-once-within-the-limit",
+    check: "a backlog is sent within",
+    violation: /AssertionError: expected \d+ to be 24/,
   },
   {
     name: "never takes over the replay of a dead node",
@@ -218,7 +240,10 @@ export const mutants: readonly Mutant[] = [
         replace: "and r.lease_until is null",
       },
     ],
+    promise: 12,
     test: "replays-survive-kills",
+    check: "a replay of many makes one",
+    violation: /never at work/,
   },
   {
     name: "moves a replay on before it has made its events",
@@ -232,7 +257,10 @@ export const mutants: readonly Mutant[] = [
       },
       { file: "replays/replayBatch.ts", find: "p_from: job.cursor,", replace: "p_from: page.cursor," },
     ],
+    promise: 12,
     test: "replays-survive-kills",
+    check: "a replay of many makes one",
+    violation: /AssertionError: expected \[ .* to deeply equal \[ /,
   },
   {
     name: "acknowledges without the claim's token",
@@ -243,8 +271,10 @@ export const mutants: readonly Mutant[] = [
         replace: "",
       },
     ],
+    promise: 4,
     test: "mailbox-history",
-    pattern: "no overlapping claims",
+    check: "no overlapping claims",
+    violation: /late acknowledgements|to deeply equal \[\]/,
   },
   {
     name: "measures the leases of messages by the clock of the process",
@@ -256,12 +286,24 @@ export const mutants: readonly Mutant[] = [
       },
       {
         file: "mailbox/claim/claimMessages.ts",
+        find: "export interface ClaimDeps {",
+        replace: "export interface ClaimDeps {\n  nowMs: () => number;",
+      },
+      {
+        file: "mailbox/mailboxes.ts",
+        find: "interface MailboxesDeps {",
+        replace: "interface MailboxesDeps {\n  nowMs: () => number;",
+      },
+      {
+        file: "mailbox/claim/claimMessages.ts",
         find: "requests.map((request) => request.leaseMs)",
         replace: "requests.map((request) => request.leaseMs + Math.round(deps.nowMs() - Date.now()))",
       },
     ],
+    promise: 4,
     test: "mailbox-history",
-    pattern: "no overlapping claims",
+    check: "no overlapping claims",
+    violation: /AssertionError: expected \[ .* to deeply equal \[\]/,
   },
   {
     name: "charges after the commit, in a transaction of its own",
@@ -289,7 +331,10 @@ export const mutants: readonly Mutant[] = [
   return readAcceptances(`,
       },
     ],
+    promise: 2,
     test: "accepted-item-survives-crash",
+    check: "what was answered with 202",
+    violation: /AssertionError: expected \d+ to be \d+/,
   },
   {
     name: "fans out after the commit, in a transaction of its own",
@@ -305,8 +350,8 @@ export const mutants: readonly Mutant[] = [
         replace: "when c.sendable >= 0 or",
       },
       {
-        file: "publications/publisher.ts",
-        find: "const stored: Stored[] = [];",
+        file: "intake/publishItems.ts",
+        find: "const stored: StoredPublication[] = [];",
         replace: `setTimeout(() => {
     const ids = rows.filter((row) => row.code === "a").map((row) => row.publication_id);
     pool
@@ -318,10 +363,13 @@ export const mutants: readonly Mutant[] = [
       )
       .catch(() => undefined);
   }, 20);
-  const stored: Stored[] = [];`,
+  const stored: StoredPublication[] = [];`,
       },
     ],
+    promise: 1,
     test: "accepted-item-survives-crash",
+    check: "what was answered with 202",
+    violation: /AssertionError: expected \[ .*\] to deeply equal \[\]/,
   },
   {
     name: "delivers what a disabled target holds",
@@ -332,7 +380,9 @@ export const mutants: readonly Mutant[] = [
         replace: "",
       },
     ],
+    promise: null,
     test: "disabled-targets-hold-what-comes",
-    pattern: "holds",
+    check: "holds a replay too",
+    violation: /expected 'DELIVERED' to be 'QUEUED'|expected 0 to be|to match object/,
   },
 ];

@@ -8,16 +8,17 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
-  writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Edit, type Mutant, mutants } from "./knownBadBuilds.ts";
+import { applyEdit } from "./applyEdit.ts";
+import { mutants } from "./knownBadBuilds.ts";
+import type { Mutant } from "./mutant.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Copies everything, tests included: some of them run the service in their own process. */
+/** Copies everything, including the tests, because some of them run the service in their own process. */
 function build(mutant: Mutant, folder: string): void {
   const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
     cwd: root,
@@ -29,57 +30,61 @@ function build(mutant: Mutant, folder: string): void {
     copyFileSync(join(root, path), join(folder, path));
   }
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
-  // Some programs run as another user.
+  // Some programs run as another user and have to read the copy.
   chmodSync(folder, 0o755);
-  for (const edit of mutant.edits) plant(edit, folder);
+  for (const edit of mutant.edits) applyEdit(edit, folder);
 }
 
-function plant({ file, find, replace }: Edit, folder: string): void {
-  const path = join(folder, "server/src", file);
-  const text = readFileSync(path, "utf8");
-  if (!text.includes(find)) throw new Error(`${file} has no ${JSON.stringify(find)} any more`);
-  writeFileSync(
-    path,
-    text.replaceAll(find, () => replace),
-  );
+interface Report {
+  testResults: {
+    message: string;
+    assertionResults: { status: string; fullName: string; failureMessages: string[] }[];
+  }[];
 }
 
-/** What the tests have against this build of the service; undefined when they pass. */
-async function objection(mutant: Mutant, folder: string): Promise<string | undefined> {
+/** The first line of what the build's check reports; undefined when the check passes. @throws {Error} on another failure. */
+async function runCheck(mutant: Mutant, folder: string): Promise<string | undefined> {
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
-  const pattern = mutant.pattern === undefined ? [] : ["-t", mutant.pattern];
   const file = `server/test/${mutant.test}.test.ts`;
-  const child = spawn(process.execPath, [vitest, "run", "--project=all", "--retry=0", file, ...pattern], {
+  const reportFile = join(folder, "report.json");
+  const args = [vitest, "run", "--project=all", "--retry=0", "--reporter=json", `--outputFile=${reportFile}`];
+  const child = spawn(process.execPath, [...args, file, "-t", RegExp.escape(mutant.check)], {
     cwd: folder,
     env: { ...process.env, NO_COLOR: "1" },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: "ignore",
   });
-  let output = "";
-  child.stdout.on("data", (text: Buffer) => (output += text.toString()));
-  child.stderr.on("data", (text: Buffer) => (output += text.toString()));
-  const code = await new Promise((resolve) => child.once("exit", resolve));
-  // A run in which nothing was tested proves nothing, whatever its exit code.
-  if (!/[1-9]\d* (passed|failed)/.test(output)) throw new Error(`nothing was tested:\n${output}`);
-  if (/the service ended with 1/.test(output)) throw new Error(`"${mutant.name}" does not start:\n${output}`);
-  return code === 0 ? undefined : (/^\w*Error: .*$/m.exec(output)?.[0] ?? "it failed");
+  await new Promise((resolve) => child.once("exit", resolve));
+  const { testResults } = JSON.parse(readFileSync(reportFile, "utf8")) as Report;
+  const ran = testResults
+    .flatMap(({ assertionResults }) => assertionResults)
+    .filter(({ status }) => status === "passed" || status === "failed");
+  if (ran.length === 0) {
+    throw new Error(`no check ran: ${testResults.map(({ message }) => message).join("\n")}`);
+  }
+  const failures = ran.flatMap(({ failureMessages }) => failureMessages);
+  if (failures.length === 0) return undefined;
+  const expected = failures.find((message) => mutant.violation.test(message));
+  if (expected === undefined) throw new Error(`failed for another reason:\n${failures.join("\n")}`);
+  return expected.split("\n")[0];
 }
 
 const wanted = process.argv[2] ?? "";
-const survivors: string[] = [];
+const bad: string[] = [];
 for (const mutant of mutants.filter(({ name }) => name.includes(wanted))) {
   const folder = mkdtempSync(join(tmpdir(), "postrider-mutant-"));
+  const startedAtMs = performance.now();
+  let outcome: string;
   try {
-    const startedAtMs = performance.now();
     build(mutant, folder);
-    const reason = await objection(mutant, folder);
-    const seconds = Math.round((performance.now() - startedAtMs) / 1000);
-    console.log(
-      `${reason === undefined ? "SURVIVED" : "caught"}: ${mutant.name} (${mutant.test}, ${seconds} s)`,
-    );
-    if (reason === undefined) survivors.push(mutant.name);
-    else console.log(`        ${reason}`);
+    const violation = await runCheck(mutant, folder);
+    outcome = violation === undefined ? "SURVIVED" : `caught: ${violation}`;
+  } catch (error) {
+    outcome = `BROKEN: ${(error as Error).message}`;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+  if (!outcome.startsWith("caught")) bad.push(mutant.name);
+  const seconds = Math.round((performance.now() - startedAtMs) / 1000);
+  console.log(`${mutant.name} (${mutant.test}, ${seconds} s)\n        ${outcome}`);
 }
-process.exitCode = survivors.length === 0 ? 0 : 1;
+process.exitCode = bad.length === 0 ? 0 : 1;
