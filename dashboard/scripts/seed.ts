@@ -147,9 +147,9 @@ async function sendWebhooks(send: Send, targets: Seeded["targets"], count: numbe
   const types = ["order.created", "order.paid", "order.shipped", "customer.updated"];
   for (let number = 0; number < count; number += 1) {
     const order = {
+      customer: { name: "Grace Hopper", address: { city: "Arlington", lines: ["1 Cobol Way"] } },
       event_type: types[number % types.length],
       order: 1000 + number,
-      customer: { name: "Grace Hopper", address: { city: "Arlington", lines: ["1 Cobol Way"] } },
       ledger_entry: `${String(number).padStart(4, "0")}-12345678901234567890`,
       paid: number % 2 === 0,
     };

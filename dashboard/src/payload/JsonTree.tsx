@@ -59,7 +59,7 @@ function Branch({ node, depth, name }: { node: BranchNode; depth: number; name?:
       <button
         type="button"
         aria-expanded={isOpen}
-        className="text-left hover:underline"
+        className="min-h-6 min-w-6 text-left hover:underline"
         onClick={() => setOpen(!isOpen)}
       >
         <span aria-hidden>{isOpen ? "▾ " : "▸ "}</span>
