@@ -1,6 +1,6 @@
+import { printTable } from "./figures.ts";
 import { outsideOptions } from "./outside/commandLine.ts";
 import { outsideFigures } from "./outside/outside.ts";
-import { printTable } from "./printTable.ts";
 
 /*
  * npm run bench:outside -- --base-url URL --path PATH [--method POST] [--header 'name: value']... [--body TEMPLATE]

@@ -1,5 +1,4 @@
 import type pg from "pg";
-import type { DeliverJob } from "./deliverJob.ts";
 
 /** The input of a peer's program, as JSON on its command line. */
 export interface PeerInput {
@@ -20,6 +19,9 @@ export interface Peer {
   /** Delivers stored jobs until the process ends. */
   work(input: PeerInput, deliver: DeliverJob): Promise<void>;
 }
+
+/** Posts a job's payload, signed; `status` is 0 without an answer. */
+export type DeliverJob = (id: string, payload: unknown) => Promise<{ status: number; durationMs: number }>;
 
 /** Both ways resolve once the jobs are durable. */
 export interface PeerIntake {

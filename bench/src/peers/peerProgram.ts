@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage } from "node:http";
 import { buffer } from "node:stream/consumers";
+import { postSigned } from "../barePoster.ts";
 import { bullmq } from "./bullmq.ts";
-import { deliverTo } from "./deliverJob.ts";
 import { graphileWorker } from "./graphileWorker.ts";
-import type { Peer, PeerInput, PeerIntake, PeerName } from "./peer.ts";
+import type { DeliverJob, Peer, PeerInput, PeerIntake, PeerName } from "./peer.ts";
 import { pgBoss } from "./pgBoss.ts";
 import { together } from "./together.ts";
 
@@ -50,4 +50,12 @@ function serve(intake: PeerIntake): void {
     const address = server.address();
     process.stdout.write(`${typeof address === "object" ? address?.port : ""}\n`);
   });
+}
+
+/** Delivers like Postrider: with its outbound client and a signature of Standard Webhooks. */
+function deliverTo(url: string): DeliverJob {
+  return async (id, payload) => {
+    const result = await postSigned(url, { id, body: Buffer.from(JSON.stringify(payload)) });
+    return { status: result.kind === "response" ? result.status : 0, durationMs: result.durationMs };
+  };
 }

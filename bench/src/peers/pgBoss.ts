@@ -1,8 +1,15 @@
 import { type ConstructorOptions, type JobResult, type JobWithMetadata, PgBoss } from "pg-boss";
 import { isSuccess } from "../exchange.ts";
 import { createAttemptsTable, openAttempts } from "./attempts.ts";
-import type { DeliverJob } from "./deliverJob.ts";
-import { concurrency, intakeConnections, maxAttempts, type Peer, type PeerInput, storeOf } from "./peer.ts";
+import {
+  concurrency,
+  type DeliverJob,
+  intakeConnections,
+  maxAttempts,
+  type Peer,
+  type PeerInput,
+  storeOf,
+} from "./peer.ts";
 
 const queue = "deliver";
 /** Several workers, so that deliveries are in flight while another batch is written. */
