@@ -24,9 +24,9 @@ interface Contender {
 }
 
 /**
- * Accepting and delivering at the same time with 1, 2 and 4 processes behind one port, each service on a database of its own, by turns:
- * saturated, with 64 connections per process; and the cost of an item at a steady rate per process. Saturated processes that share a
- * core have smaller batches and dearer items.
+ * Accepting and delivering at the same time with 1, 2 and 4 processes behind one port, each service on a database of its own, in
+ * alternating turns: saturated, with 64 connections per process; and the cost of an item at a steady rate per process, because
+ * saturated processes that share a core have smaller batches and dearer items.
  */
 export async function processesFigures(size: BenchSize): Promise<Figure[]> {
   return inTemporaryDirectory(async (directory) => {
