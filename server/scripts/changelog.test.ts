@@ -2,7 +2,16 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { notesOf, releasedAs } from "./changelog.ts";
 
-const changelog = readFileSync(new URL("../../CHANGELOG.md", import.meta.url), "utf8");
+const real = readFileSync(new URL("../../CHANGELOG.md", import.meta.url), "utf8");
+/** The real one with a change to release, which it lacks right after a release. */
+const changelog = real.replace("## [Unreleased]", "## [Unreleased]\n\n### Added\n\n- A change.");
+
+test("the version of the packages has its notes", () => {
+  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+    version: string;
+  };
+  expect(notesOf(real, version)).not.toBe("");
+});
 
 test("what is unreleased becomes a version's, whose notes are what was unreleased", () => {
   const unreleased = notesOf(changelog, "Unreleased");
