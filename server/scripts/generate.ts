@@ -12,6 +12,7 @@ import { figureFiles } from "../../bench/src/figures/files.ts";
 import { interfaceTypes } from "../../dashboard/scripts/interfaceTypes.ts";
 import { configurationPage } from "./configurationPage.ts";
 import { functionSignatures } from "./functionSignatures.ts";
+import { kindsSql } from "./kindsSql.ts";
 import { describeInterface, openApiFile, routesFile, sdkFile } from "./openApiFile.ts";
 
 interface GeneratedFile {
@@ -27,6 +28,7 @@ const check = process.argv.includes("--check");
 const generatedFiles: readonly GeneratedFile[] = [
   { path: "docs/configuration.md", generate: configurationPage },
   { path: "docs/routes.md", generate: routesFile },
+  { path: "server/src/postgres/sql/kinds.generated.sql", generate: kindsSql },
   { path: "openapi.json", generate: openApiFile },
   { path: "sdk/src/operations.generated.ts", generate: sdkFile },
   { path: "dashboard/src/api/interface.generated.ts", generate: () => interfaceTypes(describeInterface()) },

@@ -4,7 +4,7 @@ import type { Registry } from "prom-client";
 import type { Config } from "../config/config.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { AttemptResult, Delivery } from "../items/delivery.ts";
-import type { TargetConfig } from "../targets/targetConfig.ts";
+import type { TargetConfig } from "../targets/record/targetConfig.ts";
 import type { ParsedNetworks } from "../outbound/addressGuard.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import type { Agents as TargetAgents } from "../targets/a2a/agents.ts";

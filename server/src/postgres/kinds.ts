@@ -1,10 +1,21 @@
-/** The numbers that `events.kind`, `deliveries.kind` and the SQL functions have for the kinds of targets, see `sql/kinds.sql`. */
+/**
+ * The kinds of targets, and their numbers in `events.kind` and `deliveries.kind`. The SQL functions about kinds are generated from
+ * this file (`sql/kinds.generated.sql`). A number never means another kind.
+ */
 export const kindNumbers = { webhook: 1, mailbox: 2, a2a: 3 } as const;
+
+/** The kinds whose items consumers claim. Items of the others are delivered. */
+export const pulledKinds = [kindNumbers.mailbox] as const;
+
+/**
+ * The kinds whose items become tasks of an agent, which are followed to their end. Such targets get no items that the service makes
+ * (operational events, results of tasks), so that no two agents keep each other busy.
+ */
+export const handoffKinds = [kindNumbers.a2a] as const;
 
 export type TargetKind = keyof typeof kindNumbers;
 export type KindNumber = (typeof kindNumbers)[TargetKind];
-/** The kinds whose items consumers claim. Items of the others are delivered. */
-export type PulledKind = (typeof kindNumbers)["mailbox"];
+export type PulledKind = (typeof pulledKinds)[number];
 export type DeliveredKind = Exclude<KindNumber, PulledKind>;
 
 export const targetKinds = Object.keys(kindNumbers) as TargetKind[];
@@ -18,17 +29,14 @@ export function kindName(kind: KindNumber): TargetKind {
   return names[kind];
 }
 
-/** Whether consumers claim the items of this kind. */
+/** Whether a kind is one of {@link pulledKinds}. */
 export function isPulled(kind: number): kind is PulledKind {
-  return kind === kindNumbers.mailbox;
+  return (pulledKinds as readonly number[]).includes(kind);
 }
 
-/**
- * Whether an item of this kind becomes a task of an agent, which is followed to its end. Such targets get no items that the
- * service makes (operational events, results of tasks), so that no two agents keep each other busy.
- */
-export function isHandoff(kind: number): kind is (typeof kindNumbers)["a2a"] {
-  return kind === kindNumbers.a2a;
+/** Whether a kind is one of {@link handoffKinds}. */
+export function isHandoff(kind: number): kind is (typeof handoffKinds)[number] {
+  return (handoffKinds as readonly number[]).includes(kind);
 }
 
 /** The status in the answer to an accepted item. */

@@ -2,7 +2,6 @@ import type pg from "pg";
 import { Registry } from "prom-client";
 import { createReach } from "../accounts/scopeReach.ts";
 import { mailboxRetentionMs } from "../config/config.ts";
-import { webhookSender } from "../delivery/attempt/sendWebhook.ts";
 import { createDelivery } from "../delivery/dispatch/createDelivery.ts";
 import type { Dispatcher } from "../delivery/dispatch/dispatcher.ts";
 import { ReadTurns } from "../http/contract/readTurns.ts";
@@ -16,10 +15,10 @@ import { registerMailboxMetrics } from "../mailbox/view/mailboxMetrics.ts";
 import { awayReason, awayText } from "../postgres/awayReason.ts";
 import type { Cell, Cells } from "../postgres/cells.ts";
 import { limitQueries } from "../postgres/hot/queryLimit.ts";
-import { kindNumbers } from "../postgres/kinds.ts";
 import { createQueries } from "../postgres/tables.ts";
 import { createReplayWorker } from "../replays/worker.ts";
 import type { Streams } from "../stream/streams.ts";
+import { createSenders } from "../targets/kinds.ts";
 import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Foundation, ServiceDeps } from "./assemble.ts";
@@ -58,10 +57,12 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
   const dispatcher: Dispatcher = createDelivery({
     ...common,
     admission: foundation.admission,
-    senders: {
-      [kindNumbers.webhook]: webhookSender({ outbound, timeoutMs: config.deliveryTimeoutMs, nowMs }),
-      [kindNumbers.a2a]: (delivery, target, ended) => handoffs.send(delivery, target).then(ended),
-    },
+    senders: createSenders({
+      outbound,
+      timeoutMs: config.deliveryTimeoutMs,
+      nowMs,
+      sendHandoff: (delivery, target) => handoffs.send(delivery, target),
+    }),
   });
   const mailboxes: Mailboxes = createMailboxes({
     pool: requestPool,

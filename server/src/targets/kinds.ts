@@ -3,6 +3,7 @@ import { isPulled, kindNumbers, type TargetKind, targetKinds } from "../postgres
 import { a2a, type AgentDeps } from "./a2a/a2a.ts";
 import { mailbox } from "./mailbox/mailbox.ts";
 import type { Kind } from "./record/kind.ts";
+import type { SendDeps, Senders } from "./record/sender.ts";
 import { webhook } from "./webhook/webhook.ts";
 
 /** Every kind of target, by its name. */
@@ -34,6 +35,12 @@ export function findKind(name: string): AnyKind | undefined {
 /** The fields of all kinds together: of one that several have, the last kind's. */
 export function fieldsOf<P extends Part>(part: P): Fields<P> {
   return Object.assign({}, ...targetKinds.map((name) => kinds[name].fields[part])) as Fields<P>;
+}
+
+/** The senders of all kinds that have one, by the kinds' numbers. */
+export function createSenders(deps: SendDeps): Senders {
+  const senders = targetKinds.map((name) => [kindNumbers[name], kinds[name].sender?.(deps)]);
+  return Object.fromEntries(senders) as Senders;
 }
 
 /** The names of the kinds that `has` accepts, in words. */

@@ -50,7 +50,7 @@ export function testRoutes(deps: TestDeps & { queries: Queries }): RouteRecord[]
           throw new ApiError(429, `too many tests: ${testLimits}`, { retryAfterSeconds });
         }
         const eventType = body?.event_type ?? "postrider.test";
-        const { eventId, result } = wasSent(await sendTest(deps, target.id, { eventType, payload }));
+        const { eventId, result } = wasSent(await sendTest(deps, target, { eventType, payload }));
         const { outcome, statusCode, durationMs, responseBody } = result;
         return {
           event_id: eventId,

@@ -1,12 +1,12 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
-import { webhookSender } from "../delivery/attempt/sendWebhook.ts";
 import type { AttemptResult, Delivery } from "../items/delivery.ts";
 import type { SecretBox } from "../items/secretBox.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
-import { kindNumbers } from "../postgres/kinds.ts";
-import { loadTargets, type TargetConfig } from "../targets/targetConfig.ts";
+import { type DeliveredKind, kindNumbers, type TargetKind } from "../postgres/kinds.ts";
+import { createSenders } from "../targets/kinds.ts";
+import { loadTargets, type TargetConfig } from "../targets/record/targetConfig.ts";
 
 export interface TestDeps {
   config: Pick<Config, "deliveryTimeoutMs">;
@@ -33,15 +33,20 @@ export type TestOutcome =
   | { kind: "gone" };
 
 /**
- * Sends one signed delivery to a webhook now, through the guarded outbound client. It is no item: nothing is stored, retried,
+ * Sends one delivery to a target now, through the guarded outbound client. It is no item: nothing is stored, retried,
  * counted or billed, and the target stays as it is, whatever the receiver answers.
  */
-export async function sendTest(deps: TestDeps, targetId: string, test: TestToSend): Promise<TestOutcome> {
-  const target = (await loadTargets(deps.pool, deps.box, [targetId])).get(targetId);
+export async function sendTest(
+  deps: TestDeps,
+  { id, kind }: { id: string; kind: TargetKind },
+  test: TestToSend,
+): Promise<TestOutcome> {
+  const target = (await loadTargets(deps.pool, deps.box, [id])).get(id);
   if (target === undefined) return { kind: "gone" };
-  const eventId = newId(bucketOf(targetId), deps.nowMs());
+  const eventId = newId(bucketOf(id), deps.nowMs());
   const payload = test.payload ?? samplePayload(test.eventType, eventId, deps.nowMs());
-  const delivery = deliveryOf(target, { eventId, eventType: test.eventType, payload });
+  const item = { kind: kindNumbers[kind] as DeliveredKind, eventId, eventType: test.eventType, payload };
+  const delivery = deliveryOf(target, item);
   const result = await attempt(deps, delivery, target);
   return result.outcome.kind === "unsent"
     ? { kind: "unsent", error: result.outcome.error }
@@ -54,19 +59,25 @@ function attempt(deps: TestDeps, delivery: Delivery, target: TargetConfig): Prom
     send: (request, ended) =>
       deps.outbound.send({ ...request, headers: [...request.headers, ...mark] }, ended),
   };
-  const send = webhookSender({ outbound, timeoutMs: deps.config.deliveryTimeoutMs, nowMs: deps.nowMs });
-  return new Promise((resolve) => void send(delivery, target, resolve));
+  const senders = createSenders({
+    outbound,
+    timeoutMs: deps.config.deliveryTimeoutMs,
+    nowMs: deps.nowMs,
+    sendHandoff: () => Promise.reject(new Error("a test is no handoff")),
+  });
+  return new Promise((resolve, reject) => {
+    Promise.resolve(senders[delivery.kind](delivery, target, resolve)).catch(reject);
+  });
 }
 
 function deliveryOf(
   target: TargetConfig,
-  item: Pick<Delivery, "eventId" | "payload"> & { eventType: string },
+  item: Pick<Delivery, "kind" | "eventId" | "eventType" | "payload">,
 ): Delivery {
   return {
     ...item,
     rowId: item.eventId,
     targetId: target.id,
-    kind: kindNumbers.webhook,
     attempts: 0,
     scheduleAttempts: 0,
     targetVersion: target.version,

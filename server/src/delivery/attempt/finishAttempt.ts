@@ -2,7 +2,8 @@ import type pg from "pg";
 import type { Changes } from "../../items/changes.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { AttemptOutcome, AttemptResult, Delivery } from "../../items/delivery.ts";
-import { disableTarget, noteFailure, noteRecovery, type TargetConfig } from "../../targets/targetConfig.ts";
+import { disableTarget, noteFailure, noteRecovery } from "../../targets/record/noteHealth.ts";
+import type { TargetConfig } from "../../targets/record/targetConfig.ts";
 import type { AttemptRecorder } from "./recordAttempts.ts";
 import { nextDelayMs } from "./retryPolicy.ts";
 

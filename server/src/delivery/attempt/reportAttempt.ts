@@ -5,7 +5,7 @@ import type { DeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Delivery } from "../../items/delivery.ts";
 import type { AttemptRecord } from "../rows/store.ts";
-import type { TargetConfig } from "../../targets/targetConfig.ts";
+import type { TargetConfig } from "../../targets/record/targetConfig.ts";
 import type { Span } from "../../telemetry/traces.ts";
 import { endAttempt } from "./traceAttempt.ts";
 

@@ -1,22 +1,9 @@
 import { type AttemptResult, type Delivery, notSent } from "../../items/delivery.ts";
-import type { DeliveredKind } from "../../postgres/kinds.ts";
-import type { TargetConfig } from "../../targets/targetConfig.ts";
+import type { Senders } from "../../targets/record/sender.ts";
+import type { TargetConfig } from "../../targets/record/targetConfig.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Traces } from "../../telemetry/traces.ts";
 import { startAttempt } from "./traceAttempt.ts";
-
-/** How deliveries to each kind of target are sent. */
-export type Senders = Record<DeliveredKind, Sender>;
-
-/**
- * Makes one attempt at a delivery and calls `ended` once, after it has returned; one that throws, or rejects before it
- * calls, has failed.
- */
-export type Sender = (
-  delivery: Delivery,
-  target: TargetConfig,
-  ended: (result: AttemptResult) => void,
-) => Promise<void> | void;
 
 /**
  * Makes one attempt by the sender of the target's kind and calls `ended` once, after it has returned. An exception of our

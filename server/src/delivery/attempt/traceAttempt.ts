@@ -1,5 +1,5 @@
 import type { Delivery } from "../../items/delivery.ts";
-import type { TargetConfig } from "../../targets/targetConfig.ts";
+import type { TargetConfig } from "../../targets/record/targetConfig.ts";
 import type { TraceContext } from "../../telemetry/traceContext.ts";
 import { messaging, type Span, type Traces } from "../../telemetry/traces.ts";
 import { traceOf } from "../../items/traceOf.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { AttemptResult, Delivery } from "../../items/delivery.ts";
-import type { TargetConfig } from "../../targets/targetConfig.ts";
+import type { TargetConfig } from "../../targets/record/targetConfig.ts";
 import { Admission } from "./admission.ts";
 import { DeliveryBuffer } from "./buffer.ts";
 import { Lane } from "./lane.ts";

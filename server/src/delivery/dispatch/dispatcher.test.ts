@@ -4,7 +4,7 @@ import { storeDueItems, storeOrganization, storeTarget } from "../../../test/sup
 import { until } from "../../../test/support/until.ts";
 import { loadConfig } from "../../config/config.ts";
 import { newId } from "../../postgres/ids.ts";
-import { type DeliveredKind, kindNumbers } from "../../postgres/kinds.ts";
+import type { DeliveredKind } from "../../postgres/kinds.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
 import { parseNetworks } from "../../outbound/addressGuard.ts";
 import { createOutbound } from "../../outbound/outbound.ts";
@@ -13,7 +13,7 @@ import { createSecretBox } from "../../items/secretBox.ts";
 import { createLog } from "../../telemetry/log.ts";
 import { createDelivery } from "./createDelivery.ts";
 import type { AttemptResult, Delivery } from "../../items/delivery.ts";
-import { webhookSender } from "../attempt/sendWebhook.ts";
+import { createSenders } from "../../targets/kinds.ts";
 import { everyAttempt } from "../../../test/support/everyAttempt.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
@@ -51,10 +51,7 @@ const it = databaseTest({ poolSize: 4 })
           changes: noChanges,
           registry: new Registry(),
           nowMs: Date.now,
-          senders: {
-            [kindNumbers.webhook]: webhookSender({ outbound, timeoutMs: 10_000, nowMs: Date.now }),
-            [kindNumbers.a2a]: (delivery, _target, ended) => sendHandoff(delivery).then(ended),
-          },
+          senders: createSenders({ outbound, timeoutMs: 10_000, nowMs: Date.now, sendHandoff }),
         }),
   );
 

@@ -1,5 +1,5 @@
 import type { AttemptResult, Delivery } from "../../items/delivery.ts";
-import type { TargetConfig } from "../../targets/targetConfig.ts";
+import type { TargetConfig } from "../../targets/record/targetConfig.ts";
 import type { Admission, OrgLoad } from "./admission.ts";
 import { type DeliveryBuffer, DeliveryQueue } from "./buffer.ts";
 import { Limiter } from "./limiter.ts";

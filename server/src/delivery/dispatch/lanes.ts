@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Delivery } from "../../items/delivery.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
-import { loadTargets, type TargetConfig } from "../../targets/targetConfig.ts";
+import { loadTargets, type TargetConfig } from "../../targets/record/targetConfig.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { Lane, type LaneDeps } from "./lane.ts";
 import { isUnproven, KnownReputations, type Reputation } from "./reputation.ts";

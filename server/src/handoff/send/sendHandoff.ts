@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { AttemptResult, AttemptOutcome, Delivery } from "../../items/delivery.ts";
-import type { TargetConfig } from "../../targets/targetConfig.ts";
+import type { TargetConfig } from "../../targets/record/targetConfig.ts";
 import type { Outbound } from "../../outbound/outbound.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { type Agent, type Agents, maskOf } from "../agent/agent.ts";

@@ -92,6 +92,9 @@ export const a2a: Kind<AgentDeps, typeof fields.created, typeof fields.changed, 
   answer: deliveryValues,
   describe: ({ handoffs: { agents } }, targetIds) => agents.describe(targetIds),
   refresh: ({ handoffs: { agents } }, targetId, by) => agents.refresh(targetId, by),
+  sender: ({ sendHandoff }) => {
+    return (delivery, target, ended) => sendHandoff(delivery, target).then(ended);
+  },
   isSigned: false,
   isInPortal: false,
   testFault: "an agent would begin a task, refresh the target to check its card",

@@ -5,11 +5,12 @@ import type { TargetKind } from "../../postgres/kinds.ts";
 import type { Queries, TargetRow } from "../../postgres/tables.ts";
 import type { Given } from "./fields.ts";
 import type { Refused } from "./refusal.ts";
+import type { SendDeps, Sender } from "./sender.ts";
 import type { CreationSteps, StoredTarget, TargetChange, TargetKey } from "./store.ts";
 
 /**
- * All that one kind of target is, beside what `postgres/kinds.ts` and `kinds.sql` say of its items: its fields, how it is made
- * and changed, its answer, and what can be done with it. `Created`, `Changed` and `Answered` are schemas by field; none of the
+ * All that one kind of target is, besides the traits of its items in `postgres/kinds.ts`: its fields, how it is made and
+ * changed, its answer, its sender, and what can be done with it. `Created`, `Changed` and `Answered` are schemas by field; none of the
  * fields is required by its schema, because a body may be of any kind.
  */
 export interface Kind<
@@ -52,6 +53,8 @@ export interface Kind<
   describe?: (deps: Deps, targetIds: readonly string[]) => Promise<Map<string, object>>;
   /** Reads again what the target's owner publishes elsewhere, such as an agent card. */
   refresh?: (deps: Deps, targetId: string, by: RefreshedBy) => Promise<RefreshOutcome>;
+  /** Makes the sender of its items; null where consumers claim them. */
+  sender: ((deps: SendDeps) => Sender) | null;
   /** Whether its requests are signed with a secret, which can be rotated and revealed. */
   isSigned: boolean;
   /** Whether customers make, change and delete such targets in the portal. */

@@ -4,7 +4,7 @@ import type { Queries, TargetRow } from "../../postgres/tables.ts";
 import type { Refused } from "../record/refusal.ts";
 import type { Beside, Decision, StoredTarget } from "../record/store.ts";
 import { endHeaderSet, noteHeaderSet } from "./headerSets.ts";
-import { hasSecretHeaders, headersAnswer, type HeadersInput, sealHeaders } from "./headers.ts";
+import { hasSecretHeaders, headersAnswer, type HeadersInput, sealHeaders } from "../record/headers.ts";
 
 /** A change of a webhook's URL, of its headers, or of both. */
 export interface HeadersChange {

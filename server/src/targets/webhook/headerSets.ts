@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type pg from "pg";
 import { bucketOf } from "../../postgres/ids.ts";
 import type { Queries, TargetRow } from "../../postgres/tables.ts";
-import { shownHeaders } from "./headers.ts";
+import { shownHeaders } from "../record/headers.ts";
 
 /** The headers of a target that was just written. */
 type HeaderSet = Pick<TargetRow, "id" | "headers" | "header_set">;

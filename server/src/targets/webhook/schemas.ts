@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { Timestamp } from "../../http/contract/schemas.ts";
 import { deliveryAnswer, deliveryFields, discardHeld, Url } from "../record/fields.ts";
-import type { HeadersAnswer, HeadersInput } from "./headers.ts";
+import type { HeadersAnswer, HeadersInput } from "../record/headers.ts";
 
 export const signingScheme = "standard-webhooks-v1";
 

@@ -9,9 +9,10 @@ import type { StoredTarget, TargetKey } from "../record/store.ts";
 import { decideHeaders, refuseOtherOrigin } from "./changeHeaders.ts";
 import { checkCatalogue, eventTypesFault } from "./eventTypes.ts";
 import { endHeaderSet, noteHeaderSet } from "./headerSets.ts";
-import { headersAnswer, sealHeaders } from "./headers.ts";
+import { headersAnswer, sealHeaders } from "../record/headers.ts";
 import { chooseSecret } from "./rotateSecret.ts";
 import { signingScheme, webhookFields } from "./schemas.ts";
+import { webhookSender } from "./send/sendWebhook.ts";
 
 type Fields = typeof webhookFields;
 
@@ -48,6 +49,7 @@ export const webhook: Kind<TargetDeps, Fields["created"], Fields["changed"], Fie
     ...deliveryValues(target),
     headers: headersAnswer(target.headers),
   }),
+  sender: webhookSender,
   isSigned: true,
   isInPortal: true,
 };

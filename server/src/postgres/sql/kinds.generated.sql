@@ -1,19 +1,21 @@
--- The numbers of target kinds in events.kind and deliveries.kind, the same as in postgres/kinds.ts. All three are expressions of their
--- parameter alone, which the planner inlines.
+-- Generated from postgres/kinds.ts by `npm run generated`. All of them are expressions of their parameter alone, which the planner
+-- inlines.
+
+-- The number of a kind in events.kind and deliveries.kind.
 create function kind_number(p_kind text)
 returns smallint language sql immutable as $$
   select (case p_kind when 'webhook' then 1 when 'mailbox' then 2 when 'a2a' then 3 end)::smallint
 $$;
 
--- Whether consumers claim the items of this kind (mailboxes); those of the others are delivered.
+-- Whether consumers claim the items of this kind; those of the others are delivered.
 create function is_pulled(p_kind smallint)
 returns boolean language sql immutable as $$
-  select p_kind = 2
+  select p_kind in (2)
 $$;
 
 -- Whether an item of this kind becomes a task of an agent, which is followed to its end. Such targets get no items that the service
 -- makes (operational events, results of tasks), so that no two agents keep each other busy.
 create function is_handoff(p_kind smallint)
 returns boolean language sql immutable as $$
-  select p_kind = 3
+  select p_kind in (3)
 $$;

@@ -1,4 +1,4 @@
-import type { ExchangeResult } from "../../outbound/exchangeResult.ts";
+import type { ExchangeResult } from "../../../outbound/exchangeResult.ts";
 
 const mask = "***";
 /** Shorter parts of a secret would mask half of an answer. */

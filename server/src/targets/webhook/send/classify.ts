@@ -1,5 +1,5 @@
-import type { AttemptOutcome } from "../../items/delivery.ts";
-import type { ExchangeError, ExchangeResponse, ExchangeResult } from "../../outbound/exchangeResult.ts";
+import type { AttemptOutcome } from "../../../items/delivery.ts";
+import type { ExchangeError, ExchangeResponse, ExchangeResult } from "../../../outbound/exchangeResult.ts";
 
 /** Characters of a `location` header that are shown. */
 const maxLocationLength = 200;

@@ -1,6 +1,6 @@
 import type { SecretBox } from "../../items/secretBox.ts";
-import { maxHeaders, nameFault, sizeFault, valueFault } from "../record/headerRules.ts";
-import { invalid, type Refused } from "../record/refusal.ts";
+import { maxHeaders, nameFault, sizeFault, valueFault } from "./headerRules.ts";
+import { invalid, type Refused } from "./refusal.ts";
 
 /** Headers as a request gives them: a value alone is secret. */
 export type HeadersInput = Record<string, string | { value: string; secret?: boolean }>;

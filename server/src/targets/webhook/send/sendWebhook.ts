@@ -1,26 +1,19 @@
-import type { Outbound, OutboundRequest } from "../../outbound/outbound.ts";
+import { type AttemptResult, notSent } from "../../../items/delivery.ts";
+import { sign } from "../../../items/signature.ts";
+import type { OutboundRequest } from "../../../outbound/outbound.ts";
+import type { SendDeps, Sender } from "../../record/sender.ts";
 import { classify } from "./classify.ts";
 import { maskSecrets } from "./maskSecrets.ts";
-import type { Sender } from "./sendAttempt.ts";
-import { type AttemptResult, notSent } from "../../items/delivery.ts";
-import { sign } from "../../items/signature.ts";
 
-/** How much of a receiver's answer is read, and how much of that is kept on the attempt. */
+/** Bytes of a receiver's answer that are read, and those of them that are kept on the attempt. */
 const bodyLimitBytes = 16 * 1024;
 const keptBodyBytes = 1024;
-
-export interface WebhookSenderDeps {
-  outbound: Outbound;
-  /** For the whole exchange, in milliseconds. */
-  timeoutMs: number;
-  nowMs: () => number;
-}
 
 /**
  * Sends signed deliveries (Standard Webhooks): the payload's bytes as received, under the event's `webhook-id`. The answer is
  * masked, classified, and cut to what an attempt keeps of it.
  */
-export function webhookSender({ outbound, timeoutMs, nowMs }: WebhookSenderDeps): Sender {
+export function webhookSender({ outbound, timeoutMs, nowMs }: SendDeps): Sender {
   return (delivery, target, ended) => {
     const { signing, headers: own } = target;
     if ("fault" in signing) return endUnsent(signing.fault, ended);

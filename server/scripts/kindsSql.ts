@@ -1,0 +1,28 @@
+import { handoffKinds, kindNumbers, pulledKinds } from "../src/postgres/kinds.ts";
+
+/** The text of `sql/kinds.generated.sql`: the numbers and traits of kinds as SQL functions. */
+export function kindsSql(): string {
+  const cases = Object.entries(kindNumbers).map(([name, number]) => `when '${name}' then ${number}`);
+  return `-- Generated from postgres/kinds.ts by \`npm run generated\`. All of them are expressions of their parameter alone, which the planner
+-- inlines.
+
+-- The number of a kind in events.kind and deliveries.kind.
+create function kind_number(p_kind text)
+returns smallint language sql immutable as $$
+  select (case p_kind ${cases.join(" ")} end)::smallint
+$$;
+
+-- Whether consumers claim the items of this kind; those of the others are delivered.
+create function is_pulled(p_kind smallint)
+returns boolean language sql immutable as $$
+  select p_kind in (${pulledKinds.join(", ")})
+$$;
+
+-- Whether an item of this kind becomes a task of an agent, which is followed to its end. Such targets get no items that the service
+-- makes (operational events, results of tasks), so that no two agents keep each other busy.
+create function is_handoff(p_kind smallint)
+returns boolean language sql immutable as $$
+  select p_kind in (${handoffKinds.join(", ")})
+$$;
+`;
+}
