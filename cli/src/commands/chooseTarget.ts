@@ -1,5 +1,6 @@
 import type { Client, Target } from "../../../sdk/src/client.ts";
 import { CommandError, exitCodes } from "../exitCodes.ts";
+import { isPulled } from "./targetKinds.ts";
 
 const idPattern = /^[0-9a-f]{32}$/;
 
@@ -29,6 +30,6 @@ export async function findMailbox(
   named: string,
 ): Promise<Target> {
   const target = await client.readTarget(await targetId(client, named));
-  if (target.kind === "mailbox") return target;
+  if (isPulled(target)) return target;
   throw new CommandError(`"${target.name}" is a ${target.kind} target, and no mailbox`, exitCodes.conflict);
 }

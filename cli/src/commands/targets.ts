@@ -5,29 +5,24 @@ import { plain } from "../output.ts";
 import { checkStandardInput, readGivenJson } from "../readGiven.ts";
 import type { Session } from "../session.ts";
 import { targetId } from "./chooseTarget.ts";
-
-const kinds = ["webhook", "mailbox", "a2a"] as const;
+import { targetKindNames } from "./targetKinds.generated.ts";
+import {
+  creationOptions,
+  kindDetails,
+  kindsInWords,
+  readCreation,
+  readKindSettings,
+  settingOptions,
+} from "./targetKinds.ts";
 
 /** The options of a target at creation and change. */
-const settingOptions: Options = {
+const changeOptions: Options = {
   name: { type: "string", value: "NAME", help: "its name" },
-  url: { type: "string", value: "URL", help: "where a webhook's items go" },
   description: { type: "string", value: "TEXT", help: "what it is for" },
-  "event-type": {
-    type: "string",
-    value: "EVENT-TYPE",
-    multiple: true,
-    help: "deliver only this type; may be repeated",
-  },
   filter: {
     type: "string",
     value: "FILE",
     help: "which items it gets by what is in them, a JSON object; null in it is none",
-  },
-  headers: {
-    type: "string",
-    value: "FILE",
-    help: "what a webhook's deliveries carry beside, a JSON object of names and values; null in it is none",
   },
   customer: { type: "string", value: "CUSTOMER", help: "the customer that it belongs to" },
   uid: { type: "string", value: "UID", help: "your own id of it" },
@@ -37,14 +32,13 @@ const settingOptions: Options = {
     value: "SECONDS",
     help: "before the first retry; later ones wait longer",
   },
-  "max-claims": { type: "string", value: "N", help: "after how many claims a mailbox's message is dead" },
+  ...settingOptions,
 };
 
 const createOptions: Options = {
-  ...settingOptions,
-  name: { ...settingOptions["name"]!, help: "its name; needed" },
-  "card-url": { type: "string", value: "URL", help: "an agent's card" },
-  "auth-header": { type: "string", value: "NAME", help: "the header for an agent's API key" },
+  ...changeOptions,
+  name: { ...changeOptions["name"]!, help: "its name; needed" },
+  ...creationOptions,
 };
 
 export const targetCommands: Command = {
@@ -55,7 +49,7 @@ export const targetCommands: Command = {
       name: "list",
       summary: "show all targets",
       options: {
-        kind: { type: "string", value: "KIND", choices: kinds, help: "only targets of this kind" },
+        kind: { type: "string", value: "KIND", choices: targetKindNames, help: "only targets of this kind" },
         customer: { type: "string", value: "CUSTOMER", help: "only those of this customer" },
         names: { type: "boolean", help: "print their names alone, one a line" },
       },
@@ -65,10 +59,9 @@ export const targetCommands: Command = {
     {
       name: "create",
       words: "<kind>",
-      wordChoices: kinds,
-      summary: "make a target: webhook, mailbox or a2a",
-      details:
-        "The answer holds a webhook's signing secret, which is shown this once.\nThe bearer token of an agent, or its API key with --auth-header, is taken from POSTRIDER_AGENT_TOKEN.",
+      wordChoices: targetKindNames,
+      summary: `make a target: ${kindsInWords}`,
+      details: kindDetails,
       options: createOptions,
       run: create,
     },
@@ -78,7 +71,7 @@ export const targetCommands: Command = {
       summary: "change a target: what is given; all else of it stays",
       details:
         "Of headers in a file, a value *** keeps the secret that is there. - is the standard input, for one of the files.",
-      options: settingOptions,
+      options: changeOptions,
       run: set,
     },
     {
@@ -146,18 +139,10 @@ async function create(session: Session, input: Input): Promise<void> {
   const name = input.text("name");
   if (name === undefined) throw new UsageError("--name is missing");
   const [kind] = input.words as [string];
-  const token = session.env["POSTRIDER_AGENT_TOKEN"] ?? "";
-  const auth = kind === "a2a" ? authOf(token, input.text("auth-header")) : undefined;
   const settings = await readSettings(session, input);
+  const made: NewTarget = { ...settings, ...readCreation(session, input, kind), kind, name };
   const { client } = await session.connect();
-  const made: NewTarget = { ...settings, kind, name, agent_card_url: input.text("card-url"), auth };
   session.out.one(await client.createTarget(made));
-}
-
-function authOf(secret: string, header: string | undefined): NewTarget["auth"] {
-  if (header === undefined) return secret === "" ? { type: "none" } : { type: "bearer", token: secret };
-  if (secret === "") throw new UsageError("--auth-header needs the key in POSTRIDER_AGENT_TOKEN");
-  return { type: "api_key", header, value: secret };
 }
 
 async function set(session: Session, input: Input): Promise<void> {
@@ -170,24 +155,20 @@ async function set(session: Session, input: Input): Promise<void> {
 }
 
 /** Missing options are undefined and not sent. A file may contain null, which only a change accepts. */
-async function readSettings({ stdin }: Session, input: Input) {
-  const [filter, headers] = [input.text("filter"), input.text("headers")];
-  checkStandardInput(input, [filter, headers], "a part of the target");
-  const eventTypes = input.texts("event-type");
-  const read = async (file: string | undefined, what: string): Promise<unknown> =>
-    file === undefined ? undefined : readGivenJson(stdin, file, what);
+async function readSettings(session: Session, input: Input) {
+  const filter = input.text("filter");
+  checkStandardInput(input, [filter, input.text("headers")], "a part of the target");
   return {
     name: input.text("name"),
-    url: input.text("url"),
     description: input.text("description"),
-    event_types: eventTypes.length > 0 ? [...eventTypes] : undefined,
-    filter: (await read(filter, "the filter")) as NewTarget["filter"],
-    headers: (await read(headers, "the headers")) as NewTarget["headers"],
+    filter: (filter === undefined
+      ? undefined
+      : await readGivenJson(session.stdin, filter, "the filter")) as NewTarget["filter"],
     customer_uid: input.text("customer"),
     uid: input.text("uid"),
     max_retries: input.number("max-retries", 0, 1_000_000),
     retry_interval_seconds: input.number("retry-interval", 0, 1_000_000_000),
-    max_claims: input.number("max-claims", 0, 1_000_000_000),
+    ...(await readKindSettings(session, input)),
   };
 }
 

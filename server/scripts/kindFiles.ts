@@ -1,4 +1,4 @@
-import { handoffKinds, kindNumbers, pulledKinds } from "../src/postgres/kinds.ts";
+import { handoffKinds, kindNumbers, pulledKinds, targetKinds } from "../src/postgres/kinds.ts";
 
 /** The text of `sql/kinds.generated.sql`: the numbers and traits of kinds as SQL functions. */
 export function kindsSql(): string {
@@ -24,5 +24,15 @@ create function is_handoff(p_kind smallint)
 returns boolean language sql immutable as $$
   select p_kind in (${handoffKinds.join(", ")})
 $$;
+`;
+}
+
+/** The names of kinds that the command line offers. */
+export function kindsOfCommand(): string {
+  const names = targetKinds.map((name) => `"${name}"`).join(", ");
+  return `// Generated from server/src/postgres/kinds.ts by \`npm run generated\`.
+import type { Target } from "../../../sdk/src/client.ts";
+
+export const targetKindNames: readonly Target["kind"][] = [${names}];
 `;
 }

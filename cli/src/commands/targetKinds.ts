@@ -1,0 +1,121 @@
+import type { NewTarget, Target } from "../../../sdk/src/client.ts";
+import type { Input, Options } from "../command.ts";
+import { UsageError } from "../exitCodes.ts";
+import { readGivenJson } from "../readGiven.ts";
+import type { Session } from "../session.ts";
+import { targetKindNames } from "./targetKinds.generated.ts";
+
+type Fields = Partial<NewTarget>;
+
+/** What one kind of target adds to the commands. */
+interface TargetKind {
+  /** Whether consumers claim its items: the targets of `postrider mailbox`. */
+  isPulled?: true;
+  /** Options for creating and for changing a target. The service refuses those of another kind. */
+  settings?: { options: Options; read: (session: Session, input: Input) => Promise<Fields> };
+  /** Further options for creating one. */
+  creation?: { options: Options; read: (session: Session, input: Input) => Fields };
+  /** Notes for the help of `target create`. */
+  details?: string;
+}
+
+/** A kind that is not here adds nothing. */
+const kinds: Readonly<Partial<Record<Target["kind"], TargetKind>>> = {
+  webhook: {
+    settings: {
+      options: {
+        url: { type: "string", value: "URL", help: "where a webhook's items go" },
+        "event-type": {
+          type: "string",
+          value: "EVENT-TYPE",
+          multiple: true,
+          help: "deliver only this type; may be repeated",
+        },
+        headers: {
+          type: "string",
+          value: "FILE",
+          help: "a webhook's own headers, a JSON object of names and values; null in it is none",
+        },
+      },
+      read: async ({ stdin }, input) => {
+        const [eventTypes, headers] = [input.texts("event-type"), input.text("headers")];
+        return {
+          url: input.text("url"),
+          event_types: eventTypes.length > 0 ? [...eventTypes] : undefined,
+          headers: (headers === undefined
+            ? undefined
+            : await readGivenJson(stdin, headers, "the headers")) as NewTarget["headers"],
+        };
+      },
+    },
+    details: "The answer holds a webhook's signing secret, which is shown this once.",
+  },
+  mailbox: {
+    isPulled: true,
+    settings: {
+      options: {
+        "max-claims": {
+          type: "string",
+          value: "N",
+          help: "after how many claims a mailbox's message is dead",
+        },
+      },
+      read: async (_session, input) => ({ max_claims: input.number("max-claims", 0, 1_000_000_000) }),
+    },
+  },
+  a2a: {
+    creation: {
+      options: {
+        "card-url": { type: "string", value: "URL", help: "an agent's card" },
+        "auth-header": { type: "string", value: "NAME", help: "the header for an agent's API key" },
+      },
+      read: ({ env }, input) => ({
+        agent_card_url: input.text("card-url"),
+        auth: authOf(env["POSTRIDER_AGENT_TOKEN"] ?? "", input.text("auth-header")),
+      }),
+    },
+    details:
+      "The bearer token of an agent, or its API key with --auth-header, is taken from POSTRIDER_AGENT_TOKEN.",
+  },
+};
+
+const values = Object.values(kinds);
+
+/** The options of every kind, for changing a target and for creating one. */
+export const settingOptions: Options = allOf(values.map(({ settings }) => settings?.options));
+export const creationOptions: Options = allOf(values.map(({ creation }) => creation?.options));
+
+export const kindDetails = values.flatMap(({ details = [] }) => details).join("\n");
+
+/** The settings that were given, of whatever kind. */
+export async function readKindSettings(session: Session, input: Input): Promise<Fields> {
+  return allOf(await Promise.all(values.map(async ({ settings }) => settings?.read(session, input))));
+}
+
+/** What creating a target of this kind takes besides. Options of another kind are sent, too: the service says why they do not apply. */
+export function readCreation(session: Session, input: Input, name: string): Fields {
+  const isMeant = (kind: string, options: Options): boolean =>
+    kind === name || Object.keys(options).some((option) => input.text(option) !== undefined);
+  return allOf(
+    Object.entries(kinds).map(([kind, { creation }]) =>
+      creation !== undefined && isMeant(kind, creation.options) ? creation.read(session, input) : undefined,
+    ),
+  );
+}
+
+export function isPulled({ kind }: Target): boolean {
+  return kinds[kind]?.isPulled === true;
+}
+
+/** The kinds' names in words. */
+export const kindsInWords = `${targetKindNames.slice(0, -1).join(", ")} or ${targetKindNames.at(-1)}`;
+
+function allOf<T extends object>(parts: readonly (T | undefined)[]): T {
+  return Object.assign({}, ...parts) as T;
+}
+
+function authOf(secret: string, header: string | undefined): NewTarget["auth"] {
+  if (header === undefined) return secret === "" ? { type: "none" } : { type: "bearer", token: secret };
+  if (secret === "") throw new UsageError("--auth-header needs the key in POSTRIDER_AGENT_TOKEN");
+  return { type: "api_key", header, value: secret };
+}
