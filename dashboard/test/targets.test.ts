@@ -280,6 +280,20 @@ it("keeps from a target what its filter does not match, once it was tried on a s
   expect(problems.filter((problem) => !problem.includes("400"))).toEqual([]);
 });
 
+it("takes an object that is typed letter by letter, and says what is wrong with it meanwhile", async () => {
+  const { service } = stage.dashboard;
+  const target = await createWebhookTarget(service, stage.account, stage.receiver.url);
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
+  await page.goto(`/targets/${target.id}?tab=settings`);
+  const metadata = page.getByLabel("Metadata");
+  await metadata.pressSequentially('{"plan": ');
+  await page.getByText("Not JSON yet", { exact: false }).waitFor();
+  await metadata.pressSequentially('"gold"}');
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+  expect(problems).toEqual([]);
+});
+
 it("says how many targets it looked at where these are not all", async () => {
   const { service } = stage.dashboard;
   const owner = await stage.dashboard.newAccount();

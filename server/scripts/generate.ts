@@ -12,7 +12,7 @@ import { figureFiles } from "../../bench/src/figures/files.ts";
 import { interfaceTypes } from "../../dashboard/scripts/interfaceTypes.ts";
 import { configurationPage } from "./configurationPage.ts";
 import { functionSignatures } from "./functionSignatures.ts";
-import { kindsOfCommand, kindsSql } from "./kindFiles.ts";
+import { kindsOfCommand, kindsOfDashboard, kindsSql } from "./kindFiles.ts";
 import { describeInterface, openApiFile, routesFile, sdkFile } from "./openApiFile.ts";
 
 interface GeneratedFile {
@@ -32,6 +32,7 @@ const generatedFiles: readonly GeneratedFile[] = [
   { path: "openapi.json", generate: openApiFile },
   { path: "sdk/src/operations.generated.ts", generate: sdkFile },
   { path: "dashboard/src/api/interface.generated.ts", generate: () => interfaceTypes(describeInterface()) },
+  { path: "dashboard/src/targets/kinds/kinds.generated.ts", generate: kindsOfDashboard },
   { path: "cli/src/commands/targetKinds.generated.ts", generate: kindsOfCommand },
   ...(await figureFiles()).map(({ path, text }) => ({ path, generate: () => text })),
   // Needs a database; functionSignatures.test.ts compares it.

@@ -27,6 +27,18 @@ $$;
 `;
 }
 
+/** The dashboard's list of kinds: each kind's value from the file of its name. */
+export function kindsOfDashboard(): string {
+  const imports = targetKinds.toSorted().map((name) => `import { ${name} } from "./${name}.tsx";`);
+  return `// Generated from server/src/postgres/kinds.ts by \`npm run generated\`: each kind's value from the file of its name.
+import type { Target } from "../../api/shapes.ts";
+import type { Kind } from "./kind.ts";
+${imports.join("\n")}
+
+export const kindsByName: Record<Target["kind"], Kind> = { ${targetKinds.join(", ")} };
+`;
+}
+
 /** The names of kinds that the command line offers. */
 export function kindsOfCommand(): string {
   const names = targetKinds.map((name) => `"${name}"`).join(", ");

@@ -5,7 +5,7 @@ import { useRefreshMs } from "../live/liveState.ts";
 import { Empty } from "../states/Empty.tsx";
 import { PagedList, usePages } from "../states/PagedList.tsx";
 import { EnabledPill } from "../targets/EnabledPill.tsx";
-import { hostOf, kindIcons, kindNames, pathOf } from "../targets/kinds.ts";
+import { hostOf, kindOf, pathOf } from "../targets/kinds/kinds.ts";
 import { NewTargetLink } from "../targets/NewTargetLink.tsx";
 import { customerTargetPage, listCustomerTargets } from "./customerQueries.ts";
 
@@ -43,7 +43,7 @@ export function CustomerTargets({ uid }: { uid: string }) {
 }
 
 function Row({ target }: { target: Target }) {
-  const Icon = kindIcons[target.kind];
+  const { icon: Icon, label } = kindOf(target);
   return (
     <li className="border-b last:border-0">
       <Link
@@ -53,10 +53,10 @@ function Row({ target }: { target: Target }) {
         className="grid min-h-11 grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-0.5 px-4 py-2 hover:bg-sunken md:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_minmax(0,1fr)_auto]"
       >
         <span className="flex min-w-0 items-center gap-2 font-medium">
-          <Icon size={16} className="shrink-0 text-muted" aria-label={kindNames[target.kind]} />
+          <Icon size={16} className="shrink-0 text-muted" aria-label={label} />
           <span className="truncate">{target.name}</span>
         </span>
-        <span className="truncate text-muted max-md:order-1">{hostOf(target) || kindNames[target.kind]}</span>
+        <span className="truncate text-muted max-md:order-1">{hostOf(target) || label}</span>
         <code className="truncate text-meta text-muted max-md:hidden">{target.uid}</code>
         <EnabledPill target={target} />
       </Link>

@@ -6,6 +6,7 @@ import type { ItemEvent } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Confirm } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
+import { kindNamed } from "../targets/kinds/kinds.ts";
 
 /** Rare actions on an item that cannot be undone; each asks first. */
 export function ItemActions({ event }: { event: ItemEvent }) {
@@ -45,8 +46,8 @@ function CancelItem({ event, onClose }: AskProps) {
   return (
     <Confirm title="Cancel this item?" onClose={onClose} action="Cancel the item" doing={cancel}>
       <p>
-        It is {event.target_kind === "mailbox" ? "taken out of the mailbox" : "not sent any more"}. It was
-        accepted and stays billed; a replay sends it after all.
+        It is {kindNamed(event.target_kind).words.canceled}. It was accepted and stays billed; a replay sends
+        it after all.
       </p>
     </Confirm>
   );

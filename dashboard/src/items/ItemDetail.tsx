@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { itemQuery } from "../api/queries.ts";
 import type { Attempt, Handoff, ItemEvent } from "../api/shapes.ts";
-import { Card, Facts } from "../controls/Card.tsx";
+import { Card } from "../controls/Card.tsx";
 import { Button } from "../controls/Button.tsx";
 import { For } from "../controls/For.tsx";
 import { copyText } from "../controls/copyText.ts";
@@ -11,6 +11,7 @@ import { useRefreshMs } from "../live/liveState.ts";
 import { CopyAsCurl, Payload } from "../payload/Payload.tsx";
 import { useKeys } from "../shell/useKeys.ts";
 import { Loaded } from "../states/Loaded.tsx";
+import { kindNamed } from "../targets/kinds/kinds.ts";
 import { useNow } from "../time/useNow.ts";
 import { Attempts } from "./Attempts.tsx";
 import { ItemActions } from "./ItemActions.tsx";
@@ -18,7 +19,6 @@ import { ItemFacts } from "./ItemFacts.tsx";
 import { ItemHeading } from "./ItemHeading.tsx";
 import { ReplayButton } from "./ReplayButton.tsx";
 import { nextStep } from "./nextStep.ts";
-import { sentHeaders } from "./sentHeaders.ts";
 import { statusLooks } from "./statuses.ts";
 import { useReplay } from "./useReplay.tsx";
 
@@ -45,7 +45,7 @@ export function ItemDetail({ id }: { id: string }) {
 
 function Item({ item }: { item: ReadItem }) {
   const { event, delivery_attempts: attempts, handoff } = item;
-  const isSent = event.target_kind !== "mailbox";
+  const { isPulled, ItemSections } = kindNamed(event.target_kind);
   return (
     <div className="grid gap-4">
       <Head event={event} attempts={attempts} handoff={handoff} />
@@ -54,24 +54,13 @@ function Item({ item }: { item: ReadItem }) {
           <Conversation eventId={event.id} handoff={handoff} />
         </Card>
       )}
-      {isSent && (
+      {!isPulled && (
         <Card title="Attempts">
           <Attempts attempts={attempts} />
         </Card>
       )}
       <Payload id={event.id} />
-      {event.target_kind === "webhook" && (
-        <Card title="Headers as they were sent">
-          <div className="text-meta">
-            <Facts
-              facts={sentHeaders(event, attempts).map(([name, value]) => [
-                name,
-                <code key={name}>{value}</code>,
-              ])}
-            />
-          </div>
-        </Card>
-      )}
+      {ItemSections !== undefined && <ItemSections event={event} attempts={attempts} />}
     </div>
   );
 }
@@ -85,8 +74,8 @@ interface HeadProps {
 function Head({ event, attempts, handoff }: HeadProps) {
   const now = useNow();
   const replay = useReplay();
-  const mayReplay =
-    event.erased_at === null && (event.status !== "FILTERED" || event.target_kind === "webhook");
+  const { canReplayFiltered, hasWebhookId } = kindNamed(event.target_kind);
+  const mayReplay = event.erased_at === null && (event.status !== "FILTERED" || canReplayFiltered);
   useKeys({
     r: () => replay.start(event),
     c: () =>
@@ -108,7 +97,7 @@ function Head({ event, attempts, handoff }: HeadProps) {
           >
             Replay
           </ReplayButton>
-          {event.target_kind === "webhook" && (
+          {hasWebhookId && (
             <Button disabled={!mayReplay} onClick={() => replay.startAsNew(event)}>
               Replay as new…
             </Button>

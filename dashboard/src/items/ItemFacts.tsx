@@ -5,13 +5,14 @@ import { targetName, targetsQuery } from "../api/queries.ts";
 import type { ItemEvent } from "../api/shapes.ts";
 import { Facts } from "../controls/Card.tsx";
 import { Id } from "../controls/Copy.tsx";
+import { kindNamed } from "../targets/kinds/kinds.ts";
 import { Moment } from "../time/Moment.tsx";
 import { StatusPill } from "./StatusPill.tsx";
 
 /** The facts of an item beside its payload, with links to related pages. */
 export function ItemFacts({ event }: { event: ItemEvent }) {
   const targets = useQuery(targetsQuery);
-  const to = event.target_kind === "mailbox" ? "/mailboxes/$id" : "/targets/$id";
+  const to = kindNamed(event.target_kind).pages.one;
   const facts: (readonly [string, ReactNode] | false)[] = [
     ["Id", <Id key="id" id={event.id} />],
     [

@@ -1,4 +1,5 @@
 import type { Attempt, ItemEvent } from "../api/shapes.ts";
+import { kindNamed } from "../targets/kinds/kinds.ts";
 import { duration } from "../time/wording.ts";
 
 /** The next step of an item, or its end, in words. */
@@ -13,7 +14,7 @@ export function nextStep(event: ItemEvent, attempts: readonly Attempt[], nowMs: 
     case "RETRYING":
       return retrying(event, attempts, nowMs);
     case "DELIVERED":
-      return `${event.target_kind === "a2a" ? "Handed over" : "Delivered"} ${tries(attempts.length)}${endedWith(last)}.`;
+      return `${kindNamed(event.target_kind).words.delivered} ${tries(attempts.length)}${endedWith(last)}.`;
     case "FAILED":
       return `Failed for good ${tries(attempts.length)}${endedWith(last)}. Replay sends it again as a new item.`;
     case "FILTERED":

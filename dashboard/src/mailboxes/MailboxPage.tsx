@@ -12,6 +12,7 @@ import { Redirect } from "../shell/Redirect.tsx";
 import { usePathId } from "../shell/usePathId.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Loaded } from "../states/Loaded.tsx";
+import { kindOf, pageOf } from "../targets/kinds/kinds.ts";
 import { OwnNames } from "../targets/OwnNames.tsx";
 import { SendSnippet } from "../targets/SendSnippet.tsx";
 import { TargetSettings } from "../targets/TargetSettings.tsx";
@@ -32,9 +33,7 @@ export function MailboxPage() {
   const query = useQuery(targetQuery(id));
   return (
     <Loaded query={query} title="Mailbox">
-      {(target) =>
-        target.kind === "mailbox" ? <Mailbox target={target} /> : <Redirect to={`/targets/${target.id}`} />
-      }
+      {(target) => (kindOf(target).isPulled ? <Mailbox target={target} /> : <Redirect to={pageOf(target)} />)}
     </Loaded>
   );
 }

@@ -8,6 +8,7 @@ import { AsOf, Loaded } from "../states/Loaded.tsx";
 import { MoreRows } from "../states/PagedList.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { mostListed } from "../targets/health.ts";
+import { kindOf } from "../targets/kinds/kinds.ts";
 import { NewTargetLink } from "../targets/NewTargetLink.tsx";
 import { useTargetHealths } from "../targets/useTargetHealths.ts";
 import { duration } from "../time/wording.ts";
@@ -23,7 +24,7 @@ export function MailboxesPage() {
       </div>
       <Loaded query={targets}>
         {(list) => (
-          <Mailboxes mailboxes={list.filter(({ kind }) => kind === "mailbox")} isOld={targets.isError} />
+          <Mailboxes mailboxes={list.filter((target) => kindOf(target).isPulled)} isOld={targets.isError} />
         )}
       </Loaded>
     </div>

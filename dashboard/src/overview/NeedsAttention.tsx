@@ -9,7 +9,7 @@ import { AsOf, SkeletonRows } from "../states/Loaded.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { bothUnread, type Unread, unreadOf } from "../states/unread.ts";
 import { mostListed } from "../targets/health.ts";
-import { pathOf } from "../targets/kinds.ts";
+import { kindOf, pathOf } from "../targets/kinds/kinds.ts";
 import { useTargetHealths } from "../targets/useTargetHealths.ts";
 import { serviceNowMs } from "../time/serviceClock.ts";
 import { duration } from "../time/wording.ts";
@@ -78,7 +78,7 @@ export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
 function useMatters(targets: readonly Target[]): { matters: Matter[]; unread: Unread } {
   const { healths, unread } = useTargetHealths(targets);
   const refetchInterval = useRefreshMs(10_000, 10_000);
-  const hasAgents = targets.some(({ kind }) => kind === "a2a");
+  const hasAgents = targets.some((target) => kindOf(target).isHandoff);
   const waiting = useQuery({ ...handoffsQuery("INPUT_REQUIRED"), enabled: hasAgents, refetchInterval });
   const nameOf = new Map(targets.map(({ id, name }) => [id, name]));
   const matters = [

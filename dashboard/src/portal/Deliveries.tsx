@@ -11,6 +11,7 @@ import { replayItems } from "../items/replayItems.ts";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Empty } from "../states/Empty.tsx";
+import { kindOf } from "../targets/kinds/kinds.ts";
 import { Ago } from "../time/Moment.tsx";
 import { DeliveryDrawer } from "./DeliveryDrawer.tsx";
 import { deliveriesQuery, deliveriesShown } from "./portalQueries.ts";
@@ -19,6 +20,7 @@ import { deliveriesQuery, deliveriesShown } from "./portalQueries.ts";
 export function Deliveries({ target }: { target: Target }) {
   const [status, setStatus] = useState<Status>();
   const [open, setOpen] = useState<string>();
+  const { isInPortal } = kindOf(target);
   const query = useQuery({ ...deliveriesQuery(target.id, status), refetchInterval: useRefreshMs(5000) });
   return (
     <Card
@@ -33,12 +35,12 @@ export function Deliveries({ target }: { target: Target }) {
             onChange={(event) => setStatus((event.target.value || undefined) as Status | undefined)}
           >
             <option value="">All</option>
-            {target.kind === "webhook" &&
+            {isInPortal &&
               (["QUEUED", "RETRYING", "DELIVERED", "FAILED", "FILTERED"] as const).map((one) => (
                 <option key={one}>{one}</option>
               ))}
           </select>
-          {target.kind === "webhook" && <ReplayFailures targetId={target.id} />}
+          {isInPortal && <ReplayFailures targetId={target.id} />}
         </div>
       }
     >

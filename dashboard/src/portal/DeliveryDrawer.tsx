@@ -14,6 +14,7 @@ import { replayItem } from "../items/replayItems.ts";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Payload } from "../payload/Payload.tsx";
 import { Loaded } from "../states/Loaded.tsx";
+import { kindNamed } from "../targets/kinds/kinds.ts";
 import { Moment } from "../time/Moment.tsx";
 
 /** One delivery beside the list that it stands in: what was sent, and what the receiver said. */
@@ -40,7 +41,7 @@ function Delivery({ id }: { id: string }) {
       {({ event, delivery_attempts: attempts }) => (
         <div className="grid gap-4">
           <ItemHeading level="h2" item={event} untyped="Without a type" />
-          {event.target_kind === "webhook" && <Replay id={id} />}
+          {kindNamed(event.target_kind).isInPortal && <Replay id={id} />}
           <Facts
             facts={[
               ["Id", <Id key="id" id={event.id} />],

@@ -10,6 +10,7 @@ import { useRefreshMs } from "../live/liveState.ts";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { Enabling } from "../targets/Enabling.tsx";
+import { kindOf } from "../targets/kinds/kinds.ts";
 import { SendTest } from "../targets/SendTest.tsx";
 import { SigningSecret } from "../targets/SigningSecret.tsx";
 import { TargetHead } from "../targets/TargetHead.tsx";
@@ -40,14 +41,15 @@ export function EndpointView({ id }: { id: string }) {
 function Endpoint({ target }: { target: Target }) {
   const [search] = useUrlState();
   // Targets of other kinds were created for the customer, and are shown without actions.
-  const shown = target.kind === "webhook" ? tabs : tabs.slice(0, 1);
+  const { isInPortal } = kindOf(target);
+  const shown = isInPortal ? tabs : tabs.slice(0, 1);
   const { id, Content } = shown.find((tab) => tab.id === search["tab"]) ?? shown[0]!;
   return (
     <div className="grid gap-4">
       <TargetHead
         target={target}
         actions={
-          target.kind === "webhook" && (
+          isInPortal && (
             <div className="flex flex-wrap gap-2">
               <SendTest targetId={target.id} />
               <Enabling target={target} />

@@ -5,6 +5,7 @@ import { Checklist } from "../controls/Checkbox.tsx";
 import { Options, SelectField, TextField } from "../controls/Field.tsx";
 import { isUid, uidRule } from "../customers/customerQueries.ts";
 import { Loaded } from "../states/Loaded.tsx";
+import { kindOf } from "../targets/kinds/kinds.ts";
 
 /** The chosen limit of a key. */
 export interface ScopeDraft {
@@ -103,7 +104,7 @@ function MailboxChoice({
       <legend className="text-body font-medium">Mailboxes</legend>
       <Loaded query={query}>
         {(targets) => {
-          const mailboxes = targets.filter(({ kind }) => kind === "mailbox");
+          const mailboxes = targets.filter((target) => kindOf(target).isPulled);
           if (mailboxes.length === 0) return <p className="text-muted">There are none yet.</p>;
           return (
             <Checklist

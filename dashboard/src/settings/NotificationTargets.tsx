@@ -10,6 +10,7 @@ import { Form, Options, SelectField } from "../controls/Field.tsx";
 import { For } from "../controls/For.tsx";
 import { Loaded } from "../states/Loaded.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
+import { kindOf } from "../targets/kinds/kinds.ts";
 import { useRemoval } from "./useRemoval.ts";
 
 type Told = NotificationTarget["event_types"][number];
@@ -109,7 +110,7 @@ function Add({ heard }: { heard: readonly string[] }) {
     },
   });
   const choices = (targets.data ?? [])
-    .filter(({ id, kind }) => kind !== "a2a" && !heard.includes(id))
+    .filter((target) => !kindOf(target).isHandoff && !heard.includes(target.id))
     .map(({ id, name }) => [id, name] as const);
   return (
     <Form className="grid gap-3" onSubmit={() => add.mutate()}>

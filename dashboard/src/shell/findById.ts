@@ -1,5 +1,6 @@
 import { answer, client } from "../api/client.ts";
 import { Problem } from "../api/problem.ts";
+import { pageOf } from "../targets/kinds/kinds.ts";
 
 /** The id within a pasted text: an id alone, or a link or log line that holds one. */
 export function idIn(text: string): string | undefined {
@@ -16,7 +17,7 @@ export async function findById(id: string): Promise<string | undefined> {
     },
     async () => {
       const target = await answer(client.GET("/api/v1/targets/{id}", { params: { path } }));
-      return target.kind === "mailbox" ? `/mailboxes/${id}` : `/targets/${id}`;
+      return pageOf(target);
     },
     async () => {
       const replay = await answer(client.GET("/api/v1/replays/{id}", { params: { path } }));

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { targetsQuery } from "../api/queries.ts";
 import { isUid, listCustomers } from "../customers/customerQueries.ts";
-import { kindNames } from "../targets/kinds.ts";
+import { kindOf, pageOf } from "../targets/kinds/kinds.ts";
 
 /** A target or a customer that a typed text finds. */
 export interface Found {
@@ -29,9 +29,9 @@ export function useFound(typed: string): readonly Found[] {
       [name, url, uid, customer].some((part) => part?.toLowerCase().includes(wanted) === true),
     )
     .slice(0, most)
-    .map(({ id, name, kind }) => ({
-      name: `${name} (${kindNames[kind].toLowerCase()})`,
-      path: kind === "mailbox" ? `/mailboxes/${id}` : `/targets/${id}`,
+    .map((target) => ({
+      name: `${target.name} (${kindOf(target).label.toLowerCase()})`,
+      path: pageOf(target),
     }));
   const ofCustomers = (customers.data ?? []).map(({ uid, name }) => ({
     name: `${name === "" ? uid : `${name}, ${uid}`} (customer)`,

@@ -7,7 +7,7 @@ import { Button } from "../controls/Button.tsx";
 import { Snippet } from "../controls/Copy.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { createFirstKey } from "./KeyToSend.tsx";
-import { curlSnippet, typescriptSnippet } from "../targets/SendSnippet.tsx";
+import { curlSnippet, typescriptSnippet } from "../targets/sendSnippets.ts";
 
 interface SendStepProps {
   target: Target;

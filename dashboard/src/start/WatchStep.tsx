@@ -7,7 +7,7 @@ import { ItemDetail } from "../items/ItemDetail.tsx";
 import { listItems } from "../items/listItems.ts";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Loaded } from "../states/Loaded.tsx";
-import { pathOf } from "../targets/kinds.ts";
+import { pathOf } from "../targets/kinds/kinds.ts";
 import { Received } from "../tryout/TryoutReceived.tsx";
 import { receivedQuery } from "../tryout/received.ts";
 import { isTryout } from "../tryout/tryoutUrl.ts";

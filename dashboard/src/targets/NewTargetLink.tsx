@@ -4,13 +4,13 @@ import { buttonLook } from "../controls/Button.tsx";
 import { For } from "../controls/For.tsx";
 
 interface NewTargetLinkProps {
-  /** The proposed kind and customer of the new target. */
-  search?: { kind?: "mailbox" | "a2a"; customer?: string };
+  /** The proposed choice of `CreateTarget` and customer. */
+  search?: { kind?: string; customer?: string };
   look?: "plain" | "primary";
   children: ReactNode;
 }
 
-/** The way to where targets are made, for those who may make one. */
+/** The link to the page that creates a target, for roles that may. */
 export function NewTargetLink({ search, look = "primary", children }: NewTargetLinkProps) {
   return (
     <For least="member">

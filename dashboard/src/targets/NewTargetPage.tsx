@@ -4,7 +4,7 @@ import type { Target } from "../api/shapes.ts";
 import { Card } from "../controls/Card.tsx";
 import { useUrlState } from "../shell/useUrlState.ts";
 import { CreateTarget } from "./CreateTarget.tsx";
-import { pathOf } from "./kinds.ts";
+import { pathOf } from "./kinds/kinds.ts";
 import { SecretOnce } from "./SecretOnce.tsx";
 import { OrRoleTooLow } from "../states/OrRoleTooLow.tsx";
 

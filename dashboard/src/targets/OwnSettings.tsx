@@ -1,11 +1,12 @@
 import { MetadataField } from "../customers/CustomerFields.tsx";
 import { CustomerField, UidField } from "./OwnFields.tsx";
 import type { Draft } from "./settingsDraft.ts";
+import type { SettingName } from "./settingTexts.ts";
 
 interface OwnSettingsProps {
   draft: Draft;
-  errorOf: (name: keyof Draft) => string | undefined;
-  onChange: (changes: Partial<Draft>) => void;
+  errorOf: (name: SettingName) => string | undefined;
+  onChange: (changes: Draft) => void;
 }
 
 /** The organization's own names and notes of a target. */
@@ -14,14 +15,14 @@ export function OwnSettings({ draft, errorOf, onChange }: OwnSettingsProps) {
     <>
       <div className="grid gap-3 md:grid-cols-2">
         <CustomerField
-          value={draft.customer_uid}
+          value={draft.customer_uid ?? ""}
           error={errorOf("customer_uid")}
           onChange={(uid) => onChange({ customer_uid: uid })}
         />
-        <UidField value={draft.uid} error={errorOf("uid")} onChange={(uid) => onChange({ uid })} />
+        <UidField value={draft.uid ?? ""} error={errorOf("uid")} onChange={(uid) => onChange({ uid })} />
       </div>
       <MetadataField
-        value={draft.metadata}
+        value={draft.metadata ?? ""}
         error={errorOf("metadata")}
         onChange={(metadata) => onChange({ metadata })}
       />

@@ -2,6 +2,7 @@ import type { Target } from "../api/shapes.ts";
 import { For } from "../controls/For.tsx";
 import { ReplayFailures } from "../replays/ReplayFailures.tsx";
 import { Enabling } from "./Enabling.tsx";
+import { kindOf } from "./kinds/kinds.ts";
 import { SendTest } from "./SendTest.tsx";
 
 /** The most frequent actions on a target. */
@@ -9,8 +10,7 @@ export function TargetActions({ target }: { target: Target }) {
   return (
     <For least="member">
       <div className="flex flex-wrap gap-2">
-        {/* A test of an agent would begin a real task, and the service refuses it. */}
-        {target.kind === "webhook" && <SendTest targetId={target.id} />}
+        {kindOf(target).isTestable && <SendTest targetId={target.id} />}
         <ReplayFailures targetId={target.id} />
         <Enabling target={target} />
       </div>

@@ -10,11 +10,10 @@ import { useUrlState } from "../shell/useUrlState.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { isTryout } from "../tryout/tryoutUrl.ts";
 import { TryoutReceived } from "../tryout/TryoutReceived.tsx";
-import { AgentCard } from "./AgentCard.tsx";
-import { hostOf, kindNames } from "./kinds.ts";
+import type { Kind } from "./kinds/kind.ts";
+import { hostOf, kindOf, pageOf } from "./kinds/kinds.ts";
 import { OwnNames } from "./OwnNames.tsx";
 import { SendSnippet } from "./SendSnippet.tsx";
-import { SigningSecret } from "./SigningSecret.tsx";
 import { TargetActions } from "./TargetActions.tsx";
 import { TargetActivity } from "./TargetActivity.tsx";
 import { TargetHead } from "./TargetHead.tsx";
@@ -36,14 +35,16 @@ export function TargetPage() {
 function TargetView({ target }: { target: Target }) {
   const [search] = useUrlState();
   const health = useQuery({ ...healthQuery(target.id), refetchInterval: useRefreshMs(5000, 10_000) });
-  if (target.kind === "mailbox") return <Redirect to={`/mailboxes/${target.id}`} search={search} />;
-  const tabs = tabsOf(target);
+  const kind = kindOf(target);
+  if (kind.isPulled) return <Redirect to={pageOf(target)} search={search} />;
+  const tabs = tabsOf(target, kind);
+  const ofKind = kind.tabs.find(({ id }) => id === search["tab"]);
   const tab = tabs.find(({ id }) => id === search["tab"])?.id ?? "activity";
   return (
     <div className="grid gap-4">
       <TargetHead target={target} circuit={health.data?.circuit} actions={<TargetActions target={target} />}>
         <p className="break-all text-muted">
-          {kindNames[target.kind]}, {isTryout(target.url) ? "received by this page" : hostOf(target)}
+          {kind.label}, {isTryout(target.url) ? "received by this page" : hostOf(target)}
         </p>
         <Id id={target.id} />
         <OwnNames target={target} />
@@ -57,21 +58,20 @@ function TargetView({ target }: { target: Target }) {
       {tab === "received" && <TryoutReceived target={target} />}
       {tab === "activity" && <TargetActivity target={target} />}
       {tab === "health" && <TargetHealth target={target} />}
-      {tab === "card" && <AgentCard target={target} />}
       {tab === "send" && <SendSnippet target={target} />}
-      {tab === "secret" && <SigningSecret target={target} />}
+      {ofKind !== undefined && <ofKind.Content target={target} />}
       {tab === "settings" && <TargetSettings target={target} />}
     </div>
   );
 }
 
-function tabsOf(target: Target): { id: string; name: string }[] {
+function tabsOf(target: Target, kind: Kind): { id: string; name: string }[] {
   return [
     ...(isTryout(target.url) ? [{ id: "received", name: "Received" }] : []),
     { id: "activity", name: "Activity" },
     { id: "health", name: "Health" },
     { id: "send", name: "Send" },
-    ...(target.kind === "a2a" ? [{ id: "card", name: "Card" }] : [{ id: "secret", name: "Secret" }]),
+    ...kind.tabs,
     { id: "settings", name: "Settings" },
   ];
 }

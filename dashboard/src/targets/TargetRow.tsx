@@ -4,7 +4,7 @@ import { MarkableRow } from "../controls/Rows.tsx";
 import { Sparkline } from "../figures/Sparkline.tsx";
 import { EnabledPill } from "./EnabledPill.tsx";
 import { percent } from "./health.ts";
-import { hostOf, kindIcons, kindNames, pathOf } from "./kinds.ts";
+import { hostOf, kindOf, pathOf } from "./kinds/kinds.ts";
 
 /** The grid that the names of the columns share with the rows. */
 export const targetColumns =
@@ -19,7 +19,7 @@ interface TargetRowProps {
 }
 
 export function TargetRow({ target, health, isSelected, isMarked, onToggle }: TargetRowProps) {
-  const Icon = kindIcons[target.kind];
+  const { icon: Icon, label, isPulled } = kindOf(target);
   return (
     <MarkableRow isMarked={isMarked} className={`min-h-11 py-1.5 hover:bg-sunken ${targetColumns}`}>
       <input
@@ -35,14 +35,14 @@ export function TargetRow({ target, health, isSelected, isMarked, onToggle }: Ta
         search={{}}
         className="flex min-w-0 items-center gap-2 font-medium hover:underline"
       >
-        <Icon size={16} className="shrink-0 text-muted" aria-label={kindNames[target.kind]} />
+        <Icon size={16} className="shrink-0 text-muted" aria-label={label} />
         <span className="truncate">{target.name}</span>
       </Link>
       <span className="truncate text-muted max-md:order-last max-md:col-span-2 max-md:col-start-2">
-        {hostOf(target) || kindNames[target.kind]}
+        {hostOf(target) || label}
       </span>
       <span className="max-md:hidden">
-        {target.kind !== "mailbox" && health !== undefined && <Sparkline hours={health.hours} />}
+        {!isPulled && health !== undefined && <Sparkline hours={health.hours} />}
       </span>
       <span className="figures text-right text-muted max-md:hidden" title="Success in the last 24 hours">
         {percent(health?.success_rate_24h)}

@@ -1,17 +1,20 @@
 import { useState } from "react";
 import { Problem } from "../api/problem.ts";
-import type { Target, TargetChanges } from "../api/shapes.ts";
+import type { Target } from "../api/shapes.ts";
 import { toast } from "../controls/toasts.ts";
 import { headersChange, headersOf, headersProblem } from "./headersDraft.ts";
-import { type Draft, draftOf, problemOf, toChanges } from "./settingsDraft.ts";
+import { changedSettings, type Draft, draftOf, problemOf, toChanges } from "./settingsDraft.ts";
+import type { SettingName } from "./settingTexts.ts";
 import { useTargetChange } from "./useTargetChange.ts";
 
 /** The props of a field. */
-export type SettingsField = (name: keyof Draft) => {
+export type SettingsField = (name: SettingName) => {
   value: string;
   error: string | undefined;
   onChange: (event: { target: { value: string } }) => void;
 };
+
+export type SettingsForm = ReturnType<typeof useSettingsForm>;
 
 /**
  * A target's settings while they are being changed: the texts, what is wrong with each, and what saves the difference.
@@ -22,23 +25,24 @@ export function useSettingsForm(target: Target) {
   const [draft, setDraft] = useState<Draft>(() => draftOf(target));
   const [headers, setHeaders] = useState(() => headersOf(target));
   const change = useTargetChange(target.id);
-  const changes: TargetChanges = { ...toChanges(base, draft), ...headersChange(base, headers) };
-  const hasChanges = Object.keys(changes).length > 0;
+  const changedHeaders = headersChange(base, headers);
+  const hasChanges = changedSettings(base, draft).length > 0 || changedHeaders.headers !== undefined;
   const show = (current: Target): void => {
     setBase(current);
     setDraft(draftOf(current));
     setHeaders(headersOf(current));
   };
   if (target !== base && !hasChanges) show(target);
-  const wrong = problemOf(draft);
+  const wrong = problemOf(base, draft);
   const wrongHeaders = headersProblem(headers);
-  const errorOf = (name: keyof Draft): string | undefined => wrong[name] ?? refusalOf(change.error, name);
-  const patch = (some: Partial<Draft>): void => setDraft({ ...draft, ...some });
+  const errorOf = (name: SettingName): string | undefined => wrong[name] ?? refusalOf(change.error, name);
+  const patch = (some: Draft): void => setDraft({ ...draft, ...some });
   const field: SettingsField = (name) => ({
-    value: draft[name],
+    value: draft[name] ?? "",
     error: errorOf(name),
     onChange: (event) => patch({ [name]: event.target.value }),
   });
+  const canSave = hasChanges && wrongHeaders === undefined && Object.keys(wrong).length === 0;
   return {
     draft,
     patch,
@@ -50,21 +54,24 @@ export function useSettingsForm(target: Target) {
       onChange: setHeaders,
     },
     filter: {
-      value: draft.filter,
+      value: draft.filter ?? "",
       error: errorOf("filter"),
       onChange: (filter: string) => patch({ filter }),
     },
     change,
     hasChanges,
-    canSave: hasChanges && wrongHeaders === undefined && Object.keys(wrong).length === 0,
+    canSave,
     save: (): void => {
-      if (!hasChanges) return;
-      change.mutate(changes, {
-        onSuccess: (saved) => {
-          show(saved);
-          toast({ text: "Saved." });
+      if (!canSave) return;
+      change.mutate(
+        { ...toChanges(base, draft), ...changedHeaders },
+        {
+          onSuccess: (saved) => {
+            show(saved);
+            toast({ text: "Saved." });
+          },
         },
-      });
+      );
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Attempt, ItemEvent } from "../api/shapes.ts";
+import type { Attempt, ItemEvent } from "../../api/shapes.ts";
 
 /**
  * The headers of the last attempt of a webhook item. The signature is made anew for each attempt and not

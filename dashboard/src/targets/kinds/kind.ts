@@ -1,0 +1,80 @@
+import type { LucideIcon } from "lucide-react";
+import type { ComponentType } from "react";
+import type { Attempt, ItemEvent, NewTarget, Target } from "../../api/shapes.ts";
+import type { Setting } from "../settingTexts.ts";
+import type { SettingsForm } from "../useSettingsForm.ts";
+
+/** Everything that pages know of one kind of target. A page asks the kind's value, and never compares its name. */
+export interface Kind {
+  /** One target of it, in a word. */
+  label: string;
+  icon: LucideIcon;
+  pages: { list: "/targets" | "/mailboxes"; one: "/targets/$id" | "/mailboxes/$id" };
+  /** Whether consumers claim its items. Items of the other kinds are sent, in attempts. */
+  isPulled: boolean;
+  /** Whether its items become tasks of an agent. Such targets are told no operational events. */
+  isHandoff: boolean;
+  /** Whether customers create and change such targets in the portal. */
+  isInPortal: boolean;
+  /** Whether a test can be sent without consequences. */
+  isTestable: boolean;
+  /** Whether an item that the target's filter or event types stopped can be replayed. */
+  canReplayFiltered: boolean;
+  /** Whether receivers deduplicate by a webhook-id, which a replay keeps or renews. */
+  hasWebhookId: boolean;
+  /** The ways to create one. */
+  choices: readonly Choice[];
+  /** The settings that not every kind has, as texts of the form. */
+  settings: readonly Setting[];
+  /** The fields of these settings. */
+  Settings: ComponentType<{ target: Target; form: SettingsForm }>;
+  /** The tabs of its page that not every kind has. */
+  tabs: readonly KindTab[];
+  /** Commands that consume its items. */
+  consuming?: (targetId: string) => readonly { name: string; text: string }[];
+  /** Parts of an item's page that not every kind has. */
+  ItemSections?: ComponentType<{ event: ItemEvent; attempts: readonly Attempt[] }>;
+  words: {
+    /** An item that reached its end well: the first word of a sentence. */
+    delivered: string;
+    /** What a canceled item is, after "It is". */
+    canceled: string;
+    /** What a deletion does to waiting items, as a sentence. */
+    deleted: string;
+  };
+}
+
+export interface KindTab {
+  id: string;
+  name: string;
+  Content: ComponentType<{ target: Target }>;
+}
+
+/** One way to create a target of the kind. */
+export interface Choice {
+  id: string;
+  name: string;
+  detail: string;
+  icon: LucideIcon;
+  /** An example of a display name. */
+  placeholder: string;
+  /** Whether the owner may choose the signing secret. */
+  takesSecret: boolean;
+  Fields?: ComponentType<ChoiceFieldsProps>;
+  /** The names of the shown fields, as the service's refusals begin with them. */
+  fieldNames: (texts: ChoiceTexts) => readonly string[];
+  /** The request; its name is for a target that nobody named. */
+  request: (texts: ChoiceTexts) => NewTarget;
+}
+
+/** What was typed, by the name of the request's field. */
+export type ChoiceTexts = Readonly<Record<string, string>>;
+
+export interface ChoiceFieldsProps {
+  texts: ChoiceTexts;
+  /** The props of a field. `alsoRefusedAs` is another name in refusals of this field. */
+  field: (
+    name: string,
+    alsoRefusedAs?: string,
+  ) => { value: string; error: string | undefined; onChange: (event: { target: { value: string } }) => void };
+}

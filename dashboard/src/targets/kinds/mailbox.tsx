@@ -1,0 +1,54 @@
+import { Inbox } from "lucide-react";
+import { TextField } from "../../controls/Field.tsx";
+import { consumeCurlSnippet, consumeSnippet } from "../sendSnippets.ts";
+import { notWhole, optionalNumber } from "../settingTexts.ts";
+import type { SettingsForm } from "../useSettingsForm.ts";
+import type { Kind } from "./kind.ts";
+
+/** A queue whose messages consumers claim. Its page is in the folder `mailboxes`. */
+export const mailbox: Kind = {
+  label: "Mailbox",
+  icon: Inbox,
+  pages: { list: "/mailboxes", one: "/mailboxes/$id" },
+  isPulled: true,
+  isHandoff: false,
+  isInPortal: false,
+  isTestable: false,
+  canReplayFiltered: false,
+  hasWebhookId: false,
+  choices: [
+    {
+      id: "mailbox",
+      name: "A mailbox",
+      detail: "Consumers come and claim messages",
+      icon: Inbox,
+      placeholder: "inbox",
+      takesSecret: false,
+      fieldNames: () => [],
+      request: () => ({ kind: "mailbox", name: "inbox" }),
+    },
+  ],
+  settings: [optionalNumber("max_claims", notWhole(1, 1000))],
+  Settings,
+  tabs: [],
+  consuming: (id) => [
+    { name: "consumer curl commands", text: consumeCurlSnippet(id) },
+    { name: "consumer snippet", text: consumeSnippet(id) },
+  ],
+  words: {
+    delivered: "Delivered",
+    canceled: "taken out of the mailbox",
+    deleted: "Messages that wait in it are gone for its consumers, claimed ones included.",
+  },
+};
+
+function Settings({ form }: { form: SettingsForm }) {
+  return (
+    <TextField
+      label="Maximum claims"
+      inputMode="numeric"
+      hint="A message claimed this often without an acknowledgement becomes a dead letter; empty: no limit"
+      {...form.field("max_claims")}
+    />
+  );
+}
