@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Suspense } from "react";
 import { itemQuery } from "../api/queries.ts";
 import type { Attempt, Handoff, ItemEvent } from "../api/shapes.ts";
 import { Card } from "../controls/Card.tsx";
@@ -60,7 +61,9 @@ function Item({ item }: { item: ReadItem }) {
         </Card>
       )}
       <Payload id={event.id} />
-      {ItemSections !== undefined && <ItemSections event={event} attempts={attempts} />}
+      <Suspense fallback={<div className="skeleton h-40" />}>
+        {ItemSections !== undefined && <ItemSections event={event} attempts={attempts} />}
+      </Suspense>
     </div>
   );
 }

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { Suspense, useState } from "react";
 import { targetQuery } from "../api/queries.ts";
 import type { MailboxStats, Target } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
@@ -54,13 +54,15 @@ function Mailbox({ target }: { target: Target }) {
         {(data) => <Figures stats={data} mailbox={target} />}
       </Loaded>
       <Tabs open={tab} tabs={tabs} />
-      {tab === "settings" ? (
-        <TargetSettings target={target} />
-      ) : tab === "send" ? (
-        <SendSnippet target={target} />
-      ) : (
-        <Messages mailboxId={target.id} status={search["status"]} openId={search["open"]} />
-      )}
+      <Suspense fallback={<div className="skeleton h-40" />}>
+        {tab === "settings" ? (
+          <TargetSettings target={target} />
+        ) : tab === "send" ? (
+          <SendSnippet target={target} />
+        ) : (
+          <Messages mailboxId={target.id} status={search["status"]} openId={search["open"]} />
+        )}
+      </Suspense>
     </div>
   );
 }

@@ -1,19 +1,20 @@
 import { type ComponentType, createElement, type ReactNode, use } from "react";
 
-/** A page as routes take it. */
-type LazyPage = (() => ReactNode) & { preload: () => Promise<void> };
+/** A page as routes take it, or a part of one. */
+type LazyPage<Props extends object> = ((props: Props) => ReactNode) & { preload: () => Promise<void> };
 
 /**
- * A page whose script is loaded when it is opened, or before, by `preload`. Where that fails the page's error state is shown and
- * its Retry asks again: the router's own lazy component reloads the window, which ends in the browser's error page while the
+ * A page, or a part below a `Suspense`, whose script is loaded when it is shown, or before, by `preload`. Where that fails the
+ * page's error state is shown and its Retry asks again: the router's own lazy component reloads the window, which ends in the browser's error page while the
  * service is away. A page that an upgrade replaced is loaded anew by `replacedPage.ts`.
  */
-export function lazyPage<Name extends string>(
-  load: () => Promise<Record<Name, ComponentType>>,
+export function lazyPage<Name extends string, Props extends object>(
+  load: () => Promise<Record<Name, ComponentType<Props>>>,
   name: Name,
-): LazyPage {
-  const script: { loading?: Promise<ComponentType> | undefined; page?: ComponentType } = {};
-  const read = (): Promise<ComponentType> => {
+): LazyPage<Props> {
+  type Page = ComponentType<Props>;
+  const script: { loading?: Promise<Page> | undefined; page?: Page } = {};
+  const read = (): Promise<Page> => {
     if (script.loading !== undefined) return script.loading;
     const loading = load().then((parts) => (script.page = parts[name]));
     script.loading = loading;
@@ -23,9 +24,9 @@ export function lazyPage<Name extends string>(
     });
     return loading;
   };
-  function Page() {
+  function Page(props: Props) {
     // At once where it was loaded before: a page that is shown late may find its address changed.
-    return createElement(script.page ?? use(read()));
+    return createElement(script.page ?? use(read()), props);
   }
   const ignore = (): void => undefined;
   return Object.assign(Page, { preload: () => read().then(ignore, ignore) });

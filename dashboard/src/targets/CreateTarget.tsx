@@ -1,5 +1,5 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { Suspense, useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { Problem } from "../api/problem.ts";
 import type { NewTarget, Target } from "../api/shapes.ts";
@@ -133,7 +133,9 @@ function Fields({ choice, inputs: { texts, own }, errorOf, onChange }: FieldsPro
   });
   return (
     <>
-      {choice.Fields !== undefined && <choice.Fields texts={texts} field={field} />}
+      <Suspense fallback={<div className="skeleton h-40" />}>
+        {choice.Fields !== undefined && <choice.Fields texts={texts} field={field} />}
+      </Suspense>
       <TextField
         label="Display name (optional)"
         maxLength={256}

@@ -6,7 +6,7 @@ import { curlSnippet, typescriptSnippet } from "./sendSnippets.ts";
 
 /** Commands that send to a target, and those that consume its items where consumers do. */
 export function SendSnippet({ target }: { target: Pick<Target, "id" | "kind"> }) {
-  const consuming = kindOf(target).consuming?.(target.id);
+  const { Consuming } = kindOf(target);
   return (
     <div className="grid gap-4">
       <Card title="Send">
@@ -18,15 +18,7 @@ export function SendSnippet({ target }: { target: Pick<Target, "id" | "kind"> })
           />
         </div>
       </Card>
-      {consuming !== undefined && (
-        <Card title="Consume">
-          <div className="grid gap-3">
-            {consuming.map(({ name, text }) => (
-              <Snippet key={name} text={text} name={name} />
-            ))}
-          </div>
-        </Card>
-      )}
+      {Consuming !== undefined && <Consuming targetId={target.id} />}
     </div>
   );
 }

@@ -1,4 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
+import { Suspense } from "react";
 import { usePathId } from "../shell/usePathId.ts";
 import { targetQuery } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
@@ -55,12 +56,14 @@ function TargetView({ target }: { target: Target }) {
         </p>
       )}
       <Tabs tabs={tabs} open={tab} />
-      {tab === "received" && <TryoutReceived target={target} />}
-      {tab === "activity" && <TargetActivity target={target} />}
-      {tab === "health" && <TargetHealth target={target} />}
-      {tab === "send" && <SendSnippet target={target} />}
-      {ofKind !== undefined && <ofKind.Content target={target} />}
-      {tab === "settings" && <TargetSettings target={target} />}
+      <Suspense fallback={<div className="skeleton h-40" />}>
+        {tab === "received" && <TryoutReceived target={target} />}
+        {tab === "activity" && <TargetActivity target={target} />}
+        {tab === "health" && <TargetHealth target={target} />}
+        {tab === "send" && <SendSnippet target={target} />}
+        {ofKind !== undefined && <ofKind.Content target={target} />}
+        {tab === "settings" && <TargetSettings target={target} />}
+      </Suspense>
     </div>
   );
 }

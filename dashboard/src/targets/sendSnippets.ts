@@ -17,35 +17,12 @@ await postrider.sendItem(
 );`;
 }
 
-function clientLines(key: string): string {
+/** The lines that make a client of the SDK. */
+export function clientLines(key: string): string {
   return `import { createClient } from "@postrider/sdk";
 
 const postrider = createClient({
   baseUrl: "${serviceUrl}",
   apiKey: ${key.startsWith("ak_") ? `"${key}"` : key},
 });`;
-}
-
-/** A consumer in TypeScript. */
-export function consumeSnippet(mailboxId: string): string {
-  return `import { consumeMailbox } from "@postrider/sdk/mailbox";
-${clientLines("process.env.POSTRIDER_KEY")}
-
-// A message whose handler ends without an error is acknowledged; its claim is renewed meanwhile.
-const consumer = consumeMailbox(postrider, "${mailboxId}", async ({ payload }) => {
-  console.log(payload);
-});
-await consumer.finished;`;
-}
-
-/** The requests of a consumer. */
-export function consumeCurlSnippet(mailboxId: string): string {
-  return `# Claim up to ten, waiting up to 20 s for the first; then acknowledge what is done.
-curl -X POST ${serviceUrl}/api/v1/mailboxes/${mailboxId}/claim \\
-  -H "authorization: Bearer $POSTRIDER_KEY" \\
-  -H 'content-type: application/json' \\
-  -d '{"max": 10, "wait_seconds": 20}'
-
-curl -X POST ${serviceUrl}/api/v1/mailbox-messages/$MESSAGE/ack \\
-  -H "authorization: Bearer $POSTRIDER_KEY"`;
 }

@@ -1,10 +1,8 @@
 import { Bot } from "lucide-react";
 import type { NewTarget } from "../../api/shapes.ts";
-import { SelectField, TextField } from "../../controls/Field.tsx";
-import { AgentCard } from "../AgentCard.tsx";
-import { DeliveryFields } from "../DeliveryFields.tsx";
+import { lazyPage } from "../../shell/lazyPage.ts";
 import { deliverySettings } from "../settingTexts.ts";
-import type { ChoiceFieldsProps, ChoiceTexts, Kind } from "./kind.ts";
+import type { ChoiceTexts, Kind } from "./kind.ts";
 
 /** An agent with an A2A card. The tasks of its items are shown in the folder `handoffs`. */
 export const a2a: Kind = {
@@ -26,7 +24,7 @@ export const a2a: Kind = {
       icon: Bot,
       placeholder: "planner",
       takesSecret: false,
-      Fields: AgentFields,
+      Fields: lazyPage(() => import("../AgentFields.tsx"), "AgentFields"),
       fieldNames: (texts) => ["agent_card_url", ...authFields[authType(texts)]],
       request: (texts) => {
         const { agent_card_url: cardUrl = "" } = texts;
@@ -36,8 +34,8 @@ export const a2a: Kind = {
     },
   ],
   settings: deliverySettings,
-  Settings: DeliveryFields,
-  tabs: [{ id: "card", name: "Card", Content: AgentCard }],
+  Settings: lazyPage(() => import("../DeliveryFields.tsx"), "DeliveryFields"),
+  tabs: [{ id: "card", name: "Card", Content: lazyPage(() => import("../AgentCard.tsx"), "AgentCard") }],
   words: {
     delivered: "Handed over",
     canceled: "not sent any more",
@@ -68,38 +66,4 @@ function authOf(texts: ChoiceTexts): NonNullable<NewTarget["auth"]> {
     case "api_key":
       return { type, header: (texts["auth.header"] ?? "").trim(), value: texts["auth.value"] ?? "" };
   }
-}
-
-function AgentFields({ texts, field }: ChoiceFieldsProps) {
-  const secret = {
-    type: "password",
-    required: true,
-    autoComplete: "off",
-    hint: "Stored encrypted; it is never shown again",
-  };
-  const type = authType(texts);
-  const { onChange: onType } = field("auth.type");
-  return (
-    <>
-      <TextField
-        label="Agent card URL"
-        type="url"
-        required
-        placeholder="https://agent.example/.well-known/agent-card.json"
-        {...field("agent_card_url")}
-      />
-      <SelectField label="Authentication" value={type} onChange={onType}>
-        <option value="none">None</option>
-        <option value="bearer">Bearer token</option>
-        <option value="api_key">API key in a header</option>
-      </SelectField>
-      {type === "api_key" && (
-        <>
-          <TextField label="Header" required placeholder="X-API-Key" {...field("auth.header")} />
-          <TextField label="API key" {...secret} {...field("auth.value", "auth")} />
-        </>
-      )}
-      {type === "bearer" && <TextField label="Token" {...secret} {...field("auth.token", "auth")} />}
-    </>
-  );
 }

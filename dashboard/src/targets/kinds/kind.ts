@@ -4,7 +4,10 @@ import type { Attempt, ItemEvent, NewTarget, Target } from "../../api/shapes.ts"
 import type { Setting } from "../settingTexts.ts";
 import type { SettingsForm } from "../useSettingsForm.ts";
 
-/** Everything that pages know of one kind of target. A page asks the kind's value, and never compares its name. */
+/**
+ * Everything that pages know of one kind of target. A page asks the kind's value, and never compares its name. Every page loads
+ * the values; parts that only some pages show are loaded when they are shown (`lazyPage`).
+ */
 export interface Kind {
   /** One target of it, in a word. */
   label: string;
@@ -31,7 +34,7 @@ export interface Kind {
   /** The tabs of its page that not every kind has. */
   tabs: readonly KindTab[];
   /** Commands that consume its items. */
-  consuming?: (targetId: string) => readonly { name: string; text: string }[];
+  Consuming?: ComponentType<{ targetId: string }>;
   /** Parts of an item's page that not every kind has. */
   ItemSections?: ComponentType<{ event: ItemEvent; attempts: readonly Attempt[] }>;
   words: {

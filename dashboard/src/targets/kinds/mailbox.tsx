@@ -1,6 +1,6 @@
 import { Inbox } from "lucide-react";
 import { TextField } from "../../controls/Field.tsx";
-import { consumeCurlSnippet, consumeSnippet } from "../sendSnippets.ts";
+import { lazyPage } from "../../shell/lazyPage.ts";
 import { notWhole, optionalNumber } from "../settingTexts.ts";
 import type { SettingsForm } from "../useSettingsForm.ts";
 import type { Kind } from "./kind.ts";
@@ -31,10 +31,7 @@ export const mailbox: Kind = {
   settings: [optionalNumber("max_claims", notWhole(1, 1000))],
   Settings,
   tabs: [],
-  consuming: (id) => [
-    { name: "consumer curl commands", text: consumeCurlSnippet(id) },
-    { name: "consumer snippet", text: consumeSnippet(id) },
-  ],
+  Consuming: lazyPage(() => import("../../mailboxes/ConsumeSnippets.tsx"), "ConsumeSnippets"),
   words: {
     delivered: "Delivered",
     canceled: "taken out of the mailbox",

@@ -1,13 +1,24 @@
-import type { Attempt, ItemEvent } from "../../api/shapes.ts";
+import type { Attempt, ItemEvent } from "../api/shapes.ts";
+import { Card, Facts } from "../controls/Card.tsx";
+
+/** The headers of a webhook item's last attempt. */
+export function SentHeaders({ event, attempts }: { event: ItemEvent; attempts: readonly Attempt[] }) {
+  return (
+    <Card title="Headers as they were sent">
+      <div className="text-meta">
+        <Facts
+          facts={sentHeaders(event, attempts).map(([name, value]) => [name, <code key={name}>{value}</code>])}
+        />
+      </div>
+    </Card>
+  );
+}
 
 /**
  * The headers of the last attempt of a webhook item. The signature is made anew for each attempt and not
  * kept; secret values are masked by the service.
  */
-export function sentHeaders(
-  event: ItemEvent,
-  attempts: readonly Attempt[],
-): readonly (readonly [string, string])[] {
+function sentHeaders(event: ItemEvent, attempts: readonly Attempt[]): readonly (readonly [string, string])[] {
   const last = attempts.at(-1);
   return [
     ["content-type", "application/json"],
