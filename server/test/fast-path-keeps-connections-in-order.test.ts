@@ -146,7 +146,7 @@ describe("a connection", () => {
     connection.halfClose();
     await untilIntakeWaits();
     await letGo();
-    // Node's parser would drop the answer: this one took the fast path.
+    // The framework would drop the answer: this one took the fast path.
     const answer = await connection.answer();
     expect(answer.status).toBe(202);
     expect(answer.headers).toContainEqual(["Connection", "close"]);

@@ -80,7 +80,7 @@ const listening = {
     parse: oneOf(["on", "off"]),
     default: "on",
     description:
-      "`off` lets Node's parser and the framework answer every request, and none is answered on its connection. Slower; for finding out whether the fast path is to blame for a fault.",
+      "`off` lets the framework answer every request. Slower; for finding out whether the fast path causes a fault.",
   }),
   roles: always({
     name: "POSTRIDER_ROLES",

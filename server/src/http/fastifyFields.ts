@@ -4,7 +4,6 @@ import type { ConnectionLimit } from "./connections/connectionLimit.ts";
 import type { BodyRoom } from "./contract/bodyRoom.ts";
 import type { Caller } from "./contract/credentials.ts";
 import type { Credential } from "./contract/route.ts";
-import type { FastPath } from "./fast/fastPath.ts";
 
 /** The server's additions to the framework's objects. */
 declare module "fastify" {
@@ -15,8 +14,6 @@ declare module "fastify" {
     missingFields?: string | undefined;
   }
   interface FastifyInstance {
-    /** The connections that are not in the server's own list. */
-    fastPath?: FastPath;
     connectionLimit: ConnectionLimit;
     /** The memory of request bodies. */
     bodyRoom: BodyRoom;

@@ -9,8 +9,9 @@ import fastify, {
   type onRequestAsyncHookHandler,
   type onRequestHookHandler,
 } from "fastify";
-import { type ConnectionLimit, limitConnections } from "./connections/connectionLimit.ts";
-import { createPacedServer, pacedConnection } from "./connections/pacedServer.ts";
+import { limitConnections } from "./connections/connectionLimit.ts";
+import { answerProtocolErrors, refuseConnection } from "./connections/protocolErrors.ts";
+import { pacedConnection, PacedServer } from "./connections/pacedServer.ts";
 import { authenticate, type Caller, presentedKey } from "./contract/credentials.ts";
 import { registerBodyParser, statedBytes } from "./contract/body.ts";
 import { createBodyRoom } from "./contract/bodyRoom.ts";
@@ -27,9 +28,7 @@ import type { RouteRecord } from "./contract/route.ts";
 import type { ServerDeps } from "./contract/serverDeps.ts";
 import { compressAnswers } from "./compress.ts";
 import { belowPrefix, pathPrefix } from "./pathPrefix.ts";
-import { fastRoutes } from "./fast/fastRoutes.ts";
-import { openFastPath } from "./fast/fastPath.ts";
-import { answerUnheard, refuseConnection } from "./contract/unheardRequests.ts";
+import { createFastHandler } from "./fast/fastHandler.ts";
 
 /** A client that has not sent its headers and body by then loses the connection. */
 const requestTimeoutMs = 30_000;
@@ -78,13 +77,16 @@ export function createServer(deps: ServerDeps): FastifyInstance {
       return answerError(deps, error, request, reply);
     },
     clientErrorHandler: refuseConnection,
-    serverFactory: (handle) => createPacedServer(httpOptions, handle),
+    serverFactory: (handle) => new PacedServer(httpOptions, handle),
   });
-  answerUnheard(app.server);
+  answerProtocolErrors(app.server);
   addRequestFields(app);
   app.decorate("bodyRoom", createBodyRoom(deps.config.bodyMemoryBytes));
   registerBodyParser(app, deps.config.maxBodyBytes, app.bodyRoom);
-  app.decorate("connectionLimit", boundConnections(app, deps.maxConnections));
+  app.decorate(
+    "connectionLimit",
+    limitConnections(app.server, deps.maxConnections, (socket) => pacedConnection(socket)?.isBusy() ?? false),
+  );
   app.addHook("onRequest", (request, reply, done) => {
     request.startedAtMs = performance.now();
     request.answer = reply.raw;
@@ -171,33 +173,27 @@ function takesKnownQuery({ method, credential, query }: RouteRecord): boolean {
   return credential !== "none" && (method === "GET" || query !== undefined);
 }
 
-/** Bounds connections, whichever reader they have. */
-function boundConnections(app: FastifyInstance, maxConnections: number): ConnectionLimit {
-  return limitConnections(
-    app.server,
-    maxConnections,
-    (socket) => pacedConnection(socket)?.isBusy() ?? app.fastPath?.isBusy(socket) ?? false,
-  );
-}
-
 /** Attaches the fast path and the limit of connections to the server, once all routes are there. */
 export function addConnections(app: FastifyInstance, deps: ServerDeps, routes: readonly RouteRecord[]): void {
-  if (deps.config.fastHttp === "on") addFastPath(app, deps, routes);
-  const [accept] = app.server.listeners("connection") as ((socket: Socket) => void)[];
-  app.server.removeAllListeners("connection");
-  app.server.on("connection", (socket: Socket) => {
-    if (app.connectionLimit.admit(socket)) accept!.call(app.server, socket);
-  });
-}
-
-/** Lets the requests of the hot routes past the framework; what the server's closing means for them goes along. */
-function addFastPath(app: FastifyInstance, deps: ServerDeps, routes: readonly RouteRecord[]): void {
-  app.fastPath = openFastPath(app.server, {
-    routes: fastRoutes(deps, routes),
-    connectionLimit: app.connectionLimit,
-    firstRequestMs: headersTimeoutMs,
-    idleMs: keepAliveMs,
-  });
+  const server = app.server as unknown as PacedServer;
+  const { connectionLimit } = app;
+  if (deps.config.fastHttp === "on") {
+    const { log, metrics, keyOwners, config } = deps;
+    server.handle = createFastHandler(
+      {
+        log,
+        metrics,
+        keyOwners,
+        maxBodyBytes: config.maxBodyBytes,
+        connectionLimit,
+        keepAliveSeconds: keepAliveMs / 1000,
+        isOpen: () => server.listening,
+        framework: server.framework,
+      },
+      routes,
+    );
+  }
+  server.prependListener("connection", (socket: Socket) => void connectionLimit.admit(socket));
 }
 
 function nameRoute(path: string, takesRawBody: boolean): onRequestHookHandler {
@@ -316,4 +312,28 @@ function answerError(
     .code(answer.status)
     .type("application/json; charset=utf-8")
     .send(JSON.stringify({ error: answer.message }));
+}
+
+/** How long requests under way may take to end once the server stops, and how often idle connections are closed. */
+const graceMs = 5_000;
+const lookEveryMs = 100;
+
+/**
+ * Stops listening and resolves when every connection has ended. Each answer now ends its connection, and an idle
+ * connection is closed. After the grace period the rest is cut off: a client that never finishes its request must not keep
+ * the process.
+ */
+export async function closeServer(app: FastifyInstance): Promise<void> {
+  const deadlineMs = performance.now() + graceMs;
+  const sweep = setInterval(() => {
+    if (performance.now() > deadlineMs) app.server.closeAllConnections();
+    else app.server.closeIdleConnections();
+    // Node counts them as busy, because a request may be on its way.
+    app.connectionLimit.closeUnused();
+  }, lookEveryMs);
+  try {
+    await app.close();
+  } finally {
+    clearInterval(sweep);
+  }
 }

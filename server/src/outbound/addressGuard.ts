@@ -13,18 +13,18 @@ type Range = readonly [Address, number];
 export const noNetworks: ParsedNetworks = { ranges: [] };
 
 /**
- * What a caller is told of every refused address, whether it was given or looked up: which kind it is, or what a name
- * stands for inside a network, is not the caller's business.
+ * The same words for every refused address, whether it was given or looked up: the kind of an address, or the meaning of
+ * a name inside a network, is not the caller's business.
  */
 export const refusedAddress = "points to an address that is not allowed";
 
 /**
- * What is wrong with this address (`loopback`, `private`, …), or null when the service may talk to it.
+ * The reason to refuse an address (`loopback`, `private`, …), or null when the service may talk to it.
  *
  * @param ip An IPv4 or IPv6 address in the usual notation, as resolvers and sockets give it.
  *
  * An IPv6 address that carries an IPv4 address (mapped, NAT64, 6to4, …) is refused as such; where its
- * network is exempt, the carried address is judged in its place, so that exempting NAT64 does not open 127.0.0.1.
+ * network is exempt, the carried address is checked in its place, so that exempting NAT64 does not open 127.0.0.1.
  */
 export function refusedKind(ip: string, allowed: ParsedNetworks): string | null {
   if (isIP(ip) === 0) {

@@ -1,5 +1,5 @@
 /**
- * What came of one outbound request. Failures are values: nothing in `outbound/` throws for what a peer does.
+ * The result of one outbound request. Failures are values: nothing in `outbound/` throws for what a peer does.
  */
 export type ExchangeResult = ExchangeResponse | ExchangeError;
 

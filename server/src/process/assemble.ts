@@ -9,7 +9,7 @@ import { createApp } from "../app.ts";
 import { type BillingWorker, startBillingWorker } from "../billing/worker.ts";
 import type { Config } from "../config/config.ts";
 import { version } from "../config/version.ts";
-import { closeServer } from "../http/closeServer.ts";
+import { closeServer } from "../http/server.ts";
 import { createSecretBox } from "../items/secretBox.ts";
 import type { Handoffs } from "../handoff/handoffs.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";

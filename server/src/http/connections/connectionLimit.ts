@@ -1,28 +1,30 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
-/** Bounds the connections of a server, and what one organization has of them. */
+/** Bounds the connections of a server, and the share of one organization. */
 export interface ConnectionLimit {
   /** Counts a new connection in; false when it is refused, and closed. */
   admit(socket: Socket): boolean;
-  /** A request on the connection has shown whose it is. */
+  /** Records the organization whose key a request on the connection carried. */
   noteOwner(socket: Socket, owner: string): void;
-  /** Whether the connection's owner has more than is left for others, so that it is to end with its answer. */
+  /** True if the connection's owner has more connections than are left for others: it then ends with its answer. */
   isOverShare(socket: Socket): boolean;
-  /** How many there are. */
+  /** Closes the connections on which nothing has been sent. */
+  closeUnused(): void;
+  /** The number of connections. */
   count(): number;
 }
 
-/** So many beyond the limit, Node drops connections right after accept (`server.maxConnections`). */
+/** Node drops connections right after accept when so many more than the limit are open (`server.maxConnections`). */
 const spare = 64;
-/** How many are looked at for one that can be ended. */
+/** The most connections that are examined for one that can be ended. */
 const maxLooks = 64;
 
 /**
  * Past `limit`, a new connection takes the place of the one that has been quiet for the longest without ever having
- * shown a valid key; where there is none, it is refused. So who holds connections open and says nothing does not keep
+ * shown a valid key; where there is none, it is refused. So clients that hold connections open and say nothing do not keep
  * others out.
- * @param isBusy Whether a request of a connection is being handled.
+ * @param isBusy True if a request of the connection is being handled.
  */
 export function limitConnections(
   server: Pick<Server, "maxConnections">,
@@ -80,6 +82,9 @@ export function limitConnections(
       if (2 * count() <= limit) return false;
       const owner = owners.get(socket);
       return owner !== undefined && counts.get(owner)! > limit - count();
+    },
+    closeUnused() {
+      for (const socket of strangers) if (socket.bytesRead === 0) socket.destroy();
     },
     count,
   };

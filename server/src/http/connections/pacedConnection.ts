@@ -1,156 +1,208 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { endOfHead } from "./endOfHead.ts";
-import { endAndDiscard } from "./endAndDiscard.ts";
+import type { PacedRequest } from "./pacedRequest.ts";
 
-/** Bytes of a body that may still arrive after the answer, if the connection is to be kept. */
+/** Body bytes that may be missing when a request is answered early; with more, the connection is closed. */
 const maxUnreadBytes = 64 * 1024;
+/** The connection is not read while so many of its requests wait. */
+const maxWaiting = 16;
+/**
+ * Pipelined requests that may wait in one process, about 2 KB each. A connection may hold as many as are still free
+ * (a dynamic threshold), so that another always finds room; it ends behind the last that it could hold.
+ */
+const maxWaitingInAll = 16_384;
 
-/** A request that was begun and whose answer, or body, is not over. */
+/** Pipelined requests that wait, on all connections of a server. */
+export interface Waiting {
+  count: number;
+}
+
+export type Handler = (request: PacedRequest, response: ServerResponse) => void;
+
+/** A request whose head was read. */
 interface Exchange {
-  request: IncomingMessage;
+  request: PacedRequest;
   response: ServerResponse;
-  /** Bytes of its body that are not read yet; undefined when it is chunked. */
-  unreadBytes: number | undefined;
+  handle: Handler;
   isAnswered: boolean;
+  /** True if its answer is sent although the client has closed its side of the connection. */
+  outlivesEnd: boolean;
 }
 
 /**
- * Gives Node's parser the bytes of one request at a time: of what has come, first all up to the end of a head, then
- * its body, and nothing more until it is answered. The parser alone says what a request is; this only counts.
+ * Handles the requests of one connection one after the other, whatever its client pipelines. Node's parser begins every
+ * request that a piece of the connection holds; those behind the first wait here.
  */
 export class PacedConnection {
   readonly #socket: Socket;
-  readonly #read: (this: Socket, piece: Buffer) => void;
-  /** The last bytes that the parser has got, where they may begin the end of a head. */
-  #seam: Buffer = nothing;
-  #exchange: Exchange | undefined;
+  readonly #inAll: Waiting;
+  /** Begun, and either not answered or not read to its end. */
+  #current: Exchange | undefined;
+  readonly #waiting: Exchange[] = [];
   #isPaused = false;
+  /** The client has closed its side. */
+  #hasEnded = false;
   #isClosing = false;
-  /** Ends the connection behind the answer of the request under way. */
+  /** Ends the connection once all requests are answered. */
   #endBehind: (() => void) | undefined;
 
-  /** @param socket A connection that the parser has been attached to, and from which nothing was read yet. */
-  constructor(socket: Socket) {
-    const [read] = socket.listeners("data") as ((this: Socket, piece: Buffer) => void)[];
-    if (read === undefined) throw new Error("the parser does not listen for data");
+  constructor(socket: Socket, inAll: Waiting) {
     this.#socket = socket;
-    this.#read = read;
-    // Node stops reading past its streams once somebody else listens for data.
-    socket.on("data", this.#take).off("data", read);
-    socket.once("close", () => (this.#isClosing = true));
+    this.#inAll = inAll;
+    socket.once("close", this.#close).once("end", this.#onEnd);
+    // Node calls it behind an answer that says `Connection: close`.
     socket.destroySoon = () => this.end();
   }
 
-  /** A request begins: its head is read. */
-  begin(request: IncomingMessage, response: ServerResponse): void {
-    const stated = request.headers["content-length"];
-    const isChunked = request.headers["transfer-encoding"] !== undefined;
-    const exchange: Exchange = {
-      request,
-      response,
-      unreadBytes: isChunked ? undefined : Number(stated ?? 0),
-      isAnswered: false,
-    };
-    this.#exchange = exchange;
-    response.once("close", () => {
-      exchange.isAnswered = true;
-      this.#goOn();
-    });
+  /** Takes a request whose head was read: handles it now, or after the requests before it. */
+  begin(request: PacedRequest, response: ServerResponse, handle: Handler): void {
+    if (this.#isClosing || this.#endBehind !== undefined) return;
+    const exchange: Exchange = { request, response, handle, isAnswered: false, outlivesEnd: false };
+    // A request that was answered early has been read to its end, because this one follows it.
+    if (this.#waiting.length === 0 && this.#current?.isAnswered !== false) {
+      this.#start(exchange);
+    } else if (this.#waiting.length < maxWaitingInAll - this.#inAll.count) {
+      this.#waiting.push(exchange);
+      this.#inAll.count++;
+      if (this.#waiting.length === maxWaiting) this.#pause();
+    } else {
+      this.#endBehind = () => this.end();
+      this.#pause();
+    }
   }
 
-  /** Whether a request is being handled: it has been read to its end and is not answered. */
+  /** True if a request has been read to its end and is not answered. */
   isBusy(): boolean {
-    return this.#exchange?.request.complete === true && !this.#exchange.isAnswered;
+    return this.hasWaiting() || (this.#current?.request.complete === true && !this.#current.isAnswered);
   }
 
-  /** Whether so little of the present request is unread that the connection can outlive an answer before its end. */
+  hasWaiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  /** Lets the answer of the current request be sent although the client has closed its side. */
+  answerAfterEnd(): void {
+    if (this.#current !== undefined) this.#current.outlivesEnd = true;
+  }
+
+  /** True if the client has closed its side behind the current request. */
+  hasEnded(): boolean {
+    return this.#hasEnded && !this.hasWaiting();
+  }
+
+  /** False if so much of the current request's body is missing that an answer has to end the connection. */
   canReadOn(): boolean {
-    const { request, unreadBytes = Infinity } = this.#exchange ?? {};
-    return request === undefined || request.complete || unreadBytes <= maxUnreadBytes;
+    return this.#current === undefined || this.#current.request.unreadBytes() <= maxUnreadBytes;
   }
 
   /**
-   * Refuses what cannot be read: behind the answer of the request under way, when that has been read to its end, and
-   * at once otherwise.
+   * Refuses bytes that are no request: at once, or behind the answers of the requests before them. A request that has not
+   * been read to its end cannot be answered any more.
    */
   refuse(answer: string): void {
     if (this.#isClosing || this.#endBehind !== undefined) return;
-    const exchange = this.#exchange;
-    const end = (): void => this.end(answer);
-    if (exchange === undefined) end();
-    else if (exchange.request.complete && !exchange.isAnswered) this.#endBehind = end;
-    else if (exchange.response.headersSent) this.end();
-    else end();
+    const current = this.#current;
+    if (this.isBusy()) {
+      this.#endBehind = () => this.end(answer);
+      this.#pause();
+    } else if (current !== undefined && current.response.headersSent) {
+      this.end();
+    } else {
+      this.end(answer);
+    }
   }
 
-  /** Ends the connection behind what was written to it, and `answer`. */
+  /** Ends the connection behind the bytes that were written to it, and `answer`. */
   end(answer?: string): void {
     if (this.#isClosing) return;
-    this.#isClosing = true;
-    this.#socket.off("data", this.#take);
+    this.#close();
     endAndDiscard(this.#socket, answer);
   }
 
-  readonly #take = (piece: Buffer): void => {
-    let rest = piece;
-    while (rest.length > 0 && !this.#isHeld()) {
-      const length = this.#lengthOfNext(rest);
-      const next = rest.subarray(0, length);
-      rest = rest.subarray(length);
-      this.#read.call(this.#socket, next);
-      this.#forgetAnswered();
+  readonly #close = (): void => {
+    this.#isClosing = true;
+    this.#inAll.count -= this.#waiting.length;
+    this.#waiting.length = 0;
+  };
+
+  /** The framework's answers are dropped, as Node does: a long poll has to notice that its client is gone. */
+  readonly #onEnd = (): void => {
+    this.#hasEnded = true;
+    if (!this.hasWaiting() && this.#current?.outlivesEnd === false) this.#socket.end();
+  };
+
+  #start(exchange: Exchange): void {
+    this.#current = exchange;
+    exchange.response.on("close", this.#onAnswered);
+    exchange.handle(exchange.request, exchange.response);
+    if (this.#hasEnded) this.#onEnd();
+  }
+
+  readonly #onAnswered = (): void => {
+    const current = this.#current;
+    if (current === undefined || this.#isClosing) return;
+    current.isAnswered = true;
+    if (!this.canReadOn()) this.end();
+    else if (current.request.complete) this.#next();
+  };
+
+  #next(): void {
+    this.#current = undefined;
+    if (this.hasWaiting()) {
+      // In the next turn of the event loop: a thousand answers that wait for no I/O would hold up other connections.
+      setImmediate(this.#startNext);
+    } else if (this.#endBehind !== undefined) {
+      this.#endBehind();
+    } else if (this.#isPaused) {
+      this.#isPaused = false;
+      this.#socket.resume();
     }
-    if (rest.length === 0 || this.#isClosing) return;
-    // Unread into the paused socket (back-pressure), which then emits `end` only after this has been read.
+  }
+
+  readonly #startNext = (): void => {
+    const next = this.#waiting.shift();
+    if (next === undefined) return;
+    this.#inAll.count--;
+    this.#start(next);
+  };
+
+  /** In a microtask: Node resumes the socket at the end of each request, in the same turn. */
+  #pause(): void {
     this.#isPaused = true;
-    this.#socket.pause().unshift(rest);
-  };
-
-  #isHeld(): boolean {
-    return this.#isClosing || this.#endBehind !== undefined || this.#exchange?.request.complete === true;
+    queueMicrotask(() => {
+      if (this.#isPaused && !this.#isClosing) this.#socket.pause();
+    });
   }
-
-  #lengthOfNext(bytes: Buffer): number {
-    const exchange = this.#exchange;
-    if (exchange?.unreadBytes) {
-      const length = Math.min(exchange.unreadBytes, bytes.length);
-      exchange.unreadBytes -= length;
-      return length;
-    }
-    // The end of a chunked body looks like the end of a head.
-    const length = endOfHead(this.#seam, bytes);
-    this.#seam =
-      length === undefined ? Buffer.concat([this.#seam, bytes.subarray(-3)]).subarray(-3) : nothing;
-    return length ?? bytes.length;
-  }
-
-  /** Forgets the request that is answered and read to its end. */
-  #forgetAnswered(): void {
-    const exchange = this.#exchange;
-    if (exchange?.isAnswered && exchange.request.complete) this.#exchange = undefined;
-  }
-
-  #goOn(): void {
-    if (this.#isClosing) return;
-    if (!this.canReadOn()) {
-      this.end();
-      return;
-    }
-    this.#forgetAnswered();
-    if (this.#endBehind !== undefined) this.#endBehind();
-    else if (this.#isPaused) setImmediate(this.#resume);
-  }
-
-  /**
-   * Reads on in the next turn of the event loop: `resume` alone goes on within process.nextTick, and a thousand pipelined
-   * requests whose answers wait for no I/O would hold up every other connection until the last of them.
-   */
-  readonly #resume = (): void => {
-    if (this.#isClosing || !this.#isPaused) return;
-    this.#isPaused = false;
-    this.#socket.resume();
-  };
 }
 
-const nothing = Buffer.alloc(0);
+/** Bytes that are read from a client that goes on sending, at most, and for how long. */
+const maxDiscardedBytes = 64 * 1024 * 1024;
+const maxDiscardingMs = 5_000;
+
+/**
+ * Writes the last bytes of a connection, ends this side, and discards what the client still sends, until the client
+ * ends its side or a limit is reached. A connection that is closed with bytes unread is reset, and the client loses
+ * the answer that it has not read yet (RFC 9112, section 9.6).
+ */
+function endAndDiscard(socket: Socket, last?: string): void {
+  if (socket.destroyed) return;
+  let discardedBytes = 0;
+  const timer = setTimeout(() => socket.destroy(), maxDiscardingMs);
+  timer.unref();
+  socket.once("close", () => clearTimeout(timer));
+  const discard = (): void => {
+    // The parser's listener.
+    socket.removeAllListeners("data");
+    socket.on("data", (piece: Buffer) => {
+      discardedBytes += piece.length;
+      if (discardedBytes > maxDiscardedBytes) socket.destroy();
+    });
+  };
+  // A socket that the parser has paused is read on only while the parser is still attached.
+  if (socket.isPaused()) socket.once("resume", discard).resume();
+  else discard();
+  socket.on("end", () => socket.end());
+  socket.on("error", () => socket.destroy());
+  if (last === undefined) socket.end();
+  else socket.end(last);
+}

@@ -1,31 +1,43 @@
-import { createServer, type RequestListener, type Server, type ServerOptions } from "node:http";
+import { Server, type ServerOptions } from "node:http";
 import type { Socket } from "node:net";
-import { PacedConnection } from "./pacedConnection.ts";
+import { type Handler, PacedConnection, type Waiting } from "./pacedConnection.ts";
+import { PacedRequest } from "./pacedRequest.ts";
 
 /**
  * An HTTP server that handles one request of a connection at a time, whatever its client pipelines, and whose answers
- * leave in order. Node's server by itself begins every request that a piece of a connection holds: 1,900 in 64 KiB.
+ * leave in order.
  *
- * It leans on three things that Node does not promise: its listener for connections is the server's first, its reader
- * is a connection's first listener for data and may be called with pieces of it, and a connection is ended behind its
- * last answer by `socket.destroySoon`.
+ * It leans on habits of Node's server that its documentation does not promise; pacedServer.test.ts tries each:
+ * - the parser hands a request's body to `push`, and discards the rest of one behind its answer by `_dump`;
+ * - `httpAllowHalfOpen` keeps the connection of a client that has closed its side;
+ * - a connection is ended behind its last answer by `socket.destroySoon`;
+ * - the event `finish` of a response frees the connection for the next one, see `../fast/fastHandler.ts`.
  */
-export function createPacedServer(options: ServerOptions, handle: RequestListener): Server {
-  const server = createServer(options, (request, response) => {
-    pacedConnections.get(request.socket)?.begin(request, response);
-    handle(request, response);
-  });
-  const [toParser] = server.listeners("connection") as ((this: Server, socket: Socket) => void)[];
-  if (toParser === undefined) throw new Error("the server has no listener for connections");
-  server.removeAllListeners("connection");
-  server.on("connection", (socket: Socket) => {
-    toParser.call(server, socket);
-    pacedConnections.set(socket, new PacedConnection(socket));
-  });
-  return server;
+export class PacedServer extends Server<typeof PacedRequest> {
+  /** Handles requests as a stream. */
+  readonly framework: Handler;
+  /** Handles every request. */
+  handle: Handler;
+
+  constructor(options: ServerOptions, framework: Handler) {
+    super({ ...options, IncomingMessage: PacedRequest });
+    this.framework = (request, response) => {
+      request.toStream();
+      framework(request, response);
+    };
+    this.handle = this.framework;
+    Object.assign(this, { httpAllowHalfOpen: true });
+    const inAll: Waiting = { count: 0 };
+    this.on("connection", (socket: Socket) => {
+      pacedConnections.set(socket, new PacedConnection(socket, inAll));
+    });
+    this.on("request", (request, response) => {
+      pacedConnections.get(request.socket)?.begin(request, response, this.handle);
+    });
+  }
 }
 
-/** The pace of a connection that Node's parser reads; undefined for any other. */
+/** The pacing of a connection of a {@link PacedServer}; undefined for any other. */
 export function pacedConnection(socket: object): PacedConnection | undefined {
   return pacedConnections.get(socket);
 }

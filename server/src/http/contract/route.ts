@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Static, type TSchema, Type } from "typebox";
 import type { Action } from "./auditActions.ts";
@@ -86,14 +87,14 @@ export interface RouteCall<Params = Record<string, string>, Query = unknown, Bod
  */
 type FastHandler = (request: WholeRequest, orgId: string) => Promise<FastAnswer> | undefined;
 
-/** A POST that arrived whole, read from the bytes of one piece. */
+/** A plain POST whose body arrived with its head. */
 export interface WholeRequest {
   /** The path with `:id` in the place of what it names, such as `/t/:id`. */
   path: string;
   /** The id in the path, 32 lower-case hex characters; the customer's uid in that of a publication, empty where it has none. */
   id: string;
-  /** Header names are in lower case, and occur once at most. */
-  headers: Readonly<Record<string, string>>;
+  /** Each header came once. */
+  headers: IncomingHttpHeaders;
   /** The API key of `Authorization`, in its form and not checked further. */
   key: string;
   /** At least one byte, said to be JSON. */

@@ -1,0 +1,62 @@
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { isHost } from "../contract/headProblem.ts";
+import type { WholeRequest } from "../contract/route.ts";
+
+/** The head of a request for the fast path. */
+export interface FastHead extends Omit<WholeRequest, "body"> {
+  /** The length of the body, at least one byte. */
+  bodyBytes: number;
+}
+
+const idPath = /^(\/[a-z0-9/-]*?\/)([0-9a-f]{32})((?:\/[a-z]+)?)$/;
+/** A publication, to the customer with this uid or to none. */
+const publicationPath = /^\/p(?:\/([A-Za-z0-9._:-]{1,128}))?$/;
+const bearer = /^[Bb]earer (ak_live_[0-9a-f]{64})$/;
+const decimal = /^[1-9][0-9]{0,7}$/;
+
+/**
+ * Reads the head of a plain request: HTTP/1.1, POST, one id in its path or a publication's, each header once, a stated
+ * length, a JSON body, an API key, and no header that asks for anything beyond that. Every other request gives undefined,
+ * and is the framework's to answer or to refuse: this function refuses nothing.
+ */
+export function readHead(request: Head): FastHead | undefined {
+  const { httpVersion, method, url, rawHeaders } = request;
+  if (httpVersion !== "1.1" || method !== "POST" || url === undefined) return undefined;
+  const target = readPath(url);
+  if (target === undefined) return undefined;
+  // Node joins the values of a header that comes twice, or drops all but the first.
+  const { headers } = request;
+  if (2 * Object.keys(headers).length !== rawHeaders.length || !isPlain(headers)) return undefined;
+  const key = bearer.exec(headers.authorization ?? "")?.[1];
+  const length = headers["content-length"];
+  if (key === undefined || length === undefined || !decimal.test(length)) return undefined;
+  return { path: target.path, id: target.id, headers, key, bodyBytes: Number(length) };
+}
+
+/** A head as Node's parser gives it. */
+export type Head = Pick<IncomingMessage, "httpVersion" | "method" | "url" | "headers" | "rawHeaders">;
+
+function readPath(url: string): Pick<FastHead, "path" | "id"> | undefined {
+  const named = idPath.exec(url);
+  if (named !== null) return { path: `${named[1]}:id${named[3]}`, id: named[2]! };
+  const publication = publicationPath.exec(url);
+  if (publication === null) return undefined;
+  const customer = publication[1];
+  if (customer === undefined) return { path: "/p", id: "" };
+  // Clients resolve these two, and the framework answers those that do not.
+  if (customer === "." || customer === "..") return undefined;
+  return { path: "/p/:id", id: customer };
+}
+
+/** False if a header asks for something that only the framework does, or one is missing that it would miss. */
+function isPlain(headers: IncomingHttpHeaders): boolean {
+  return (
+    headers["content-type"] === "application/json" &&
+    headers.host !== undefined &&
+    isHost(headers.host) &&
+    headers["transfer-encoding"] === undefined &&
+    headers["content-encoding"] === undefined &&
+    headers.expect === undefined &&
+    headers.upgrade === undefined
+  );
+}
