@@ -22,13 +22,20 @@ export async function buildIfStale(): Promise<void> {
   const made = join(dashboard, "../node_modules/.cache", `dashboard-${process.pid}`);
   const args = [vite, "build", "--logLevel", "error", "--outDir", made, "--emptyOutDir"];
   await promisify(execFile)(process.execPath, args, { cwd: dashboard });
-  await rm(join(dashboard, "dist"), { recursive: true, force: true });
+  const dist = join(dashboard, "dist");
+  const replaced = `${made}-replaced`;
+  await renameUnless(["ENOENT"], dist, replaced);
+  // Another file may have been faster.
+  await renameUnless(["ENOTEMPTY", "EEXIST"], made, dist);
+  for (const left of [made, replaced]) await rm(left, { recursive: true, force: true });
+}
+
+/** Renames a folder, or leaves it for these codes. */
+async function renameUnless(codes: readonly string[], from: string, to: string): Promise<void> {
   try {
-    await rename(made, join(dashboard, "dist"));
+    await rename(from, to);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== "ENOTEMPTY" && code !== "EEXIST") throw error;
-    await rm(made, { recursive: true, force: true });
+    if (!codes.includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
   }
 }
 
