@@ -18,6 +18,12 @@ returns boolean language sql immutable as $$
   select p_kind in (${pulledKinds.join(", ")})
 $$;
 
+-- All kinds for which is_pulled holds.
+create function pulled_kinds()
+returns smallint[] language sql immutable as $$
+  select '{${pulledKinds.join(", ")}}'::smallint[]
+$$;
+
 -- Whether an item of this kind becomes a task of an agent, which is followed to its end. Such targets get no items that the service
 -- makes (operational events, results of tasks), so that no two agents keep each other busy.
 create function is_handoff(p_kind smallint)

@@ -122,7 +122,7 @@ async function findUnknownMailbox(
            from targets t
            where t.id = any ($1::uuid[])
              and t.org_id = $2
-             and t.kind = 'mailbox'`,
+             and is_pulled(kind_number(t.kind))`,
     values: [ids.filter(isId), orgId],
   });
   const found = new Set(rows.map(({ id }) => id));

@@ -35,7 +35,7 @@ function statementOf(orgId: string, scope: Scope, { kind, id }: NamedThing): pg.
                join targets t on t.id = e.target_id
                where e.org_id = $1
                  and e.id = $2
-                 and (t.customer_uid = $3 or (t.kind = 'mailbox' and t.id = any ($4::uuid[])))`,
+                 and (t.customer_uid = $3 or (is_pulled(kind_number(t.kind)) and t.id = any ($4::uuid[])))`,
         values: [orgId, id, customer, scope.kind === "consume" ? scope.mailboxIds : []],
       };
     case "publication":

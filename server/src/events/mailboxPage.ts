@@ -128,7 +128,7 @@ function liveMessages(filter: EventFilter, state: RawBuilder<unknown>): RawBuild
     from targets t
     join messages m on m.bucket = get_byte(uuid_send(t.id), 15) and m.mailbox_id = t.id
     where t.org_id = ${filter.orgId}
-      ${filter.targetId === undefined ? sql`and t.kind = 'mailbox'` : sql`and t.id = ${filter.targetId}`}
+      ${filter.targetId === undefined ? sql`and is_pulled(kind_number(t.kind))` : sql`and t.id = ${filter.targetId}`}
       and ${state}
       and m.id >= ${expiredBefore(filter)}
   `;
@@ -146,7 +146,7 @@ function closedDead(filter: EventFilter): RawBuilder<unknown> {
 function mailboxes(filter: EventFilter): RawBuilder<unknown> {
   const { orgId, targetId } = filter;
   if (targetId === undefined) {
-    return sql`(select id, max_claims from targets where org_id = ${orgId} and kind = 'mailbox')`;
+    return sql`(select id, max_claims from targets where org_id = ${orgId} and is_pulled(kind_number(kind)))`;
   }
   return sql`(
     select g.id, m.max_claims

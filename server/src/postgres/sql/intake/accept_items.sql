@@ -72,7 +72,7 @@ begin
         case
           -- The organization is compared here and not in the join, so that targets are found by their primary key.
           when t.id is null or t.org_id <> k.org_id or (pair.legacy and t.kind <> 'webhook') then 'n'
-          when not t.enabled and t.kind = 'mailbox' then 'd'
+          when not t.enabled and is_pulled(kind_number(t.kind)) then 'd'
           when t.filter_digest <> pair.filter or (t.filter_digest is not null and pair.filter is null) then 'v'
           else 'a'
         end
@@ -235,7 +235,7 @@ begin
   end if;
 
   -- In the order of the batch, which is the order of acceptance.
-  if kind_number('mailbox') = any (pair_kinds) then
+  if pair_kinds && pulled_kinds() then
     with message as (
       select i.ord, i.id, i.size, p_pair_target_ids[i.pair] as mailbox_id, i.ordering_key
       from unnest(p_ids, p_pairs, p_sizes, p_ordering_keys, v_codes) with ordinality

@@ -45,7 +45,7 @@ language sql stable as $$
       where p.customer is not null
         and c.org_id = p.org_id
         and c.customer_uid = p.customer
-        and (c.enabled or c.kind <> 'mailbox')
+        and (c.enabled or not is_pulled(kind_number(c.kind)))
         -- Most have no event_types: the function costs each target as much as the rest of its row.
         and (c.event_types = '{}' or matches_event_types(c.event_types, p.event_type))
         and c.id <> all (p_except)
@@ -66,7 +66,7 @@ language sql stable as $$
       where p.customer is null
         and n.org_id = p.org_id
         and n.customer_uid is null
-        and (n.enabled or n.kind <> 'mailbox')
+        and (n.enabled or not is_pulled(kind_number(n.kind)))
         and (n.event_types = '{}' or matches_event_types(n.event_types, p.event_type))
         and n.id <> all (p_except)
         and (n.filter_digest is null or not exists (

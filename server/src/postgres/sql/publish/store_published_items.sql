@@ -42,7 +42,7 @@ declare
   v_period integer := extract(year from to_timestamp(p_now_ms / 1000.0) at time zone 'UTC') * 100
     + extract(month from to_timestamp(p_now_ms / 1000.0) at time zone 'UTC');
 begin
-  if kind_number('mailbox') = any (p_kinds) then
+  if p_kinds && pulled_kinds() then
     with message as (
       select i.id, i.mailbox_id, i.number
       from unnest(p_numbers, p_ids, p_target_ids, p_kinds) as i (number, id, mailbox_id, kind)

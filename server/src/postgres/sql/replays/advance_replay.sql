@@ -70,13 +70,13 @@ begin
     for key share;
     if not found then
       v_no_target := v_count;
-    elsif v_target.kind = 'mailbox' and not v_target.enabled then
+    elsif is_pulled(kind_number(v_target.kind)) and not v_target.enabled then
       v_disabled := v_count;
     else
       made_ids := store_replays(
         p_replay, v_job.org_id, p_target, v_target.max_retries, p_source_ids, p_ids,
         case
-          when v_target.kind = 'mailbox' then first_id_at(v_now_ms - p_mailbox_retention_ms)
+          when is_pulled(kind_number(v_target.kind)) then first_id_at(v_now_ms - p_mailbox_retention_ms)
           else '00000000-0000-0000-0000-000000000000'
         end,
         v_now_ms, v_job.new_webhook_id

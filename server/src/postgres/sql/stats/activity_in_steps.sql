@@ -29,7 +29,12 @@ declare
   v_mailboxes uuid[];
 begin
   if p_target_id is null then
-    v_mailboxes := array(select t.id from targets t where t.org_id = p_org_id and t.kind = 'mailbox');
+    v_mailboxes := array(
+      select t.id
+      from targets t
+      where t.org_id = p_org_id
+        and is_pulled(kind_number(t.kind))
+    );
   else
     v_mailboxes := array(select t.id from targets t where t.id = p_target_id and t.org_id = p_org_id);
   end if;
