@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import type { Config } from "../config/config.ts";
+import { anyone, users, usersAndKeys } from "../http/contract/access.ts";
 import {
   ApiError,
   orInvalid,
@@ -46,11 +47,8 @@ export function authRoutes(deps: AuthDeps): RouteRecord[] {
 }
 
 function logoutRoute(deps: AuthDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/auth/logout",
-    credential: "session",
-    leastRole: "viewer",
+  return route("POST /api/v1/auth/logout", {
+    access: users("viewer"),
     operationId: "logOut",
     tag: "Account",
     audit: "session.ended",
@@ -65,12 +63,8 @@ function logoutRoute(deps: AuthDeps): RouteRecord {
 }
 
 function logoutAllRoute(deps: AuthDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/auth/logout-all",
-    credential: "either",
-    leastRole: "viewer",
-    scope: noLimitedKey,
+  return route("POST /api/v1/auth/logout-all", {
+    access: usersAndKeys("viewer", noLimitedKey),
     operationId: "logOutAll",
     tag: "Account",
     audit: "sessions.ended",
@@ -88,12 +82,8 @@ function logoutAllRoute(deps: AuthDeps): RouteRecord {
 }
 
 function meRoute(deps: AuthDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/auth/me",
-    credential: "either",
-    leastRole: "viewer",
-    scope: everyKey,
+  return route("GET /api/v1/auth/me", {
+    access: usersAndKeys("viewer", everyKey),
     operationId: "readMe",
     tag: "Account",
     summary: "Who calls: the user of a session, or the organization of an API key",
@@ -122,10 +112,8 @@ function refuseStrangers(signup: Config["signup"]): void {
 }
 
 function signupRoute(deps: AuthDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/auth/signup",
-    credential: "none",
+  return route("POST /api/v1/auth/signup", {
+    access: anyone,
     operationId: "signUp",
     tag: "Account",
     audit: "organization.created",
@@ -175,10 +163,8 @@ function signupRoute(deps: AuthDeps): RouteRecord {
 }
 
 function loginRoute(deps: AuthDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/auth/login",
-    credential: "none",
+  return route("POST /api/v1/auth/login", {
+    access: anyone,
     operationId: "logIn",
     tag: "Account",
     audit: "session.started",
@@ -203,11 +189,8 @@ function loginRoute(deps: AuthDeps): RouteRecord {
 }
 
 function passwordRoute(deps: AuthDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/auth/password",
-    credential: "session",
-    leastRole: "viewer",
+  return route("POST /api/v1/auth/password", {
+    access: users("viewer"),
     operationId: "changePassword",
     tag: "Account",
     audit: "password.changed",

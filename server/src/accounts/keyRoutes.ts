@@ -2,6 +2,7 @@ import { Type } from "typebox";
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import { originOf } from "../audit/origin.ts";
+import { users, usersAndKeys } from "../http/contract/access.ts";
 import {
   ApiError,
   notFound,
@@ -30,12 +31,8 @@ export function keyRoutes(deps: KeyDeps): RouteRecord[] {
 }
 
 function listRoute(deps: KeyDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/keys",
-    credential: "either",
-    leastRole: "viewer",
-    scope: readKeys,
+  return route("GET /api/v1/keys", {
+    access: usersAndKeys("viewer", readKeys),
     operationId: "listKeys",
     tag: "API keys",
     summary: "List the API keys, oldest first",
@@ -61,12 +58,8 @@ function listRoute(deps: KeyDeps): RouteRecord {
 }
 
 function deleteRoute(deps: KeyDeps): RouteRecord {
-  return route({
-    method: "DELETE",
-    path: "/api/v1/keys/:id",
-    credential: "either",
-    leastRole: "admin",
-    scope: noLimitedKey,
+  return route("DELETE /api/v1/keys/:id", {
+    access: usersAndKeys("admin", noLimitedKey),
     operationId: "deleteKey",
     tag: "API keys",
     audit: "key.deleted",
@@ -82,11 +75,8 @@ function deleteRoute(deps: KeyDeps): RouteRecord {
 
 function createRoute(deps: KeyDeps): RouteRecord {
   const { maxKeys } = deps.config;
-  return route({
-    method: "POST",
-    path: "/api/v1/keys",
-    credential: "session",
-    leastRole: "admin",
+  return route("POST /api/v1/keys", {
+    access: users("admin"),
     operationId: "createKey",
     tag: "API keys",
     audit: "key.created",

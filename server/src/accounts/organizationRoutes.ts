@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
+import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, orInvalid, unauthorized } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
@@ -23,12 +24,8 @@ export function organizationRoutes(deps: OrganizationDeps): RouteRecord[] {
 }
 
 function readRoute(deps: OrganizationDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/orgs",
-    credential: "either",
-    leastRole: "viewer",
-    scope: readKeys,
+  return route("GET /api/v1/orgs", {
+    access: usersAndKeys("viewer", readKeys),
     operationId: "readOrganization",
     tag: "Organization",
     summary: "Read the caller's organization",
@@ -74,12 +71,8 @@ function readRoute(deps: OrganizationDeps): RouteRecord {
 }
 
 function changeRoute(deps: OrganizationDeps): RouteRecord {
-  return route({
-    method: "PATCH",
-    path: "/api/v1/orgs",
-    credential: "either",
-    leastRole: "admin",
-    scope: noLimitedKey,
+  return route("PATCH /api/v1/orgs", {
+    access: usersAndKeys("admin", noLimitedKey),
     operationId: "renameOrganization",
     tag: "Organization",
     audit: ["organization.renamed", "organization.revealing_changed"],

@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import { traceOf } from "../audit/origin.ts";
 import type { Config } from "../config/config.ts";
+import { anyone } from "../http/contract/access.ts";
 import { ApiError, orInvalid, tooManyRequests, tooManySigningIn } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import type { Mailer } from "../mail/mailer.ts";
@@ -27,10 +28,8 @@ export function resetRoutes(deps: ResetDeps): RouteRecord[] {
 }
 
 function requestRoute(deps: ResetDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/auth/password-reset",
-    credential: "none",
+  return route("POST /api/v1/auth/password-reset", {
+    access: anyone,
     operationId: "requestPasswordReset",
     tag: "Account",
     audit: {
@@ -68,10 +67,8 @@ function requestRoute(deps: ResetDeps): RouteRecord {
 }
 
 function confirmRoute(deps: ResetDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/auth/password-reset/confirm",
-    credential: "none",
+  return route("POST /api/v1/auth/password-reset/confirm", {
+    access: anyone,
     operationId: "confirmPasswordReset",
     tag: "Account",
     audit: "password.reset",

@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { usersAndKeys } from "../http/contract/access.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
@@ -72,12 +73,8 @@ const Query = Type.Object({
 /** The audit log: who changed what. */
 export function auditRoutes(deps: AuditDeps): RouteRecord[] {
   return [
-    route({
-      method: "GET",
-      path: "/api/v1/audit-log",
-      credential: "either",
-      leastRole: "admin",
-      scope: readKeys,
+    route("GET /api/v1/audit-log", {
+      access: usersAndKeys("admin", readKeys),
       operationId: "listAuditLog",
       tag: "Members",
       summary: "List changes of configuration, credentials and billing state, newest first",

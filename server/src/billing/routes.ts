@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { Stripe } from "stripe";
 import { Type } from "typebox";
 import { type Config, publicUrlOf, type StripeConfig } from "../config/config.ts";
+import { anyone, users } from "../http/contract/access.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { NullableTimestamp } from "../http/contract/schemas.ts";
@@ -49,11 +50,8 @@ export function billingRoutes(deps: BillingDeps): RouteRecord[] {
 }
 
 function reconciliationRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/billing/reconciliation",
-    credential: "session",
-    leastRole: "viewer",
+  return route("GET /api/v1/billing/reconciliation", {
+    access: users("viewer"),
     operationId: "reconcile",
     tag: "Billing",
     summary: "Compare the local ledger with the payment processor",
@@ -71,11 +69,8 @@ const states = (["pending", "active", "grace", "suspended", "exempt"] as const).
 );
 
 function statusRoute(deps: BillingDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/billing",
-    credential: "session",
-    leastRole: "viewer",
+  return route("GET /api/v1/billing", {
+    access: users("viewer"),
     operationId: "readBilling",
     tag: "Billing",
     summary: "Billing state and price",
@@ -134,11 +129,8 @@ const processorErrors = {
 };
 
 function checkoutRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/billing/checkout",
-    credential: "session",
-    leastRole: "admin",
+  return route("POST /api/v1/billing/checkout", {
+    access: users("admin"),
     operationId: "openCheckout",
     tag: "Billing",
     audit: { none: "the payment processor tells what comes of it, on record as billing.state_changed" },
@@ -156,11 +148,8 @@ function checkoutRoute(deps: BillingDeps, processor: Processor | undefined): Rou
 }
 
 function portalRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/billing/portal",
-    credential: "session",
-    leastRole: "admin",
+  return route("GET /api/v1/billing/portal", {
+    access: users("admin"),
     operationId: "openPortal",
     tag: "Billing",
     summary: "Get a short-lived address of the payment processor's customer portal",
@@ -180,11 +169,8 @@ function portalRoute(deps: BillingDeps, processor: Processor | undefined): Route
 }
 
 function invoicesRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/billing/invoices",
-    credential: "session",
-    leastRole: "admin",
+  return route("GET /api/v1/billing/invoices", {
+    access: users("admin"),
     operationId: "listInvoices",
     tag: "Billing",
     summary: "List up to 12 recent invoices",
@@ -202,10 +188,8 @@ function invoicesRoute(deps: BillingDeps, processor: Processor | undefined): Rou
 }
 
 function webhookRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/billing/webhook",
-    credential: "none",
+  return route("POST /api/v1/billing/webhook", {
+    access: anyone,
     operationId: "receiveBillingEvent",
     tag: "Billing",
     audit: { none: "what follows from the notice is on record as billing.state_changed" },

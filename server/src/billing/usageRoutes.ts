@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { Type } from "typebox";
+import { usersAndKeys } from "../http/contract/access.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
@@ -24,12 +25,8 @@ const Usage = Type.Object(
 
 /** `GET /api/v1/usage`: usage of the present UTC month. */
 export function usageRoute(deps: { pool: pg.Pool; nowMs: () => number }): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/usage",
-    credential: "either",
-    leastRole: "viewer",
-    scope: readKeys,
+  return route("GET /api/v1/usage", {
+    access: usersAndKeys("viewer", readKeys),
     operationId: "readUsage",
     tag: "Billing",
     summary: "Usage of the current month",

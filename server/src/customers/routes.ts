@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
+import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, noneNamed } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
@@ -27,12 +28,8 @@ export function customerRoutes(deps: CustomerDeps): RouteRecord[] {
 }
 
 function listRoute(deps: CustomerDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/customers",
-    credential: "either",
-    leastRole: "viewer",
-    scope: readKeys,
+  return route("GET /api/v1/customers", {
+    access: usersAndKeys("viewer", readKeys),
     operationId: "listCustomers",
     tag: "Customers",
     summary: "List customers, by uid",
@@ -46,12 +43,8 @@ function listRoute(deps: CustomerDeps): RouteRecord {
 }
 
 function putRoute(deps: CustomerDeps): RouteRecord {
-  return route({
-    method: "PUT",
-    path: "/api/v1/customers/:uid",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("PUT /api/v1/customers/:uid", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "putCustomer",
     tag: "Customers",
     audit: ["customer.created", "customer.updated"],
@@ -76,12 +69,8 @@ function putRoute(deps: CustomerDeps): RouteRecord {
 }
 
 function readRoute(deps: CustomerDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/customers/:uid",
-    credential: "either",
-    leastRole: "viewer",
-    scope: readKeys,
+  return route("GET /api/v1/customers/:uid", {
+    access: usersAndKeys("viewer", readKeys),
     operationId: "readCustomer",
     tag: "Customers",
     summary: "Read a customer",
@@ -97,12 +86,8 @@ function readRoute(deps: CustomerDeps): RouteRecord {
 }
 
 function deleteRoute(deps: CustomerDeps): RouteRecord {
-  return route({
-    method: "DELETE",
-    path: "/api/v1/customers/:uid",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("DELETE /api/v1/customers/:uid", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "deleteCustomer",
     tag: "Customers",
     audit: "customer.deleted",

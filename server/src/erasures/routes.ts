@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { type Static, Type } from "typebox";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
+import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
@@ -59,12 +60,8 @@ export function erasureRoutes(deps: ErasureRouteDeps): RouteRecord[] {
 }
 
 function eraseEventRoute(deps: ErasureRouteDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/events/:id/erase",
-    credential: "either",
-    leastRole: "admin",
-    scope: noLimitedKey,
+  return route("POST /api/v1/events/:id/erase", {
+    access: usersAndKeys("admin", noLimitedKey),
     operationId: "eraseEvent",
     tag: "Erasure",
     audit: erasureAudit,
@@ -90,12 +87,8 @@ function eraseEventRoute(deps: ErasureRouteDeps): RouteRecord {
 }
 
 function createRoute(deps: ErasureRouteDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/erasures",
-    credential: "either",
-    leastRole: "admin",
-    scope: noLimitedKey,
+  return route("POST /api/v1/erasures", {
+    access: usersAndKeys("admin", noLimitedKey),
     operationId: "createErasure",
     tag: "Erasure",
     audit: erasureAudit,
@@ -127,12 +120,8 @@ function createRoute(deps: ErasureRouteDeps): RouteRecord {
 }
 
 function listRoute(deps: ErasureRouteDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/erasures",
-    credential: "either",
-    leastRole: "viewer",
-    scope: readKeys,
+  return route("GET /api/v1/erasures", {
+    access: usersAndKeys("viewer", readKeys),
     operationId: "listErasures",
     tag: "Erasure",
     summary: "List what was asked to be erased, newest first",
@@ -145,12 +134,8 @@ function listRoute(deps: ErasureRouteDeps): RouteRecord {
 }
 
 function readRoute(deps: ErasureRouteDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/erasures/:id",
-    credential: "either",
-    leastRole: "viewer",
-    scope: readKeys,
+  return route("GET /api/v1/erasures/:id", {
+    access: usersAndKeys("viewer", readKeys),
     operationId: "readErasure",
     tag: "Erasure",
     summary: "Read how far an erasure has come",

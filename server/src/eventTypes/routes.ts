@@ -1,6 +1,7 @@
 import { Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
+import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, noneNamed } from "../http/contract/errors.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
@@ -36,12 +37,8 @@ export function eventTypeRoutes(deps: EventTypeDeps): RouteRecord[] {
 }
 
 function listRoute(deps: EventTypeDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/event-types",
-    credential: "either",
-    leastRole: "viewer",
-    scope: customerReads("own"),
+  return route("GET /api/v1/event-types", {
+    access: usersAndKeys("viewer", customerReads("own")),
     operationId: "listEventTypes",
     tag: "Event types",
     summary: "List event types, by name, without their schemas and examples",
@@ -58,12 +55,8 @@ function listRoute(deps: EventTypeDeps): RouteRecord {
 }
 
 function readRoute(deps: EventTypeDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/event-types/:name",
-    credential: "either",
-    leastRole: "viewer",
-    scope: customerReads("shared"),
+  return route("GET /api/v1/event-types/:name", {
+    access: usersAndKeys("viewer", customerReads("shared")),
     operationId: "readEventType",
     tag: "Event types",
     summary: "Read an event type",
@@ -77,12 +70,8 @@ function readRoute(deps: EventTypeDeps): RouteRecord {
 }
 
 function deleteRoute(deps: EventTypeDeps): RouteRecord {
-  return route({
-    method: "DELETE",
-    path: "/api/v1/event-types/:name",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("DELETE /api/v1/event-types/:name", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "deleteEventType",
     tag: "Event types",
     audit: "event_type.deleted",
@@ -100,12 +89,8 @@ function deleteRoute(deps: EventTypeDeps): RouteRecord {
 }
 
 function putRoute(deps: EventTypeDeps): RouteRecord {
-  return route({
-    method: "PUT",
-    path: "/api/v1/event-types/:name",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("PUT /api/v1/event-types/:name", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "putEventType",
     tag: "Event types",
     audit: ["event_type.created", "event_type.updated"],
@@ -130,12 +115,8 @@ function putRoute(deps: EventTypeDeps): RouteRecord {
 }
 
 function importRoute(deps: EventTypeDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/event-types/import",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("POST /api/v1/event-types/import", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "importEventTypes",
     tag: "Event types",
     audit: ["event_type.created", "event_type.updated"],

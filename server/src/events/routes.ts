@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { Type } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
+import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { customerOf } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
@@ -43,12 +44,8 @@ function scopeOf({ config }: EventDeps, { orgId }: Caller): EventScope {
 }
 
 function payloadRoute(deps: EventDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/events/:id/payload",
-    credential: "either",
-    leastRole: "viewer",
-    scope: { takes: ["read", "consume", "customer", "portal"], names: "event" },
+  return route("GET /api/v1/events/:id/payload", {
+    access: usersAndKeys("viewer", { takes: ["read", "consume", "customer", "portal"], names: "event" }),
     operationId: "readPayload",
     tag: "Events",
     summary: "Read an event's payload, byte for byte",
@@ -70,12 +67,8 @@ function payloadRoute(deps: EventDeps): RouteRecord {
 }
 
 function listRoute(deps: EventDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/events",
-    credential: "either",
-    leastRole: "viewer",
-    scope: customerReads("own"),
+  return route("GET /api/v1/events", {
+    access: usersAndKeys("viewer", customerReads("own")),
     operationId: "listEvents",
     tag: "Events",
     summary: "List events, newest or oldest first",
@@ -120,12 +113,8 @@ function listRoute(deps: EventDeps): RouteRecord {
 }
 
 function readRoute(deps: EventDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/events/:id",
-    credential: "either",
-    leastRole: "viewer",
-    scope: customerReads("event"),
+  return route("GET /api/v1/events/:id", {
+    access: usersAndKeys("viewer", customerReads("event")),
     operationId: "readEvent",
     tag: "Events",
     summary: "Read an event and its delivery attempts",
@@ -155,12 +144,8 @@ function readRoute(deps: EventDeps): RouteRecord {
 }
 
 function replayRoute(deps: EventDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/events/:id/replay",
-    credential: "either",
-    leastRole: "member",
-    scope: customerChanges("event"),
+  return route("POST /api/v1/events/:id/replay", {
+    access: usersAndKeys("member", customerChanges("event")),
     operationId: "replayEvent",
     tag: "Events",
     audit: { none: "an item is on record by itself" },
@@ -195,12 +180,8 @@ function replayRoute(deps: EventDeps): RouteRecord {
 }
 
 function cancelRoute(deps: EventDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/events/:id/cancel",
-    credential: "either",
-    leastRole: "member",
-    scope: { takes: ["customer"], names: "event" },
+  return route("POST /api/v1/events/:id/cancel", {
+    access: usersAndKeys("member", { takes: ["customer"], names: "event" }),
     operationId: "cancelEvent",
     tag: "Events",
     audit: { none: "the end of an item is on record with the item" },

@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { customerReads } from "../http/contract/scope.ts";
@@ -9,12 +10,8 @@ import { FilterResult, FilterTrial } from "./schemas.ts";
 /** `/api/v1/filters`. */
 export function filterRoutes(): RouteRecord[] {
   return [
-    route({
-      method: "POST",
-      path: "/api/v1/filters/try",
-      credential: "either",
-      leastRole: "viewer",
-      scope: customerReads("own"),
+    route("POST /api/v1/filters/try", {
+      access: usersAndKeys("viewer", customerReads("own")),
       operationId: "tryFilter",
       tag: "Targets",
       audit: { none: "it says what a filter would do, and changes nothing" },

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { anyone, usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey } from "../http/contract/scope.ts";
@@ -27,12 +28,8 @@ export function agentNotificationRoutes(deps: HandoffRouteDeps): RouteRecord[] {
 }
 
 function answerRoute(deps: HandoffRouteDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/events/:id/handoff/message",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("POST /api/v1/events/:id/handoff/message", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "answerAgent",
     tag: "Events",
     audit: { none: "the handoff keeps what was said to the agent" },
@@ -58,12 +55,8 @@ function answerRoute(deps: HandoffRouteDeps): RouteRecord {
 }
 
 function cancelRoute(deps: HandoffRouteDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/events/:id/handoff/cancel",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("POST /api/v1/events/:id/handoff/cancel", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "cancelTask",
     tag: "Events",
     audit: { none: "the handoff keeps what was said to the agent" },
@@ -106,10 +99,8 @@ function refusalError(refusal: SteerRefusal): ApiError {
 }
 
 function notifiedRoute(deps: HandoffRouteDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/a2a/notifications/:token",
-    credential: "none",
+  return route("POST /a2a/notifications/:token", {
+    access: anyone,
     operationId: "receiveAgentNotification",
     tag: "Operation",
     audit: { none: "a hint of an agent that its task has changed" },

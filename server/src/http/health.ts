@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { Type } from "typebox";
 import { prometheusContentType } from "prom-client";
+import { anyone } from "./contract/access.ts";
 import { ApiError, unauthorized } from "./contract/errors.ts";
 import { createReadiness, type ReadinessDeps } from "./readiness.ts";
 import { route, type RouteRecord } from "./contract/route.ts";
@@ -20,20 +21,16 @@ export function healthRoutes(deps: HealthDeps): RouteRecord[] {
   const whyNotReady = singleFlight(createReadiness(deps));
   const gather = singleFlight(async () => Buffer.from(await deps.metricsText()));
   return [
-    route({
-      method: "GET",
-      path: "/healthz",
-      credential: "none",
+    route("GET /healthz", {
+      access: anyone,
       operationId: "isAlive",
       tag: "Operation",
       summary: "Whether the process runs",
       response: { 200: Type.Object({ status: Type.Literal("ok"), version: Type.String() }) },
       handle: () => ({ status: "ok", version: deps.version }),
     }),
-    route({
-      method: "GET",
-      path: "/readyz",
-      credential: "none",
+    route("GET /readyz", {
+      access: anyone,
       operationId: "isReady",
       tag: "Operation",
       summary:
@@ -52,10 +49,8 @@ export function healthRoutes(deps: HealthDeps): RouteRecord[] {
         return { status: "ready", ...(warning !== undefined && { warnings: [warning] }) };
       },
     }),
-    route({
-      method: "GET",
-      path: "/metrics",
-      credential: "none",
+    route("GET /metrics", {
+      access: anyone,
       operationId: "readMetrics",
       tag: "Operation",
       summary: "Metrics in Prometheus' text format",

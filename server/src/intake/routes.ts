@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Type } from "typebox";
+import { keysCheckedInSql } from "../http/contract/access.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { bucketOf, isId, newId, unknownId } from "../postgres/ids.ts";
 import { acceptedStatus } from "../postgres/kinds.ts";
@@ -66,11 +67,8 @@ export function intakeRoutes(deps: IntakeRouteDeps): RouteRecord[] {
 }
 
 function sendItemRoute(deps: IntakeRouteDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/t/:target_id",
-    credential: "apiKeyInSql",
-    scope: { takes: ["send", "customer"], names: "target" },
+  return route("POST /t/:target_id", {
+    access: keysCheckedInSql({ takes: ["send", "customer"], names: "target" }),
     operationId: "sendItem",
     summary: "Accepts an item for a target",
     ...taking(deps, "target_id"),
@@ -78,11 +76,8 @@ function sendItemRoute(deps: IntakeRouteDeps): RouteRecord {
 }
 
 function sendEventRoute(deps: IntakeRouteDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/e/:endpoint_id",
-    credential: "apiKeyInSql",
-    scope: { takes: ["send", "customer"], names: "target" },
+  return route("POST /e/:endpoint_id", {
+    access: keysCheckedInSql({ takes: ["send", "customer"], names: "target" }),
     operationId: "sendEvent",
     summary: "Accepts an event for a legacy endpoint",
     ...taking(deps, "endpoint_id"),

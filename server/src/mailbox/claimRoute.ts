@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { type Static, Type } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { isId, unknownId } from "../postgres/ids.ts";
+import { keysCheckedInSql } from "../http/contract/access.ts";
 import { disconnectSignal } from "../http/contract/clientDisconnected.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
@@ -17,11 +18,8 @@ const printable = /^[\x20-\x7e\x80-\xff]{1,255}$/;
 
 /** The claim of a mailbox's oldest messages. */
 export function claimRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/mailboxes/:mailbox_id/claim",
-    credential: "apiKeyInSql",
-    scope: consumerChanges("target"),
+  return route("POST /api/v1/mailboxes/:mailbox_id/claim", {
+    access: keysCheckedInSql(consumerChanges("target")),
     operationId: "claimMessages",
     tag: "Mailboxes",
     audit: claimAudit,

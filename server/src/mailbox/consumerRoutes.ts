@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { isId, unknownId } from "../postgres/ids.ts";
+import { keysCheckedInSql } from "../http/contract/access.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/parseIf.ts";
@@ -20,11 +21,8 @@ export function consumerRoutes(deps: MailboxRouteDeps): RouteRecord[] {
 }
 
 function acknowledgeRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/mailboxes/:mailbox_id/ack",
-    credential: "apiKeyInSql",
-    scope: consumerChanges("target"),
+  return route("POST /api/v1/mailboxes/:mailbox_id/ack", {
+    access: keysCheckedInSql(consumerChanges("target")),
     operationId: "acknowledgeMessages",
     tag: "Mailboxes",
     audit: claimAudit,
@@ -51,11 +49,8 @@ function acknowledgeRoute(deps: MailboxRouteDeps): RouteRecord {
 }
 
 function rejectRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/mailboxes/:mailbox_id/reject",
-    credential: "apiKeyInSql",
-    scope: consumerChanges("target"),
+  return route("POST /api/v1/mailboxes/:mailbox_id/reject", {
+    access: keysCheckedInSql(consumerChanges("target")),
     operationId: "rejectMessages",
     tag: "Mailboxes",
     audit: claimAudit,
@@ -91,11 +86,8 @@ const perMessage =
   "Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone.";
 
 function extendRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/mailboxes/:mailbox_id/extend",
-    credential: "apiKeyInSql",
-    scope: consumerChanges("target"),
+  return route("POST /api/v1/mailboxes/:mailbox_id/extend", {
+    access: keysCheckedInSql(consumerChanges("target")),
     operationId: "extendClaims",
     tag: "Mailboxes",
     audit: claimAudit,
@@ -118,11 +110,8 @@ function extendRoute(deps: MailboxRouteDeps): RouteRecord {
 }
 
 function releaseRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/mailboxes/:mailbox_id/release",
-    credential: "apiKeyInSql",
-    scope: consumerChanges("target"),
+  return route("POST /api/v1/mailboxes/:mailbox_id/release", {
+    access: keysCheckedInSql(consumerChanges("target")),
     operationId: "releaseMessages",
     tag: "Mailboxes",
     audit: claimAudit,

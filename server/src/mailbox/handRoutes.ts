@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { users } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { route, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
@@ -27,11 +28,8 @@ export function handRoutes(deps: MailboxRouteDeps): RouteRecord[] {
     return message;
   };
   return [
-    route({
-      method: "POST",
-      path: "/api/v1/mailboxes/:mailbox_id/messages/:message_id/force-release",
-      credential: "session",
-      leastRole: "member",
+    route("POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-release", {
+      access: users("member"),
       operationId: "forceRelease",
       tag: "Mailboxes",
       audit: { none: "the message keeps the intervention and who did it" },
@@ -44,11 +42,8 @@ export function handRoutes(deps: MailboxRouteDeps): RouteRecord[] {
       handle: async ({ caller, params, reply }) =>
         sendAnswer(reply, { status: 200, text: await change(caller, params, null) }),
     }),
-    route({
-      method: "POST",
-      path: "/api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject",
-      credential: "session",
-      leastRole: "member",
+    route("POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject", {
+      access: users("member"),
       operationId: "forceReject",
       tag: "Mailboxes",
       audit: { none: "the message keeps the intervention and who did it" },

@@ -1,3 +1,4 @@
+import { keysCheckedInSql, usersAndKeys } from "../http/contract/access.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { Type } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
@@ -23,12 +24,8 @@ export function messageRoutes(deps: MailboxRouteDeps): RouteRecord[] {
 }
 
 function readRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/mailbox-messages/:message_id",
-    credential: "either",
-    leastRole: "viewer",
-    scope: consumerReads("event"),
+  return route("GET /api/v1/mailbox-messages/:message_id", {
+    access: usersAndKeys("viewer", consumerReads("event")),
     operationId: "readMessage",
     tag: "Mailboxes",
     summary: "Read a message and its payload",
@@ -43,11 +40,8 @@ function readRoute(deps: MailboxRouteDeps): RouteRecord {
 }
 
 function claimRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/mailbox-messages/:message_id/claim",
-    credential: "apiKeyInSql",
-    scope: consumerChanges("event"),
+  return route("POST /api/v1/mailbox-messages/:message_id/claim", {
+    access: keysCheckedInSql(consumerChanges("event")),
     operationId: "claimMessage",
     tag: "Mailboxes",
     audit: claimAudit,
@@ -71,11 +65,8 @@ function claimRoute(deps: MailboxRouteDeps): RouteRecord {
 }
 
 function acknowledgeRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/mailbox-messages/:message_id/ack",
-    credential: "apiKeyInSql",
-    scope: consumerChanges("event"),
+  return route("POST /api/v1/mailbox-messages/:message_id/ack", {
+    access: keysCheckedInSql(consumerChanges("event")),
     operationId: "acknowledgeMessage",
     tag: "Mailboxes",
     audit: claimAudit,

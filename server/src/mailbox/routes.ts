@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
@@ -28,12 +29,8 @@ export function mailboxRoutes(deps: MailboxRouteDeps): RouteRecord[] {
 }
 
 function listRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/mailboxes/:mailbox_id/messages",
-    credential: "either",
-    leastRole: "viewer",
-    scope: consumerReads("target"),
+  return route("GET /api/v1/mailboxes/:mailbox_id/messages", {
+    access: usersAndKeys("viewer", consumerReads("target")),
     operationId: "listMessages",
     tag: "Mailboxes",
     summary: "List a mailbox's messages, oldest first, without their payloads",
@@ -75,12 +72,8 @@ function readStatus(text: string | undefined): MailboxStatus | undefined {
 }
 
 function redriveRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/mailboxes/:mailbox_id/redrive",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("POST /api/v1/mailboxes/:mailbox_id/redrive", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "redriveMessages",
     tag: "Mailboxes",
     audit: { none: "dead messages become claimable again, and stay what they are" },
@@ -110,12 +103,8 @@ function redriveRoute(deps: MailboxRouteDeps): RouteRecord {
 }
 
 function statsRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/mailboxes/:mailbox_id/stats",
-    credential: "either",
-    leastRole: "viewer",
-    scope: consumerReads("target"),
+  return route("GET /api/v1/mailboxes/:mailbox_id/stats", {
+    access: usersAndKeys("viewer", consumerReads("target")),
     operationId: "readMailboxStats",
     tag: "Mailboxes",
     summary: "What a mailbox holds, and how fast it moves",

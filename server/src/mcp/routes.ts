@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Config } from "../config/config.ts";
+import { keys } from "../http/contract/access.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { everyKey } from "../http/contract/scope.ts";
@@ -40,11 +41,8 @@ const Refusal = Type.Union([ErrorBody, JsonRpcError]);
 export function mcpRoutes(deps: McpRouteDeps): RouteRecord[] {
   const calls = new CallsUnderWay();
   return [
-    route({
-      method: "POST",
-      path: "/mcp",
-      credential: "apiKey",
-      scope: everyKey,
+    route("POST /mcp", {
+      access: keys(everyKey),
       operationId: "callTools",
       tag: "Operation",
       audit: { none: "each request that a tool makes is on record by itself" },

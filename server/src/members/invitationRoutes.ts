@@ -4,6 +4,7 @@ import { countRequest } from "../accounts/rateLimit.ts";
 import { Password, RoleName, takenMessage, User } from "../accounts/schemas.ts";
 import { originOf, traceOf } from "../audit/origin.ts";
 import type { Config } from "../config/config.ts";
+import { anyone, users, usersAndKeys } from "../http/contract/access.ts";
 import {
   ApiError,
   notFound,
@@ -41,12 +42,8 @@ export function invitationRoutes(deps: InvitationDeps): RouteRecord[] {
 }
 
 function listRoute(deps: InvitationDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/invitations",
-    credential: "either",
-    leastRole: "admin",
-    scope: readKeys,
+  return route("GET /api/v1/invitations", {
+    access: usersAndKeys("admin", readKeys),
     operationId: "listInvitations",
     tag: "Members",
     summary: "List invitations, newest first",
@@ -63,11 +60,8 @@ function listRoute(deps: InvitationDeps): RouteRecord {
 }
 
 function revokeRoute(deps: InvitationDeps): RouteRecord {
-  return route({
-    method: "DELETE",
-    path: "/api/v1/invitations/:id",
-    credential: "session",
-    leastRole: "admin",
+  return route("DELETE /api/v1/invitations/:id", {
+    access: users("admin"),
     operationId: "revokeInvitation",
     tag: "Members",
     audit: "invitation.revoked",
@@ -85,11 +79,8 @@ function refuseWhereClosed(signup: Config["signup"]): void {
 }
 
 function createRoute(deps: InvitationDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/invitations",
-    credential: "session",
-    leastRole: "admin",
+  return route("POST /api/v1/invitations", {
+    access: users("admin"),
     operationId: "createInvitation",
     tag: "Members",
     audit: "invitation.created",
@@ -130,10 +121,8 @@ function createRoute(deps: InvitationDeps): RouteRecord {
 }
 
 function acceptRoute(deps: InvitationDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/invitations/accept",
-    credential: "none",
+  return route("POST /api/v1/invitations/accept", {
+    access: anyone,
     operationId: "acceptInvitation",
     tag: "Members",
     audit: "member.joined",

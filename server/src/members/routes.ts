@@ -2,6 +2,7 @@ import { Type } from "typebox";
 import type pg from "pg";
 import { RoleName } from "../accounts/schemas.ts";
 import { originOf } from "../audit/origin.ts";
+import { users, usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import { removal } from "../http/contract/removal.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
@@ -19,12 +20,8 @@ export function memberRoutes(deps: { pool: pg.Pool }): RouteRecord[] {
 }
 
 function listRoute(deps: { pool: pg.Pool }): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/members",
-    credential: "either",
-    leastRole: "viewer",
-    scope: readKeys,
+  return route("GET /api/v1/members", {
+    access: usersAndKeys("viewer", readKeys),
     operationId: "listMembers",
     tag: "Members",
     summary: "List the members of the organization, the first to come first",
@@ -54,11 +51,8 @@ function listRoute(deps: { pool: pg.Pool }): RouteRecord {
 }
 
 function changeRoleRoute(deps: { pool: pg.Pool }): RouteRecord {
-  return route({
-    method: "PATCH",
-    path: "/api/v1/members/:id",
-    credential: "session",
-    leastRole: "admin",
+  return route("PATCH /api/v1/members/:id", {
+    access: users("admin"),
     operationId: "changeRole",
     tag: "Members",
     audit: "member.role_changed",
@@ -80,11 +74,8 @@ function changeRoleRoute(deps: { pool: pg.Pool }): RouteRecord {
 }
 
 function removeRoute(deps: { pool: pg.Pool }): RouteRecord {
-  return route({
-    method: "DELETE",
-    path: "/api/v1/members/:id",
-    credential: "session",
-    leastRole: "admin",
+  return route("DELETE /api/v1/members/:id", {
+    access: users("admin"),
     operationId: "removeMember",
     tag: "Members",
     audit: "member.removed",

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
+import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { removal } from "../http/contract/removal.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
@@ -41,12 +42,8 @@ export function notificationRoutes(deps: NotificationRouteDeps): RouteRecord[] {
 }
 
 function listRoute(deps: NotificationRouteDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/notification-targets",
-    credential: "either",
-    leastRole: "viewer",
-    scope: readKeys,
+  return route("GET /api/v1/notification-targets", {
+    access: usersAndKeys("viewer", readKeys),
     operationId: "listNotificationTargets",
     tag: "Notifications",
     summary: "List the targets that hear of operational events, newest first",
@@ -63,12 +60,8 @@ function listRoute(deps: NotificationRouteDeps): RouteRecord {
 }
 
 function saveRoute(deps: NotificationRouteDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/notification-targets",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("POST /api/v1/notification-targets", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "saveNotificationTarget",
     tag: "Notifications",
     audit: "notification_target.saved",
@@ -111,12 +104,8 @@ function saveRoute(deps: NotificationRouteDeps): RouteRecord {
 }
 
 function removeRoute(deps: NotificationRouteDeps): RouteRecord {
-  return route({
-    method: "DELETE",
-    path: "/api/v1/notification-targets/:id",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("DELETE /api/v1/notification-targets/:id", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "removeNotificationTarget",
     tag: "Notifications",
     audit: "notification_target.removed",

@@ -2,6 +2,7 @@ import { Type } from "typebox";
 import type pg from "pg";
 import { originOf, traceOf } from "../audit/origin.ts";
 import { type Config, publicUrlOf } from "../config/config.ts";
+import { anyone, portalSessions, usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, unauthorized } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
@@ -41,12 +42,8 @@ export function portalRoutes(deps: PortalDeps): RouteRecord[] {
 }
 
 function linkRoute(deps: PortalDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/customers/:uid/portal-links",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("POST /api/v1/customers/:uid/portal-links", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "createPortalLink",
     tag: "Portal",
     audit: "portal_link.created",
@@ -71,12 +68,8 @@ function linkRoute(deps: PortalDeps): RouteRecord {
 }
 
 function endSessionsRoute(deps: PortalDeps): RouteRecord {
-  return route({
-    method: "DELETE",
-    path: "/api/v1/customers/:uid/portal-sessions",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("DELETE /api/v1/customers/:uid/portal-sessions", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "endPortalSessions",
     tag: "Portal",
     audit: "portal_sessions.ended",
@@ -93,10 +86,8 @@ function endSessionsRoute(deps: PortalDeps): RouteRecord {
 }
 
 function openRoute(deps: PortalDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/portal/sessions",
-    credential: "none",
+  return route("POST /api/v1/portal/sessions", {
+    access: anyone,
     operationId: "openPortalSession",
     tag: "Portal",
     audit: "portal_session.started",
@@ -132,11 +123,8 @@ function openRoute(deps: PortalDeps): RouteRecord {
 }
 
 function readRoute(deps: PortalDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/portal",
-    credential: "portal",
-    scope: { takes: ["portal"], names: "own" },
+  return route("GET /api/v1/portal", {
+    access: portalSessions,
     operationId: "readPortal",
     tag: "Portal",
     summary: "Read whose portal a session is for, and how it looks",
@@ -162,11 +150,8 @@ function readRoute(deps: PortalDeps): RouteRecord {
 }
 
 function leaveRoute(deps: PortalDeps): RouteRecord {
-  return route({
-    method: "DELETE",
-    path: "/api/v1/portal/session",
-    credential: "portal",
-    scope: { takes: ["portal"], names: "own" },
+  return route("DELETE /api/v1/portal/session", {
+    access: portalSessions,
     operationId: "leavePortal",
     tag: "Portal",
     audit: "portal_session.ended",
@@ -186,12 +171,8 @@ function requirePortal(caller: Caller): Extract<Caller, { kind: "portal" }> {
 }
 
 function readSettingsRoute(deps: PortalDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/portal-settings",
-    credential: "either",
-    leastRole: "viewer",
-    scope: readKeys,
+  return route("GET /api/v1/portal-settings", {
+    access: usersAndKeys("viewer", readKeys),
     operationId: "readPortalSettings",
     tag: "Portal",
     summary: "Read how the portal looks, and whose pages may show it",
@@ -209,12 +190,8 @@ function readSettingsRoute(deps: PortalDeps): RouteRecord {
 }
 
 function saveSettingsRoute(deps: PortalDeps): RouteRecord {
-  return route({
-    method: "PUT",
-    path: "/api/v1/portal-settings",
-    credential: "either",
-    leastRole: "admin",
-    scope: noLimitedKey,
+  return route("PUT /api/v1/portal-settings", {
+    access: usersAndKeys("admin", noLimitedKey),
     operationId: "savePortalSettings",
     tag: "Portal",
     audit: "portal_settings.saved",

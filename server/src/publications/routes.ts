@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type pg from "pg";
 import { mailboxRetentionMs } from "../config/config.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
+import { keysCheckedInSql, usersAndKeys } from "../http/contract/access.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { type ApiError, notFound, workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
@@ -57,11 +58,8 @@ export function publicationRoutes(deps: PublicationDeps): RouteRecord[] {
 }
 
 function publishToCustomerRoute(deps: PublicationDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/p/:customer",
-    credential: "apiKeyInSql",
-    scope: { takes: ["send", "customer"], names: "customer" },
+  return route("POST /p/:customer", {
+    access: keysCheckedInSql({ takes: ["send", "customer"], names: "customer" }),
     operationId: "publishToCustomer",
     summary: "Publishes to all targets of a customer",
     ...publishing(deps),
@@ -69,11 +67,8 @@ function publishToCustomerRoute(deps: PublicationDeps): RouteRecord {
 }
 
 function publishRoute(deps: PublicationDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/p",
-    credential: "apiKeyInSql",
-    scope: { takes: ["send"] },
+  return route("POST /p", {
+    access: keysCheckedInSql({ takes: ["send"] }),
     operationId: "publish",
     summary: "Publishes to all targets that belong to no customer",
     ...publishing(deps),
@@ -160,12 +155,8 @@ function answerTo(published: Published, customer: string | undefined): FastAnswe
 const unknownCustomer = " ";
 
 function listRoute(deps: PublicationDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/publications",
-    credential: "either",
-    leastRole: "viewer",
-    scope: { takes: ["read", "customer"], names: "own" },
+  return route("GET /api/v1/publications", {
+    access: usersAndKeys("viewer", { takes: ["read", "customer"], names: "own" }),
     operationId: "listPublications",
     tag: "Publications",
     summary: "List publications, newest first",
@@ -185,12 +176,8 @@ function listRoute(deps: PublicationDeps): RouteRecord {
 }
 
 function readRoute(deps: PublicationDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/publications/:id",
-    credential: "either",
-    leastRole: "viewer",
-    scope: { takes: ["read", "customer"], names: "publication" },
+  return route("GET /api/v1/publications/:id", {
+    access: usersAndKeys("viewer", { takes: ["read", "customer"], names: "publication" }),
     operationId: "readPublication",
     tag: "Publications",
     summary: "Read a publication and what became of each of its items",
@@ -213,12 +200,8 @@ function readRoute(deps: PublicationDeps): RouteRecord {
 }
 
 function replayRoute(deps: PublicationDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/publications/:id/replay",
-    credential: "either",
-    leastRole: "member",
-    scope: { takes: ["customer"], names: "publication" },
+  return route("POST /api/v1/publications/:id/replay", {
+    access: usersAndKeys("member", { takes: ["customer"], names: "publication" }),
     operationId: "replayPublication",
     tag: "Publications",
     audit: itemAudit,

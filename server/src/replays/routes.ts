@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
@@ -24,12 +25,8 @@ export function replayRoutes(deps: ReplayDeps): RouteRecord[] {
 }
 
 function startRoute(deps: ReplayDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/replays",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("POST /api/v1/replays", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "startReplay",
     tag: "Events",
     audit: { none: "the job keeps who started it and what it did" },
@@ -69,12 +66,8 @@ function startRoute(deps: ReplayDeps): RouteRecord {
 }
 
 function listRoute(deps: ReplayDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/replays",
-    credential: "either",
-    leastRole: "viewer",
-    scope: readKeys,
+  return route("GET /api/v1/replays", {
+    access: usersAndKeys("viewer", readKeys),
     operationId: "listReplays",
     tag: "Events",
     summary: "List replays of many events, newest first",
@@ -89,12 +82,8 @@ function listRoute(deps: ReplayDeps): RouteRecord {
 }
 
 function readRoute(deps: ReplayDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/replays/:id",
-    credential: "either",
-    leastRole: "viewer",
-    scope: readKeys,
+  return route("GET /api/v1/replays/:id", {
+    access: usersAndKeys("viewer", readKeys),
     operationId: "readReplay",
     tag: "Events",
     summary: "Read how far a replay of many events is",
@@ -110,12 +99,8 @@ function readRoute(deps: ReplayDeps): RouteRecord {
 }
 
 function cancelRoute(deps: ReplayDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/replays/:id/cancel",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("POST /api/v1/replays/:id/cancel", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "cancelReplay",
     tag: "Events",
     audit: { none: "the end of a job is on record with the job" },

@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import type pg from "pg";
+import { usersAndKeys } from "../http/contract/access.ts";
 import { notFound, ApiError } from "../http/contract/errors.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
@@ -34,12 +35,8 @@ export function statsRoutes(deps: StatsDeps): RouteRecord[] {
 }
 
 function statsRoute(deps: StatsDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/stats",
-    credential: "either",
-    leastRole: "viewer",
-    scope: readKeys,
+  return route("GET /api/v1/stats", {
+    access: usersAndKeys("viewer", readKeys),
     operationId: "readStats",
     tag: "Statistics",
     summary: "Read what was accepted and delivered over time",
@@ -66,12 +63,8 @@ function statsRoute(deps: StatsDeps): RouteRecord {
 }
 
 function healthsRoute(deps: StatsDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/target-health",
-    credential: "either",
-    leastRole: "viewer",
-    scope: customerReads("own"),
+  return route("GET /api/v1/target-health", {
+    access: usersAndKeys("viewer", customerReads("own")),
     operationId: "listTargetHealth",
     tag: "Targets",
     summary: "Read how several targets fare, with their last 24 hours",
@@ -92,12 +85,8 @@ function healthsRoute(deps: StatsDeps): RouteRecord {
 }
 
 function healthRoute(deps: StatsDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/targets/:id/health",
-    credential: "either",
-    leastRole: "viewer",
-    scope: customerReads("target"),
+  return route("GET /api/v1/targets/:id/health", {
+    access: usersAndKeys("viewer", customerReads("target")),
     operationId: "readTargetHealth",
     tag: "Targets",
     summary: "Read how a target fares",

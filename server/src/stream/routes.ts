@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import type { ChangeType } from "../items/changes.ts";
+import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
@@ -31,12 +32,8 @@ the other routes answer. Send the last \`id\` as Last-Event-ID to go on where a 
 /** `/api/v1/stream`. */
 export function streamRoutes(deps: StreamRouteDeps): RouteRecord[] {
   return [
-    route({
-      method: "GET",
-      path: "/api/v1/stream",
-      credential: "either",
-      leastRole: "viewer",
-      scope: readKeys,
+    route("GET /api/v1/stream", {
+      access: usersAndKeys("viewer", readKeys),
       operationId: "openStream",
       tag: "Events",
       summary: "Follow what happens, as server-sent events",

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
+import { usersAndKeys } from "../http/contract/access.ts";
 import { removal } from "../http/contract/removal.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
@@ -23,12 +24,8 @@ export function endpointRoutes(deps: KindDeps): RouteRecord[] {
 }
 
 function listRoute(deps: KindDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/endpoints",
-    credential: "either",
-    leastRole: "viewer",
-    scope: readKeys,
+  return route("GET /api/v1/endpoints", {
+    access: usersAndKeys("viewer", readKeys),
     operationId: "listEndpoints",
     tag: "Endpoints",
     summary: "List endpoints, oldest first",
@@ -43,12 +40,8 @@ function listRoute(deps: KindDeps): RouteRecord {
 
 function createRoute(deps: KindDeps): RouteRecord {
   const { newEndpoint } = endpointInputs(deps.config.maxBodyBytes);
-  return route({
-    method: "POST",
-    path: "/api/v1/endpoints",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("POST /api/v1/endpoints", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "createEndpoint",
     tag: "Endpoints",
     audit: "target.created",
@@ -75,12 +68,8 @@ function createRoute(deps: KindDeps): RouteRecord {
 }
 
 function readRoute(deps: KindDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/endpoints/:id",
-    credential: "either",
-    leastRole: "viewer",
-    scope: readKeys,
+  return route("GET /api/v1/endpoints/:id", {
+    access: usersAndKeys("viewer", readKeys),
     operationId: "readEndpoint",
     tag: "Endpoints",
     summary: "Read an endpoint",
@@ -93,12 +82,8 @@ function readRoute(deps: KindDeps): RouteRecord {
 
 function updateRoute(deps: KindDeps): RouteRecord {
   const { endpointChanges } = endpointInputs(deps.config.maxBodyBytes);
-  return route({
-    method: "PATCH",
-    path: "/api/v1/endpoints/:id",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("PATCH /api/v1/endpoints/:id", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "updateEndpoint",
     tag: "Endpoints",
     audit: "target.updated",
@@ -127,12 +112,8 @@ function knownOf<B extends object>({ properties }: { properties: object }, body:
 }
 
 function removeRoute(deps: KindDeps): RouteRecord {
-  return route({
-    method: "DELETE",
-    path: "/api/v1/endpoints/:id",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("DELETE /api/v1/endpoints/:id", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "deleteEndpoint",
     tag: "Endpoints",
     audit: "target.deleted",

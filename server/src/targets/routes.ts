@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
+import { usersAndKeys } from "../http/contract/access.ts";
 import { removal } from "../http/contract/removal.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
@@ -35,12 +36,8 @@ export function targetRoutes(deps: KindDeps): RouteRecord[] {
 }
 
 function listRoute(deps: KindDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/targets",
-    credential: "either",
-    leastRole: "viewer",
-    scope: customerReads("own"),
+  return route("GET /api/v1/targets", {
+    access: usersAndKeys("viewer", customerReads("own")),
     operationId: "listTargets",
     tag: "Targets",
     summary: "List targets, oldest first",
@@ -61,12 +58,8 @@ function listRoute(deps: KindDeps): RouteRecord {
 
 function createRoute(deps: KindDeps): RouteRecord {
   const { newTarget } = targetInputs(deps.config.maxBodyBytes);
-  return route({
-    method: "POST",
-    path: "/api/v1/targets",
-    credential: "either",
-    leastRole: "member",
-    scope: customerChanges("own"),
+  return route("POST /api/v1/targets", {
+    access: usersAndKeys("member", customerChanges("own")),
     operationId: "createTarget",
     tag: "Targets",
     audit: "target.created",
@@ -91,12 +84,8 @@ function createRoute(deps: KindDeps): RouteRecord {
 }
 
 function readRoute(deps: KindDeps): RouteRecord {
-  return route({
-    method: "GET",
-    path: "/api/v1/targets/:id",
-    credential: "either",
-    leastRole: "viewer",
-    scope: customerReads("target"),
+  return route("GET /api/v1/targets/:id", {
+    access: usersAndKeys("viewer", customerReads("target")),
     operationId: "readTarget",
     tag: "Targets",
     summary: "Read a target",
@@ -108,12 +97,8 @@ function readRoute(deps: KindDeps): RouteRecord {
 
 function updateRoute(deps: KindDeps): RouteRecord {
   const { targetChanges } = targetInputs(deps.config.maxBodyBytes);
-  return route({
-    method: "PATCH",
-    path: "/api/v1/targets/:id",
-    credential: "either",
-    leastRole: "member",
-    scope: customerChanges("target"),
+  return route("PATCH /api/v1/targets/:id", {
+    access: usersAndKeys("member", customerChanges("target")),
     operationId: "updateTarget",
     tag: "Targets",
     audit: "target.updated",
@@ -144,12 +129,8 @@ function updateRoute(deps: KindDeps): RouteRecord {
 }
 
 function removeRoute(deps: KindDeps): RouteRecord {
-  return route({
-    method: "DELETE",
-    path: "/api/v1/targets/:id",
-    credential: "either",
-    leastRole: "member",
-    scope: customerChanges("target"),
+  return route("DELETE /api/v1/targets/:id", {
+    access: usersAndKeys("member", customerChanges("target")),
     operationId: "deleteTarget",
     tag: "Targets",
     audit: "target.deleted",
@@ -166,12 +147,8 @@ function removeRoute(deps: KindDeps): RouteRecord {
 }
 
 function refreshRoute(deps: KindDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/targets/:id/refresh",
-    credential: "either",
-    leastRole: "member",
-    scope: noLimitedKey,
+  return route("POST /api/v1/targets/:id/refresh", {
+    access: usersAndKeys("member", noLimitedKey),
     operationId: "refreshTarget",
     tag: "Targets",
     audit: "target.card_replaced",

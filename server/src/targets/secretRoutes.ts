@@ -1,4 +1,5 @@
 import { originOf } from "../audit/origin.ts";
+import { users, usersAndKeys } from "../http/contract/access.ts";
 import { removal } from "../http/contract/removal.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { customerChanges } from "../http/contract/scope.ts";
@@ -20,12 +21,8 @@ export function secretRoutes(deps: KindDeps): RouteRecord[] {
 }
 
 function rotateRoute(deps: KindDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/targets/:id/signing-secret/rotate",
-    credential: "either",
-    leastRole: "member",
-    scope: customerChanges("target"),
+  return route("POST /api/v1/targets/:id/signing-secret/rotate", {
+    access: usersAndKeys("member", customerChanges("target")),
     operationId: "rotateSigningSecret",
     tag: "Targets",
     audit: "target.secret_rotated",
@@ -43,11 +40,8 @@ function rotateRoute(deps: KindDeps): RouteRecord {
 }
 
 function revealRoute(deps: KindDeps): RouteRecord {
-  return route({
-    method: "POST",
-    path: "/api/v1/targets/:id/signing-secret/reveal",
-    credential: "session",
-    leastRole: "admin",
+  return route("POST /api/v1/targets/:id/signing-secret/reveal", {
+    access: users("admin"),
     operationId: "revealSigningSecret",
     tag: "Targets",
     audit: "target.secret_revealed",
@@ -67,12 +61,8 @@ function revealRoute(deps: KindDeps): RouteRecord {
 }
 
 function deletePreviousRoute(deps: KindDeps): RouteRecord {
-  return route({
-    method: "DELETE",
-    path: "/api/v1/targets/:id/signing-secret/previous",
-    credential: "either",
-    leastRole: "member",
-    scope: customerChanges("target"),
+  return route("DELETE /api/v1/targets/:id/signing-secret/previous", {
+    access: usersAndKeys("member", customerChanges("target")),
     operationId: "deletePreviousSigningSecret",
     tag: "Targets",
     audit: "target.previous_secret_deleted",

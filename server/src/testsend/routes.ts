@@ -1,3 +1,4 @@
+import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { customerChanges } from "../http/contract/scope.ts";
@@ -12,12 +13,8 @@ import { sendTest, type TestDeps, type TestOutcome } from "./sendTest.ts";
 /** `/api/v1/targets/:id/test`. */
 export function testRoutes(deps: TestDeps & { queries: Queries }): RouteRecord[] {
   return [
-    route({
-      method: "POST",
-      path: "/api/v1/targets/:id/test",
-      credential: "either",
-      leastRole: "member",
-      scope: customerChanges("target"),
+    route("POST /api/v1/targets/:id/test", {
+      access: usersAndKeys("member", customerChanges("target")),
       operationId: "testTarget",
       tag: "Targets",
       audit: { none: "nothing stays of a test" },

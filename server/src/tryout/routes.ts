@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { Type } from "typebox";
+import { usersAndKeys } from "../http/contract/access.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { Id, Timestamp } from "../http/contract/schemas.ts";
@@ -29,12 +30,8 @@ const TryoutRequest = Type.Object(
 /** The requests that the service's own receiver got, for the owner of the target. */
 export function tryoutRoutes(deps: { pool: pg.Pool; queries: Queries }): RouteRecord[] {
   return [
-    route({
-      method: "GET",
-      path: "/api/v1/targets/:id/tryout",
-      credential: "either",
-      leastRole: "viewer",
-      scope: { takes: ["read", "customer"], names: "target" },
+    route("GET /api/v1/targets/:id/tryout", {
+      access: usersAndKeys("viewer", { takes: ["read", "customer"], names: "target" }),
       operationId: "listTryoutRequests",
       tag: "Targets",
       summary: "What a target that receives here got last, newest first",

@@ -1,5 +1,6 @@
 import { Type } from "typebox";
 import { describe, expect, it } from "vitest";
+import { anyone, keys, keysCheckedInSql, users } from "./access.ts";
 import { route } from "./route.ts";
 import { customerReads, noLimitedKey } from "./scope.ts";
 
@@ -11,30 +12,29 @@ const described = {
   handle: () => null,
 } as const;
 
-const open = { method: "GET", path: "/tried", credential: "none", ...described } as const;
-const ofKeys = { ...open, credential: "apiKey", scope: noLimitedKey } as const;
+const open = { ...described, access: anyone } as const;
+const ofKeys = { ...described, access: keys(noLimitedKey) } as const;
+const none = { audit: { none: "a test" } } as const;
 const fast = () => undefined;
 
 describe("a route's record", () => {
   it("has a schema of the parameters that its path names", () => {
-    const { params } = route({ ...open, path: "/a/:first/b/:second_one" });
+    const { method, path, params } = route("GET /a/:first/b/:second_one", open);
+    expect([method, path]).toEqual(["GET", "/a/:first/b/:second_one"]);
     expect(params).toMatchObject({
       type: "object",
       required: ["first", "second_one"],
       properties: { first: { type: "string" }, second_one: { type: "string" } },
     });
-    expect(route(open)).not.toHaveProperty("params");
+    expect(route("GET /tried", open)).not.toHaveProperty("params");
   });
 
   it("types what its handler gets", () => {
     const query = Type.Object({ limit: Type.Integer() });
     const body = Type.Object({ name: Type.String() });
-    const record = route({
-      ...described,
-      method: "PUT",
-      path: "/tried/:id",
-      credential: "none",
-      audit: { none: "a test" },
+    const record = route("PUT /tried/:id", {
+      ...open,
+      ...none,
       query,
       body,
       handle: (call) => [
@@ -54,34 +54,38 @@ describe("a route's record", () => {
   // The compiler checks these lines: a directive without an error below it is one.
   it("is refused by the compiler when a field is missing or contradicts another", () => {
     // @ts-expect-error: a change says what it is on record as, or why it is not
-    route({ ...open, method: "POST" });
+    route("POST /tried", open);
     // @ts-expect-error: there is no such action in the audit log
-    route({ ...open, method: "POST", audit: "tried.out" });
+    route("POST /tried", { ...open, audit: "tried.out" });
     // @ts-expect-error: reading is not on record
-    route({ ...open, audit: "key.created" });
+    route("GET /tried", { ...open, audit: "key.created" });
+    // @ts-expect-error: there is no such method
+    route("FETCH /tried", open);
+    // @ts-expect-error: a route says who may call it
+    route("GET /tried", described);
     // @ts-expect-error: a session has a least role
-    route({ ...open, credential: "session" });
+    route("GET /tried", { ...described, access: { credential: "session" } });
     // @ts-expect-error: nobody has no role
-    route({ ...open, leastRole: "viewer" });
+    route("GET /tried", { ...described, access: { ...anyone, leastRole: "viewer" } });
     // @ts-expect-error: a route that takes keys says which limited ones
-    route({ ...open, credential: "apiKey" });
+    route("GET /tried", { ...described, access: { credential: "apiKey" } });
     // @ts-expect-error: a session is never limited
-    route({ ...open, credential: "session", leastRole: "viewer", scope: noLimitedKey });
+    route("GET /tried", { ...described, access: { ...users("viewer"), scope: noLimitedKey } });
     // @ts-expect-error: only routes that check the key in their own transaction have a fast handler
-    route({ ...ofKeys, method: "POST", audit: { none: "a test" }, fast });
+    route("POST /tried", { ...ofKeys, ...none, fast });
     // @ts-expect-error: the fast path reads nothing but POST
-    route({ ...ofKeys, credential: "apiKeyInSql", fast });
+    route("GET /tried", { ...described, access: keysCheckedInSql(noLimitedKey), fast });
     // @ts-expect-error: the path has a parameter, which the rule has to name
-    route({ ...ofKeys, path: "/tried/:id", scope: customerReads("own") });
+    route("GET /tried/:id", { ...described, access: keys(customerReads("own")) });
     // @ts-expect-error: the path has no parameter that could name a target
-    route({ ...ofKeys, scope: customerReads("target") });
+    route("GET /tried", { ...described, access: keys(customerReads("target")) });
     // @ts-expect-error: a customer's key is checked by what the path names
-    route({ ...ofKeys, scope: { takes: ["customer"] } });
+    route("GET /tried", { ...described, access: keys({ takes: ["customer"] }) });
     // @ts-expect-error: the documentation has no such section
-    route({ ...open, tag: "Trials" });
-    expect(
-      route({ ...ofKeys, method: "POST", credential: "apiKeyInSql", audit: { none: "a test" }, fast }),
-    ).toHaveProperty("fast");
-    expect(route({ ...ofKeys, path: "/tried/:id", scope: customerReads("target") })).toHaveProperty("scope");
+    route("GET /tried", { ...open, tag: "Trials" });
+    const inSql = { ...described, ...none, access: keysCheckedInSql(noLimitedKey), fast };
+    expect(route("POST /tried", inSql)).toHaveProperty("fast");
+    const ofTargets = { ...described, access: keys(customerReads("target")) };
+    expect(route("GET /tried/:id", ofTargets)).toHaveProperty("scope", customerReads("target"));
   });
 });

@@ -110,22 +110,22 @@ export interface FastAnswer {
   headers?: readonly (readonly [name: string, value: string])[] | undefined;
 }
 
-/** The fields that have to agree with the credential. */
-type Access<Path extends string> =
-  | { credential: "none"; leastRole?: never; scope?: never; fast?: never }
-  | { credential: "session"; leastRole: Role; scope?: never; fast?: never }
-  | { credential: "either"; leastRole: Role; scope: ScopeOf<Path>; fast?: never }
-  | { credential: "apiKey" | "portal"; leastRole?: never; scope: ScopeOf<Path>; fast?: never }
-  | {
-      credential: "apiKeyInSql";
-      method: "POST";
-      leastRole?: never;
-      scope: ScopeOf<Path>;
-      fast?: FastHandler;
-    };
-
 /** The fields that have to agree with the method. */
-type Change = { method: "GET"; audit?: never } | { method: Exclude<Method, "GET">; audit: Audit };
+type Change<M> = M extends "GET" ? { audit?: never } : { audit: Audit };
+
+/** The callers of a route, by a function of `access.ts`, and its handler on the fast path, if it may have one. */
+type Access<M, Path extends string> =
+  | {
+      access:
+        | { credential: "none" }
+        | { credential: "session"; leastRole: Role }
+        | { credential: "either"; leastRole: Role; scope: ScopeOf<Path> }
+        | { credential: "apiKey" | "portal"; scope: ScopeOf<Path> };
+      fast?: never;
+    }
+  | (M extends "POST"
+      ? { access: { credential: "apiKeyInSql"; scope: ScopeOf<Path> }; fast?: FastHandler }
+      : never);
 
 /**
  * A rule for limited credentials that fits the path: with a parameter it says what the parameter names, so that no
@@ -145,16 +145,25 @@ type Parameter<Path extends string> = Path extends `${string}:${infer Rest}`
     : Rest
   : never;
 
-/** The argument of {@link route}: a record whose path names its parameters and whose schemas type the handler's inputs. */
+/** The argument of {@link route}: a record whose schemas type the handler's inputs, as its path names the parameters. */
 type Declared<
   Path extends string,
   Query extends TSchema | undefined,
   Body extends TSchema | undefined,
 > = Omit<
   RouteRecord,
-  "method" | "path" | "params" | "query" | "body" | "handle" | keyof Access<Path> | "audit"
+  | "method"
+  | "path"
+  | "credential"
+  | "leastRole"
+  | "scope"
+  | "audit"
+  | "params"
+  | "query"
+  | "body"
+  | "handle"
+  | "fast"
 > & {
-  path: Path;
   query?: Query;
   body?: Body;
   handle(
@@ -167,17 +176,22 @@ type Declared<
 };
 
 /**
- * Declares a route. `handle` sees body, query and parameters typed by the record, and returns the answer's body. Parameters
- * of the path are any text: an unknown id is a 404, whatever its form.
+ * Declares a route: `route("GET /api/v1/keys/:id", { access: …, … })`. `handle` sees body, query and parameters typed by the
+ * record, and returns the answer's body. Parameters of the path are any text: an unknown id is a 404, whatever its form.
  */
 export function route<
-  const Path extends string,
+  M extends Method,
+  const Path extends `/${string}`,
   Query extends TSchema | undefined = undefined,
   Body extends TSchema | undefined = undefined,
->(record: Declared<Path, Query, Body> & Access<Path> & Change): RouteRecord {
-  const names = [...record.path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
+>(
+  address: `${M} ${Path}`,
+  { access, ...record }: Declared<Path, Query, Body> & Access<M, Path> & Change<M>,
+): RouteRecord {
+  const [method, path] = address.split(" ") as [M, Path];
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
   const params = Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])));
-  return { ...record, ...(names.length > 0 && { params }) };
+  return { method, path, ...access, ...record, ...(names.length > 0 && { params }) };
 }
 
 /** Sends through the framework what a route answers on the fast path. */
