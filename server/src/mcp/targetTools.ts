@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { targetKinds } from "../postgres/kinds.ts";
 import { callJson } from "./interfaceCall.ts";
 import { fieldsOf } from "./itemTools.ts";
 import { closed, Id, Notice, notice, Text } from "./schemas.ts";
@@ -6,7 +7,7 @@ import { defineTool, reads, type Tool } from "./tool.ts";
 
 const Target = Type.Object({
   id: Type.String(),
-  kind: Type.String({ description: "webhook, mailbox or a2a (an agent)" }),
+  kind: Type.String({ description: `${targetKinds.join(", ")}; a2a is an agent` }),
   name: Type.String(),
   description: Text,
   enabled: Type.Boolean(),

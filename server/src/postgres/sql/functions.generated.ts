@@ -567,6 +567,12 @@ export const functions = {
       filters: "text[]",
     },
   },
+  pulled_kinds: {
+    parameters: {},
+    columns: {
+      pulled_kinds: "int2[]",
+    },
+  },
   record_handoff: {
     parameters: {
       p_event_id: "uuid",

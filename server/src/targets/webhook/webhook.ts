@@ -1,10 +1,9 @@
 import { sealSigningSecret } from "../../items/signingSecret.ts";
-import { checkTargetUrl } from "../../outbound/targetUrl.ts";
-import { isTryoutUrl, refuseTryoutUrl } from "../../tryout/tryoutUrl.ts";
 import type { TargetDeps } from "../record/deps.ts";
 import { deliveryFields, deliveryValues, type Given } from "../record/fields.ts";
 import type { Creation, Kind, KindChange } from "../record/kind.ts";
 import { invalid, type Refused } from "../record/refusal.ts";
+import { urlFault } from "../receiver/urlFault.ts";
 import type { StoredTarget, TargetKey } from "../record/store.ts";
 import { decideHeaders, refuseOtherOrigin } from "./changeHeaders.ts";
 import { checkCatalogue, eventTypesFault } from "./eventTypes.ts";
@@ -101,17 +100,4 @@ async function change(
     decide: async (_transaction, locked) =>
       decideHeaders({ box: deps.box, nowSeconds }, locked, { url, headers }),
   };
-}
-
-/** Why the service must not or cannot call this URL. */
-async function urlFault(deps: TargetDeps, url: string): Promise<string | undefined> {
-  if (isTryoutUrl(url)) {
-    const reason = refuseTryoutUrl(url);
-    return reason === undefined ? undefined : `url ${reason}`;
-  }
-  const check = await checkTargetUrl(url, {
-    allowHttp: deps.config.allowHttpTargets,
-    networks: deps.networks,
-  });
-  return check.ok ? undefined : `url ${check.reason}`;
 }

@@ -2,12 +2,8 @@ import { type AttemptResult, notSent } from "../../../items/delivery.ts";
 import { sign } from "../../../items/signature.ts";
 import type { OutboundRequest } from "../../../outbound/outbound.ts";
 import type { SendDeps, Sender } from "../../record/sender.ts";
-import { classify } from "./classify.ts";
+import { attemptResult, bodyLimitBytes } from "../../receiver/classify.ts";
 import { maskSecrets } from "./maskSecrets.ts";
-
-/** Bytes of a receiver's answer that are read, and those of them that are kept on the attempt. */
-const bodyLimitBytes = 16 * 1024;
-const keptBodyBytes = 1024;
 
 /**
  * Sends signed deliveries (Standard Webhooks): the payload's bytes as received, under the event's `webhook-id`. The answer is
@@ -48,15 +44,7 @@ export function webhookSender({ outbound, timeoutMs, nowMs }: SendDeps): Sender 
       bodyLimitBytes,
     };
     outbound.send(request, (answer) => {
-      const result = own === null ? answer : maskSecrets(answer, own.secretValues);
-      const answered = result.kind === "response";
-      ended({
-        outcome: classify(result),
-        statusCode: answered ? result.status : 0,
-        durationMs: result.durationMs,
-        responseBody: answered && result.body.length > 0 ? result.body.subarray(0, keptBodyBytes) : null,
-        retryAfter: (answered && result.headers["retry-after"]) || null,
-      });
+      ended(attemptResult(own === null ? answer : maskSecrets(answer, own.secretValues)));
     });
   };
 }

@@ -1,11 +1,27 @@
-import type { AttemptOutcome } from "../../../items/delivery.ts";
-import type { ExchangeError, ExchangeResponse, ExchangeResult } from "../../../outbound/exchangeResult.ts";
+import type { AttemptOutcome, AttemptResult } from "../../items/delivery.ts";
+import type { ExchangeError, ExchangeResponse, ExchangeResult } from "../../outbound/exchangeResult.ts";
 
 /** Characters of a `location` header that are shown. */
 const maxLocationLength = 200;
 const askingForTime = new Set([408, 425, 429]);
 const overloaded = new Set([429, 502, 503, 504]);
 const delivered: AttemptOutcome = { kind: "delivered" };
+
+/** Bytes of a receiver's answer that are read, and those of them that are kept on the attempt. */
+export const bodyLimitBytes = 16 * 1024;
+const keptBodyBytes = 1024;
+
+/** The result of an attempt that was one HTTP request: classified, and cut to what an attempt keeps of the answer. */
+export function attemptResult(result: ExchangeResult): AttemptResult {
+  const answered = result.kind === "response";
+  return {
+    outcome: classify(result),
+    statusCode: answered ? result.status : 0,
+    durationMs: result.durationMs,
+    responseBody: answered && result.body.length > 0 ? result.body.subarray(0, keptBodyBytes) : null,
+    retryAfter: (answered && result.headers["retry-after"]) || null,
+  };
+}
 
 /**
  * Classifies an attempt by Standard Webhooks' rules: 2xx delivers, 410 disables the target, all else is tried again.

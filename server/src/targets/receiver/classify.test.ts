@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { ExchangeErrorCode, ExchangeHeaders, ExchangeResult } from "../../../outbound/exchangeResult.ts";
+import type { ExchangeErrorCode, ExchangeHeaders, ExchangeResult } from "../../outbound/exchangeResult.ts";
 import { classify } from "./classify.ts";
 
 function answer(status: number, headers: ExchangeHeaders = {}): ExchangeResult {
