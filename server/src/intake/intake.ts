@@ -50,8 +50,8 @@ export interface IntakeLimits {
   clock?: Pick<ClockCheck, "refuseApart"> | undefined;
 }
 
-/** Bounds the memory of a batch on both sides. */
-const maxBatchBytes = 4 * 1024 * 1024;
+/** Bounds the memory of a batch on both sides, and lets batches of large payloads overlap: only a full batch does. */
+const maxBatchBytes = 1024 * 1024;
 const items = { maxBatch: 256, maxQueued: 10_000 };
 /** A batch has at most as many publications as a row of `deliveries` has items, and 65,536 items (`numbered_id`). */
 const publications = { maxBatch: 64, maxQueued: 2_000 };

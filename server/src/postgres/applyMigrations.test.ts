@@ -46,7 +46,8 @@ test("an older process refuses a database from which was taken what it uses", as
 
 test("a database with the last schema before 1.0.0 is taken over as it is", async () => {
   await pretend(lastBeforeBaseline);
-  expect(await applyMigrations({ client, pool }, migrations)).toEqual([]);
+  const [, ...later] = migrations.map(({ name }) => name);
+  expect(await applyMigrations({ client, pool }, migrations)).toEqual(later);
   const { rows } = await client.query("select name from schema_changes order by version");
   expect(rows).toEqual([{ name: "old" }, ...migrations.map(({ name }) => ({ name }))]);
 });
@@ -61,6 +62,7 @@ test("a database of an earlier commit is refused, and named the commit that can 
 
 /** Makes the list of migrations that of a commit before 1.0.0. */
 async function pretend(version: number): Promise<void> {
+  await client.query("delete from schema_changes where version > $1", [migrations[0]!.version]);
   await client.query("update schema_changes set version = $1, name = 'old', checksum = ''", [version]);
 }
 

@@ -97,6 +97,23 @@ describe("a group commit", () => {
     await Promise.all([first, ...few, ...many]);
   });
 
+  it("lets three batches overlap while what waits fills one by its bytes", async () => {
+    const { commits, runs, begun } = controlled({ sizeOf: () => 400, maxQueuedBytes: 100_000 });
+    const all = Array.from({ length: 20 }, (_, index) => commits.add(index));
+    await begun(3);
+    await afterImmediates();
+    expect(runs.map(({ batch }) => batch.length)).toEqual([2, 2, 2]);
+    runs[0]!.commit();
+    await begun(4);
+    await afterImmediates();
+    expect(runs).toHaveLength(4);
+    for (let next = 1; next < 10; next++) {
+      await begun(next + 1);
+      runs[next]!.commit();
+    }
+    expect(await Promise.all(all)).toEqual(all.map((_, index) => index * 2));
+  });
+
   it("gathers work that nobody waits for, until there is enough of it", async () => {
     const { commits, runs, begun } = controlled({ gather: { count: 3, ms: 600_000 } });
     const few = [1, 2].map((work) => commits.add(work));

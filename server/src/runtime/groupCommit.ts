@@ -67,6 +67,8 @@ interface Waiting<T, R> {
 }
 
 const maxConcurrentBatches = 2;
+/** While the work that waits fills a batch by its bytes: one statement at a time leaves the disk or a core idle. */
+const maxConcurrentLargeBatches = 3;
 
 /**
  * One batch is under way while the next gathers: the commit's own duration paces the batches, so an idle
@@ -150,7 +152,7 @@ class Batches<T, R> implements GroupCommit<T, R> {
     clearTimeout(this.#gathering);
     this.#gathering = undefined;
     let onlyFull = isTaken;
-    while (this.#queue.length > 0 && this.#running < maxConcurrentBatches) {
+    while (this.#queue.length > 0 && this.#running < this.#maxRunning()) {
       if (onlyFull && !this.#queue.isBatchFull()) {
         this.#turns.wait(this.#start, this.#running === 0 ? this.#startBesideOthers : undefined);
         return;
@@ -162,6 +164,10 @@ class Batches<T, R> implements GroupCommit<T, R> {
       this.#underWay += batch.length;
       void this.#commit(batch);
     }
+  }
+
+  #maxRunning(): number {
+    return this.#queue.size > this.#options.maxBatchBytes ? maxConcurrentLargeBatches : maxConcurrentBatches;
   }
 
   /** Never rejects. Sends the next batch before handing out this one's results, so that the database does not idle. */
