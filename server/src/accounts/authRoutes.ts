@@ -22,6 +22,7 @@ import { Email, overloaded, Password, takenMessage, tooMany, User } from "./sche
 import { type ResetDeps, resetRoutes } from "./resetRoutes.ts";
 import { signUp, type SignUpDeps, type SignUpOutcome } from "./signUp.ts";
 import { readUser } from "./userStore.ts";
+import examples from "./examples.json" with { type: "json" };
 
 export interface AuthDeps extends SignUpDeps, ResetDeps {
   config: Pick<Config, "billing" | "signup" | "signupLimit" | "loginLimit">;
@@ -133,22 +134,7 @@ function signupRoute(deps: AuthDeps): RouteRecord {
       ]),
     },
     errors: { 403: closedToStrangers, 429: tooMany, 503: overloaded },
-    examples: {
-      request: {
-        "A new account": { email: "ada@example.com", password: "correct horse battery", name: "Ada" },
-      },
-      answer: {
-        user: {
-          id: "019a4b6c7d8e7f0011223344556677aa",
-          email: "ada@example.com",
-          name: "Ada",
-          org_id: "019a4b6c7d8e7f0011223344556677ab",
-          role: "admin",
-        },
-        session_token: "the token for X-Session-Token",
-        api_key: `ak_live_${"0123456789abcdef".repeat(4)}`,
-      },
-    },
+    examples: examples.signUp,
     async handle({ body, request, reply }) {
       const address = orInvalid(readEmail(body.email));
       refuseStrangers(deps.config.signup);
@@ -173,9 +159,7 @@ function loginRoute(deps: AuthDeps): RouteRecord {
     body: Type.Object({ email: Email, password: Type.String({ maxLength: Password.maxLength }) }),
     response: { 200: Type.Object({ user: User, session_token: Type.String() }) },
     errors: { 401: "The email has no account, or the password is wrong", 429: tooMany, 503: overloaded },
-    examples: {
-      request: { "An account's owner": { email: "ada@example.com", password: "correct horse battery" } },
-    },
+    examples: examples.logIn,
     missingFields: needsEmailAndPassword,
     async handle({ body, request, reply }) {
       if (body.email.trim() === "" || body.password === "") throw new ApiError(400, needsEmailAndPassword);
@@ -207,11 +191,7 @@ function passwordRoute(deps: AuthDeps): RouteRecord {
       429: "Too many requests by this user",
       503: overloaded,
     },
-    examples: {
-      request: {
-        "A new password": { current_password: "correct horse battery", new_password: "staple the horse" },
-      },
-    },
+    examples: examples.changePassword,
     async handle(call) {
       const { body, caller, request, reply } = call;
       if (caller.kind !== "session") throw unauthorized();

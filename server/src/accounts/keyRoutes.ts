@@ -18,6 +18,7 @@ import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import { createKey, type CreateKeyOutcome, deleteKey, type DeleteKeyOutcome, listKeys } from "./keyStore.ts";
 import { readScope, scopeAnswer, ScopeFields } from "./keyScope.ts";
 import { Name, readName } from "./name.ts";
+import examples from "./examples.json" with { type: "json" };
 
 export interface KeyDeps {
   pool: pg.Pool;
@@ -97,13 +98,7 @@ function createRoute(deps: KeyDeps): RouteRecord {
       409: `The workspace has ${maxKeys} keys`,
       503: "A process of a version without limited keys still runs",
     },
-    examples: {
-      request: {
-        "A key for one consumer": { name: "worker 1" },
-        "A key that sends, and nothing else": { name: "shop backend", scope: "send" },
-        "A key for one customer's things": { name: "shop 7", scope: "customer", customer_uid: "shop-7" },
-      },
-    },
+    examples: examples.createKey,
     async handle(call) {
       const name = orInvalid(readName(call.body.name));
       const scope = orInvalid(readScope(call.body));

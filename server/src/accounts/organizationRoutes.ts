@@ -9,6 +9,7 @@ import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import { Name, readName } from "./name.ts";
 import { changeOrganization, readOrganization } from "./organizationStore.ts";
+import examples from "./examples.json" with { type: "json" };
 
 export interface OrganizationDeps {
   pool: pg.Pool;
@@ -49,19 +50,7 @@ function readRoute(deps: OrganizationDeps): RouteRecord {
         ),
       }),
     },
-    examples: {
-      answer: {
-        org: {
-          id: "019a4b6c7d8e7f0011223344556677ab",
-          name: "Ada's workshop",
-          slug: "adas-workshop-33445566ab",
-          billing_status: "active",
-          billing_grace_ends_at: null,
-          secrets_can_be_revealed: false,
-          created_at: 1_793_400_000,
-        },
-      },
-    },
+    examples: examples.readOrganization,
     async handle({ caller }) {
       const org = await readOrganization(deps.pool, caller.orgId);
       if (org === undefined) throw unauthorized();
@@ -87,12 +76,7 @@ function changeRoute(deps: OrganizationDeps): RouteRecord {
       ),
     }),
     response: { 200: Type.Object({ updated: Type.Literal(true) }) },
-    examples: {
-      request: {
-        "A new name": { name: "Ada's workshop" },
-        "Admins may reveal signing secrets": { secrets_can_be_revealed: true },
-      },
-    },
+    examples: examples.renameOrganization,
     async handle(call) {
       const { name, secrets_can_be_revealed: secretsCanBeRevealed } = call.body;
       if (secretsCanBeRevealed === undefined) {

@@ -11,6 +11,7 @@ import { countRequest } from "./rateLimit.ts";
 import { prepareResetMail, resetByToken, type ResetByTokenOutcome } from "./resetByMail.ts";
 import { resetMinutes } from "./resetStore.ts";
 import { Email, overloaded, Password, tooMany } from "./schemas.ts";
+import examples from "./examples.json" with { type: "json" };
 
 export interface ResetDeps extends PasswordDeps {
   config: Pick<Config, "loginLimit">;
@@ -44,10 +45,7 @@ function requestRoute(deps: ResetDeps): RouteRecord {
       501: "The service sends no mail (`mail_disabled`): the operator resets passwords by command",
       503: "Too many mails wait to be sent, or the database cannot be reached",
     },
-    examples: {
-      request: { "An account's owner": { email: "ada@example.com" } },
-      answer: { message: neutralMessage },
-    },
+    examples: examples.requestPasswordReset,
     async handle({ body, request, reply }) {
       const { key: emailKey } = orInvalid(readEmail(body.email));
       const { mailer } = deps;
@@ -85,11 +83,7 @@ function confirmRoute(deps: ResetDeps): RouteRecord {
       429: tooMany,
       503: overloaded,
     },
-    examples: {
-      request: {
-        "A new password": { token: `rst_${"0123456789abcdef".repeat(4)}`, password: "staple the horse" },
-      },
-    },
+    examples: examples.confirmPasswordReset,
     async handle({ body, request, reply }) {
       if (deps.passwords.isFull()) throw tooManySigningIn();
       const limit = { scope: "password-reset-confirm", limit: deps.config.loginLimit } as const;

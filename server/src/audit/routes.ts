@@ -8,6 +8,7 @@ import { firstIdAt, idTimeMs, isId } from "../postgres/ids.ts";
 import type { AuditRow, Queries } from "../postgres/tables.ts";
 import { type Action, actions } from "../http/contract/auditActions.ts";
 import { listEntries } from "./store.ts";
+import examples from "./examples.json" with { type: "json" };
 
 export interface AuditDeps {
   queries: Queries;
@@ -83,24 +84,7 @@ export function auditRoutes(deps: AuditDeps): RouteRecord[] {
       query: Query,
       response: { 200: Type.Object({ entries: Type.Array(AuditEntry) }) },
       errors: { 429: "The workspace has too many lists with such filters under way" },
-      examples: {
-        answer: {
-          entries: [
-            {
-              id: "019a4b6c7d8e7f0011223344556677b1",
-              at: 1_793_500_000,
-              action: "target.updated",
-              actor: { kind: "user", id: "019a4b6c7d8e7f0011223344556677aa", name: "ada@example.com" },
-              object: { kind: "target", id: "019a4b6c7d8e7f0011223344556677ac", name: "Shop" },
-              before: { url: "https://shop.example.com/… (sha256 1f0e3dad9990)" },
-              after: { url: "https://hooks.example.com/… (sha256 9f86d081884c)" },
-              client_address: "203.0.113.7",
-              user_agent: "Mozilla/5.0 (X11; Linux x86_64)",
-              request_id: "9f2c1a7b3d4e00000001",
-            },
-          ],
-        },
-      },
+      examples: examples.listAuditLog,
       async handle(call) {
         const { caller, query } = call;
         const ids = [query.actor_id, query.object_id];

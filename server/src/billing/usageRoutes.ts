@@ -8,6 +8,7 @@ import { Timestamp } from "../http/contract/schemas.ts";
 import { billableItems, pendingItems, readLedgerMonth } from "./ledger.ts";
 import { periodBounds, periodOf } from "./period.ts";
 import { centsOf, unitsOf } from "./price.ts";
+import examples from "./examples.json" with { type: "json" };
 
 const Usage = Type.Object(
   {
@@ -31,18 +32,7 @@ export function usageRoute(deps: { pool: pg.Pool; nowMs: () => number }): RouteR
     tag: "Billing",
     summary: "Usage of the current month",
     response: { 200: Type.Object({ usage: Usage }) },
-    examples: {
-      answer: {
-        usage: {
-          period_start: 1_793_491_200,
-          period_end: 1_796_083_200,
-          accepted_events: 1200,
-          estimated_units: 2,
-          estimated_cents: 20,
-          pending_meter_events: 1200,
-        },
-      },
-    },
+    examples: examples.readUsage,
     async handle({ caller }) {
       const period = periodOf(deps.nowMs());
       const month = await readLedgerMonth(deps.pool, caller.orgId, period);

@@ -10,17 +10,9 @@ import { isPathUid, metadataFault, uidRule } from "../targets/record/names.ts";
 import { deleteCustomer } from "./deleteCustomer.ts";
 import { Customer, CustomerInput, CustomerQuery, DeletedCustomer } from "./schemas.ts";
 import { listCustomers, putCustomer, readCustomer } from "./store.ts";
+import examples from "./examples.json" with { type: "json" };
 
 type CustomerDeps = TargetDeps & { pool: pg.Pool };
-
-const example = {
-  uid: "shop-7",
-  id: "019a4b6c7d8e7f0011223344556677b3",
-  name: "Shop GmbH",
-  metadata: { plan: "gold" },
-  created_at: 1_793_500_000,
-  updated_at: 1_793_500_000,
-};
 
 /** `/api/v1/customers`: whom an organization sends to, by its own ids. */
 export function customerRoutes(deps: CustomerDeps): RouteRecord[] {
@@ -35,7 +27,7 @@ function listRoute(deps: CustomerDeps): RouteRecord {
     summary: "List customers, by uid",
     query: CustomerQuery,
     response: { 200: Type.Object({ customers: Type.Array(Customer) }) },
-    examples: { answer: { customers: [example] } },
+    examples: examples.listCustomers,
     handle: async ({ caller, query }) => ({
       customers: await listCustomers(deps.pool, caller.orgId, query),
     }),
@@ -53,10 +45,7 @@ function putRoute(deps: CustomerDeps): RouteRecord {
       "The same call makes it and changes it, so that it can be repeated. What is left out becomes empty.",
     body: CustomerInput,
     response: { 200: Customer },
-    examples: {
-      request: { "A customer": { name: "Shop GmbH", metadata: { plan: "gold" } } },
-      answer: example,
-    },
+    examples: examples.putCustomer,
     async handle(call) {
       const { uid } = call.params;
       if (!isPathUid(uid)) throw new ApiError(400, `uid must be ${uidRule}, and neither . nor ..`);
@@ -75,9 +64,7 @@ function readRoute(deps: CustomerDeps): RouteRecord {
     tag: "Customers",
     summary: "Read a customer",
     response: { 200: Customer },
-    examples: {
-      answer: example,
-    },
+    examples: examples.readCustomer,
     async handle({ caller: { orgId }, params }) {
       const uid = uidOfPath(params);
       return foundCustomer(await readCustomer(deps.pool, { orgId, uid }), uid);

@@ -19,6 +19,7 @@ import {
   type StoredErasure,
   type Subject,
 } from "./store.ts";
+import examples from "./examples.json" with { type: "json" };
 
 export interface ErasureRouteDeps {
   pool: pg.Pool;
@@ -69,19 +70,7 @@ function eraseEventRoute(deps: ErasureRouteDeps): RouteRecord {
     description:
       "They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same.",
     response: { 200: Erasure },
-    examples: {
-      answer: {
-        id: "019a4b6c7d8e7f0011223344556677af",
-        event_id: "019a4b6c7d8e7f0011223344556677ad",
-        correlation_id: null,
-        status: "DONE",
-        total: 2,
-        erased: 2,
-        created_by: "ada@example.com",
-        created_at: 1_793_500_000,
-        finished_at: 1_793_500_000,
-      },
-    },
+    examples: examples.eraseEvent,
     handle: async ({ caller, params }) => erasureAnswer(await eraseNow(deps, caller, params.id)),
   });
 }
@@ -98,20 +87,7 @@ function createRoute(deps: ErasureRouteDeps): RouteRecord {
     body: Type.Object({ correlation_id: Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" }) }),
     response: { 202: Erasure },
     errors: { 409: "The workspace has too many erasures under way" },
-    examples: {
-      request: { "All that belongs to a customer": { correlation_id: "customer-4711" } },
-      answer: {
-        id: "019a4b6c7d8e7f0011223344556677af",
-        event_id: null,
-        correlation_id: "customer-4711",
-        status: "RUNNING",
-        total: null,
-        erased: 0,
-        created_by: "API key worker 1 (ak_live_0123)",
-        created_at: 1_793_500_000,
-        finished_at: null,
-      },
-    },
+    examples: examples.createErasure,
     async handle({ caller, body, reply }) {
       void reply.code(202);
       return erasureAnswer(await request(deps, caller, { correlationId: body.correlation_id }));

@@ -6,7 +6,6 @@ import { ApiError, noneNamed } from "../http/contract/errors.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { customerReads, noLimitedKey } from "../http/contract/scope.ts";
-import { examples } from "./examples.ts";
 import { checkEventType, isTypeName } from "./checkEventType.ts";
 import { deleteEventType } from "./deleteEventType.ts";
 import { listEventTypes, readEventType } from "./readEventTypes.ts";
@@ -24,6 +23,7 @@ import {
   OpenApiDocument,
 } from "./schemas.ts";
 import { isObject } from "./subschemas.ts";
+import examples from "./examples.json" with { type: "json" };
 
 interface EventTypeDeps {
   pool: pg.Pool;

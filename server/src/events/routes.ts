@@ -31,6 +31,7 @@ import {
   ReplayBody,
 } from "./schemas.ts";
 import type { EventScope } from "./store.ts";
+import examples from "./examples.json" with { type: "json" };
 
 type EventDeps = ReplayDeps & { pool: pg.Pool; reads: ReadTurns };
 
@@ -76,24 +77,7 @@ function listRoute(deps: EventDeps): RouteRecord {
     query: EventQuery,
     response: { 200: Type.Object({ events: Type.Array(EventSummary) }) },
     errors: { 429: "The workspace has too many lists with such filters under way" },
-    examples: {
-      answer: {
-        events: [
-          {
-            id: "019a4b6c7d8e7f0011223344556677ad",
-            endpoint_id: "019a4b6c7d8e7f0011223344556677ac",
-            event_type: "order.created",
-            status: "RETRYING",
-            created_at: 1_793_500_000,
-            updated_at: 1_793_500_031,
-            attempts: 2,
-            last_status_code: 503,
-            next_attempt_at: 1_793_500_091,
-            duration_ms: 48,
-          },
-        ],
-      },
-    },
+    examples: examples.listEvents,
     async handle(call) {
       const { caller, query } = call;
       const fields = readFields(query.fields);
@@ -159,13 +143,7 @@ function replayRoute(deps: EventDeps): RouteRecord {
       410: "Its payload was erased",
       429: "A customer asked for too many in its portal",
     },
-    examples: {
-      answer: {
-        id: "019a4b6c7d8e7f0011223344556677ae",
-        status: "QUEUED",
-        source_event_id: "019a4b6c7d8e7f0011223344556677ad",
-      },
-    },
+    examples: examples.replayEvent,
     async handle({ caller, params, reply, body }) {
       if (!isId(params.id)) throw notFound();
       await limitPortalReplays(deps.pool, caller, reply);

@@ -6,6 +6,7 @@ import { customerReads } from "../http/contract/scope.ts";
 import { documentWith, readFilter } from "./filter.ts";
 import { failedParts, matchFilter } from "./matchFilter.ts";
 import { FilterResult, FilterTrial } from "./schemas.ts";
+import examples from "./examples.json" with { type: "json" };
 
 /** `/api/v1/filters`. */
 export function filterRoutes(): RouteRecord[] {
@@ -20,18 +21,7 @@ export function filterRoutes(): RouteRecord[] {
         "Says whether an item like the sample would be let through, and which parts of the filter failed.",
       body: FilterTrial,
       response: { 200: FilterResult },
-      examples: {
-        request: {
-          "An amount": {
-            filter: { payload: { amount: [{ numeric: [">=", 100] }] } },
-            payload: { amount: 80, currency: "EUR" },
-          },
-        },
-        answer: {
-          verdict: "differs",
-          failed: [{ path: "payload.amount", expected: [{ numeric: [">=", 100] }], found: [80] }],
-        },
-      },
+      examples: examples.tryFilter,
       async handle({ body: { filter, payload, ...metadata } }) {
         const reading = readFilter(filter);
         if (!reading.ok) throw new ApiError(400, reading.message);

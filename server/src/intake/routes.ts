@@ -19,6 +19,7 @@ import type { Intake } from "./intake.ts";
 import { readItem } from "./readItem.ts";
 import { refusalOf } from "./refusals.ts";
 import { acceptTraced } from "./traceAcceptance.ts";
+import examples from "./examples.json" with { type: "json" };
 
 export interface IntakeRouteDeps {
   intake: Intake;
@@ -98,10 +99,7 @@ function taking<const P extends "target_id" | "endpoint_id">(deps: IntakeRouteDe
       ...billingRefusals,
       409: "The mailbox is disabled, or the Idempotency-Key was used with another body",
     },
-    examples: {
-      request: { "An order": { event_type: "order.created", order: { id: 1001, total_cents: 4200 } } },
-      answer: { id: "019a4b6c7d8e7f0011223344556677ad", status: "QUEUED" },
-    },
+    examples: examples.sendEvent,
     rawBody: "json",
     async handle({ request, reply, params }: RouteCall<Record<P, string>>) {
       const key = requiredKey(request);

@@ -29,6 +29,7 @@ import {
 } from "./invitationStore.ts";
 import { maxMembers } from "./memberStore.ts";
 import { Invitation, NewInvitation } from "./schemas.ts";
+import examples from "./examples.json" with { type: "json" };
 
 export interface InvitationDeps extends AcceptDeps {
   config: Pick<Config, "loginLimit" | "publicUrl" | "signup">;
@@ -90,19 +91,7 @@ function createRoute(deps: InvitationDeps): RouteRecord {
     body: Type.Object({ role: RoleName, email: Type.Optional(Email) }),
     response: { 200: NewInvitation },
     errors: { 409: `The address is a member's, or ${maxOpenInvitations} invitations are open` },
-    examples: {
-      request: { "Somebody who works with targets": { role: "member", email: "grace@example.com" } },
-      answer: {
-        id: "019a4b6c7d8e7f0011223344556677b0",
-        role: "member",
-        email: "grace@example.com",
-        created_by: "019a4b6c7d8e7f0011223344556677aa",
-        created_at: 1_793_500_000,
-        expires_at: 1_794_104_800,
-        token: `inv_${"0123456789abcdef".repeat(4)}`,
-        url: `https://postrider.example.com/join#inv_${"0123456789abcdef".repeat(4)}`,
-      },
-    },
+    examples: examples.createInvitation,
     async handle(call) {
       const { body, caller } = call;
       if (caller.kind !== "session") throw notFound();
@@ -156,15 +145,7 @@ function acceptRoute(deps: InvitationDeps): RouteRecord {
       429: "Too many requests from this address",
       503: "Too many people are signing in at this moment, or the database cannot be reached",
     },
-    examples: {
-      request: {
-        "With the invitation's address": {
-          token: `inv_${"0123456789abcdef".repeat(4)}`,
-          password: "correct horse battery",
-          name: "Grace",
-        },
-      },
-    },
+    examples: examples.acceptInvitation,
     async handle({ body, request, reply }) {
       refuseWhereClosed(deps.config.signup);
       if (deps.passwords.isFull()) throw tooManySigningIn();

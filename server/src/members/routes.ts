@@ -11,6 +11,7 @@ import { pageCursor } from "../http/contract/schemas.ts";
 import { isId } from "../postgres/ids.ts";
 import { changeRole, listMembers, type MemberRefusal, removeMember } from "./memberStore.ts";
 import { Member } from "./schemas.ts";
+import examples from "./examples.json" with { type: "json" };
 
 const refusals = { 409: "It is the last admin (`last_admin`)" };
 
@@ -30,20 +31,7 @@ function listRoute(deps: { pool: pg.Pool }): RouteRecord {
       after: Type.Optional(pageCursor("The id of the last member of the page before")),
     }),
     response: { 200: Type.Object({ members: Type.Array(Member) }) },
-    examples: {
-      answer: {
-        members: [
-          {
-            id: "019a4b6c7d8e7f0011223344556677aa",
-            email: "ada@example.com",
-            name: "Ada",
-            role: "admin",
-            created_at: 1_793_400_000,
-            last_login_at: 1_793_500_000,
-          },
-        ],
-      },
-    },
+    examples: examples.listMembers,
     handle: async ({ caller, query: { limit, after } }) => ({
       members: await listMembers(deps.pool, { orgId: caller.orgId, after, limit }),
     }),

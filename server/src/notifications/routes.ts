@@ -18,6 +18,7 @@ import {
   type SaveOutcome,
   saveNotificationTarget,
 } from "./store.ts";
+import examples from "./examples.json" with { type: "json" };
 
 export interface NotificationRouteDeps {
   pool: pg.Pool;
@@ -74,20 +75,7 @@ function saveRoute(deps: NotificationRouteDeps): RouteRecord {
     }),
     response: { 200: NotificationTarget },
     errors: { 404: "There is no such target", 409: "The workspace has too many notification targets" },
-    examples: {
-      request: {
-        "What somebody has to look at": {
-          target_id: "019a4b6c7d8e7f0011223344556677ac",
-          event_types: ["target.disabled", "event.failed", "handoff.input_required"],
-        },
-      },
-      answer: {
-        id: "019a4b6c7d8e7f0011223344556677b0",
-        target_id: "019a4b6c7d8e7f0011223344556677ac",
-        event_types: ["target.disabled", "event.failed", "handoff.input_required"],
-        created_at: 1_793_500_000,
-      },
-    },
+    examples: examples.saveNotificationTarget,
     async handle(call) {
       const { body } = call;
       if (!isId(body.target_id)) throw notFound();

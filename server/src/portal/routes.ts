@@ -21,6 +21,7 @@ import {
 } from "./schemas.ts";
 import { endPortalSession, endPortalSessions } from "./sessions.ts";
 import { checkSettings, none, readSettings, saveSettings } from "./settings.ts";
+import examples from "./examples.json" with { type: "json" };
 
 export interface PortalDeps {
   pool: pg.Pool;
@@ -51,12 +52,7 @@ function linkRoute(deps: PortalDeps): RouteRecord {
     description:
       "Whoever opens it first, within the hour, has a session of this customer for twelve hours: own targets and items, and nothing of anyone else. 503 with `Retry-After` while a process of a version runs that knows no portals.",
     response: { 200: PortalLink },
-    examples: {
-      answer: {
-        url: `https://postrider.example.com/portal/019a4b6c7d8e7f0011223344556677ab#code=plc_${"0123456789abcdef".repeat(4)}`,
-        expires_at: 1_793_503_600,
-      },
-    },
+    examples: examples.createPortalLink,
     async handle(call) {
       const uid = uidOfPath(call.params);
       const link = await createLink(deps.pool, originOf(call), { uid, nowMs: deps.nowMs() });
@@ -95,17 +91,7 @@ function openRoute(deps: PortalDeps): RouteRecord {
     body: PortalCode,
     response: { 200: PortalSession },
     errors: { 410: "The link is unknown, was used, or has expired" },
-    examples: {
-      request: {
-        "The code of a link": {
-          code: `plc_${"0123456789abcdef".repeat(4)}`,
-        },
-      },
-      answer: {
-        session_token: `pse_${"0123456789abcdef".repeat(4)}`,
-        expires_at: 1_793_543_200,
-      },
-    },
+    examples: examples.openPortalSession,
     async handle({ body: { code }, request }) {
       const session = await exchangeCode(deps.pool, {
         code,
@@ -129,18 +115,7 @@ function readRoute(deps: PortalDeps): RouteRecord {
     tag: "Portal",
     summary: "Read whose portal a session is for, and how it looks",
     response: { 200: Portal },
-    examples: {
-      answer: {
-        organization: {
-          id: "019a4b6c7d8e7f0011223344556677ab",
-          name: "Shop GmbH",
-          logo: "https://shop.example.com/logo.svg",
-          colour: "#0b6e4f",
-        },
-        customer: { uid: "shop-7", name: "Corner Shop" },
-        expires_at: 1_793_543_200,
-      },
-    },
+    examples: examples.readPortal,
     async handle({ caller }) {
       const portal = await readPortal(deps.pool, requirePortal(caller));
       if (portal === undefined) throw unauthorized();
@@ -177,14 +152,7 @@ function readSettingsRoute(deps: PortalDeps): RouteRecord {
     tag: "Portal",
     summary: "Read how the portal looks, and whose pages may show it",
     response: { 200: PortalSettings },
-    examples: {
-      answer: {
-        name: "Shop GmbH",
-        logo: "https://shop.example.com/logo.svg",
-        colour: "#0b6e4f",
-        origins: ["https://app.example.com"],
-      },
-    },
+    examples: examples.readPortalSettings,
     handle: ({ caller }) => readSettings(deps.pool, caller.orgId),
   });
 }
@@ -199,22 +167,7 @@ function saveSettingsRoute(deps: PortalDeps): RouteRecord {
     description: "All of it: what is left out becomes unset, and what is said again is no change.",
     body: PortalSettingsInput,
     response: { 200: PortalSettings },
-    examples: {
-      request: {
-        "A name, a logo and a colour": {
-          name: "Shop GmbH",
-          logo: "https://shop.example.com/logo.svg",
-          colour: "#0b6e4f",
-          origins: ["https://app.example.com"],
-        },
-      },
-      answer: {
-        name: "Shop GmbH",
-        logo: "https://shop.example.com/logo.svg",
-        colour: "#0b6e4f",
-        origins: ["https://app.example.com"],
-      },
-    },
+    examples: examples.savePortalSettings,
     handle(call) {
       const checked = checkSettings({ ...none, ...call.body });
       if (!checked.ok) throw new ApiError(400, checked.message);

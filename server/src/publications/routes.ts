@@ -27,7 +27,6 @@ import { isId } from "../postgres/ids.ts";
 import { acceptedStatus } from "../postgres/kinds.ts";
 import { isPathUid } from "../targets/record/names.ts";
 import type { Traces } from "../telemetry/traces.ts";
-import { examples } from "./examples.ts";
 import { listPublications, readPublication } from "./readPublication.ts";
 import { type PublicationReplayOutcome, publishToAdded, replayToFailed } from "./replayPublication.ts";
 import {
@@ -38,6 +37,7 @@ import {
   PublicationReplayInput,
   PublicationSummary,
 } from "./schemas.ts";
+import examples from "./examples.json" with { type: "json" };
 
 export interface PublicationDeps extends ReplayDeps {
   pool: pg.Pool;

@@ -5,11 +5,11 @@ import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
-import { examples } from "./examples.ts";
 import { DryRun, NewReplay, rates, ReplayJob, ReplayQuery } from "./schemas.ts";
 import { unknownNameIn } from "./replayFilter.ts";
 import { type StartDeps, startReplay, tryReplay } from "./startReplay.ts";
 import { cancelReplay, listReplays, maxRunning, readReplay, type StoredReplay } from "./store.ts";
+import examples from "./examples.json" with { type: "json" };
 
 const about = `Works in the background, on any node, and goes on where it was when a node dies. Of what fits, every event \
 becomes one new event, as a single replay makes it: not billed, with \`source_event_id\`, and with \`replay_id\`. What is \

@@ -10,12 +10,12 @@ import { findMailbox } from "../mailbox/message/findMailbox.ts";
 import { healthBounds, mailboxStats } from "../mailbox/view/mailboxStats.ts";
 import { isId } from "../postgres/ids.ts";
 import { isPulled, kindNumbers } from "../postgres/kinds.ts";
-import { examples } from "./examples.ts";
 import { type HealthScope, readHealth, readHealths } from "./readHealth.ts";
 import { readHours } from "./readHours.ts";
 import { noStats, readStats } from "./readStats.ts";
 import { HealthsQuery, isStep, ListedHealth, maxListed, Stats, StatsQuery, TargetHealth } from "./schemas.ts";
 import { rangeOf, stepsKept } from "./steps.ts";
+import examples from "./examples.json" with { type: "json" };
 
 export interface StatsDeps extends MailboxRouteDeps {
   pool: pg.Pool;

@@ -9,6 +9,7 @@ import type { StoredTarget } from "../targets/record/store.ts";
 import { countTest, testLimits } from "./limitTests.ts";
 import { TestItem, TestResult } from "./schemas.ts";
 import { sendTest, type TestDeps, type TestOutcome } from "./sendTest.ts";
+import examples from "./examples.json" with { type: "json" };
 
 /** `/api/v1/targets/:id/test`. */
 export function testRoutes(deps: TestDeps & { queries: Queries }): RouteRecord[] {
@@ -23,20 +24,7 @@ export function testRoutes(deps: TestDeps & { queries: Queries }): RouteRecord[]
       body: TestItem,
       response: { 200: TestResult },
       errors: { 429: "Too many tests of this target, or in this workspace" },
-      examples: {
-        request: { "A payload of one's own": { event_type: "order.created", payload: { order: { id: 0 } } } },
-        answer: {
-          event_id: "019a4b6c7d8e7f0011223344556677b0",
-          is_test: true,
-          delivered: false,
-          attempt: {
-            status_code: 401,
-            duration_ms: 48,
-            error: "receiver answered 401",
-            response_body: "the signature does not fit",
-          },
-        },
-      },
+      examples: examples.testTarget,
       async handle({ caller, params, body, reply }) {
         const target = await findTarget(deps, caller.orgId, params.id);
         refuseUntestable(target);
