@@ -1,12 +1,11 @@
 import { PostriderError } from "../../sdk/src/client.ts";
 import type { Command, Input } from "./command.ts";
 import { commands } from "./commands.ts";
-import { exitCodeOf, exitCodes, type ExitCode, UsageError } from "./exitCodes.ts";
+import { exitCodeOf, exitCodes, type ExitCode, UsageError, reasonOf } from "./exitCodes.ts";
 import { helpOf } from "./help.ts";
 import { createOutput, type Output, plain, type Stream } from "./output.ts";
 import { findConnection } from "./profile/credential.ts";
 import type { SecretSource } from "./profile/readSecret.ts";
-import { reasonOf } from "./reasonOf.ts";
 import { asksForHelp, findCommand, type Found, readInput } from "./readInput.ts";
 import { openService, type Session } from "./session.ts";
 

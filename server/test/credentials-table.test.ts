@@ -1,6 +1,6 @@
 import { pagePaths, portalPaths } from "../src/http/dashboard.ts";
 import { describe, expect } from "vitest";
-import { type Role, roles } from "../src/http/contract/roles.ts";
+import { type Role, roles } from "../src/http/contract/access.ts";
 import { join } from "./support/members.ts";
 import { enterPortal } from "./support/portal.ts";
 import { callRow, type Row, rows } from "./support/routeRows.ts";

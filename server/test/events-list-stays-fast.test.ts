@@ -5,7 +5,7 @@ import { dayMs } from "../src/postgres/partitions.ts";
 import { createQueries } from "../src/postgres/tables.ts";
 import type { EventFilter } from "../src/events/eventFilter.ts";
 import { inSnapshot, listEvents, listIds } from "../src/events/listEvents.ts";
-import { turnOf } from "../src/events/turnOf.ts";
+import { turnOf } from "../src/events/sources.ts";
 import { eventStatuses } from "../src/items/eventStatuses.ts";
 import { blocksOf, type ExplainRow, explaining, type Plan, planIn, wholeReads } from "./support/plans.ts";
 import { type ManyEvents, storeManyEvents } from "./support/manyEvents.ts";

@@ -6,9 +6,8 @@ import {
   type Target,
 } from "../../../sdk/src/client.ts";
 import type { Command, Input } from "../command.ts";
-import { CommandError, exitCodeOf } from "../exitCodes.ts";
+import { CommandError, exitCodeOf, reasonOf } from "../exitCodes.ts";
 import { type Output, plain } from "../output.ts";
-import { reasonOf } from "../reasonOf.ts";
 import type { Service, Session } from "../session.ts";
 
 export const doctorCommand: Command = {

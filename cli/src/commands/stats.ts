@@ -1,5 +1,5 @@
 import type { Command, Input } from "../command.ts";
-import { readTime } from "../readTime.ts";
+import { readTime } from "./eventFilter.ts";
 import type { Session } from "../session.ts";
 import { targetId } from "./chooseTarget.ts";
 

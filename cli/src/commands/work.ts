@@ -1,14 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import type { ClaimedMessage } from "../../../sdk/src/client.ts";
 import { consumeMailbox, RejectMessage } from "../../../sdk/src/consumeMailbox.ts";
 import type { Command, Input, Options } from "../command.ts";
-import { CommandError, UsageError } from "../exitCodes.ts";
+import { CommandError, UsageError, exitCodes } from "../exitCodes.ts";
 import { plain } from "../output.ts";
 import type { Session } from "../session.ts";
 import { findMailbox } from "./chooseTarget.ts";
 import { patiently } from "./patiently.ts";
-import { requireProgram } from "./requireProgram.ts";
 
 export const consumerOptions: Options = {
   concurrency: { type: "string", value: "N", help: "messages at the same time, 1 to 100; 1 unless given" },
@@ -100,4 +101,28 @@ async function runOnce({ file, args, env }: Program, payload: string, signal: Ab
   const how = code === null ? `was ended by ${killedBy}` : `ended with ${code}`;
   if (code === rejectCode) throw new RejectMessage(`${file} ${how}`);
   throw new CommandError(`${file} ${how}`);
+}
+
+/** Where the system looks when nobody says where. */
+const defaultPath = "/usr/bin:/bin";
+
+/**
+ * Refuses a program that cannot be run, before anything is claimed for it: each message would be given back, and where
+ * tries are counted die of it. Where programs have suffixes that they are found without, it is not looked for.
+ * @throws {CommandError} when there is no such program.
+ */
+function requireProgram(file: string, { PATH: path = defaultPath }: NodeJS.ProcessEnv): void {
+  if (process.platform === "win32") return;
+  const places = file.includes("/") ? [file] : path.split(delimiter).map((place) => join(place, file));
+  if (places.some(isProgram)) return;
+  throw new CommandError(`there is no program "${file}" that can be run`, exitCodes.notFound);
+}
+
+function isProgram(place: string): boolean {
+  try {
+    accessSync(place, constants.X_OK);
+    return statSync(place).isFile();
+  } catch {
+    return false;
+  }
 }

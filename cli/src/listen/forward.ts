@@ -1,6 +1,6 @@
-import { reasonOf } from "../reasonOf.ts";
+import { createHmac, randomBytes } from "node:crypto";
+import { reasonOf } from "../exitCodes.ts";
 import { version } from "../version.ts";
-import { signatureOf } from "./sign.ts";
 
 /** The result of forwarding a message. */
 export type Outcome =
@@ -62,4 +62,25 @@ function headersOf(item: Forwarded, body: string, secret: string): Record<string
 /** Header values are Latin-1; UTF-8 goes into them byte by byte. */
 function headerText(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
+}
+
+const secretPrefix = "whsec_";
+/** Standard Webhooks asks for 24 to 64 bytes. */
+const secretBytes = 24;
+
+export function newSigningSecret(): string {
+  return `${secretPrefix}${randomBytes(secretBytes).toString("base64")}`;
+}
+
+/** Whether text can be used as a signing secret: `whsec_` and base64 of 24 to 64 bytes, as targets have them. */
+export function isSigningSecret(text: string): boolean {
+  const bytes = Buffer.from(text.slice(secretPrefix.length), "base64");
+  return text.startsWith(secretPrefix) && bytes.length >= secretBytes && bytes.length <= 64;
+}
+
+/** The `webhook-signature` of a delivery by Standard Webhooks, as a webhook target's deliveries carry it. */
+export function signatureOf(secret: string, id: string, timestamp: number, body: string): string {
+  const key = Buffer.from(secret.slice(secretPrefix.length), "base64");
+  const digest = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64");
+  return `v1,${digest}`;
 }

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient, queryOptions } from "@tanstack/react-query";
 import { Download, Terminal } from "lucide-react";
 import { useMemo, useState } from "react";
 import { Problem, sentenceOf } from "../api/problem.ts";
@@ -11,7 +11,7 @@ import { asCurl } from "../items/asCurl.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { JsonTree } from "./JsonTree.tsx";
 import { parseLossless } from "./losslessJson.ts";
-import { payloadQuery } from "./payloadQuery.ts";
+import { readText } from "../api/client.ts";
 
 /** Characters above which there is a raw preview in place of a tree. */
 const treeLimit = 256 * 1024;
@@ -120,4 +120,14 @@ export function CopyAsCurl({ id, targetId, eventType }: { id: string; targetId: 
       Copy as curl
     </Button>
   );
+}
+
+/** The exact bytes of an item's payload, as text. They never change, but may be erased: read again at each opening. */
+function payloadQuery(id: string) {
+  return queryOptions({
+    queryKey: ["payload", id],
+    queryFn: async ({ signal }) => (await readText(`api/v1/events/${id}/payload`, { signal })).text(),
+    refetchOnWindowFocus: false,
+    gcTime: 60_000,
+  });
 }

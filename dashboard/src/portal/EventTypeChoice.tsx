@@ -7,7 +7,7 @@ import { EventTypesField } from "../targets/EventTypesField.tsx";
 import { eventTypesOf } from "../targets/eventTypesText.ts";
 import { NextPage } from "../states/PagedList.tsx";
 import { EventTypeDetail } from "./EventTypes.tsx";
-import { useCatalogue } from "./useCatalogue.ts";
+import { useCatalogue } from "./portalQueries.ts";
 
 interface EventTypeChoiceProps {
   /** The types with commas between; empty takes all. */

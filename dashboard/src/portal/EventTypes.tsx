@@ -8,7 +8,7 @@ import { eventTypeQuery } from "../eventTypes/eventTypeQueries.ts";
 import { jsonText } from "../eventTypes/jsonText.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { NextPage } from "../states/PagedList.tsx";
-import { useCatalogue } from "./useCatalogue.ts";
+import { useCatalogue } from "./portalQueries.ts";
 
 /** The event types of the catalogue; nothing without a catalogue. */
 export function EventTypes() {

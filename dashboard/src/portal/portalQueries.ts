@@ -1,6 +1,8 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answer, client, given } from "../api/client.ts";
 import type { Status } from "../api/shapes.ts";
+import { eventTypePage, listEventTypes } from "../eventTypes/eventTypeQueries.ts";
+import { usePages } from "../states/PagedList.tsx";
 
 export const portalQuery = queryOptions({
   queryKey: ["portal"],
@@ -25,5 +27,16 @@ export function deliveriesQuery(targetId: string, status: Status | undefined) {
       return (await answer(client.GET("/api/v1/events", { params: { query: query as never }, signal })))
         .events;
     },
+  });
+}
+
+/** The catalogue of event types, page by page. */
+export function useCatalogue() {
+  return usePages({
+    queryKey: ["eventTypes", "portal"],
+    read: (after, signal) => listEventTypes({}, { after, signal }),
+    size: eventTypePage,
+    cursorOf: ({ name }) => name,
+    staleTime: 60_000,
   });
 }

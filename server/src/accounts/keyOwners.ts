@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { hashCredential } from "../http/contract/credentials.ts";
-import type { KeyOwner, KeyOwners } from "../http/contract/keyOwners.ts";
+import type { KeyOwner, KeyOwners } from "../http/contract/serverDeps.ts";
 import { type ScopeColumns, scopeOf } from "../http/contract/scope.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
 import { createGroupCommit } from "../runtime/groupCommit.ts";

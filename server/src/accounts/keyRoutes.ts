@@ -11,13 +11,12 @@ import {
   workspacePending,
   workspaceSuspended,
 } from "../http/contract/errors.ts";
-import { removal } from "../http/contract/removal.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { removal, route, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import { createKey, type CreateKeyOutcome, deleteKey, type DeleteKeyOutcome, listKeys } from "./keyStore.ts";
 import { readScope, scopeAnswer, ScopeFields } from "./keyScope.ts";
-import { Name, readName } from "./name.ts";
+import { Name, readName } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
 
 export interface KeyDeps {

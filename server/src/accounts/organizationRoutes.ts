@@ -7,7 +7,7 @@ import { ApiError, orInvalid, unauthorized } from "../http/contract/errors.ts";
 import { route, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
-import { Name, readName } from "./name.ts";
+import { Name, readName } from "./schemas.ts";
 import { changeOrganization, readOrganization } from "./organizationStore.ts";
 import examples from "./examples.json" with { type: "json" };
 

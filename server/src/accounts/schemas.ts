@@ -1,8 +1,10 @@
 import { Type } from "typebox";
 import { Id } from "../http/contract/schemas.ts";
 import { maxEmailCharacters } from "./emailAddress.ts";
+import type { Read } from "../http/contract/errors.ts";
+import { isPlainLine, lineOfText, plainTextRule } from "../http/contract/plainText.ts";
 
-/** The role of a user; `http/contract/roles.ts` says what each allows. */
+/** The role of a user; `http/contract/access.ts` says what each allows. */
 export const RoleName = Type.Union([Type.Literal("viewer"), Type.Literal("member"), Type.Literal("admin")]);
 
 /** A user, as that user sees it. */
@@ -30,3 +32,14 @@ export const takenMessage =
 /** Descriptions of refusals that the routes without a credential share. */
 export const tooMany = "Too many requests from this address";
 export const overloaded = "Too many people are signing in at this moment, or the database cannot be reached";
+
+/** Name of an organization or an API key: 1 to 256 characters (code points), not counting space around it. */
+export const Name = lineOfText({ minLength: 1, maxLength: 256 });
+
+/** Reads a name without the white space around it; an empty one and one with control characters are refused. */
+export function readName(text: string): Read<string> {
+  const name = text.trim();
+  if (name === "") return { ok: false, message: "name must not be empty" };
+  if (!isPlainLine(name)) return { ok: false, message: `name ${plainTextRule}` };
+  return { ok: true, value: name };
+}

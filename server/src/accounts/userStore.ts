@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Role } from "../http/contract/roles.ts";
+import type { Role } from "../http/contract/access.ts";
 import type { EmailAddress } from "./emailAddress.ts";
 
 /** A user as the interface shows it. */

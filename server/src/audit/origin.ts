@@ -1,5 +1,6 @@
 import type { FastifyRequest } from "fastify";
 import type { Caller } from "../http/contract/credentials.ts";
+import type pg from "pg";
 
 /** The author of a change. */
 export type Actor =
@@ -54,4 +55,14 @@ export function traceOf(request: FastifyRequest): RequestTrace {
     userAgent: request.headers["user-agent"]?.slice(0, maxUserAgentCharacters) ?? null,
     requestId: request.id,
   };
+}
+
+/** Reads a user's email address, for records that outlive the user; null for a deleted user. */
+export async function emailOf(pool: pg.Pool, userId: string): Promise<string | null> {
+  const { rows } = await pool.query<{ email: string }>({
+    name: "email_of",
+    text: "select email from users where id = $1",
+    values: [userId],
+  });
+  return rows[0]?.email ?? null;
 }

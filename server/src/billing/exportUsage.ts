@@ -14,7 +14,7 @@ import {
   renewBatch,
   settleBatch,
 } from "./meterBatches.ts";
-import { readMeterTotal } from "./meterSummary.ts";
+import { readMeterTotal } from "./processor.ts";
 import { sendBatch, type SendOutcome } from "./sendBatch.ts";
 import { withSessionLock } from "./sessionLock.ts";
 import { writeBatches } from "./writeBatches.ts";

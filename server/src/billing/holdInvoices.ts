@@ -4,7 +4,7 @@ import type { StripeConfig } from "../config/config.ts";
 import type { Cell, Cells } from "../postgres/cells.ts";
 import type { Log } from "../telemetry/log.ts";
 import { findAccountOfCustomer } from "./accountStore.ts";
-import { readMeterTotal } from "./meterSummary.ts";
+import { readMeterTotal } from "./processor.ts";
 import { type Period, periodBounds, periodOf } from "./period.ts";
 
 interface HoldDeps {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import type pg from "pg";
-import { readName } from "../accounts/name.ts";
+import { readName } from "../accounts/schemas.ts";
 import type { Passwords } from "../accounts/passwords.ts";
 import { type ProvisionOutcome, provisionOrganization } from "../accounts/provision.ts";
 import type { Cells } from "../postgres/cells.ts";

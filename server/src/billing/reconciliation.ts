@@ -4,10 +4,9 @@ import type pg from "pg";
 import type { StripeConfig } from "../config/config.ts";
 import { NullableString, Timestamp } from "../http/contract/schemas.ts";
 import { billableItems, pendingItems, readLedgerMonth } from "./ledger.ts";
-import { readMeterTotal } from "./meterSummary.ts";
+import { readMeterTotal, askProcessor, type ProcessorFailure } from "./processor.ts";
 import { periodBounds, periodOf } from "./period.ts";
 import { centsOf } from "./price.ts";
-import { askProcessor, type ProcessorFailure } from "./processor.ts";
 
 const InvoiceEvidence = Type.Object({
   number: NullableString,

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { emailOf } from "../audit/emailOf.ts";
+import { emailOf } from "../audit/origin.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { newestFirst, type NewestFirst } from "../postgres/newestFirst.ts";
 

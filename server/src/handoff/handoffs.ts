@@ -10,7 +10,7 @@ import type { Outbound } from "../outbound/outbound.ts";
 import type { Agents as TargetAgents } from "../targets/a2a/agents.ts";
 import type { Changes } from "../items/changes.ts";
 import type { SecretBox } from "../items/secretBox.ts";
-import { createHandoffMetrics } from "../telemetry/handoffMetrics.ts";
+import { createHandoffMetrics } from "../telemetry/deliveryMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Traces } from "../telemetry/traces.ts";
 import { createAgents } from "./agent/agent.ts";

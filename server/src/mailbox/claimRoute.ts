@@ -6,7 +6,7 @@ import { keysCheckedInSql } from "../http/contract/access.ts";
 import { disconnectSignal } from "../http/contract/clientDisconnected.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
-import { parseIf } from "../http/contract/parseIf.ts";
+import { parseIf } from "../http/contract/json.ts";
 import { route, sendAnswer, type FastAnswer, type RouteRecord } from "../http/contract/route.ts";
 import { consumerChanges } from "../http/contract/scope.ts";
 import { claimedMessageText } from "./message/message.ts";

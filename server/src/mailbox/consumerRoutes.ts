@@ -3,7 +3,7 @@ import { isId, unknownId } from "../postgres/ids.ts";
 import { keysCheckedInSql } from "../http/contract/access.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { notFound, unauthorized } from "../http/contract/errors.ts";
-import { parseIf } from "../http/contract/parseIf.ts";
+import { parseIf } from "../http/contract/json.ts";
 import { type FastAnswer, route, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
 import { consumerChanges } from "../http/contract/scope.ts";
 import { claimRoute } from "./claimRoute.ts";

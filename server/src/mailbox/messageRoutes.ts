@@ -3,7 +3,7 @@ import { notFound } from "../http/contract/errors.ts";
 import { Type } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
-import { parseIf } from "../http/contract/parseIf.ts";
+import { parseIf } from "../http/contract/json.ts";
 import { type FastAnswer, route, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
 import { optionalBody } from "../http/contract/schemas.ts";
 import { consumerChanges, consumerReads } from "../http/contract/scope.ts";

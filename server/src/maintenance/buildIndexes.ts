@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { withBriefLocks } from "../postgres/briefLocks.ts";
 import { lockOfCell } from "../postgres/cells.ts";
-import { noQueryTimeoutMs } from "../postgres/hot/queryTimeout.ts";
+import { noQueryTimeoutMs } from "../postgres/hot/queryLimit.ts";
 
 const advisoryLockKey = 7_281_934_011;
 

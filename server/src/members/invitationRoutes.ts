@@ -15,8 +15,7 @@ import {
 } from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
 import { pageCursor } from "../http/contract/schemas.ts";
-import { removal } from "../http/contract/removal.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { removal, route, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { type AcceptDeps, acceptInvitation, type AcceptOutcome } from "./acceptInvitation.ts";
 import {

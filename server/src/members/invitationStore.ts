@@ -5,7 +5,7 @@ import { newInvitationToken } from "../accounts/newCredential.ts";
 import { lockOrganization } from "../accounts/organizationStore.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
-import type { Role } from "../http/contract/roles.ts";
+import type { Role } from "../http/contract/access.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { Invitation } from "./schemas.ts";

@@ -4,7 +4,7 @@ import type { Static } from "typebox";
 import { lockOrganization } from "../accounts/organizationStore.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import type { Origin } from "../audit/origin.ts";
-import type { Role } from "../http/contract/roles.ts";
+import type { Role } from "../http/contract/access.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { Member } from "./schemas.ts";
 

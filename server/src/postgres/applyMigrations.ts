@@ -1,9 +1,14 @@
 import type pg from "pg";
 import { type BriefLocks, withBriefLocks } from "./briefLocks.ts";
-import { baseline, databaseBeforeBaseline, lastBeforeBaseline, type Migration } from "./migrations.ts";
-import { noQueryTimeoutMs } from "./hot/queryTimeout.ts";
+import {
+  baseline,
+  databaseBeforeBaseline,
+  lastBeforeBaseline,
+  type Migration,
+  SchemaError,
+} from "./migrations.ts";
+import { noQueryTimeoutMs } from "./hot/queryLimit.ts";
 import { runningOlderProcesses } from "./processes.ts";
-import { SchemaError } from "./schemaError.ts";
 
 interface AppliedMigration {
   version: number;

@@ -5,7 +5,7 @@ import { refuseUnlike, removeUnfinished } from "./ensureCells.ts";
 import { copyPartitions, createFirstPartitions, storedTables, tableSchema } from "./partitions.ts";
 import { runningHosts } from "./processes.ts";
 import { refuseIndivisible } from "./refuseIndivisible.ts";
-import { SchemaError } from "./schemaError.ts";
+import { SchemaError } from "./migrations.ts";
 import { tablesOfCells } from "./tablePlaces.ts";
 import { readShapes, type TableShape } from "./tableShape.ts";
 

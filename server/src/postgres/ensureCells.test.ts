@@ -5,9 +5,8 @@ import { storeOrganization, storeTarget } from "../../test/support/storedItems.t
 import { migrate } from "./migrate.ts";
 import { dropOldPartitions } from "../maintenance/dropOldPartitions.ts";
 import { dayMs, ensurePartitions, tablesById } from "./partitions.ts";
-import { closeCells, openCells } from "./openCells.ts";
+import { closeCells, openCells, cellSchemas } from "./cells.ts";
 import { tablesOfCells } from "./tablePlaces.ts";
-import { cellSchemas } from "./cells.ts";
 
 async function tablesIn(pool: pg.Pool, schema: string): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(

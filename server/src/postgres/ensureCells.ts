@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
 import { type BriefLocks, withBriefLocks } from "./briefLocks.ts";
 import { createFirstPartitions, createPartitions, tableSchema } from "./partitions.ts";
-import { SchemaError } from "./schemaError.ts";
+import { SchemaError } from "./migrations.ts";
 import { tablesOfCells as tables } from "./tablePlaces.ts";
 import { additionsTo, type Copy } from "./additionsTo.ts";
 import { cellSchemaPattern, cellSchemas, unfinishedSchemaPattern } from "./cells.ts";
-import { noQueryTimeoutMs } from "./hot/queryTimeout.ts";
+import { noQueryTimeoutMs } from "./hot/queryLimit.ts";
 import { readShapes, type TableShape } from "./tableShape.ts";
 
 /** Tables whose rows would be lost if the data plane moved into cells without a division. */

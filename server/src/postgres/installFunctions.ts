@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { functionFiles, functionSchema, innerFunctions, plannerSettings } from "./functionSchema.ts";
-import { SchemaError } from "./schemaError.ts";
+import { SchemaError } from "./migrations.ts";
 import type { SqlFile } from "./sqlFiles.ts";
 
 /**

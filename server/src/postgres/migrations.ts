@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { readSqlFiles, type SqlFile } from "./sqlFiles.ts";
-import { SchemaError } from "./schemaError.ts";
+
+/** The database cannot be used by this version of the service; the message says what to do. */
+export class SchemaError extends Error {}
 
 /** One numbered step of the schema. */
 export interface Migration extends SqlFile {

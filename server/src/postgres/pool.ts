@@ -2,7 +2,7 @@ import pg from "pg";
 import { repeatDeadlocked } from "./deadlock.ts";
 import { functionSchema } from "./functionSchema.ts";
 import { connectionOf } from "./hot/privateParts.ts";
-import { queryTimeoutMs, unanswered } from "./hot/queryTimeout.ts";
+import { queryTimeoutMs, unanswered } from "./hot/queryLimit.ts";
 import { notePool, tapRows } from "./hot/rowTap.ts";
 
 /*

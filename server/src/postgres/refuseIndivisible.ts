@@ -1,8 +1,7 @@
 import type pg from "pg";
 import { presentCells } from "./ensureCells.ts";
-import { migrations, refuseUnknownMigrations } from "./migrations.ts";
+import { migrations, refuseUnknownMigrations, SchemaError } from "./migrations.ts";
 import { tableSchema } from "./partitions.ts";
-import { SchemaError } from "./schemaError.ts";
 import { tablesOfCells } from "./tablePlaces.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
-import { leastConnections } from "../postgres/openCells.ts";
+import { leastConnections } from "../postgres/cells.ts";
 
 type ConnectionConfig = Pick<Config, "cells" | "databasePool" | "processes">;
 

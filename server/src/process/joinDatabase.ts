@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { version } from "../config/version.ts";
-import { closeCells, openCells } from "../postgres/openCells.ts";
+import { closeCells, openCells } from "../postgres/cells.ts";
 import { createPool, type DatabaseConnection, isDatabaseAway } from "../postgres/pool.ts";
 import { newProcessRecord, noteAlive, whyOvertaken } from "../postgres/processes.ts";
 import type { Log } from "../telemetry/log.ts";

@@ -5,7 +5,7 @@ import { version } from "../config/version.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { MetricValues } from "../telemetry/metricsText.ts";
 import { startTelemetry } from "../telemetry/otel/startTelemetry.ts";
-import type { Telemetry } from "../telemetry/telemetry.ts";
+import type { Telemetry } from "../telemetry/traces.ts";
 import { telemetryChoice } from "../telemetry/telemetryChoice.ts";
 import { createService, type Service, type ServiceDeps } from "./assemble.ts";
 import type { OpenDatabase } from "./database.ts";

@@ -5,11 +5,10 @@ import { listedAnswer } from "../events/answers.ts";
 import { inSnapshot } from "../events/listEvents.ts";
 import { readProgress } from "../events/progress.ts";
 import { optionalFieldNames } from "../events/schemas.ts";
-import { type EventScope, readEvents } from "../events/store.ts";
+import { type EventScope, readEvents, type StoredEvent } from "../events/store.ts";
 import { latestReplays } from "../events/replaysOf.ts";
 import { bucketOf, idTimeMs } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
-import { itemsWithinReach } from "./itemsWithinReach.ts";
 import type { Publication, PublicationQuery, PublicationSummary } from "./schemas.ts";
 
 interface PublicationRow {
@@ -87,4 +86,24 @@ export async function readPublication(
 
 function summaryOf({ event_ids: eventIds, ...row }: PublicationRow): PublicationSummary {
   return { ...row, item_count: eventIds.length, created_at: Math.floor(idTimeMs(row.id) / 1000) };
+}
+
+/**
+ * The items of a publication within the reach of a caller who is limited to a customer: those whose target is that
+ * customer's now, whoever's it was when it was published. All of them for a caller who is not limited.
+ */
+export async function itemsWithinReach(
+  queries: Queries,
+  events: readonly StoredEvent[],
+  customerUid: string | undefined,
+): Promise<readonly StoredEvent[]> {
+  if (customerUid === undefined || events.length === 0) return events;
+  const { rows } = await sql<{ id: string }>`
+    select t.id
+    from targets t
+    where t.id = any (${events.map(({ targetId }) => targetId)}::uuid[])
+      and t.customer_uid = ${customerUid}
+  `.execute(queries);
+  const own = new Set(rows.map(({ id }) => id));
+  return events.filter(({ targetId }) => own.has(targetId));
 }

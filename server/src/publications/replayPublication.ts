@@ -10,7 +10,7 @@ import { boolArray, uuidArray } from "../postgres/hot/binaryArray.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
-import { itemsWithinReach } from "./itemsWithinReach.ts";
+import { itemsWithinReach } from "./readPublication.ts";
 import { maxItems } from "../intake/publishItems.ts";
 import type { PublicationReplay } from "./schemas.ts";
 

@@ -1,9 +1,8 @@
 import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
-import { removal } from "../http/contract/removal.ts";
+import { removal, route, type RouteRecord } from "../http/contract/route.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id } from "../http/contract/schemas.ts";
 import { createTarget } from "./createTarget.ts";

@@ -1,9 +1,8 @@
 import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
-import { removal } from "../http/contract/removal.ts";
+import { removal, route, type RouteRecord } from "../http/contract/route.ts";
 import type { Caller } from "../http/contract/credentials.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
 import { customerChanges, customerReads, noLimitedKey } from "../http/contract/scope.ts";
 import { targetAnswer, targetAnswers } from "./answers.ts";
 import { createTarget } from "./createTarget.ts";

@@ -1,7 +1,6 @@
 import { originOf } from "../audit/origin.ts";
 import { users, usersAndKeys } from "../http/contract/access.ts";
-import { removal } from "../http/contract/removal.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { removal, route, type RouteRecord } from "../http/contract/route.ts";
 import { customerChanges } from "../http/contract/scope.ts";
 import { targetAnswer } from "./answers.ts";
 import { findTargetThat } from "./findTarget.ts";

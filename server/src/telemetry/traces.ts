@@ -1,4 +1,5 @@
 import type { TraceContext } from "./traceContext.ts";
+import type { MetricValues } from "./metricsText.ts";
 
 export type SpanAttributes = Record<string, string | number | boolean>;
 
@@ -43,3 +44,13 @@ export interface Traces {
 
 /** The attributes of every span of an item. */
 export const messaging = { "messaging.system": "postrider" } as const;
+
+/** The exports of a process by OpenTelemetry's protocol. */
+export interface Telemetry {
+  /** Undefined when nothing is traced. */
+  traces: Traces | undefined;
+  /** Exports what `read` gives every so often, where metrics are exported. */
+  exportMetrics(read: () => Promise<MetricValues[]>): void;
+  /** Sends what waits, for two seconds at most. Never rejects. */
+  stop(): Promise<void>;
+}

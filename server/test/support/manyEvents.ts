@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { dayMs, ensurePartitions } from "../../src/postgres/partitions.ts";
-import { noQueryTimeoutMs } from "../../src/postgres/hot/queryTimeout.ts";
+import { noQueryTimeoutMs } from "../../src/postgres/hot/queryLimit.ts";
 
 export interface ManyEvents {
   /** An organization with most of the events, in webhook targets and mailboxes. */

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { Role } from "../../src/http/contract/roles.ts";
-import type { Account, TestNode } from "./testNode.ts";
-import { newEmail } from "./testNode.ts";
+import type { Role } from "../../src/http/contract/access.ts";
+import { type Account, type TestNode, newEmail } from "./testNode.ts";
 
 /** Somebody who came by an invitation. */
 export interface Joined {

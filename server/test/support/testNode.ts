@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { LightMyRequestResponse } from "fastify";
 import type pg from "pg";
 import { loadConfig } from "../../src/config/config.ts";
-import { closeCells, openCells } from "../../src/postgres/openCells.ts";
+import { closeCells, openCells } from "../../src/postgres/cells.ts";
 import { createPool } from "../../src/postgres/pool.ts";
 import { createService, type Service } from "../../src/process/assemble.ts";
 import { createLog } from "../../src/telemetry/log.ts";

@@ -1,5 +1,5 @@
 import type { Log } from "../../telemetry/log.ts";
-import type { HandoffMetrics } from "../../telemetry/handoffMetrics.ts";
+import type { HandoffMetrics } from "../../telemetry/deliveryMetrics.ts";
 import { type FollowDeps, followTask, pollTimeoutMs } from "./followTask.ts";
 import { claimPolls, firstPollCursor, type Poll, releasePolls } from "./pollStore.ts";
 

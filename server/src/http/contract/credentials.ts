@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import type pg from "pg";
 import { ApiError, unauthorized } from "./errors.ts";
-import type { Role } from "./roles.ts";
+import type { Role } from "./access.ts";
 import { outOfScope, type Scope, type ScopeColumns, scopeOf } from "./scope.ts";
 
 /**

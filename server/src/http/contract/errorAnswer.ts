@@ -3,6 +3,7 @@ import { QueueFullError } from "../../runtime/groupCommit.ts";
 import { awayReason, type AwayReason, awayText } from "../../postgres/awayReason.ts";
 import { ApiError, notFound } from "./errors.ts";
 import { describeValidation } from "./validation.ts";
+import type { Log } from "../../telemetry/log.ts";
 
 /**
  * What the caller is told of anything that was thrown while its request was handled. What nobody foresaw is a 500
@@ -52,4 +53,27 @@ const advice: Partial<Record<AwayReason, string>> = {
 function isFrameworkRefusal(error: FastifyError): error is FastifyError & { statusCode: number } {
   const { code, statusCode } = error;
   return code?.startsWith("FST_ERR_") && statusCode !== undefined && statusCode >= 400 && statusCode < 500;
+}
+
+/** A request that was answered with 5xx. */
+interface FailedRequest {
+  requestId: string;
+  /** The error that was thrown, and the answer made of it. */
+  error: Error;
+  answer: ApiError;
+}
+
+/**
+ * Logs why a request was answered with 5xx; other statuses are not logged here. An `ApiError` without a cause is an expected
+ * refusal, such as 503 while live billing is disabled or 501 for a transfer coding. Every client can provoke one, so that
+ * it is not logged at the level of faults, which wake people.
+ */
+export function logFailure(log: Log, { requestId, error, answer }: FailedRequest): void {
+  const { status, message, cause } = answer;
+  if (status < 500) return;
+  if (error === answer && cause === undefined) {
+    log.refusal(requestId, status, message);
+    return;
+  }
+  log.failure(requestId, status, error);
 }

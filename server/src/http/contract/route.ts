@@ -3,9 +3,12 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { type Static, type TSchema, Type } from "typebox";
 import type { Action } from "./auditActions.ts";
 import type { Caller } from "./credentials.ts";
-import type { Role } from "./roles.ts";
+import type { Role } from "./access.ts";
 import type { ScopeRule } from "./scope.ts";
 import type { Tag } from "./tags.ts";
+import { isId } from "../../postgres/ids.ts";
+import { notFound } from "./errors.ts";
+import { Deleted } from "./schemas.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -198,4 +201,17 @@ export function route<
 export function sendAnswer(reply: FastifyReply, { status, text, headers = [] }: FastAnswer): FastifyReply {
   for (const [name, value] of headers) void reply.header(name, value);
   return reply.code(status).type("application/json; charset=utf-8").send(text);
+}
+
+/** The answer and the handler of a route that removes what its path's `:id` names; 404 for what is no id. */
+export function removal(remove: (call: RouteCall<{ id: string }>, id: string) => Promise<unknown>) {
+  return {
+    response: { 200: Deleted },
+    async handle(call: RouteCall<{ id: string }>) {
+      const { id } = call.params;
+      if (!isId(id)) throw notFound();
+      await remove(call, id);
+      return { deleted: true };
+    },
+  };
 }

@@ -4,14 +4,12 @@ import type { ConnectionLimit } from "../connections/connectionLimit.ts";
 import type { Handler } from "../connections/pacedConnection.ts";
 import type { PacedRequest } from "../connections/pacedRequest.ts";
 import { pacedConnection } from "../connections/pacedServer.ts";
-import { toApiError } from "../contract/errorAnswer.ts";
+import { toApiError, logFailure } from "../contract/errorAnswer.ts";
 import { errorHeaders } from "../contract/errors.ts";
-import type { KeyOwner } from "../contract/keyOwners.ts";
-import { logFailure } from "../contract/logFailure.ts";
+import type { KeyOwner, ServerDeps } from "../contract/serverDeps.ts";
 import { newRequestId } from "../contract/requestId.ts";
 import type { FastAnswer, RouteRecord, WholeRequest } from "../contract/route.ts";
 import { checkScope } from "../contract/scope.ts";
-import type { ServerDeps } from "../contract/serverDeps.ts";
 import { answerText } from "./answerText.ts";
 import { readHead } from "./readHead.ts";
 

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { emailOf } from "../../audit/emailOf.ts";
+import { emailOf } from "../../audit/origin.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { withPartitions } from "../../postgres/partitions.ts";
 import { bucketOf, isId, newId } from "../../postgres/ids.ts";

@@ -4,8 +4,7 @@ import { compositeReader, type FieldReader, fieldReaderOf } from "./binaryRow.ts
 import { giveBack, writeCall } from "./callMessage.ts";
 import type { Composites, FunctionCall } from "./functionCall.ts";
 import type { DriverConnection } from "./privateParts.ts";
-import { queryLimitOf } from "./queryLimit.ts";
-import { unanswered } from "./queryTimeout.ts";
+import { queryLimitOf, unanswered } from "./queryLimit.ts";
 import { type RowReader, tapOf } from "./rowTap.ts";
 
 /**

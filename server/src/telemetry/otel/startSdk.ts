@@ -23,7 +23,7 @@ import {
 } from "@opentelemetry/sdk-trace";
 import { version } from "../../config/version.ts";
 import type { Log } from "../log.ts";
-import type { Telemetry } from "../telemetry.ts";
+import type { Telemetry } from "../traces.ts";
 import type { TelemetryChoice } from "../telemetryChoice.ts";
 import { createTraces } from "./createTraces.ts";
 import { toOtlp } from "./toOtlp.ts";

@@ -1,5 +1,5 @@
 import type { Log } from "../log.ts";
-import type { Telemetry } from "../telemetry.ts";
+import type { Telemetry } from "../traces.ts";
 import type { TelemetryChoice } from "../telemetryChoice.ts";
 
 /**

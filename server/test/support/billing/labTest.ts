@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { expect } from "vitest";
 import { periodBounds, periodOf } from "../../../src/billing/period.ts";
-import { closeCells, openCells } from "../../../src/postgres/openCells.ts";
+import { closeCells, openCells } from "../../../src/postgres/cells.ts";
 import { createPool } from "../../../src/postgres/pool.ts";
 import { databaseTest, file } from "../fixtures.ts";
 import { cellCount, isPlain } from "../plain.ts";
