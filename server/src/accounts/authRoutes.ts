@@ -9,7 +9,7 @@ import {
   unauthorized,
 } from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { everyKey, noLimitedKey } from "../http/contract/scope.ts";
 import { Id } from "../http/contract/schemas.ts";
 import { originOf, traceOf } from "../audit/origin.ts";
@@ -23,6 +23,8 @@ import { type ResetDeps, resetRoutes } from "./resetRoutes.ts";
 import { signUp, type SignUpDeps, type SignUpOutcome } from "./signUp.ts";
 import { readUser } from "./userStore.ts";
 import examples from "./examples.json" with { type: "json" };
+
+const route = routesOf("Account");
 
 export interface AuthDeps extends SignUpDeps, ResetDeps {
   config: Pick<Config, "billing" | "signup" | "signupLimit" | "loginLimit">;
@@ -48,10 +50,8 @@ export function authRoutes(deps: AuthDeps): RouteRecord[] {
 }
 
 function logoutRoute(deps: AuthDeps): RouteRecord {
-  return route("POST /api/v1/auth/logout", {
+  return route("logOut", "POST /api/v1/auth/logout", {
     access: users("viewer"),
-    operationId: "logOut",
-    tag: "Account",
     audit: "session.ended",
     summary: "End the session that the request carries",
     response: { 200: Type.Object({ ok: Type.Literal(true) }) },
@@ -64,10 +64,8 @@ function logoutRoute(deps: AuthDeps): RouteRecord {
 }
 
 function logoutAllRoute(deps: AuthDeps): RouteRecord {
-  return route("POST /api/v1/auth/logout-all", {
+  return route("logOutAll", "POST /api/v1/auth/logout-all", {
     access: usersAndKeys("viewer", noLimitedKey),
-    operationId: "logOutAll",
-    tag: "Account",
     audit: "sessions.ended",
     summary: "End every session of the user",
     description:
@@ -83,10 +81,8 @@ function logoutAllRoute(deps: AuthDeps): RouteRecord {
 }
 
 function meRoute(deps: AuthDeps): RouteRecord {
-  return route("GET /api/v1/auth/me", {
+  return route("readMe", "GET /api/v1/auth/me", {
     access: usersAndKeys("viewer", everyKey),
-    operationId: "readMe",
-    tag: "Account",
     summary: "Who calls: the user of a session, or the organization of an API key",
     response: {
       200: Type.Object({ user: Type.Union([User, Type.Object({ org_id: Id })]) }),
@@ -113,10 +109,8 @@ function refuseStrangers(signup: Config["signup"]): void {
 }
 
 function signupRoute(deps: AuthDeps): RouteRecord {
-  return route("POST /api/v1/auth/signup", {
+  return route("signUp", "POST /api/v1/auth/signup", {
     access: anyone,
-    operationId: "signUp",
-    tag: "Account",
     audit: "organization.created",
     summary: "Create an account with an organization, a default API key and a session",
     description: `A taken email is answered with \`message\` only, after as long, so that nobody learns who has an account. While live billing is on there is no \`api_key\`: the workspace is pending. ${countsRequests}`,
@@ -149,10 +143,8 @@ function signupRoute(deps: AuthDeps): RouteRecord {
 }
 
 function loginRoute(deps: AuthDeps): RouteRecord {
-  return route("POST /api/v1/auth/login", {
+  return route("logIn", "POST /api/v1/auth/login", {
     access: anyone,
-    operationId: "logIn",
-    tag: "Account",
     audit: "session.started",
     summary: "Start a session; a user's oldest beyond five ends",
     description: countsRequests,
@@ -173,10 +165,8 @@ function loginRoute(deps: AuthDeps): RouteRecord {
 }
 
 function passwordRoute(deps: AuthDeps): RouteRecord {
-  return route("POST /api/v1/auth/password", {
+  return route("changePassword", "POST /api/v1/auth/password", {
     access: users("viewer"),
-    operationId: "changePassword",
-    tag: "Account",
     audit: "password.changed",
     summary: "Change the user's password; every other session of the user ends",
     description: "Counted per user in windows of 15 minutes, as logins are per address.",

@@ -11,13 +11,15 @@ import {
   workspacePending,
   workspaceSuspended,
 } from "../http/contract/errors.ts";
-import { removal, route, type RouteRecord } from "../http/contract/route.ts";
+import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import { createKey, type CreateKeyOutcome, deleteKey, type DeleteKeyOutcome, listKeys } from "./keyStore.ts";
 import { readScope, scopeAnswer, ScopeFields } from "./keyScope.ts";
 import { Name, readName } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
+
+const route = routesOf("API keys");
 
 export interface KeyDeps {
   pool: pg.Pool;
@@ -31,10 +33,8 @@ export function keyRoutes(deps: KeyDeps): RouteRecord[] {
 }
 
 function listRoute(deps: KeyDeps): RouteRecord {
-  return route("GET /api/v1/keys", {
+  return route("listKeys", "GET /api/v1/keys", {
     access: usersAndKeys("viewer", readKeys),
-    operationId: "listKeys",
-    tag: "API keys",
     summary: "List the API keys, oldest first",
     response: {
       200: Type.Object({
@@ -58,10 +58,8 @@ function listRoute(deps: KeyDeps): RouteRecord {
 }
 
 function deleteRoute(deps: KeyDeps): RouteRecord {
-  return route("DELETE /api/v1/keys/:id", {
+  return route("deleteKey", "DELETE /api/v1/keys/:id", {
     access: usersAndKeys("admin", noLimitedKey),
-    operationId: "deleteKey",
-    tag: "API keys",
     audit: "key.deleted",
     summary: "Delete an API key",
     description: "409 for the last key, and for the key that authenticates the request.",
@@ -75,10 +73,8 @@ function deleteRoute(deps: KeyDeps): RouteRecord {
 
 function createRoute(deps: KeyDeps): RouteRecord {
   const { maxKeys } = deps.config;
-  return route("POST /api/v1/keys", {
+  return route("createKey", "POST /api/v1/keys", {
     access: users("admin"),
-    operationId: "createKey",
-    tag: "API keys",
     audit: "key.created",
     summary: "Create an API key",
     description: `Needs a session, so that a leaked key cannot make others. At most ${maxKeys} per workspace; refused with 402 while it is suspended and 403 while it is pending. A key may be limited, by \`scope\`, for good.`,

@@ -4,12 +4,14 @@ import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, orInvalid, unauthorized } from "../http/contract/errors.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import { Name, readName } from "./schemas.ts";
 import { changeOrganization, readOrganization } from "./organizationStore.ts";
 import examples from "./examples.json" with { type: "json" };
+
+const route = routesOf("Organization");
 
 export interface OrganizationDeps {
   pool: pg.Pool;
@@ -25,10 +27,8 @@ export function organizationRoutes(deps: OrganizationDeps): RouteRecord[] {
 }
 
 function readRoute(deps: OrganizationDeps): RouteRecord {
-  return route("GET /api/v1/orgs", {
+  return route("readOrganization", "GET /api/v1/orgs", {
     access: usersAndKeys("viewer", readKeys),
-    operationId: "readOrganization",
-    tag: "Organization",
     summary: "Read the caller's organization",
     response: {
       200: Type.Object({
@@ -60,10 +60,8 @@ function readRoute(deps: OrganizationDeps): RouteRecord {
 }
 
 function changeRoute(deps: OrganizationDeps): RouteRecord {
-  return route("PATCH /api/v1/orgs", {
+  return route("renameOrganization", "PATCH /api/v1/orgs", {
     access: usersAndKeys("admin", noLimitedKey),
-    operationId: "renameOrganization",
-    tag: "Organization",
     audit: ["organization.renamed", "organization.revealing_changed"],
     summary: "Rename the caller's organization, or let its admins reveal signing secrets",
     body: Type.Object({

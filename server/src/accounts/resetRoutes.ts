@@ -3,7 +3,7 @@ import { traceOf } from "../audit/origin.ts";
 import type { Config } from "../config/config.ts";
 import { anyone } from "../http/contract/access.ts";
 import { ApiError, orInvalid, tooManyRequests, tooManySigningIn } from "../http/contract/errors.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import type { Mailer } from "../mail/mailer.ts";
 import type { PasswordDeps } from "./changePassword.ts";
 import { readEmail } from "./emailAddress.ts";
@@ -12,6 +12,8 @@ import { prepareResetMail, resetByToken, type ResetByTokenOutcome } from "./rese
 import { resetMinutes } from "./resetStore.ts";
 import { Email, overloaded, Password, tooMany } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
+
+const route = routesOf("Account");
 
 export interface ResetDeps extends PasswordDeps {
   config: Pick<Config, "loginLimit">;
@@ -29,10 +31,8 @@ export function resetRoutes(deps: ResetDeps): RouteRecord[] {
 }
 
 function requestRoute(deps: ResetDeps): RouteRecord {
-  return route("POST /api/v1/auth/password-reset", {
+  return route("requestPasswordReset", "POST /api/v1/auth/password-reset", {
     access: anyone,
-    operationId: "requestPasswordReset",
-    tag: "Account",
     audit: {
       none: "nothing is looked up before the answer; the mail is on record as password.reset_requested",
     },
@@ -65,10 +65,8 @@ function requestRoute(deps: ResetDeps): RouteRecord {
 }
 
 function confirmRoute(deps: ResetDeps): RouteRecord {
-  return route("POST /api/v1/auth/password-reset/confirm", {
+  return route("confirmPasswordReset", "POST /api/v1/auth/password-reset/confirm", {
     access: anyone,
-    operationId: "confirmPasswordReset",
-    tag: "Account",
     audit: "password.reset",
     summary: "Set a new password by the token of a mailed link; every session of the user ends",
     description:

@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { Id, NullableString, pageCursor, Timestamp } from "../http/contract/schemas.ts";
 import { firstIdAt, idTimeMs, isId } from "../postgres/ids.ts";
@@ -9,6 +9,8 @@ import type { AuditRow, Queries } from "../postgres/tables.ts";
 import { type Action, actions } from "../http/contract/auditActions.ts";
 import { listEntries } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
+
+const route = routesOf("Members");
 
 export interface AuditDeps {
   queries: Queries;
@@ -74,10 +76,8 @@ const Query = Type.Object({
 /** The audit log: who changed what. */
 export function auditRoutes(deps: AuditDeps): RouteRecord[] {
   return [
-    route("GET /api/v1/audit-log", {
+    route("listAuditLog", "GET /api/v1/audit-log", {
       access: usersAndKeys("admin", readKeys),
-      operationId: "listAuditLog",
-      tag: "Members",
       summary: "List changes of configuration, credentials and billing state, newest first",
       description:
         "Each entry was written in the transaction of its change. None holds a secret: of addresses only the origin and a fingerprint are kept. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS`.",

@@ -4,7 +4,7 @@ import { Type } from "typebox";
 import { type Config, publicUrlOf, type StripeConfig } from "../config/config.ts";
 import { anyone, users } from "../http/contract/access.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { NullableTimestamp } from "../http/contract/schemas.ts";
 import type { Log } from "../telemetry/log.ts";
 import { billingColumns } from "../accounts/organizationStore.ts";
@@ -17,6 +17,8 @@ import { askProcessor, createProcessor, type ProcessorFailure } from "./processo
 import { receiveEvent, type ReceiveOutcome } from "./receiveEvent.ts";
 import { reconcile, type ReconcileOutcome, Reconciliation } from "./reconciliation.ts";
 import { usageRoute } from "./usageRoutes.ts";
+
+const route = routesOf("Billing");
 
 /** Dependencies of the billing routes. */
 export interface BillingDeps {
@@ -50,10 +52,8 @@ export function billingRoutes(deps: BillingDeps): RouteRecord[] {
 }
 
 function reconciliationRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
-  return route("GET /api/v1/billing/reconciliation", {
+  return route("reconcile", "GET /api/v1/billing/reconciliation", {
     access: users("viewer"),
-    operationId: "reconcile",
-    tag: "Billing",
     summary: "Compare the local ledger with the payment processor",
     description:
       "`reconciled` only when no item waits for export and the processor's total matches. `pending` does not mean lost usage: the processor counts with a delay.",
@@ -69,10 +69,8 @@ const states = (["pending", "active", "grace", "suspended", "exempt"] as const).
 );
 
 function statusRoute(deps: BillingDeps): RouteRecord {
-  return route("GET /api/v1/billing", {
+  return route("readBilling", "GET /api/v1/billing", {
     access: users("viewer"),
-    operationId: "readBilling",
-    tag: "Billing",
     summary: "Billing state and price",
     response: {
       200: Type.Object(
@@ -129,10 +127,8 @@ const processorErrors = {
 };
 
 function checkoutRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
-  return route("POST /api/v1/billing/checkout", {
+  return route("openCheckout", "POST /api/v1/billing/checkout", {
     access: users("admin"),
-    operationId: "openCheckout",
-    tag: "Billing",
     audit: { none: "the payment processor tells what comes of it, on record as billing.state_changed" },
     summary: "Get a hosted page to set up payment",
     description:
@@ -148,10 +144,8 @@ function checkoutRoute(deps: BillingDeps, processor: Processor | undefined): Rou
 }
 
 function portalRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
-  return route("GET /api/v1/billing/portal", {
+  return route("openPortal", "GET /api/v1/billing/portal", {
     access: users("admin"),
-    operationId: "openPortal",
-    tag: "Billing",
     summary: "Get a short-lived address of the payment processor's customer portal",
     description: "503 while live billing is disabled, 409 before payment was set up.",
     response: { 200: Url },
@@ -169,10 +163,8 @@ function portalRoute(deps: BillingDeps, processor: Processor | undefined): Route
 }
 
 function invoicesRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
-  return route("GET /api/v1/billing/invoices", {
+  return route("listInvoices", "GET /api/v1/billing/invoices", {
     access: users("admin"),
-    operationId: "listInvoices",
-    tag: "Billing",
     summary: "List up to 12 recent invoices",
     response: { 200: Type.Object({ invoices: Type.Array(Invoice), billing_enabled: Type.Boolean() }) },
     errors: { 502: processorErrors[502] },
@@ -188,10 +180,8 @@ function invoicesRoute(deps: BillingDeps, processor: Processor | undefined): Rou
 }
 
 function webhookRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
-  return route("POST /api/v1/billing/webhook", {
+  return route("receiveBillingEvent", "POST /api/v1/billing/webhook", {
     access: anyone,
-    operationId: "receiveBillingEvent",
-    tag: "Billing",
     audit: { none: "what follows from the notice is on record as billing.state_changed" },
     summary: "Receive a notice of the payment processor",
     description:

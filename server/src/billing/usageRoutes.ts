@@ -2,13 +2,15 @@ import type pg from "pg";
 import { Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { notFound } from "../http/contract/errors.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { Timestamp } from "../http/contract/schemas.ts";
 import { billableItems, pendingItems, readLedgerMonth } from "./ledger.ts";
 import { periodBounds, periodOf } from "./period.ts";
 import { centsOf, unitsOf } from "./price.ts";
 import examples from "./examples.json" with { type: "json" };
+
+const route = routesOf("Billing");
 
 const Usage = Type.Object(
   {
@@ -26,10 +28,8 @@ const Usage = Type.Object(
 
 /** `GET /api/v1/usage`: usage of the present UTC month. */
 export function usageRoute(deps: { pool: pg.Pool; nowMs: () => number }): RouteRecord {
-  return route("GET /api/v1/usage", {
+  return route("readUsage", "GET /api/v1/usage", {
     access: usersAndKeys("viewer", readKeys),
-    operationId: "readUsage",
-    tag: "Billing",
     summary: "Usage of the current month",
     response: { 200: Type.Object({ usage: Usage }) },
     examples: examples.readUsage,

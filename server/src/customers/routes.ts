@@ -3,7 +3,7 @@ import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, noneNamed } from "../http/contract/errors.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import type { TargetDeps } from "../targets/record/deps.ts";
 import { isPathUid, metadataFault, uidRule } from "../targets/record/names.ts";
@@ -11,6 +11,8 @@ import { deleteCustomer } from "./deleteCustomer.ts";
 import { Customer, CustomerInput, CustomerQuery, DeletedCustomer } from "./schemas.ts";
 import { listCustomers, putCustomer, readCustomer } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
+
+const route = routesOf("Customers");
 
 type CustomerDeps = TargetDeps & { pool: pg.Pool };
 
@@ -20,10 +22,8 @@ export function customerRoutes(deps: CustomerDeps): RouteRecord[] {
 }
 
 function listRoute(deps: CustomerDeps): RouteRecord {
-  return route("GET /api/v1/customers", {
+  return route("listCustomers", "GET /api/v1/customers", {
     access: usersAndKeys("viewer", readKeys),
-    operationId: "listCustomers",
-    tag: "Customers",
     summary: "List customers, by uid",
     query: CustomerQuery,
     response: { 200: Type.Object({ customers: Type.Array(Customer) }) },
@@ -35,10 +35,8 @@ function listRoute(deps: CustomerDeps): RouteRecord {
 }
 
 function putRoute(deps: CustomerDeps): RouteRecord {
-  return route("PUT /api/v1/customers/:uid", {
+  return route("putCustomer", "PUT /api/v1/customers/:uid", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "putCustomer",
-    tag: "Customers",
     audit: ["customer.created", "customer.updated"],
     summary: "Make a customer, or change one",
     description:
@@ -58,10 +56,8 @@ function putRoute(deps: CustomerDeps): RouteRecord {
 }
 
 function readRoute(deps: CustomerDeps): RouteRecord {
-  return route("GET /api/v1/customers/:uid", {
+  return route("readCustomer", "GET /api/v1/customers/:uid", {
     access: usersAndKeys("viewer", readKeys),
-    operationId: "readCustomer",
-    tag: "Customers",
     summary: "Read a customer",
     response: { 200: Customer },
     examples: examples.readCustomer,
@@ -73,10 +69,8 @@ function readRoute(deps: CustomerDeps): RouteRecord {
 }
 
 function deleteRoute(deps: CustomerDeps): RouteRecord {
-  return route("DELETE /api/v1/customers/:uid", {
+  return route("deleteCustomer", "DELETE /api/v1/customers/:uid", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "deleteCustomer",
-    tag: "Customers",
     audit: "customer.deleted",
     summary:
       "Delete a customer, its targets and the keys limited to it; what is queued for these targets becomes CANCELED",

@@ -4,7 +4,7 @@ import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, pageBefore, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
@@ -20,6 +20,8 @@ import {
   type Subject,
 } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
+
+const route = routesOf("Erasure");
 
 export interface ErasureRouteDeps {
   pool: pg.Pool;
@@ -61,10 +63,8 @@ export function erasureRoutes(deps: ErasureRouteDeps): RouteRecord[] {
 }
 
 function eraseEventRoute(deps: ErasureRouteDeps): RouteRecord {
-  return route("POST /api/v1/events/:id/erase", {
+  return route("eraseEvent", "POST /api/v1/events/:id/erase", {
     access: usersAndKeys("admin", noLimitedKey),
-    operationId: "eraseEvent",
-    tag: "Erasure",
     audit: erasureAudit,
     summary: "Erase an event's payload and answers, and those of its copies",
     description:
@@ -76,10 +76,8 @@ function eraseEventRoute(deps: ErasureRouteDeps): RouteRecord {
 }
 
 function createRoute(deps: ErasureRouteDeps): RouteRecord {
-  return route("POST /api/v1/erasures", {
+  return route("createErasure", "POST /api/v1/erasures", {
     access: usersAndKeys("admin", noLimitedKey),
-    operationId: "createErasure",
-    tag: "Erasure",
     audit: erasureAudit,
     summary: "Erase the payloads and answers of all events of a correlation id",
     description:
@@ -96,10 +94,8 @@ function createRoute(deps: ErasureRouteDeps): RouteRecord {
 }
 
 function listRoute(deps: ErasureRouteDeps): RouteRecord {
-  return route("GET /api/v1/erasures", {
+  return route("listErasures", "GET /api/v1/erasures", {
     access: usersAndKeys("viewer", readKeys),
-    operationId: "listErasures",
-    tag: "Erasure",
     summary: "List what was asked to be erased, newest first",
     query: pageBefore("erasures"),
     response: { 200: Type.Object({ erasures: Type.Array(Erasure) }) },
@@ -110,10 +106,8 @@ function listRoute(deps: ErasureRouteDeps): RouteRecord {
 }
 
 function readRoute(deps: ErasureRouteDeps): RouteRecord {
-  return route("GET /api/v1/erasures/:id", {
+  return route("readErasure", "GET /api/v1/erasures/:id", {
     access: usersAndKeys("viewer", readKeys),
-    operationId: "readErasure",
-    tag: "Erasure",
     summary: "Read how far an erasure has come",
     response: { 200: Erasure },
     handle: async ({ caller, params }) => erasureAnswer(await present(deps, caller.orgId, params.id)),

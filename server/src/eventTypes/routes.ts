@@ -4,7 +4,7 @@ import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, noneNamed } from "../http/contract/errors.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { customerReads, noLimitedKey } from "../http/contract/scope.ts";
 import { checkEventType, isTypeName } from "./checkEventType.ts";
 import { deleteEventType } from "./deleteEventType.ts";
@@ -25,6 +25,8 @@ import {
 import { isObject } from "./subschemas.ts";
 import examples from "./examples.json" with { type: "json" };
 
+const route = routesOf("Event types");
+
 interface EventTypeDeps {
   pool: pg.Pool;
   reads: ReadTurns;
@@ -37,10 +39,8 @@ export function eventTypeRoutes(deps: EventTypeDeps): RouteRecord[] {
 }
 
 function listRoute(deps: EventTypeDeps): RouteRecord {
-  return route("GET /api/v1/event-types", {
+  return route("listEventTypes", "GET /api/v1/event-types", {
     access: usersAndKeys("viewer", customerReads("own")),
-    operationId: "listEventTypes",
-    tag: "Event types",
     summary: "List event types, by name, without their schemas and examples",
     query: EventTypeQuery,
     response: { 200: Type.Object({ event_types: Type.Array(ListedEventType) }) },
@@ -55,10 +55,8 @@ function listRoute(deps: EventTypeDeps): RouteRecord {
 }
 
 function readRoute(deps: EventTypeDeps): RouteRecord {
-  return route("GET /api/v1/event-types/:name", {
+  return route("readEventType", "GET /api/v1/event-types/:name", {
     access: usersAndKeys("viewer", customerReads("shared")),
-    operationId: "readEventType",
-    tag: "Event types",
     summary: "Read an event type",
     response: { 200: EventType },
     examples: examples.readEventType,
@@ -70,10 +68,8 @@ function readRoute(deps: EventTypeDeps): RouteRecord {
 }
 
 function deleteRoute(deps: EventTypeDeps): RouteRecord {
-  return route("DELETE /api/v1/event-types/:name", {
+  return route("deleteEventType", "DELETE /api/v1/event-types/:name", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "deleteEventType",
-    tag: "Event types",
     audit: "event_type.deleted",
     summary: "Delete an event type",
     description:
@@ -89,10 +85,8 @@ function deleteRoute(deps: EventTypeDeps): RouteRecord {
 }
 
 function putRoute(deps: EventTypeDeps): RouteRecord {
-  return route("PUT /api/v1/event-types/:name", {
+  return route("putEventType", "PUT /api/v1/event-types/:name", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "putEventType",
-    tag: "Event types",
     audit: ["event_type.created", "event_type.updated"],
     summary: "Make an event type, or change one",
     description:
@@ -115,10 +109,8 @@ function putRoute(deps: EventTypeDeps): RouteRecord {
 }
 
 function importRoute(deps: EventTypeDeps): RouteRecord {
-  return route("POST /api/v1/event-types/import", {
+  return route("importEventTypes", "POST /api/v1/event-types/import", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "importEventTypes",
-    tag: "Event types",
     audit: ["event_type.created", "event_type.updated"],
     summary: "Make event types of the webhooks of an OpenAPI document",
     description:

@@ -9,7 +9,7 @@ import { isHandoff } from "../postgres/kinds.ts";
 import { notFound } from "../http/contract/errors.ts";
 import { Handoff, handoffAnswer } from "../handoff/record/handoffAnswer.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { attemptAnswer, eventAnswer, listedAnswer } from "./answers.ts";
 import { cancelEvent } from "./cancelEvent.ts";
 import { listEvents } from "./listEvents.ts";
@@ -32,6 +32,8 @@ import {
 import type { EventScope } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
 
+const route = routesOf("Events");
+
 type EventDeps = ReplayDeps & { pool: pg.Pool; reads: ReadTurns };
 
 /** `/api/v1/events`: what was accepted and what became of it. */
@@ -44,10 +46,8 @@ function scopeOf({ config }: EventDeps, { orgId }: Caller): EventScope {
 }
 
 function payloadRoute(deps: EventDeps): RouteRecord {
-  return route("GET /api/v1/events/:id/payload", {
+  return route("readPayload", "GET /api/v1/events/:id/payload", {
     access: usersAndKeys("viewer", { takes: ["read", "consume", "customer", "portal"], names: "event" }),
-    operationId: "readPayload",
-    tag: "Events",
     summary: "Read an event's payload, byte for byte",
     response: { 200: Type.Unknown({ description: "The item as it was accepted" }) },
     answerHeaders: ["Content-Disposition"],
@@ -67,10 +67,8 @@ function payloadRoute(deps: EventDeps): RouteRecord {
 }
 
 function listRoute(deps: EventDeps): RouteRecord {
-  return route("GET /api/v1/events", {
+  return route("listEvents", "GET /api/v1/events", {
     access: usersAndKeys("viewer", customerReads("own")),
-    operationId: "listEvents",
-    tag: "Events",
     summary: "List events, newest or oldest first",
     description: "One page without a total. An id that is no target of the workspace matches nothing.",
     query: EventQuery,
@@ -96,10 +94,8 @@ function listRoute(deps: EventDeps): RouteRecord {
 }
 
 function readRoute(deps: EventDeps): RouteRecord {
-  return route("GET /api/v1/events/:id", {
+  return route("readEvent", "GET /api/v1/events/:id", {
     access: usersAndKeys("viewer", customerReads("event")),
-    operationId: "readEvent",
-    tag: "Events",
     summary: "Read an event and its delivery attempts",
     response: {
       200: Type.Object({
@@ -127,10 +123,8 @@ function readRoute(deps: EventDeps): RouteRecord {
 }
 
 function replayRoute(deps: EventDeps): RouteRecord {
-  return route("POST /api/v1/events/:id/replay", {
+  return route("replayEvent", "POST /api/v1/events/:id/replay", {
     access: usersAndKeys("member", customerChanges("event")),
-    operationId: "replayEvent",
-    tag: "Events",
     audit: { none: "an item is on record by itself" },
     summary: "Deliver an event's payload once more, as a new event that is not billed",
     description:
@@ -157,10 +151,8 @@ function replayRoute(deps: EventDeps): RouteRecord {
 }
 
 function cancelRoute(deps: EventDeps): RouteRecord {
-  return route("POST /api/v1/events/:id/cancel", {
+  return route("cancelEvent", "POST /api/v1/events/:id/cancel", {
     access: usersAndKeys("member", { takes: ["customer"], names: "event" }),
-    operationId: "cancelEvent",
-    tag: "Events",
     audit: { none: "the end of an item is on record with the item" },
     summary: "Cancel an event that waits",
     description:

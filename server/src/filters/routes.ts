@@ -1,20 +1,20 @@
 import { setImmediate } from "node:timers/promises";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { customerReads } from "../http/contract/scope.ts";
 import { documentWith, readFilter } from "./filter.ts";
 import { failedParts, matchFilter } from "./matchFilter.ts";
 import { FilterResult, FilterTrial } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
 
+const route = routesOf("Targets");
+
 /** `/api/v1/filters`. */
 export function filterRoutes(): RouteRecord[] {
   return [
-    route("POST /api/v1/filters/try", {
+    route("tryFilter", "POST /api/v1/filters/try", {
       access: usersAndKeys("viewer", customerReads("own")),
-      operationId: "tryFilter",
-      tag: "Targets",
       audit: { none: "it says what a filter would do, and changes nothing" },
       summary: "Try a filter on a sample",
       description:

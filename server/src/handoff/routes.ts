@@ -1,12 +1,15 @@
 import { Type } from "typebox";
 import { anyone, usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey } from "../http/contract/scope.ts";
 import { readItem } from "../intake/readItem.ts";
 import { Handoff } from "./record/handoffAnswer.ts";
 import type { SteerRefusal } from "./follow/steerTask.ts";
 import type { Handoffs } from "./handoffs.ts";
+
+const route = routesOf("Events");
+const notificationRoute = routesOf("Operation");
 
 export interface HandoffRouteDeps {
   handoffs: Handoffs;
@@ -28,10 +31,8 @@ export function agentNotificationRoutes(deps: HandoffRouteDeps): RouteRecord[] {
 }
 
 function answerRoute(deps: HandoffRouteDeps): RouteRecord {
-  return route("POST /api/v1/events/:id/handoff/message", {
+  return route("answerAgent", "POST /api/v1/events/:id/handoff/message", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "answerAgent",
-    tag: "Events",
     audit: { none: "the handoff keeps what was said to the agent" },
     summary: "Answer an agent whose task waits for input",
     description:
@@ -55,10 +56,8 @@ function answerRoute(deps: HandoffRouteDeps): RouteRecord {
 }
 
 function cancelRoute(deps: HandoffRouteDeps): RouteRecord {
-  return route("POST /api/v1/events/:id/handoff/cancel", {
+  return route("cancelTask", "POST /api/v1/events/:id/handoff/cancel", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "cancelTask",
-    tag: "Events",
     audit: { none: "the handoff keeps what was said to the agent" },
     summary: "Ask an agent to cancel a task",
     description: "The answer shows what became of it; an agent may take its time.",
@@ -99,10 +98,8 @@ function refusalError(refusal: SteerRefusal): ApiError {
 }
 
 function notifiedRoute(deps: HandoffRouteDeps): RouteRecord {
-  return route("POST /a2a/notifications/:token", {
+  return notificationRoute("receiveAgentNotification", "POST /a2a/notifications/:token", {
     access: anyone,
-    operationId: "receiveAgentNotification",
-    tag: "Operation",
     audit: { none: "a hint of an agent that its task has changed" },
     summary: "Where agents tell that a task has changed",
     description:

@@ -4,7 +4,9 @@ import { prometheusContentType } from "prom-client";
 import { anyone } from "./contract/access.ts";
 import { ApiError, unauthorized } from "./contract/errors.ts";
 import { createReadiness, type ReadinessDeps } from "./readiness.ts";
-import { route, type RouteRecord } from "./contract/route.ts";
+import { routesOf, type RouteRecord } from "./contract/route.ts";
+
+const route = routesOf("Operation");
 
 export interface HealthDeps extends ReadinessDeps {
   /** Metrics in Prometheus' text format, of all threads. */
@@ -21,18 +23,14 @@ export function healthRoutes(deps: HealthDeps): RouteRecord[] {
   const whyNotReady = singleFlight(createReadiness(deps));
   const gather = singleFlight(async () => Buffer.from(await deps.metricsText()));
   return [
-    route("GET /healthz", {
+    route("isAlive", "GET /healthz", {
       access: anyone,
-      operationId: "isAlive",
-      tag: "Operation",
       summary: "Whether the process runs",
       response: { 200: Type.Object({ status: Type.Literal("ok"), version: Type.String() }) },
       handle: () => ({ status: "ok", version: deps.version }),
     }),
-    route("GET /readyz", {
+    route("isReady", "GET /readyz", {
       access: anyone,
-      operationId: "isReady",
-      tag: "Operation",
       summary:
         "Whether an item would be accepted now; the message of a 503 says why not, and warnings what else to mend",
       response: {
@@ -49,10 +47,8 @@ export function healthRoutes(deps: HealthDeps): RouteRecord[] {
         return { status: "ready", ...(warning !== undefined && { warnings: [warning] }) };
       },
     }),
-    route("GET /metrics", {
+    route("readMetrics", "GET /metrics", {
       access: anyone,
-      operationId: "readMetrics",
-      tag: "Operation",
       summary: "Metrics in Prometheus' text format",
       response: { 200: Type.String() },
       errors: { 401: "POSTRIDER_METRICS_TOKEN is set, and `Authorization: Bearer` does not carry it" },

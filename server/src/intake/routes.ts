@@ -6,7 +6,7 @@ import { bucketOf, isId, newId, unknownId } from "../postgres/ids.ts";
 import { acceptedStatus } from "../postgres/kinds.ts";
 import {
   type FastAnswer,
-  route,
+  routesOf,
   type RouteCall,
   type RouteRecord,
   sendAnswer,
@@ -20,6 +20,8 @@ import { readItem } from "./readItem.ts";
 import { refusalOf } from "./refusals.ts";
 import { acceptTraced } from "./traceAcceptance.ts";
 import examples from "./examples.json" with { type: "json" };
+
+const route = routesOf("Ingestion");
 
 export interface IntakeRouteDeps {
   intake: Intake;
@@ -68,18 +70,16 @@ export function intakeRoutes(deps: IntakeRouteDeps): RouteRecord[] {
 }
 
 function sendItemRoute(deps: IntakeRouteDeps): RouteRecord {
-  return route("POST /t/:target_id", {
+  return route("sendItem", "POST /t/:target_id", {
     access: keysCheckedInSql({ takes: ["send", "customer"], names: "target" }),
-    operationId: "sendItem",
     summary: "Accepts an item for a target",
     ...taking(deps, "target_id"),
   });
 }
 
 function sendEventRoute(deps: IntakeRouteDeps): RouteRecord {
-  return route("POST /e/:endpoint_id", {
+  return route("sendEvent", "POST /e/:endpoint_id", {
     access: keysCheckedInSql({ takes: ["send", "customer"], names: "target" }),
-    operationId: "sendEvent",
     summary: "Accepts an event for a legacy endpoint",
     ...taking(deps, "endpoint_id"),
   });
@@ -89,7 +89,6 @@ function sendEventRoute(deps: IntakeRouteDeps): RouteRecord {
 function taking<const P extends "target_id" | "endpoint_id">(deps: IntakeRouteDeps, parameter: P) {
   const legacy = parameter === "endpoint_id";
   return {
-    tag: "Ingestion",
     audit: itemAudit,
     description:
       "202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again.",

@@ -7,21 +7,21 @@ import { disconnectSignal } from "../http/contract/clientDisconnected.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/json.ts";
-import { route, sendAnswer, type FastAnswer, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, sendAnswer, type FastAnswer, type RouteRecord } from "../http/contract/route.ts";
 import { consumerChanges } from "../http/contract/scope.ts";
 import { claimedMessageText } from "./message/message.ts";
 import { claimAudit, type MailboxRouteDeps } from "./routeDeps.ts";
 import { optionalBody } from "../http/contract/schemas.ts";
 import { Claim, LeaseSeconds } from "./message/schemas.ts";
 
+const route = routesOf("Mailboxes");
+
 const printable = /^[\x20-\x7e\x80-\xff]{1,255}$/;
 
 /** The claim of a mailbox's oldest messages. */
 export function claimRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("POST /api/v1/mailboxes/:mailbox_id/claim", {
+  return route("claimMessages", "POST /api/v1/mailboxes/:mailbox_id/claim", {
     access: keysCheckedInSql(consumerChanges("target")),
-    operationId: "claimMessages",
-    tag: "Mailboxes",
     audit: claimAudit,
     summary: "Claim the oldest messages of a mailbox, waiting for some when there are none",
     description:

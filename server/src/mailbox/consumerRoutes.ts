@@ -4,7 +4,7 @@ import { keysCheckedInSql } from "../http/contract/access.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/json.ts";
-import { type FastAnswer, route, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
+import { type FastAnswer, routesOf, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
 import { consumerChanges } from "../http/contract/scope.ts";
 import { claimRoute } from "./claimRoute.ts";
 import type { ClaimChange } from "./finish/changeClaims.ts";
@@ -15,16 +15,16 @@ import { claimAudit, consumerOf, type MailboxRouteDeps } from "./routeDeps.ts";
 import type { Consumer } from "./traceConsumers.ts";
 import { Claims, LeaseSeconds, Reason, RejectedClaims, Results } from "./message/schemas.ts";
 
+const route = routesOf("Mailboxes");
+
 /** Claiming the messages of one mailbox and ending their claims, many at a time. */
 export function consumerRoutes(deps: MailboxRouteDeps): RouteRecord[] {
   return [claimRoute(deps), acknowledgeRoute(deps), extendRoute(deps), releaseRoute(deps), rejectRoute(deps)];
 }
 
 function acknowledgeRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("POST /api/v1/mailboxes/:mailbox_id/ack", {
+  return route("acknowledgeMessages", "POST /api/v1/mailboxes/:mailbox_id/ack", {
     access: keysCheckedInSql(consumerChanges("target")),
-    operationId: "acknowledgeMessages",
-    tag: "Mailboxes",
     audit: claimAudit,
     summary: "Acknowledge claimed messages",
     description: perMessage,
@@ -49,10 +49,8 @@ function acknowledgeRoute(deps: MailboxRouteDeps): RouteRecord {
 }
 
 function rejectRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("POST /api/v1/mailboxes/:mailbox_id/reject", {
+  return route("rejectMessages", "POST /api/v1/mailboxes/:mailbox_id/reject", {
     access: keysCheckedInSql(consumerChanges("target")),
-    operationId: "rejectMessages",
-    tag: "Mailboxes",
     audit: claimAudit,
     summary: "Make claimed messages dead, with a reason",
     description: perMessage,
@@ -86,10 +84,8 @@ const perMessage =
   "Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone.";
 
 function extendRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("POST /api/v1/mailboxes/:mailbox_id/extend", {
+  return route("extendClaims", "POST /api/v1/mailboxes/:mailbox_id/extend", {
     access: keysCheckedInSql(consumerChanges("target")),
-    operationId: "extendClaims",
-    tag: "Mailboxes",
     audit: claimAudit,
     summary: "Keep claimed messages longer: a new lease from now on",
     description: perMessage,
@@ -110,10 +106,8 @@ function extendRoute(deps: MailboxRouteDeps): RouteRecord {
 }
 
 function releaseRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("POST /api/v1/mailboxes/:mailbox_id/release", {
+  return route("releaseMessages", "POST /api/v1/mailboxes/:mailbox_id/release", {
     access: keysCheckedInSql(consumerChanges("target")),
-    operationId: "releaseMessages",
-    tag: "Mailboxes",
     audit: claimAudit,
     summary: "Give claimed messages back, claimable at once or after a delay",
     description: `${perMessage} A message whose last allowed claim this was is dead, and the reason is part of its \`dead_reason\`.`,

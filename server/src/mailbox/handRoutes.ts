@@ -2,13 +2,15 @@ import { Type } from "typebox";
 import { users } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { route, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
 import { forceRefusal } from "./refusals.ts";
 import { forceMessage } from "./finish/forceMessage.ts";
 import { optionalBody } from "../http/contract/schemas.ts";
 import { ReadableMessage, Reason } from "./message/schemas.ts";
 import { type MailboxRouteDeps, readDeps } from "./routeDeps.ts";
 import { readMessage } from "./view/readMessage.ts";
+
+const route = routesOf("Mailboxes");
 
 /** Interventions of a person into a message that a consumer may have claimed. */
 export function handRoutes(deps: MailboxRouteDeps): RouteRecord[] {
@@ -28,10 +30,8 @@ export function handRoutes(deps: MailboxRouteDeps): RouteRecord[] {
     return message;
   };
   return [
-    route("POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-release", {
+    route("forceRelease", "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-release", {
       access: users("member"),
-      operationId: "forceRelease",
-      tag: "Mailboxes",
       audit: { none: "the message keeps the intervention and who did it" },
       summary: "Take a claimed message from its consumer",
       description:
@@ -42,10 +42,8 @@ export function handRoutes(deps: MailboxRouteDeps): RouteRecord[] {
       handle: async ({ caller, params, reply }) =>
         sendAnswer(reply, { status: 200, text: await change(caller, params, null) }),
     }),
-    route("POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject", {
+    route("forceReject", "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject", {
       access: users("member"),
-      operationId: "forceReject",
-      tag: "Mailboxes",
       audit: { none: "the message keeps the intervention and who did it" },
       summary: "Make a message dead, whoever has claimed it",
       description:

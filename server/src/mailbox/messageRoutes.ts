@@ -4,7 +4,7 @@ import { Type } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { parseIf } from "../http/contract/json.ts";
-import { type FastAnswer, route, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
+import { type FastAnswer, routesOf, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
 import { optionalBody } from "../http/contract/schemas.ts";
 import { consumerChanges, consumerReads } from "../http/contract/scope.ts";
 import { isId, unknownId } from "../postgres/ids.ts";
@@ -15,6 +15,8 @@ import { claimAudit, consumerOf, type MailboxRouteDeps, readDeps } from "./route
 import type { Consumer } from "./traceConsumers.ts";
 import { readMessage } from "./view/readMessage.ts";
 
+const route = routesOf("Mailboxes");
+
 const NoFields = optionalBody({});
 const Acknowledgement = optionalBody({ claim_token: Type.Optional(Type.String({ maxLength: 64 })) });
 
@@ -24,10 +26,8 @@ export function messageRoutes(deps: MailboxRouteDeps): RouteRecord[] {
 }
 
 function readRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("GET /api/v1/mailbox-messages/:message_id", {
+  return route("readMessage", "GET /api/v1/mailbox-messages/:message_id", {
     access: usersAndKeys("viewer", consumerReads("event")),
-    operationId: "readMessage",
-    tag: "Mailboxes",
     summary: "Read a message and its payload",
     description: "Changes nothing.",
     response: { 200: ReadableMessage },
@@ -40,10 +40,8 @@ function readRoute(deps: MailboxRouteDeps): RouteRecord {
 }
 
 function claimRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("POST /api/v1/mailbox-messages/:message_id/claim", {
+  return route("claimMessage", "POST /api/v1/mailbox-messages/:message_id/claim", {
     access: keysCheckedInSql(consumerChanges("event")),
-    operationId: "claimMessage",
-    tag: "Mailboxes",
     audit: claimAudit,
     summary: "Claim a message",
     description: "The lease lasts five minutes unless the service is set up otherwise.",
@@ -65,10 +63,8 @@ function claimRoute(deps: MailboxRouteDeps): RouteRecord {
 }
 
 function acknowledgeRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("POST /api/v1/mailbox-messages/:message_id/ack", {
+  return route("acknowledgeMessage", "POST /api/v1/mailbox-messages/:message_id/ack", {
     access: keysCheckedInSql(consumerChanges("event")),
-    operationId: "acknowledgeMessage",
-    tag: "Mailboxes",
     audit: claimAudit,
     summary: "Acknowledge a message that this API key has claimed",
     description:

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { optionalBody } from "../http/contract/schemas.ts";
 import { consumerReads, noLimitedKey } from "../http/contract/scope.ts";
 import { type MailboxStatus, mailboxStatuses } from "../items/eventStatuses.ts";
@@ -15,6 +15,8 @@ import { messageRoutes } from "./messageRoutes.ts";
 import { type MailboxRouteDeps, readDeps } from "./routeDeps.ts";
 import { isSorted, listMessages } from "./view/listMessages.ts";
 import { mailboxStats, statsBounds } from "./view/mailboxStats.ts";
+
+const route = routesOf("Mailboxes");
 
 /** Mailboxes as people and programs look at them, and what consumers and people do with their messages. */
 export function mailboxRoutes(deps: MailboxRouteDeps): RouteRecord[] {
@@ -29,10 +31,8 @@ export function mailboxRoutes(deps: MailboxRouteDeps): RouteRecord[] {
 }
 
 function listRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("GET /api/v1/mailboxes/:mailbox_id/messages", {
+  return route("listMessages", "GET /api/v1/mailboxes/:mailbox_id/messages", {
     access: usersAndKeys("viewer", consumerReads("target")),
-    operationId: "listMessages",
-    tag: "Mailboxes",
     summary: "List a mailbox's messages, oldest first, without their payloads",
     description: `Without \`status\` it lists what is UNREAD or CLAIMED. Changes nothing.`,
     query: Type.Object({
@@ -72,10 +72,8 @@ function readStatus(text: string | undefined): MailboxStatus | undefined {
 }
 
 function redriveRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("POST /api/v1/mailboxes/:mailbox_id/redrive", {
+  return route("redriveMessages", "POST /api/v1/mailboxes/:mailbox_id/redrive", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "redriveMessages",
-    tag: "Mailboxes",
     audit: { none: "dead messages become claimable again, and stay what they are" },
     summary: "Bring dead messages of a mailbox back, oldest first",
     description: "They are UNREAD again, in their old place, as if they had never been claimed.",
@@ -103,10 +101,8 @@ function redriveRoute(deps: MailboxRouteDeps): RouteRecord {
 }
 
 function statsRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("GET /api/v1/mailboxes/:mailbox_id/stats", {
+  return route("readMailboxStats", "GET /api/v1/mailboxes/:mailbox_id/stats", {
     access: usersAndKeys("viewer", consumerReads("target")),
-    operationId: "readMailboxStats",
-    tag: "Mailboxes",
     summary: "What a mailbox holds, and how fast it moves",
     response: { 200: Stats },
     handle: async ({ caller, params }) =>

@@ -4,13 +4,15 @@ import { Type } from "typebox";
 import type { Config } from "../config/config.ts";
 import { keys } from "../http/contract/access.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { everyKey } from "../http/contract/scope.ts";
 import { callInProcess } from "./callInProcess.ts";
 import { callName, CallsUnderWay } from "./callsUnderWay.ts";
 import { refuseForeignPages } from "./foreignPages.ts";
 import { ErrorBody } from "../http/contract/schemas.ts";
 import type { GivenUpRelay } from "./givenUpRelay.ts";
+
+const route = routesOf("Operation");
 
 export interface McpRouteDeps {
   config: Pick<Config, "publicUrl" | "mcpHosts">;
@@ -41,10 +43,8 @@ const Refusal = Type.Union([ErrorBody, JsonRpcError]);
 export function mcpRoutes(deps: McpRouteDeps): RouteRecord[] {
   const calls = new CallsUnderWay();
   return [
-    route("POST /mcp", {
+    route("callTools", "POST /mcp", {
       access: keys(everyKey),
-      operationId: "callTools",
-      tag: "Operation",
       audit: { none: "each request that a tool makes is on record by itself" },
       summary: "Call tools, as agents do",
       description,

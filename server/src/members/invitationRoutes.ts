@@ -15,7 +15,7 @@ import {
 } from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
 import { pageCursor } from "../http/contract/schemas.ts";
-import { removal, route, type RouteRecord } from "../http/contract/route.ts";
+import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { type AcceptDeps, acceptInvitation, type AcceptOutcome } from "./acceptInvitation.ts";
 import {
@@ -30,6 +30,8 @@ import { maxMembers } from "./memberStore.ts";
 import { Invitation, NewInvitation } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
 
+const route = routesOf("Members");
+
 export interface InvitationDeps extends AcceptDeps {
   config: Pick<Config, "loginLimit" | "publicUrl" | "signup">;
 }
@@ -42,10 +44,8 @@ export function invitationRoutes(deps: InvitationDeps): RouteRecord[] {
 }
 
 function listRoute(deps: InvitationDeps): RouteRecord {
-  return route("GET /api/v1/invitations", {
+  return route("listInvitations", "GET /api/v1/invitations", {
     access: usersAndKeys("admin", readKeys),
-    operationId: "listInvitations",
-    tag: "Members",
     summary: "List invitations, newest first",
     description: "Those that are over are listed for some weeks.",
     query: Type.Object({
@@ -60,10 +60,8 @@ function listRoute(deps: InvitationDeps): RouteRecord {
 }
 
 function revokeRoute(deps: InvitationDeps): RouteRecord {
-  return route("DELETE /api/v1/invitations/:id", {
+  return route("revokeInvitation", "DELETE /api/v1/invitations/:id", {
     access: users("admin"),
-    operationId: "revokeInvitation",
-    tag: "Members",
     audit: "invitation.revoked",
     summary: "Revoke an invitation",
     description: "Answers the same when it was revoked before or has expired.",
@@ -79,10 +77,8 @@ function refuseWhereClosed(signup: Config["signup"]): void {
 }
 
 function createRoute(deps: InvitationDeps): RouteRecord {
-  return route("POST /api/v1/invitations", {
+  return route("createInvitation", "POST /api/v1/invitations", {
     access: users("admin"),
-    operationId: "createInvitation",
-    tag: "Members",
     audit: "invitation.created",
     summary: "Invite somebody to the organization",
     description:
@@ -109,10 +105,8 @@ function createRoute(deps: InvitationDeps): RouteRecord {
 }
 
 function acceptRoute(deps: InvitationDeps): RouteRecord {
-  return route("POST /api/v1/invitations/accept", {
+  return route("acceptInvitation", "POST /api/v1/invitations/accept", {
     access: anyone,
-    operationId: "acceptInvitation",
-    tag: "Members",
     audit: "member.joined",
     summary: "Accept an invitation: become a user of the organization, with a session",
     description:

@@ -4,13 +4,15 @@ import { RoleName } from "../accounts/schemas.ts";
 import { originOf } from "../audit/origin.ts";
 import { users, usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
-import { removal, route, type RouteRecord } from "../http/contract/route.ts";
+import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { pageCursor } from "../http/contract/schemas.ts";
 import { isId } from "../postgres/ids.ts";
 import { changeRole, listMembers, type MemberRefusal, removeMember } from "./memberStore.ts";
 import { Member } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
+
+const route = routesOf("Members");
 
 const refusals = { 409: "It is the last admin (`last_admin`)" };
 
@@ -20,10 +22,8 @@ export function memberRoutes(deps: { pool: pg.Pool }): RouteRecord[] {
 }
 
 function listRoute(deps: { pool: pg.Pool }): RouteRecord {
-  return route("GET /api/v1/members", {
+  return route("listMembers", "GET /api/v1/members", {
     access: usersAndKeys("viewer", readKeys),
-    operationId: "listMembers",
-    tag: "Members",
     summary: "List the members of the organization, the first to come first",
     query: Type.Object({
       limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
@@ -38,10 +38,8 @@ function listRoute(deps: { pool: pg.Pool }): RouteRecord {
 }
 
 function changeRoleRoute(deps: { pool: pg.Pool }): RouteRecord {
-  return route("PATCH /api/v1/members/:id", {
+  return route("changeRole", "PATCH /api/v1/members/:id", {
     access: users("admin"),
-    operationId: "changeRole",
-    tag: "Members",
     audit: "member.role_changed",
     summary: "Give a member another role",
     description:
@@ -61,10 +59,8 @@ function changeRoleRoute(deps: { pool: pg.Pool }): RouteRecord {
 }
 
 function removeRoute(deps: { pool: pg.Pool }): RouteRecord {
-  return route("DELETE /api/v1/members/:id", {
+  return route("removeMember", "DELETE /api/v1/members/:id", {
     access: users("admin"),
-    operationId: "removeMember",
-    tag: "Members",
     audit: "member.removed",
     summary: "Remove a member, whose account and sessions end at once",
     description: "API keys belong to the organization and stay.",

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { removal, route, type RouteRecord } from "../http/contract/route.ts";
+import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, pageBefore, Timestamp } from "../http/contract/schemas.ts";
 import { isId, newRootId } from "../postgres/ids.ts";
@@ -18,6 +18,8 @@ import {
   saveNotificationTarget,
 } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
+
+const route = routesOf("Notifications");
 
 export interface NotificationRouteDeps {
   pool: pg.Pool;
@@ -42,10 +44,8 @@ export function notificationRoutes(deps: NotificationRouteDeps): RouteRecord[] {
 }
 
 function listRoute(deps: NotificationRouteDeps): RouteRecord {
-  return route("GET /api/v1/notification-targets", {
+  return route("listNotificationTargets", "GET /api/v1/notification-targets", {
     access: usersAndKeys("viewer", readKeys),
-    operationId: "listNotificationTargets",
-    tag: "Notifications",
     summary: "List the targets that hear of operational events, newest first",
     query: pageBefore("those"),
     response: { 200: Type.Object({ notification_targets: Type.Array(NotificationTarget) }) },
@@ -60,10 +60,8 @@ function listRoute(deps: NotificationRouteDeps): RouteRecord {
 }
 
 function saveRoute(deps: NotificationRouteDeps): RouteRecord {
-  return route("POST /api/v1/notification-targets", {
+  return route("saveNotificationTarget", "POST /api/v1/notification-targets", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "saveNotificationTarget",
-    tag: "Notifications",
     audit: "notification_target.saved",
     summary: "Let a webhook or mailbox hear of operational events",
     description:
@@ -91,10 +89,8 @@ function saveRoute(deps: NotificationRouteDeps): RouteRecord {
 }
 
 function removeRoute(deps: NotificationRouteDeps): RouteRecord {
-  return route("DELETE /api/v1/notification-targets/:id", {
+  return route("removeNotificationTarget", "DELETE /api/v1/notification-targets/:id", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "removeNotificationTarget",
-    tag: "Notifications",
     audit: "notification_target.removed",
     summary: "Let a target hear of nothing any more",
     description: "The target itself stays as it is.",

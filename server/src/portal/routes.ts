@@ -5,7 +5,7 @@ import { type Config, publicUrlOf } from "../config/config.ts";
 import { anyone, portalSessions, usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, unauthorized } from "../http/contract/errors.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { foundCustomer, uidOfPath } from "../customers/routes.ts";
 import { createLink, exchangeCode } from "./links.ts";
@@ -22,6 +22,8 @@ import {
 import { endPortalSession, endPortalSessions } from "./sessions.ts";
 import { checkSettings, none, readSettings, saveSettings } from "./settings.ts";
 import examples from "./examples.json" with { type: "json" };
+
+const route = routesOf("Portal");
 
 export interface PortalDeps {
   pool: pg.Pool;
@@ -43,10 +45,8 @@ export function portalRoutes(deps: PortalDeps): RouteRecord[] {
 }
 
 function linkRoute(deps: PortalDeps): RouteRecord {
-  return route("POST /api/v1/customers/:uid/portal-links", {
+  return route("createPortalLink", "POST /api/v1/customers/:uid/portal-links", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "createPortalLink",
-    tag: "Portal",
     audit: "portal_link.created",
     summary: "Make a link to the portal of a customer",
     description:
@@ -64,10 +64,8 @@ function linkRoute(deps: PortalDeps): RouteRecord {
 }
 
 function endSessionsRoute(deps: PortalDeps): RouteRecord {
-  return route("DELETE /api/v1/customers/:uid/portal-sessions", {
+  return route("endPortalSessions", "DELETE /api/v1/customers/:uid/portal-sessions", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "endPortalSessions",
-    tag: "Portal",
     audit: "portal_sessions.ended",
     summary: "End all portal sessions of a customer, and the links that nobody has opened",
     response: { 200: EndedPortalSessions },
@@ -82,10 +80,8 @@ function endSessionsRoute(deps: PortalDeps): RouteRecord {
 }
 
 function openRoute(deps: PortalDeps): RouteRecord {
-  return route("POST /api/v1/portal/sessions", {
+  return route("openPortalSession", "POST /api/v1/portal/sessions", {
     access: anyone,
-    operationId: "openPortalSession",
-    tag: "Portal",
     audit: "portal_session.started",
     summary: "Exchange the code of a link for a session of its customer, once",
     body: PortalCode,
@@ -109,10 +105,8 @@ function openRoute(deps: PortalDeps): RouteRecord {
 }
 
 function readRoute(deps: PortalDeps): RouteRecord {
-  return route("GET /api/v1/portal", {
+  return route("readPortal", "GET /api/v1/portal", {
     access: portalSessions,
-    operationId: "readPortal",
-    tag: "Portal",
     summary: "Read whose portal a session is for, and how it looks",
     response: { 200: Portal },
     examples: examples.readPortal,
@@ -125,10 +119,8 @@ function readRoute(deps: PortalDeps): RouteRecord {
 }
 
 function leaveRoute(deps: PortalDeps): RouteRecord {
-  return route("DELETE /api/v1/portal/session", {
+  return route("leavePortal", "DELETE /api/v1/portal/session", {
     access: portalSessions,
-    operationId: "leavePortal",
-    tag: "Portal",
     audit: "portal_session.ended",
     summary: "End the portal session that the request carries",
     response: { 200: Type.Object({ ok: Type.Literal(true) }) },
@@ -146,10 +138,8 @@ function requirePortal(caller: Caller): Extract<Caller, { kind: "portal" }> {
 }
 
 function readSettingsRoute(deps: PortalDeps): RouteRecord {
-  return route("GET /api/v1/portal-settings", {
+  return route("readPortalSettings", "GET /api/v1/portal-settings", {
     access: usersAndKeys("viewer", readKeys),
-    operationId: "readPortalSettings",
-    tag: "Portal",
     summary: "Read how the portal looks, and whose pages may show it",
     response: { 200: PortalSettings },
     examples: examples.readPortalSettings,
@@ -158,10 +148,8 @@ function readSettingsRoute(deps: PortalDeps): RouteRecord {
 }
 
 function saveSettingsRoute(deps: PortalDeps): RouteRecord {
-  return route("PUT /api/v1/portal-settings", {
+  return route("savePortalSettings", "PUT /api/v1/portal-settings", {
     access: usersAndKeys("admin", noLimitedKey),
-    operationId: "savePortalSettings",
-    tag: "Portal",
     audit: "portal_settings.saved",
     summary: "Say how the portal looks, and whose pages may show it",
     description: "All of it: what is left out becomes unset, and what is said again is no change.",

@@ -10,7 +10,7 @@ import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { payloadErased } from "../events/refusals.ts";
 import {
   type FastAnswer,
-  route,
+  routesOf,
   type RouteCall,
   type RouteRecord,
   sendAnswer,
@@ -39,6 +39,9 @@ import {
 } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
 
+const route = routesOf("Publications");
+const ingestionRoute = routesOf("Ingestion");
+
 export interface PublicationDeps extends ReplayDeps {
   pool: pg.Pool;
   intake: Intake;
@@ -58,18 +61,16 @@ export function publicationRoutes(deps: PublicationDeps): RouteRecord[] {
 }
 
 function publishToCustomerRoute(deps: PublicationDeps): RouteRecord {
-  return route("POST /p/:customer", {
+  return ingestionRoute("publishToCustomer", "POST /p/:customer", {
     access: keysCheckedInSql({ takes: ["send", "customer"], names: "customer" }),
-    operationId: "publishToCustomer",
     summary: "Publishes to all targets of a customer",
     ...publishing(deps),
   });
 }
 
 function publishRoute(deps: PublicationDeps): RouteRecord {
-  return route("POST /p", {
+  return ingestionRoute("publish", "POST /p", {
     access: keysCheckedInSql({ takes: ["send"] }),
-    operationId: "publish",
     summary: "Publishes to all targets that belong to no customer",
     ...publishing(deps),
   });
@@ -78,7 +79,6 @@ function publishRoute(deps: PublicationDeps): RouteRecord {
 /** The part of the record that both routes have in common. */
 function publishing(deps: PublicationDeps) {
   return {
-    tag: "Ingestion",
     audit: itemAudit,
     description:
       "Makes an item for every webhook, agent and mailbox whose event_types match, in one transaction, or none at all; 202 leaves once they are durable. Webhooks and agents that are disabled hold theirs; a mailbox that is disabled is passed over. The body is any JSON document, kept byte for byte and stored once. Each item is billed.",
@@ -155,10 +155,8 @@ function answerTo(published: Published, customer: string | undefined): FastAnswe
 const unknownCustomer = " ";
 
 function listRoute(deps: PublicationDeps): RouteRecord {
-  return route("GET /api/v1/publications", {
+  return route("listPublications", "GET /api/v1/publications", {
     access: usersAndKeys("viewer", { takes: ["read", "customer"], names: "own" }),
-    operationId: "listPublications",
-    tag: "Publications",
     summary: "List publications, newest first",
     query: PublicationQuery,
     response: { 200: Type.Object({ publications: Type.Array(PublicationSummary) }) },
@@ -176,10 +174,8 @@ function listRoute(deps: PublicationDeps): RouteRecord {
 }
 
 function readRoute(deps: PublicationDeps): RouteRecord {
-  return route("GET /api/v1/publications/:id", {
+  return route("readPublication", "GET /api/v1/publications/:id", {
     access: usersAndKeys("viewer", { takes: ["read", "customer"], names: "publication" }),
-    operationId: "readPublication",
-    tag: "Publications",
     summary: "Read a publication and what became of each of its items",
     response: { 200: Type.Object({ publication: Publication }) },
     errors: { 429: "The workspace reads too many publications at once" },
@@ -200,10 +196,8 @@ function readRoute(deps: PublicationDeps): RouteRecord {
 }
 
 function replayRoute(deps: PublicationDeps): RouteRecord {
-  return route("POST /api/v1/publications/:id/replay", {
+  return route("replayPublication", "POST /api/v1/publications/:id/replay", {
     access: usersAndKeys("member", { takes: ["customer"], names: "publication" }),
-    operationId: "replayPublication",
-    tag: "Publications",
     audit: itemAudit,
     summary: "Send a publication once more to those that failed, or to targets that were added since",
     body: PublicationReplayInput,

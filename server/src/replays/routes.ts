@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
 import { DryRun, NewReplay, rates, ReplayJob, ReplayQuery } from "./schemas.ts";
@@ -10,6 +10,8 @@ import { unknownNameIn } from "./replayFilter.ts";
 import { type StartDeps, startReplay, tryReplay } from "./startReplay.ts";
 import { cancelReplay, listReplays, maxRunning, readReplay, type StoredReplay } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
+
+const route = routesOf("Events");
 
 const about = `Works in the background, on any node, and goes on where it was when a node dies. Of what fits, every event \
 becomes one new event, as a single replay makes it: not billed, with \`source_event_id\`, and with \`replay_id\`. What is \
@@ -25,10 +27,8 @@ export function replayRoutes(deps: ReplayDeps): RouteRecord[] {
 }
 
 function startRoute(deps: ReplayDeps): RouteRecord {
-  return route("POST /api/v1/replays", {
+  return route("startReplay", "POST /api/v1/replays", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "startReplay",
-    tag: "Events",
     audit: { none: "the job keeps who started it and what it did" },
     summary: "Replay all events that fit a filter, or count them",
     description: about,
@@ -66,10 +66,8 @@ function startRoute(deps: ReplayDeps): RouteRecord {
 }
 
 function listRoute(deps: ReplayDeps): RouteRecord {
-  return route("GET /api/v1/replays", {
+  return route("listReplays", "GET /api/v1/replays", {
     access: usersAndKeys("viewer", readKeys),
-    operationId: "listReplays",
-    tag: "Events",
     summary: "List replays of many events, newest first",
     query: ReplayQuery,
     response: { 200: Type.Object({ replays: Type.Array(ReplayJob) }) },
@@ -82,10 +80,8 @@ function listRoute(deps: ReplayDeps): RouteRecord {
 }
 
 function readRoute(deps: ReplayDeps): RouteRecord {
-  return route("GET /api/v1/replays/:id", {
+  return route("readReplay", "GET /api/v1/replays/:id", {
     access: usersAndKeys("viewer", readKeys),
-    operationId: "readReplay",
-    tag: "Events",
     summary: "Read how far a replay of many events is",
     response: { 200: ReplayJob },
     examples: examples.readReplay,
@@ -99,10 +95,8 @@ function readRoute(deps: ReplayDeps): RouteRecord {
 }
 
 function cancelRoute(deps: ReplayDeps): RouteRecord {
-  return route("POST /api/v1/replays/:id/cancel", {
+  return route("cancelReplay", "POST /api/v1/replays/:id/cancel", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "cancelReplay",
-    tag: "Events",
     audit: { none: "the end of a job is on record with the job" },
     summary: "Cancel a replay of many events; what was replayed already is delivered",
     description: "Answers the same when it was canceled before.",

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { notFound, ApiError } from "../http/contract/errors.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { customerOf, customerReads, readKeys } from "../http/contract/scope.ts";
 import { type MailboxRouteDeps, readDeps } from "../mailbox/routeDeps.ts";
 import { findMailbox } from "../mailbox/message/findMailbox.ts";
@@ -16,6 +16,9 @@ import { noStats, readStats } from "./readStats.ts";
 import { HealthsQuery, isStep, ListedHealth, maxListed, Stats, StatsQuery, TargetHealth } from "./schemas.ts";
 import { rangeOf, stepsKept } from "./steps.ts";
 import examples from "./examples.json" with { type: "json" };
+
+const route = routesOf("Statistics");
+const targetRoute = routesOf("Targets");
 
 export interface StatsDeps extends MailboxRouteDeps {
   pool: pg.Pool;
@@ -35,10 +38,8 @@ export function statsRoutes(deps: StatsDeps): RouteRecord[] {
 }
 
 function statsRoute(deps: StatsDeps): RouteRecord {
-  return route("GET /api/v1/stats", {
+  return route("readStats", "GET /api/v1/stats", {
     access: usersAndKeys("viewer", readKeys),
-    operationId: "readStats",
-    tag: "Statistics",
     summary: "Read what was accepted and delivered over time",
     description:
       "Steps in which nothing happened are left out. An id that is no target of the workspace has none.",
@@ -63,10 +64,8 @@ function statsRoute(deps: StatsDeps): RouteRecord {
 }
 
 function healthsRoute(deps: StatsDeps): RouteRecord {
-  return route("GET /api/v1/target-health", {
+  return targetRoute("listTargetHealth", "GET /api/v1/target-health", {
     access: usersAndKeys("viewer", customerReads("own")),
-    operationId: "listTargetHealth",
-    tag: "Targets",
     summary: "Read how several targets fare, with their last 24 hours",
     description:
       "One request for a page of targets, in the order of their ids. Ids that are no targets of the workspace are left out.",
@@ -85,10 +84,8 @@ function healthsRoute(deps: StatsDeps): RouteRecord {
 }
 
 function healthRoute(deps: StatsDeps): RouteRecord {
-  return route("GET /api/v1/targets/:id/health", {
+  return targetRoute("readTargetHealth", "GET /api/v1/targets/:id/health", {
     access: usersAndKeys("viewer", customerReads("target")),
-    operationId: "readTargetHealth",
-    tag: "Targets",
     summary: "Read how a target fares",
     description: "Over all nodes. Mailboxes have what their stats have in place of what is sent.",
     response: { 200: TargetHealth },

@@ -2,10 +2,12 @@ import { Type } from "typebox";
 import type { ChangeType } from "../items/changes.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import type { StreamHub } from "./hub.ts";
 import { OpenStream } from "./openStream.ts";
+
+const route = routesOf("Events");
 
 export interface StreamRouteDeps {
   streams: { hub: StreamHub; nodeTag: string };
@@ -32,10 +34,8 @@ the other routes answer. Send the last \`id\` as Last-Event-ID to go on where a 
 /** `/api/v1/stream`. */
 export function streamRoutes(deps: StreamRouteDeps): RouteRecord[] {
   return [
-    route("GET /api/v1/stream", {
+    route("openStream", "GET /api/v1/stream", {
       access: usersAndKeys("viewer", readKeys),
-      operationId: "openStream",
-      tag: "Events",
       summary: "Follow what happens, as server-sent events",
       description,
       query: Type.Object({

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
-import { removal, route, type RouteRecord } from "../http/contract/route.ts";
+import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id } from "../http/contract/schemas.ts";
@@ -17,16 +17,16 @@ import { updateTarget } from "./updateTarget.ts";
 import { Endpoint, endpointAnswer, endpointInputs, PatchedEndpoint } from "./webhook/endpoint.ts";
 import { webhook } from "./webhook/webhook.ts";
 
+const route = routesOf("Endpoints");
+
 /** `/api/v1/endpoints`: webhook targets as older clients know them; other kinds do not exist here. */
 export function endpointRoutes(deps: KindDeps): RouteRecord[] {
   return [listRoute(deps), createRoute(deps), readRoute(deps), updateRoute(deps), removeRoute(deps)];
 }
 
 function listRoute(deps: KindDeps): RouteRecord {
-  return route("GET /api/v1/endpoints", {
+  return route("listEndpoints", "GET /api/v1/endpoints", {
     access: usersAndKeys("viewer", readKeys),
-    operationId: "listEndpoints",
-    tag: "Endpoints",
     summary: "List endpoints, oldest first",
     response: { 200: Type.Object({ endpoints: Type.Array(Endpoint) }) },
     errors: { 429: longLists },
@@ -39,10 +39,8 @@ function listRoute(deps: KindDeps): RouteRecord {
 
 function createRoute(deps: KindDeps): RouteRecord {
   const { newEndpoint } = endpointInputs(deps.config.maxBodyBytes);
-  return route("POST /api/v1/endpoints", {
+  return route("createEndpoint", "POST /api/v1/endpoints", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "createEndpoint",
-    tag: "Endpoints",
     audit: "target.created",
     summary: "Create an endpoint; its signing secret is shown this once",
     body: newEndpoint,
@@ -67,10 +65,8 @@ function createRoute(deps: KindDeps): RouteRecord {
 }
 
 function readRoute(deps: KindDeps): RouteRecord {
-  return route("GET /api/v1/endpoints/:id", {
+  return route("readEndpoint", "GET /api/v1/endpoints/:id", {
     access: usersAndKeys("viewer", readKeys),
-    operationId: "readEndpoint",
-    tag: "Endpoints",
     summary: "Read an endpoint",
     response: { 200: Type.Object({ endpoint: Endpoint }) },
     handle: async ({ caller, params }) => ({
@@ -81,10 +77,8 @@ function readRoute(deps: KindDeps): RouteRecord {
 
 function updateRoute(deps: KindDeps): RouteRecord {
   const { endpointChanges } = endpointInputs(deps.config.maxBodyBytes);
-  return route("PATCH /api/v1/endpoints/:id", {
+  return route("updateEndpoint", "PATCH /api/v1/endpoints/:id", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "updateEndpoint",
-    tag: "Endpoints",
     audit: "target.updated",
     summary: "Change an endpoint",
     description: enabling,
@@ -111,10 +105,8 @@ function knownOf<B extends object>({ properties }: { properties: object }, body:
 }
 
 function removeRoute(deps: KindDeps): RouteRecord {
-  return route("DELETE /api/v1/endpoints/:id", {
+  return route("deleteEndpoint", "DELETE /api/v1/endpoints/:id", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "deleteEndpoint",
-    tag: "Endpoints",
     audit: "target.deleted",
     summary: "Delete an endpoint; what is queued for it becomes CANCELED",
     ...removal(async (call, id) => {

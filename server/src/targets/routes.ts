@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
-import { removal, route, type RouteRecord } from "../http/contract/route.ts";
+import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { customerChanges, customerReads, noLimitedKey } from "../http/contract/scope.ts";
 import { targetAnswer, targetAnswers } from "./answers.ts";
@@ -17,6 +17,8 @@ import { orThrow, throwRefused, throwUnrefreshed } from "./refusals.ts";
 import { Consent, enabling, enablingRefusals, Target, targetInputs, TargetQuery } from "./schemas.ts";
 import { secretRoutes } from "./secretRoutes.ts";
 import { updateTarget } from "./updateTarget.ts";
+
+const route = routesOf("Targets");
 
 const catalogued =
   "Where there is a catalogue of event types, what a target newly names in event_types has to be in it.";
@@ -35,10 +37,8 @@ export function targetRoutes(deps: KindDeps): RouteRecord[] {
 }
 
 function listRoute(deps: KindDeps): RouteRecord {
-  return route("GET /api/v1/targets", {
+  return route("listTargets", "GET /api/v1/targets", {
     access: usersAndKeys("viewer", customerReads("own")),
-    operationId: "listTargets",
-    tag: "Targets",
     summary: "List targets, oldest first",
     description: "All of them, unless `limit` asks for a page.",
     query: TargetQuery,
@@ -57,10 +57,8 @@ function listRoute(deps: KindDeps): RouteRecord {
 
 function createRoute(deps: KindDeps): RouteRecord {
   const { newTarget } = targetInputs(deps.config.maxBodyBytes);
-  return route("POST /api/v1/targets", {
+  return route("createTarget", "POST /api/v1/targets", {
     access: usersAndKeys("member", customerChanges("own")),
-    operationId: "createTarget",
-    tag: "Targets",
     audit: "target.created",
     summary: `Create a ${kindNames()} target`,
     description: `The answer of a webhook target holds its signing secret, this once. ${catalogued}`,
@@ -83,10 +81,8 @@ function createRoute(deps: KindDeps): RouteRecord {
 }
 
 function readRoute(deps: KindDeps): RouteRecord {
-  return route("GET /api/v1/targets/:id", {
+  return route("readTarget", "GET /api/v1/targets/:id", {
     access: usersAndKeys("viewer", customerReads("target")),
-    operationId: "readTarget",
-    tag: "Targets",
     summary: "Read a target",
     response: { 200: Target },
     handle: async ({ caller, params }) =>
@@ -96,10 +92,8 @@ function readRoute(deps: KindDeps): RouteRecord {
 
 function updateRoute(deps: KindDeps): RouteRecord {
   const { targetChanges } = targetInputs(deps.config.maxBodyBytes);
-  return route("PATCH /api/v1/targets/:id", {
+  return route("updateTarget", "PATCH /api/v1/targets/:id", {
     access: usersAndKeys("member", customerChanges("target")),
-    operationId: "updateTarget",
-    tag: "Targets",
     audit: "target.updated",
     summary: "Change a target",
     description: `${enabling} ${catalogued}`,
@@ -128,10 +122,8 @@ function updateRoute(deps: KindDeps): RouteRecord {
 }
 
 function removeRoute(deps: KindDeps): RouteRecord {
-  return route("DELETE /api/v1/targets/:id", {
+  return route("deleteTarget", "DELETE /api/v1/targets/:id", {
     access: usersAndKeys("member", customerChanges("target")),
-    operationId: "deleteTarget",
-    tag: "Targets",
     audit: "target.deleted",
     summary: "Delete a target; what is queued for it becomes CANCELED",
     ...removal(async (call, id) => {
@@ -146,10 +138,8 @@ function removeRoute(deps: KindDeps): RouteRecord {
 }
 
 function refreshRoute(deps: KindDeps): RouteRecord {
-  return route("POST /api/v1/targets/:id/refresh", {
+  return route("refreshTarget", "POST /api/v1/targets/:id/refresh", {
     access: usersAndKeys("member", noLimitedKey),
-    operationId: "refreshTarget",
-    tag: "Targets",
     audit: "target.card_replaced",
     summary: "Read the agent card of an a2a target again",
     description:

@@ -1,6 +1,6 @@
 import { originOf } from "../audit/origin.ts";
 import { users, usersAndKeys } from "../http/contract/access.ts";
-import { removal, route, type RouteRecord } from "../http/contract/route.ts";
+import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { customerChanges } from "../http/contract/scope.ts";
 import { targetAnswer } from "./answers.ts";
 import { findTargetThat } from "./findTarget.ts";
@@ -12,6 +12,8 @@ import { RevealedSecrets, revealSecret } from "./webhook/revealSecret.ts";
 import { deletePreviousSecret, rotateSecret } from "./webhook/rotateSecret.ts";
 import { RotationBody } from "./webhook/schemas.ts";
 
+const route = routesOf("Targets");
+
 const isSigned = (kind: AnyKind): boolean => kind.isSigned;
 
 /** The signing secrets of webhook targets. */
@@ -20,10 +22,8 @@ export function secretRoutes(deps: KindDeps): RouteRecord[] {
 }
 
 function rotateRoute(deps: KindDeps): RouteRecord {
-  return route("POST /api/v1/targets/:id/signing-secret/rotate", {
+  return route("rotateSigningSecret", "POST /api/v1/targets/:id/signing-secret/rotate", {
     access: usersAndKeys("member", customerChanges("target")),
-    operationId: "rotateSigningSecret",
-    tag: "Targets",
     audit: "target.secret_rotated",
     summary: "Give a webhook target a new signing secret",
     description:
@@ -39,10 +39,8 @@ function rotateRoute(deps: KindDeps): RouteRecord {
 }
 
 function revealRoute(deps: KindDeps): RouteRecord {
-  return route("POST /api/v1/targets/:id/signing-secret/reveal", {
+  return route("revealSigningSecret", "POST /api/v1/targets/:id/signing-secret/reveal", {
     access: users("admin"),
-    operationId: "revealSigningSecret",
-    tag: "Targets",
     audit: "target.secret_revealed",
     summary: "Read the signing secret of a webhook target again",
     description:
@@ -60,10 +58,8 @@ function revealRoute(deps: KindDeps): RouteRecord {
 }
 
 function deletePreviousRoute(deps: KindDeps): RouteRecord {
-  return route("DELETE /api/v1/targets/:id/signing-secret/previous", {
+  return route("deletePreviousSigningSecret", "DELETE /api/v1/targets/:id/signing-secret/previous", {
     access: usersAndKeys("member", customerChanges("target")),
-    operationId: "deletePreviousSigningSecret",
-    tag: "Targets",
     audit: "target.previous_secret_deleted",
     summary: "Delete the previous signing secret, which ends a rotation",
     description: "Answers the same when no rotation is in progress, so that it is safe to repeat.",

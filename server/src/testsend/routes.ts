@@ -1,6 +1,6 @@
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { customerChanges } from "../http/contract/scope.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { findTarget } from "../targets/findTarget.ts";
@@ -11,13 +11,13 @@ import { TestItem, TestResult } from "./schemas.ts";
 import { sendTest, type TestDeps, type TestOutcome } from "./sendTest.ts";
 import examples from "./examples.json" with { type: "json" };
 
+const route = routesOf("Targets");
+
 /** `/api/v1/targets/:id/test`. */
 export function testRoutes(deps: TestDeps & { queries: Queries }): RouteRecord[] {
   return [
-    route("POST /api/v1/targets/:id/test", {
+    route("testTarget", "POST /api/v1/targets/:id/test", {
       access: usersAndKeys("member", customerChanges("target")),
-      operationId: "testTarget",
-      tag: "Targets",
       audit: { none: "nothing stays of a test" },
       summary: "Send a test to a webhook and see what its receiver says",
       description: `One signed delivery, made at once and never again, with the header \`x-postrider-test: true\`. It is no item: it is not stored, billed or counted, and the target stays as it is whatever comes of it. Also for a target that is disabled. At most ${testLimits}.`,

@@ -2,12 +2,14 @@ import type pg from "pg";
 import { Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { notFound } from "../http/contract/errors.ts";
-import { route, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { Id, Timestamp } from "../http/contract/schemas.ts";
 import { idTimeMs, isId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { listRequests } from "./store.ts";
 import { tryoutOrigin } from "./tryoutUrl.ts";
+
+const route = routesOf("Targets");
 
 const TryoutRequest = Type.Object(
   {
@@ -30,10 +32,8 @@ const TryoutRequest = Type.Object(
 /** The requests that the service's own receiver got, for the owner of the target. */
 export function tryoutRoutes(deps: { pool: pg.Pool; queries: Queries }): RouteRecord[] {
   return [
-    route("GET /api/v1/targets/:id/tryout", {
+    route("listTryoutRequests", "GET /api/v1/targets/:id/tryout", {
       access: usersAndKeys("viewer", { takes: ["read", "customer"], names: "target" }),
-      operationId: "listTryoutRequests",
-      tag: "Targets",
       summary: "What a target that receives here got last, newest first",
       description: `A webhook target whose URL is \`${tryoutOrigin}/\` with 32 hex characters is received by the service itself, which verifies each delivery and keeps the last 50. \`?answer=503\` at the end of the URL makes it answer with that status.`,
       response: { 200: Type.Object({ requests: Type.Array(TryoutRequest) }) },

@@ -1,12 +1,12 @@
 import { Type } from "typebox";
 import { describe, expect, it } from "vitest";
 import { anyone, keys, keysCheckedInSql, users } from "./access.ts";
-import { route } from "./route.ts";
+import { routesOf } from "./route.ts";
 import { customerReads, noLimitedKey } from "./scope.ts";
 
+const route = routesOf("Operation");
+
 const described = {
-  operationId: "tryOut",
-  tag: "Operation",
   summary: "For a test",
   response: { 200: Type.Null() },
   handle: () => null,
@@ -19,20 +19,20 @@ const fast = () => undefined;
 
 describe("a route's record", () => {
   it("has a schema of the parameters that its path names", () => {
-    const { method, path, params } = route("GET /a/:first/b/:second_one", open);
+    const { method, path, params } = route("tryOut", "GET /a/:first/b/:second_one", open);
     expect([method, path]).toEqual(["GET", "/a/:first/b/:second_one"]);
     expect(params).toMatchObject({
       type: "object",
       required: ["first", "second_one"],
       properties: { first: { type: "string" }, second_one: { type: "string" } },
     });
-    expect(route("GET /tried", open)).not.toHaveProperty("params");
+    expect(route("tryOut", "GET /tried", open)).not.toHaveProperty("params");
   });
 
   it("types what its handler gets", () => {
     const query = Type.Object({ limit: Type.Integer() });
     const body = Type.Object({ name: Type.String() });
-    const record = route("PUT /tried/:id", {
+    const record = route("tryOut", "PUT /tried/:id", {
       ...open,
       ...none,
       query,
@@ -54,38 +54,38 @@ describe("a route's record", () => {
   // The compiler checks these lines: a directive without an error below it is one.
   it("is refused by the compiler when a field is missing or contradicts another", () => {
     // @ts-expect-error: a change says what it is on record as, or why it is not
-    route("POST /tried", open);
+    route("tryOut", "POST /tried", open);
     // @ts-expect-error: there is no such action in the audit log
-    route("POST /tried", { ...open, audit: "tried.out" });
+    route("tryOut", "POST /tried", { ...open, audit: "tried.out" });
     // @ts-expect-error: reading is not on record
-    route("GET /tried", { ...open, audit: "key.created" });
+    route("tryOut", "GET /tried", { ...open, audit: "key.created" });
     // @ts-expect-error: there is no such method
-    route("FETCH /tried", open);
+    route("tryOut", "FETCH /tried", open);
     // @ts-expect-error: a route says who may call it
-    route("GET /tried", described);
+    route("tryOut", "GET /tried", described);
     // @ts-expect-error: a session has a least role
-    route("GET /tried", { ...described, access: { credential: "session" } });
+    route("tryOut", "GET /tried", { ...described, access: { credential: "session" } });
     // @ts-expect-error: nobody has no role
-    route("GET /tried", { ...described, access: { ...anyone, leastRole: "viewer" } });
+    route("tryOut", "GET /tried", { ...described, access: { ...anyone, leastRole: "viewer" } });
     // @ts-expect-error: a route that takes keys says which limited ones
-    route("GET /tried", { ...described, access: { credential: "apiKey" } });
+    route("tryOut", "GET /tried", { ...described, access: { credential: "apiKey" } });
     // @ts-expect-error: a session is never limited
-    route("GET /tried", { ...described, access: { ...users("viewer"), scope: noLimitedKey } });
+    route("tryOut", "GET /tried", { ...described, access: { ...users("viewer"), scope: noLimitedKey } });
     // @ts-expect-error: only routes that check the key in their own transaction have a fast handler
-    route("POST /tried", { ...ofKeys, ...none, fast });
+    route("tryOut", "POST /tried", { ...ofKeys, ...none, fast });
     // @ts-expect-error: the fast path reads nothing but POST
-    route("GET /tried", { ...described, access: keysCheckedInSql(noLimitedKey), fast });
+    route("tryOut", "GET /tried", { ...described, access: keysCheckedInSql(noLimitedKey), fast });
     // @ts-expect-error: the path has a parameter, which the rule has to name
-    route("GET /tried/:id", { ...described, access: keys(customerReads("own")) });
+    route("tryOut", "GET /tried/:id", { ...described, access: keys(customerReads("own")) });
     // @ts-expect-error: the path has no parameter that could name a target
-    route("GET /tried", { ...described, access: keys(customerReads("target")) });
+    route("tryOut", "GET /tried", { ...described, access: keys(customerReads("target")) });
     // @ts-expect-error: a customer's key is checked by what the path names
-    route("GET /tried", { ...described, access: keys({ takes: ["customer"] }) });
+    route("tryOut", "GET /tried", { ...described, access: keys({ takes: ["customer"] }) });
     // @ts-expect-error: the documentation has no such section
-    route("GET /tried", { ...open, tag: "Trials" });
+    routesOf("Trials");
     const inSql = { ...described, ...none, access: keysCheckedInSql(noLimitedKey), fast };
-    expect(route("POST /tried", inSql)).toHaveProperty("fast");
+    expect(route("tryOut", "POST /tried", inSql)).toHaveProperty("fast");
     const ofTargets = { ...described, access: keys(customerReads("target")) };
-    expect(route("GET /tried/:id", ofTargets)).toHaveProperty("scope", customerReads("target"));
+    expect(route("tryOut", "GET /tried/:id", ofTargets)).toHaveProperty("scope", customerReads("target"));
   });
 });

@@ -157,6 +157,8 @@ type Declared<
   RouteRecord,
   | "method"
   | "path"
+  | "operationId"
+  | "tag"
   | "credential"
   | "leastRole"
   | "scope"
@@ -179,22 +181,34 @@ type Declared<
 };
 
 /**
- * Declares a route: `route("GET /api/v1/keys/:id", { access: …, … })`. `handle` sees body, query and parameters typed by the
- * record, and returns the answer's body. Parameters of the path are any text: an unknown id is a 404, whatever its form.
+ * A section's way to declare a route: `route("readKey", "GET /api/v1/keys/:id", { access: …, … })`. `handle` sees body, query
+ * and parameters typed by the record, and returns the answer's body. Parameters of the path are any text: an unknown id is
+ * a 404, whatever its form.
  */
-export function route<
-  M extends Method,
-  const Path extends `/${string}`,
-  Query extends TSchema | undefined = undefined,
-  Body extends TSchema | undefined = undefined,
->(
-  address: `${M} ${Path}`,
-  { access, ...record }: Declared<Path, Query, Body> & Access<M, Path> & Change<M>,
-): RouteRecord {
-  const [method, path] = address.split(" ") as [M, Path];
-  const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
-  const params = Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])));
-  return { method, path, ...access, ...record, ...(names.length > 0 && { params }) };
+export function routesOf(tag: Tag) {
+  return <
+    M extends Method,
+    const Path extends `/${string}`,
+    Query extends TSchema | undefined = undefined,
+    Body extends TSchema | undefined = undefined,
+  >(
+    operationId: string,
+    address: `${M} ${Path}`,
+    { access, ...record }: Declared<Path, Query, Body> & Access<M, Path> & Change<M>,
+  ): RouteRecord => {
+    const [method, path] = address.split(" ") as [M, Path];
+    const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
+    const params = Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])));
+    return {
+      method,
+      path,
+      operationId,
+      tag,
+      ...access,
+      ...record,
+      ...(names.length > 0 && { params }),
+    };
+  };
 }
 
 /** Sends through the framework what a route answers on the fast path. */
