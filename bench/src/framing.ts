@@ -10,32 +10,36 @@ export interface Message {
 
 const carriageReturn = 13;
 const zero = 48;
-const space = 32;
 /** CR LF CR LF as one number. */
 const emptyLine = 0x0d0a0d0a;
 const headEnd = Buffer.from("\r\n\r\n");
+const lineEnd = Buffer.from("\r\n");
 const absent = -1;
 
 /**
- * Splits a connection's bytes into messages with `content-length`, at about the least possible cost, because the
- * benchmark shares two cores with the service. If a head has the length of the one before, it is not searched again, and
- * the body's length is read at the same offset.
- * @param missingLength The body's length if the head has none; an error when absent.
+ * Splits a connection's bytes into messages with `content-length` (or in chunks, which stay as they are), at about the
+ * least possible cost, because the benchmark shares two cores with the service. If a head has the length of the one
+ * before and its `content-length` at the same offset, it is not searched again.
+ * @param missingLength The body's length if the head does not tell it; an error when absent.
  */
 export function createFramer(onMessage: (message: Message) => void, missingLength?: number): Framer {
   /** The first bytes of a message that is longer than one read. */
   let partial: Buffer | undefined;
   let headBytes = 0;
-  let lengthAt = 0;
+  let lengthAt = absent;
+  /** The four bytes before the length: the end of the header's name, in its spelling. */
+  let lengthMark = 0;
+  let isChunked = false;
 
-  /** The length of the message that starts at `start`; undefined while its head is incomplete. */
+  /** The length of the message that starts at `start`; undefined while it cannot be told. */
   function messageBytes(data: Buffer, start: number): number | undefined {
     const isAsBefore =
-      headBytes > 0 &&
+      lengthAt !== absent &&
       data.length >= start + headBytes &&
       data.readInt32BE(start + headBytes - 4) === emptyLine &&
-      (lengthAt === absent || data[start + lengthAt - 1] === space);
+      data.readInt32BE(start + lengthAt - 4) === lengthMark;
     if (!isAsBefore && !readHead(data, start)) return undefined;
+    if (isChunked) return chunkedBytes(data, start);
     if (lengthAt === absent) return headBytes + missingLength!;
     let length = 0;
     for (let at = start + lengthAt; data[at] !== carriageReturn; at++)
@@ -43,14 +47,31 @@ export function createFramer(onMessage: (message: Message) => void, missingLengt
     return headBytes + length;
   }
 
+  function chunkedBytes(data: Buffer, start: number): number | undefined {
+    for (let at = start + headBytes; ;) {
+      const end = data.indexOf(lineEnd, at);
+      if (end < 0) return undefined;
+      const size = Number.parseInt(data.toString("latin1", at, end), 16);
+      if (!(size >= 0)) throw new Error("a message has a chunk without a length");
+      if (size > 0) {
+        at = end + lineEnd.length + size + lineEnd.length;
+        continue;
+      }
+      const last = data.indexOf(headEnd, end);
+      return last < 0 ? undefined : last + headEnd.length - start;
+    }
+  }
+
   function readHead(data: Buffer, start: number): boolean {
     const end = data.indexOf(headEnd, start);
     if (end < 0) return false;
     const head = data.toString("latin1", start, end);
     const match = /\r\ncontent-length: (?=\d)/i.exec(head);
-    if (match === null && missingLength === undefined)
+    isChunked = match === null && /\r\ntransfer-encoding: *chunked/i.test(head);
+    if (match === null && !isChunked && missingLength === undefined)
       throw new Error("a message does not say how long it is");
     lengthAt = match === null ? absent : match.index + match[0].length;
+    if (lengthAt !== absent) lengthMark = data.readInt32BE(start + lengthAt - 4);
     headBytes = end + headEnd.length - start;
     return true;
   }

@@ -1,4 +1,4 @@
-import { startService } from "./benchService.ts";
+import { type BenchService, startService } from "./benchService.ts";
 import { type ConsumerResult, runConsumers } from "./consumers.ts";
 import {
   atLeast,
@@ -12,10 +12,17 @@ import {
   sliceOf,
   warmUp,
 } from "./figures.ts";
+import { runTraffic, trafficFigures } from "./outside/mailboxTraffic.ts";
 import { startProgram } from "./processes.ts";
 import { fill, inTemporaryDirectory } from "./workload.ts";
 
 const consumers = 64;
+/** Producers and consumers of one mailbox at the same time. */
+const crowds = [
+  { producers: 32, consumers: 32 },
+  { producers: 1, consumers: 32 },
+  { producers: 32, consumers: 1 },
+];
 const batch = 50;
 
 /** A service to claim messages from, or the bare server in its place. */
@@ -27,12 +34,13 @@ interface Place {
 
 /**
  * Claims and acknowledgements over HTTP, one by one and in batches, as ratios to the same client on a server
- * without storage in the same run. The figures are medians of the rounds.
+ * without storage in the same run. The figures are medians of the rounds. Then messages are put and claimed at the same
+ * time, in a mailbox of their own for each number of producers and consumers.
  */
 export async function mailboxFigures(size: BenchSize): Promise<Figure[]> {
   const bare = await startProgram("./bareMailbox.ts");
   const nowhere = { port: bare.port, key: `ak_live_${"a".repeat(64)}`, mailboxId: "0".repeat(32) };
-  const results = await inTemporaryDirectory(async (dataDir) => {
+  const all = await inTemporaryDirectory(async (dataDir) => {
     const service = await startService({ dataDir, roles: "api,maintenance" });
     const mailboxId = await service.createTarget({ kind: "mailbox", name: "bench" });
     const place = { port: service.port, key: service.key, mailboxId };
@@ -47,11 +55,32 @@ export async function mailboxFigures(size: BenchSize): Promise<Figure[]> {
       };
       if (round > 0) measured.push(result);
     }
+    const both = await putAndConsume(service, size);
     await service.stop();
-    return measured;
+    return [...figures(measured), ...both];
   });
   await bare.stop();
-  return figures(results);
+  return all;
+}
+
+async function putAndConsume(service: BenchService, { durationMs }: BenchSize): Promise<Figure[]> {
+  const found: Figure[] = [];
+  for (const crowd of crowds) {
+    const mailboxId = await service.createTarget({ kind: "mailbox", name: "both" });
+    const traffic = await runTraffic({
+      ...crowd,
+      baseUrl: `http://127.0.0.1:${service.port}`,
+      mailboxId,
+      headers: [`authorization: Bearer ${service.key}`],
+      durationMs: durationMs / crowds.length,
+      dataBytes: 400,
+      patienceMs: 60_000,
+      isInNode: false,
+    });
+    const { producers, consumers: claiming } = crowd;
+    found.push(...trafficFigures(`mailbox, ${producers} producing and ${claiming} consuming`, traffic));
+  }
+  return found;
 }
 
 interface Round {

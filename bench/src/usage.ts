@@ -1,5 +1,6 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import type { BenchService } from "./benchService.ts";
+import { allProcesses, statOf, ticksPerSecond, treeOf } from "./processTable.ts";
 import { host } from "./workload.ts";
 
 /** Resources that a service has used since its start; subtract two readings. */
@@ -23,8 +24,6 @@ export interface MachineTime {
   stolen: number;
 }
 
-const ticksPerSecond = 100;
-
 export async function usageOf(service: BenchService): Promise<Usage> {
   const [row] = await service.sql<{ pid: number; wal: string }>(
     "select pg_backend_pid() as pid, pg_current_wal_insert_lsn() - '0/0'::pg_lsn as wal",
@@ -43,16 +42,9 @@ export async function usageOf(service: BenchService): Promise<Usage> {
  * the service nothing.
  */
 export async function processorTimeOf({ pid }: BenchService): Promise<{ node: number; postgres: number }> {
-  const processes = await allProcesses();
   const time = { node: 0, postgres: 0 };
-  let parents = processes.filter((one) => one.pid === String(pid));
-  while (parents.length > 0) {
-    for (const { name, own, ofEnded } of parents) {
-      time[name === "postgres" ? "postgres" : "node"] += (own + ofEnded) / ticksPerSecond;
-    }
-    const ids = new Set(parents.map((parent) => parent.pid));
-    parents = processes.filter(({ parent }) => ids.has(parent));
-  }
+  for (const { name, own, ofEnded } of await treeOf([String(pid)]))
+    time[name === "postgres" ? "postgres" : "node"] += (own + ofEnded) / ticksPerSecond;
   return time;
 }
 
@@ -73,21 +65,4 @@ async function secondsOfServer(backend: string): Promise<number> {
     else if (one.parent === postmaster) ticks += one.own;
   }
   return ticks / ticksPerSecond;
-}
-
-async function allProcesses() {
-  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
-  return (await Promise.all(pids.map(statOf))).filter((one) => one !== undefined);
-}
-
-/** A process by its `stat` in proc(5); undefined if it has ended. */
-async function statOf(pid: string) {
-  const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
-  if (text === undefined) return undefined;
-  // The fields after the name, which may contain spaces and brackets.
-  const end = text.lastIndexOf(")");
-  const name = text.slice(text.indexOf("(") + 1, end);
-  const fields = text.slice(end + 2).split(" ");
-  const sum = (first: number): number => Number(fields[first]) + Number(fields[first + 1]);
-  return { pid, name, parent: fields[1]!, own: sum(11), ofEnded: sum(13) };
 }

@@ -1,55 +1,75 @@
-import { createServer } from "node:http";
-import { buffer } from "node:stream/consumers";
-import { monotonicMs } from "../load.ts";
+import { createNumberSet, type NumberSet } from "../numberSet.ts";
 
-/** The deliveries that the receiver got so far. */
-export interface Arrivals {
-  /** Events of this run, each counted once. */
-  count(): number;
-  /** Deliveries of events that had arrived before. */
-  repeated(): number;
-  /** Milliseconds from the publish call to the receiver, one per event. */
-  latencies(): number[];
-  stop(): void;
+/** A delivery as the receiver read it; times are milliseconds of the machine's monotonic clock. */
+export interface Delivery {
+  path: string | number;
+  /** The event's number. */
+  number: number;
+  sentAtMs: number;
+  arrivedAtMs: number;
 }
 
-/**
- * A receiver on `host` and `port` that answers 200 at once. It finds the id that {@link eventId} made anywhere in the
- * delivered body.
- */
-export async function receiveEvents(run: string, host: string, port: number): Promise<Arrivals> {
-  const pattern = new RegExp(`${run}-(\\d+)-(\\d+)`);
-  const seen = new Set<string>();
-  const latencies: number[] = [];
-  let repeated = 0;
-  const server = createServer((request, response) => {
-    void buffer(request).then((body) => {
-      response.writeHead(200, { "content-length": 0 }).end();
-      const [, number, sentAtUs] = pattern.exec(body.toString()) ?? [];
-      if (number === undefined) return;
-      if (seen.has(number)) {
-        repeated++;
+/** The deliveries of one run, each event counted once per path. */
+export interface Arrivals {
+  record(delivery: Delivery): void;
+  counts(): ArrivalCounts;
+  /** Milliseconds from the publish call to the receiver, of the deliveries since the last call. */
+  takeLatencies(): number[];
+  /** Deliveries missing, when each of the events has to arrive on `paths` paths. */
+  missing(accepted: Uint8Array, paths: number): number;
+}
+
+export interface ArrivalCounts {
+  /** Deliveries without repetitions. */
+  count: number;
+  /** Deliveries of an event that had arrived on the same path before. */
+  repeated: number;
+  /** The number of paths seen. */
+  paths: number;
+  /** When the last delivery without repetitions was read. */
+  lastAtMs: number;
+}
+
+export function createArrivals(): Arrivals {
+  const seen = new Map<Delivery["path"], NumberSet>();
+  /** By the event's number: on how many paths it arrived. */
+  let paths = new Uint16Array(1_024);
+  let latencies: number[] = [];
+  const counts = { count: 0, repeated: 0, lastAtMs: 0 };
+
+  function seenOn(path: Delivery["path"]): NumberSet {
+    let numbers = seen.get(path);
+    if (numbers === undefined) seen.set(path, (numbers = createNumberSet()));
+    return numbers;
+  }
+
+  return {
+    record({ path, number, sentAtMs, arrivedAtMs }) {
+      if (!seenOn(path).add(number)) {
+        counts.repeated++;
         return;
       }
-      seen.add(number);
-      latencies.push(monotonicMs() - Number(sentAtUs) / 1_000);
-    });
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject).listen(port, host, resolve);
-  });
-  return {
-    count: () => seen.size,
-    repeated: () => repeated,
-    latencies: () => latencies,
-    stop() {
-      server.close();
-      server.closeAllConnections();
+      if (number >= paths.length) {
+        const larger = new Uint16Array(2 * (number + 1));
+        larger.set(paths);
+        paths = larger;
+      }
+      paths[number]!++;
+      counts.count++;
+      counts.lastAtMs = arrivedAtMs;
+      latencies.push(arrivedAtMs - sentAtMs);
+    },
+    counts: () => ({ ...counts, paths: seen.size }),
+    takeLatencies() {
+      const taken = latencies;
+      latencies = [];
+      return taken;
+    },
+    missing(accepted, wanted) {
+      let missing = 0;
+      for (const number of createNumberSet(accepted).values())
+        missing += Math.max(0, wanted - (paths[number] ?? 0));
+      return missing;
     },
   };
-}
-
-/** An id with the run, the event's number and the time of sending, in microseconds of this machine's monotonic clock. */
-export function eventId(run: string, number: number): string {
-  return `${run}-${number}-${Math.round(monotonicMs() * 1_000)}`;
 }

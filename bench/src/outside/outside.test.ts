@@ -1,22 +1,43 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { outsideOptions } from "./commandLine.ts";
-import { outsideFigures } from "./outside.ts";
+import { hasCompiler } from "./native.ts";
+import { outsideFigures, type OutsideOptions } from "./outside.ts";
 
-/** A service that wraps each event and delivers it `copies` times, the first event `copiesOfFirst` times. */
-async function startService(receiver: string, copies: number, copiesOfFirst: number): Promise<string> {
+const isCompilerHere = await hasCompiler();
+
+interface Behaviour {
+  /** How often an event is delivered on each path, the first event's number apart. */
+  copies?: number;
+  copiesOfFirst?: number;
+  paths?: string[];
+}
+
+/** A service that wraps each event and delivers it. */
+async function startService(receiver: string, behaviour: Behaviour): Promise<string> {
+  const { copies = 1, copiesOfFirst = copies, paths = ["/a"] } = behaviour;
   let events = 0;
   const server = createServer((request, response) => {
-    void buffer(request).then(async (body) => {
-      response.writeHead(202).end();
-      const times = events++ === 0 ? copiesOfFirst : copies;
-      for (let n = 0; n < times; n++) {
+    void buffer(request)
+      .then(async (body) => {
+        response.writeHead(202).end();
         const delivery = JSON.stringify({ wrapped: body.toString() });
-        await fetch(receiver, { method: "POST", body: delivery });
-      }
-    });
+        const times = events++ === 0 ? copiesOfFirst : copies;
+        if (request.url === "/neighbour")
+          await fetch(`${receiver}/hang`, {
+            method: "POST",
+            body: delivery,
+            signal: AbortSignal.timeout(100),
+          });
+        else
+          for (let n = 0; n < times; n++)
+            for (const path of paths) await fetch(receiver + path, { method: "POST", body: delivery });
+      })
+      .catch(() => undefined);
   });
   return `http://127.0.0.1:${await listen(server)}`;
 }
@@ -29,40 +50,120 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-async function measure(copies: number, copiesOfFirst: number): Promise<Record<string, string>> {
+async function freePort(): Promise<number> {
   const placeholder = createServer();
   const port = await listen(placeholder);
   await new Promise((resolve) => placeholder.close(resolve));
-  const base = await startService(`http://127.0.0.1:${port}/`, copies, copiesOfFirst);
-  const options = outsideOptions(["--base-url", base, "--path", "/publish", "--receiver-port", String(port)]);
-  const figures = await outsideFigures({ ...options, connections: 2, durationMs: 100, patienceMs: 300 });
-  return Object.fromEntries(
-    figures.map(({ name, value, isMet }) => [name, `${value}${isMet === false ? " MISSED" : ""}`]),
-  );
+  return port;
 }
 
-test("measures a service that delivers all it accepts", async () => {
-  const figures = await measure(1, 1);
-  expect(figures["accepted and not delivered"]).toBe("0");
-  expect(figures["delivered more than once"]).toBe("0");
-  expect(figures["calls that were not accepted"]).toBe("0");
-  expect(figures["delivered"]).toMatch(/^[1-9][\d,]*\/s$/);
+type Figures = Record<string, string>;
+
+async function figuresOf(base: string, port: number, args: string[], own: Partial<OutsideOptions>) {
+  const outside = outsideOptions([
+    "--base-url",
+    base,
+    "--path",
+    "/publish",
+    "--receiver-port",
+    String(port),
+    ...args,
+  ]);
+  if (!("deliveries" in outside)) throw new Error("these are not the options of deliveries");
+  const short = { connections: 2, durationMs: 100, patienceMs: 300 };
+  const figures = await outsideFigures({ ...outside.deliveries, ...short, ...own });
+  return Object.fromEntries(
+    figures.map(({ name, value, isMet }) => [name, `${value}${isMet === false ? " MISSED" : ""}`]),
+  ) as Figures;
+}
+
+describe.each([
+  ["in Node", ["--in-node"]],
+  ["compiled", []],
+])("client and receiver %s", (where, args) => {
+  const measuring = test.skipIf(where === "compiled" && !isCompilerHere);
+
+  async function measure(behaviour: Behaviour, ...more: string[]): Promise<Figures> {
+    const port = await freePort();
+    const base = await startService(`http://127.0.0.1:${port}`, behaviour);
+    return figuresOf(base, port, [...args, ...more], {});
+  }
+
+  measuring("measure a service that delivers all it accepts", async () => {
+    const figures = await measure({}, "--watch", String(process.pid));
+    expect(figures).toMatchObject({
+      "accepted and not delivered": "0",
+      "delivered more than once": "0",
+      "calls that were refused": "0",
+      "calls without an answer": "0",
+    });
+    expect(figures["delivered"]).toMatch(/^[1-9][\d,]*\/s$/);
+    expect(figures["processor time per 1,000 deliveries, saturated"]).toMatch(/^\d+.* ms$/);
+    expect(figures["memory at the end, saturated"]).toMatch(/^[1-9]\d* MB$/);
+  });
+
+  measuring("tell of an event that was accepted and never delivered", async () => {
+    expect((await measure({ copiesOfFirst: 0 }))["accepted and not delivered"]).toBe("1 MISSED");
+  });
+
+  measuring("tell of an event that was delivered twice", async () => {
+    const figures = await measure({ copiesOfFirst: 2 });
+    expect(figures["delivered more than once"]).toBe("1");
+    expect(figures["accepted and not delivered"]).toBe("0");
+  });
+
+  measuring("count an event once for each path", async () => {
+    const figures = await measure({ paths: ["/a", "/b", "/c"] }, "--fan-out", "3");
+    expect(figures["accepted and not delivered"]).toBe("0");
+    expect(figures["delivered more than once"]).toBe("0");
+  });
+
+  measuring("miss the deliveries on a path that gets none", async () => {
+    const figures = await measure({ paths: ["/a", "/b"] }, "--fan-out", "3");
+    expect(figures["accepted and not delivered"]).toMatch(/^[1-9][\d,]* MISSED$/);
+  });
+
+  measuring("load a neighbour that hangs", async () => {
+    const figures = await measure({}, "--neighbour-path", "/neighbour", "--neighbour-events", "3");
+    expect(figures["events of the neighbour accepted"]).toBe("3");
+    expect(figures["its requests that hang"]).toBe("3");
+    expect(figures["accepted and not delivered"]).toBe("0");
+    expect(figures).toHaveProperty("from the call to the receiver at 100/s beside a neighbour that hangs");
+  });
 });
 
-test("tells of an event that was accepted and never delivered", async () => {
-  expect((await measure(1, 0))["accepted and not delivered"]).toBe("1 MISSED");
-});
+const relay = `
+const http = require("node:http");
+const [port, receiver] = process.argv.slice(1);
+http.createServer((request, response) => {
+  const pieces = [];
+  request.on("data", (piece) => pieces.push(piece)).on("end", () => {
+    response.writeHead(202).end();
+    fetch(receiver, { method: "POST", body: Buffer.concat(pieces) });
+  });
+}).listen(port, "127.0.0.1", () => console.log("listening"));`;
 
-test("tells of an event that was delivered twice", async () => {
-  const figures = await measure(1, 2);
-  expect(figures["delivered more than once"]).toBe("1");
-  expect(figures["accepted and not delivered"]).toBe("0");
+test("kills the service and starts it again amid the calls", async () => {
+  const [port, servicePort] = [await freePort(), await freePort()];
+  const args = ["-e", relay, String(servicePort), `http://127.0.0.1:${port}/`];
+  const service = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  await once(service.stdout, "data");
+  const restart = `exec '${process.execPath}' -e '${relay}' ${servicePort} http://127.0.0.1:${port}/`;
+  const figures = await figuresOf(`http://127.0.0.1:${servicePort}`, port, [], {
+    durationMs: 2_000,
+    kill: { afterMs: 500, processes: [`:${servicePort}`], restart },
+  });
+  process.kill(Number(figures["process of the restart command"]!.replaceAll(",", "")));
+  expect(service.signalCode).toBe("SIGKILL");
+  expect(Number(figures["calls without an answer"])).toBeGreaterThan(0);
+  expect(Number(figures["accepted"])).toBeGreaterThan(100);
 });
 
 test.each([
   [["--path", "/"], "bench:outside needs --base-url and --path"],
   [["--base-url", "http://localhost", "--path", "/", "--body", "{}"], "--body has no {{id}}"],
   [["--base-url", "http://localhost", "--path", "/", "--rate", "ten"], "--rate is not a number: ten"],
+  [["--base-url", "http://localhost", "--path", "/", "--kill", ":1"], "--kill and --restart need each other"],
 ])("refuses %j", (args, message) => {
   expect(() => outsideOptions(args)).toThrow(message);
 });

@@ -1,10 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { isSuccess } from "../exchange.ts";
-import { type Figure, perSecond, whole } from "../figures.ts";
-import { summarize } from "../load.ts";
-import { type Arrivals, eventId, receiveEvents } from "./arrivals.ts";
-import { bodyOf, openPublisher, type PublishCall } from "./publishCall.ts";
+import { atMost, type Figure, perSecond, whole } from "../figures.ts";
+import type { LoadResult } from "../load.ts";
+import type { ArrivalCounts } from "./arrivals.ts";
+import { costFigures, type Measured, watch } from "./cost.ts";
+import { type Kill, killAndRestart } from "./kill.ts";
+import { hasCompiler } from "./native.ts";
+import { type Part, startPart } from "../part.ts";
+import type { PublishCall } from "./publishCall.ts";
+import type { Phase, PublisherOptions } from "./publisher.ts";
+import type { ReceiverArgs } from "./receiverPart.ts";
+import type { Published } from "./tally.ts";
 
 /** The options of `npm run bench:outside`. */
 export interface OutsideOptions {
@@ -12,98 +18,194 @@ export interface OutsideOptions {
   /** The receiver's address, to which a destination of the service leads. */
   receiver: { host: string; port: number };
   connections: number;
-  /** The length of each of the two phases. */
+  /** The length of each phase. */
   durationMs: number;
-  /** Events per second while latency is measured. */
+  /** Events per second while latency is measured, and while the service is killed. */
   rate: number;
   /** The length of `{{data}}`. */
   dataBytes: number;
   /** If nothing arrives for this time, missing events count as lost. */
   patienceMs: number;
+  /** Paths of the receiver on which each event has to arrive. */
+  fanOut: number;
+  /** Processes whose processor time, memory and writes are measured: ids, or `:PORT`. */
+  watch: readonly string[];
+  /** Another call, whose destination leads to `/hang` at the receiver. */
+  neighbour?: { call: PublishCall; events: number };
+  kill?: Kill;
+  /** Whether client and receiver run in Node even where there is a C compiler. */
+  isInNode: boolean;
 }
 
-interface Published {
-  accepted: number;
-  refused: number;
-  seconds: number;
+/** The parts that a measurement has. */
+interface Stage {
+  options: OutsideOptions;
+  receiver: Part;
+  publisher: Part;
+  published: Published[];
 }
 
 /**
  * Measures any service that accepts events over HTTP and posts them on: first in a closed loop, then at a fixed rate for the
- * latency. Events are recognized by an id in the payload.
+ * latency, then beside a neighbour that hangs; or at the fixed rate while it is killed. Client and receiver are processes
+ * of their own. Events are recognized by an id in the payload.
  */
 export async function outsideFigures(options: OutsideOptions): Promise<Figure[]> {
-  const run = `bench${randomBytes(4).toString("hex")}`;
-  const arrivals = await receiveEvents(run, options.receiver.host, options.receiver.port);
-  const publisher = openPublisher(options.call);
-  let number = 0;
-  const publish = (): Promise<number> =>
-    publisher.publish(bodyOf(options.call.body, eventId(run, number++), options.dataBytes));
+  const isNative = !options.isInNode && (await hasCompiler());
+  const run = newRun();
+  const receiver = await startPart(new URL("./receiverPart.ts", import.meta.url), {
+    run,
+    isNative,
+    ...options.receiver,
+  } satisfies ReceiverArgs);
+  const publisher = await startPublisher(options, { run, call: options.call, isNative });
+  const stage: Stage = { options, receiver, publisher, published: [] };
   try {
-    const startedAt = performance.now();
-    const saturated = await publishAll(publish, { ...options, rate: undefined });
-    await untilArrived(arrivals, saturated.accepted, options.patienceMs);
-    const deliveredSeconds = (performance.now() - startedAt) / 1_000;
-    const before = arrivals.latencies().length;
-    const paced = await publishAll(publish, options);
-    const accepted = saturated.accepted + paced.accepted;
-    await untilArrived(arrivals, accepted, options.patienceMs);
-    const latency = summarize(arrivals.latencies().slice(before), 0, paced.seconds);
-    const refused = saturated.refused + paced.refused;
+    const figures =
+      options.kill === undefined
+        ? [
+            ...(await saturated(stage)),
+            ...(await paced(stage, "")),
+            ...(await besideNeighbour(stage, isNative)),
+          ]
+        : await killed(stage, options.kill);
+    return [...figures, ...(await totals(stage))];
+  } finally {
+    await publisher.stop();
+    await receiver.stop();
+  }
+}
+
+function newRun(): string {
+  return `bench${randomBytes(4).toString("hex")}`;
+}
+
+function startPublisher(
+  { connections, dataBytes }: OutsideOptions,
+  own: Pick<PublisherOptions, "run" | "call" | "isNative">,
+): Promise<Part> {
+  return startPart(new URL("./publisherPart.ts", import.meta.url), {
+    ...own,
+    connections,
+    dataBytes,
+  } satisfies PublisherOptions);
+}
+
+async function publish(stage: Stage, phase: Phase): Promise<Published> {
+  const result = await stage.publisher.ask<Published>({ type: "publish", ...phase });
+  stage.published.push(result);
+  return result;
+}
+
+async function saturated(stage: Stage): Promise<Figure[]> {
+  const { options } = stage;
+  let published!: Published;
+  let arrived!: ArrivalCounts;
+  const measured = await measure(stage, async () => {
+    published = await publish(stage, { durationMs: options.durationMs });
+    arrived = await untilArrived(stage);
+    return arrived.count;
+  });
+  const seconds = (arrived.lastAtMs - published.startedAtMs) / 1_000;
+  const delivered = arrived.count === 0 ? 0 : arrived.count / seconds;
+  return [
+    { name: "accepted", value: perSecond(published.accepted / published.seconds) },
+    { name: options.fanOut === 1 ? "delivered" : "deliveries", value: perSecond(delivered) },
+    ...costFigures("saturated", measured),
+  ];
+}
+
+/** Latency at the fixed rate; `when` is added to the figure's name. */
+async function paced(stage: Stage, when: string): Promise<Figure[]> {
+  const { durationMs, rate } = stage.options;
+  let latency!: LoadResult;
+  const before = await counts(stage);
+  await stage.receiver.ask({ type: "latency" });
+  const measured = await measure(stage, async () => {
+    await publish(stage, { durationMs, rate });
+    const { count } = await untilArrived(stage);
+    latency = await stage.receiver.ask<LoadResult>({ type: "latency" });
+    return count - before.count;
+  });
+  const name = `from the call to the receiver at ${rate}/s${when}`;
+  return [
+    { name, value: `p50 ${latency.p50.toFixed(1)}, p99 ${latency.p99.toFixed(1)} ms` },
+    ...costFigures(`at ${rate}/s${when}`, measured),
+  ];
+}
+
+/** The latency again, while events of a neighbour are stuck at a destination that never answers. */
+async function besideNeighbour(stage: Stage, isNative: boolean): Promise<Figure[]> {
+  const { neighbour } = stage.options;
+  if (neighbour === undefined) return [];
+  const other = await startPublisher(stage.options, { run: newRun(), call: neighbour.call, isNative });
+  try {
+    const durationMs = stage.options.durationMs;
+    const phase = { durationMs, events: neighbour.events };
+    const { accepted } = await other.ask<Published>({ type: "publish", ...phase });
+    const figures = await paced(stage, " beside a neighbour that hangs");
+    const { hanging } = await counts(stage);
     return [
-      { name: "accepted", value: perSecond(saturated.accepted / saturated.seconds) },
-      { name: "delivered", value: perSecond(Math.min(saturated.accepted, before) / deliveredSeconds) },
-      {
-        name: `from the call to the receiver at ${options.rate}/s`,
-        value: `p50 ${latency.p50.toFixed(1)}, p99 ${latency.p99.toFixed(1)} ms`,
-      },
-      { name: "calls that were not accepted", value: whole(refused) },
-      { name: "delivered more than once", value: whole(arrivals.repeated()) },
-      {
-        name: "accepted and not delivered",
-        value: whole(Math.max(0, accepted - arrivals.count())),
-        goal: "0",
-        isMet: accepted > 0 && arrivals.count() >= accepted,
-      },
+      ...figures,
+      { name: "events of the neighbour accepted", value: whole(accepted) },
+      { name: "its requests that hang", value: whole(hanging) },
     ];
   } finally {
-    publisher.close();
-    arrivals.stop();
+    await other.stop();
   }
 }
 
-/** Calls over all connections for the duration, in a closed loop on each; with a rate, each call at its due time. */
-async function publishAll(
-  publish: () => Promise<number>,
-  { connections, durationMs, rate }: { connections: number; durationMs: number; rate: number | undefined },
-): Promise<Published> {
-  const startedAt = performance.now();
-  const published = { accepted: 0, refused: 0 };
-  let next = 0;
-  await Promise.all(
-    Array.from({ length: connections }, async () => {
-      for (;;) {
-        const dueMs = rate === undefined ? 0 : (next++ * 1_000) / rate;
-        const waitMs = startedAt + dueMs - performance.now();
-        if (Math.max(performance.now() - startedAt, dueMs) >= durationMs) return;
-        if (waitMs > 0) await delay(waitMs);
-        const status = await publish();
-        if (isSuccess(status)) published.accepted++;
-        else published.refused++;
-      }
-    }),
-  );
-  return { ...published, seconds: (performance.now() - startedAt) / 1_000 };
+async function killed(stage: Stage, kill: Kill): Promise<Figure[]> {
+  const { durationMs, rate } = stage.options;
+  const [published, { pid }] = await Promise.all([
+    publish(stage, { durationMs, rate }),
+    killAndRestart(kill),
+  ]);
+  await untilArrived(stage);
+  const seconds = (published.longestGapMs / 1_000).toFixed(2);
+  return [
+    { name: "accepted", value: whole(published.accepted) },
+    { name: "longest time without an accepted call", value: `${seconds} s` },
+    { name: "process of the restart command", value: String(pid) },
+  ];
 }
 
-/** Waits until `count` events have arrived, or none arrives for `patienceMs`. */
-async function untilArrived(arrivals: Arrivals, count: number, patienceMs: number): Promise<void> {
-  let last = arrivals.count();
+async function totals(stage: Stage): Promise<Figure[]> {
+  const { repeated } = await counts(stage);
+  const sum = (of: (one: Published) => number): string =>
+    whole(stage.published.reduce((total, one) => total + of(one), 0));
+  const accepted = stage.published.reduce((total, one) => total + one.accepted, 0);
+  const lost = atMost("accepted and not delivered", await missing(stage), 0, "");
+  return [
+    { name: "calls that were refused", value: sum((one) => one.refused) },
+    { name: "calls without an answer", value: sum((one) => one.unanswered) },
+    { name: "delivered more than once", value: whole(repeated) },
+    { ...lost, value: whole(Number(lost.value)), isMet: lost.isMet === true && accepted > 0 },
+  ];
+}
+
+function measure({ options, receiver, publisher }: Stage, work: () => Promise<number>): Promise<Measured> {
+  return watch(options.watch, [receiver.pid, publisher.pid], work);
+}
+
+function counts({ receiver }: Stage): Promise<ArrivalCounts & { hanging: number }> {
+  return receiver.ask({ type: "counts" });
+}
+
+function missing({ receiver, published, options }: Stage): Promise<number> {
+  const accepted = published.at(-1)?.acceptedEvents ?? new Uint8Array();
+  return receiver.ask({ type: "missing", accepted, paths: options.fanOut });
+}
+
+/** Waits until all accepted events have arrived, or nothing arrives for the patience. */
+async function untilArrived(stage: Stage): Promise<ArrivalCounts> {
+  let last = await counts(stage);
   let changedAt = performance.now();
-  while (arrivals.count() < count && performance.now() - changedAt < patienceMs) {
-    await delay(5);
-    if (arrivals.count() === last) continue;
-    last = arrivals.count();
-    changedAt = performance.now();
+  while ((await missing(stage)) > 0 && performance.now() - changedAt < stage.options.patienceMs) {
+    await delay(50);
+    const now = await counts(stage);
+    if (now.count !== last.count) changedAt = performance.now();
+    last = now;
   }
+  return counts(stage);
 }

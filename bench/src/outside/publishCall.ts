@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { Agent as HttpAgent, request as httpRequest } from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { eventId, numberDigits, runOf, timeDigits } from "./eventId.ts";
 
 /** The call that publishes an event. */
 export interface PublishCall {
-  url: URL;
+  url: string;
   method: string;
   /** `name: value` each. */
   headers: readonly string[];
@@ -12,46 +11,72 @@ export interface PublishCall {
   body: string;
 }
 
-/** Fills the template: the id, `dataBytes` of data, a new UUID, the time in ISO 8601. */
-export function bodyOf(template: string, id: string, dataBytes: number): string {
-  return template
-    .replaceAll("{{id}}", id)
-    .replaceAll("{{data}}", "x".repeat(dataBytes))
-    .replaceAll("{{uuid}}", () => randomUUID())
-    .replaceAll("{{now}}", () => new Date().toISOString());
+/** Writes the bytes of the call for an event; `sentAtMs` is of the machine's monotonic clock. */
+export type RequestWriter = (number: number, sentAtMs: number) => Buffer;
+
+/** A request of which other events' requests differ in digits alone. */
+export interface RequestTemplate {
+  bytes: Buffer;
+  /** Where the number of the event begins, which the time of sending follows: see {@link eventId}. */
+  digitsAt: number[];
 }
 
-/** Makes calls over keep-alive connections, one per call in flight. `publish` resolves with the status, 0 without an answer. */
-export function openPublisher(call: PublishCall) {
-  const isSecure = call.url.protocol === "https:";
-  const agent = new (isSecure ? HttpsAgent : HttpAgent)({ keepAlive: true });
-  const send = isSecure ? httpsRequest : httpRequest;
-  const headers = Object.fromEntries(
-    call.headers.map((line) => {
-      const at = line.indexOf(":");
-      if (at < 1) throw new Error(`--header "${line}" is not of the form "name: value"`);
-      return [line.slice(0, at).trim(), line.slice(at + 1).trim()];
-    }),
-  );
-  return {
-    publish: (body: string) =>
-      new Promise<number>((resolve) => {
-        const request = send(call.url, {
-          method: call.method,
-          agent,
-          headers: {
-            "content-type": "application/json",
-            ...headers,
-            "content-length": Buffer.byteLength(body),
-          },
-        });
-        request.once("response", (response) => {
-          response.resume();
-          response.once("close", () => resolve(response.complete ? (response.statusCode ?? 0) : 0));
-        });
-        request.once("error", () => resolve(0));
-        request.end(body);
-      }),
-    close: () => agent.destroy(),
+/** The template of a call; undefined if its body has `{{uuid}}` or `{{now}}`. */
+export function requestTemplate(
+  call: PublishCall,
+  run: string,
+  dataBytes: number,
+): RequestTemplate | undefined {
+  if (/\{\{(uuid|now)\}\}/.test(call.body)) return undefined;
+  const bytes = requestOf(call, dataBytes, eventId(run, 0, 0));
+  const mark = runOf(run);
+  const digitsAt: number[] = [];
+  for (let at = bytes.indexOf(mark); at >= 0; at = bytes.indexOf(mark, at + 1))
+    digitsAt.push(at + mark.length);
+  return { bytes, digitsAt };
+}
+
+export function createRequestWriter(call: PublishCall, run: string, dataBytes: number): RequestWriter {
+  const template = requestTemplate(call, run, dataBytes);
+  if (template === undefined)
+    return (number, sentAtMs) => requestOf(call, dataBytes, eventId(run, number, sentAtMs));
+  return (number, sentAtMs) => {
+    const bytes = Buffer.from(template.bytes);
+    for (const at of template.digitsAt) {
+      writeDigits(bytes, at, numberDigits, number);
+      writeDigits(bytes, at + numberDigits + 1, timeDigits, Math.round(sentAtMs * 1_000));
+    }
+    return bytes;
   };
+}
+
+/** Fills the template: the id, `dataBytes` of data, a new UUID, the time in ISO 8601. */
+function requestOf(call: PublishCall, dataBytes: number, id: string): Buffer {
+  const body = call.body
+    .replaceAll("{{data}}", "x".repeat(dataBytes))
+    .replaceAll("{{id}}", id)
+    .replaceAll("{{uuid}}", () => randomUUID())
+    .replaceAll("{{now}}", () => new Date().toISOString());
+  return Buffer.from(`${headOf(call)}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+}
+
+function headOf({ url, method, headers }: PublishCall): string {
+  const { host, pathname, search } = new URL(url);
+  const lines = headers.map((line) => {
+    const at = line.indexOf(":");
+    if (at < 1) throw new Error(`the header "${line}" is not of the form "name: value"`);
+    return `${line.slice(0, at).trim()}: ${line.slice(at + 1).trim()}`;
+  });
+  if (!lines.some((line) => /^content-type:/i.test(line))) lines.unshift("content-type: application/json");
+  return [`${method} ${pathname}${search} HTTP/1.1`, `host: ${host}`, ...lines, ""].join("\r\n");
+}
+
+const zero = 48;
+
+function writeDigits(bytes: Buffer, at: number, count: number, value: number): void {
+  for (let n = at + count - 1, left = value; n >= at; n--) {
+    const rest = Math.floor(left / 10);
+    bytes[n] = zero + left - rest * 10;
+    left = rest;
+  }
 }

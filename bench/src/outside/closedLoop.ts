@@ -1,0 +1,41 @@
+import { once } from "node:events";
+import type { NumberSet } from "../numberSet.ts";
+import { addressOf, clock } from "./lane.ts";
+import { readRecords, startNative } from "./native.ts";
+import { requestTemplate } from "./publishCall.ts";
+import type { Phase, PublisherOptions } from "./publisher.ts";
+import { createTally, type Published } from "./tally.ts";
+
+const recordBytes = 16;
+const mostEvents = 99_999_999;
+
+/**
+ * A closed loop in the compiled program. Undefined if it cannot make the calls: over TLS, or with a body that differs in more
+ * than digits.
+ */
+export async function publishNatively(
+  { call, run, dataBytes, connections }: PublisherOptions,
+  { durationMs, events }: Phase,
+  firstNumber: number,
+  acceptedEvents: NumberSet,
+): Promise<{ published: Published; nextNumber: number } | undefined> {
+  const { host, port, isSecure } = addressOf(call.url);
+  const template = requestTemplate(call, run, dataBytes);
+  if (template === undefined || isSecure) return undefined;
+  const last = events ?? mostEvents - firstNumber;
+  const numbers = [port, connections, durationMs, last, firstNumber, ...template.digitsAt];
+  const program = await startNative("publish", [host, ...numbers.map(String)]);
+  const tally = createTally(acceptedEvents, clock());
+  let nextNumber = firstNumber;
+  readRecords(program, recordBytes, (records, at) => {
+    const number = records.getInt32(at, true);
+    nextNumber = Math.max(nextNumber, number + 1);
+    tally.answer(number, records.getInt32(at + 4, true), records.getFloat64(at + 8, true));
+  });
+  program.stdin!.end(template.bytes);
+  const [code] = (await once(program, "close")) as [number | null];
+  if (code !== 0) throw new Error("the compiled publisher failed");
+  const hasAll = nextNumber === firstNumber + last;
+  const endAtMs = hasAll ? undefined : tally.startedAtMs + durationMs;
+  return { published: tally.result(endAtMs, 0), nextNumber };
+}

@@ -1,0 +1,26 @@
+import { spawn } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
+import { pidsOf } from "./watched.ts";
+
+/** A kill amid the measurement. */
+export interface Kill {
+  afterMs: number;
+  /** Process ids, or `:PORT` each. */
+  processes: readonly string[];
+  /** A command of the shell that starts the service again. */
+  restart: string;
+}
+
+/**
+ * After the time kills the processes with SIGKILL and runs the restart command at once. What it starts goes on running
+ * when the measurement has ended; its output is on the standard error.
+ */
+export async function killAndRestart({ afterMs, processes, restart }: Kill): Promise<{ pid: number }> {
+  const names = await Promise.all(processes.map(pidsOf));
+  await delay(afterMs);
+  for (const pid of names.flat()) process.kill(Number(pid), "SIGKILL");
+  const child = spawn("sh", ["-c", restart], { detached: true, stdio: ["ignore", 2, 2] });
+  await new Promise((resolve, reject) => child.once("spawn", resolve).once("error", reject));
+  child.unref();
+  return { pid: child.pid! };
+}

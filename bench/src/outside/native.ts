@@ -1,0 +1,52 @@
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { endWithThis } from "../processes.ts";
+
+/** A compiled program of this folder; its standard output has records of a fixed length. */
+export type NativeName = "publish" | "receive";
+
+const run = promisify(execFile);
+
+/** Whether this machine has a C compiler. */
+export async function hasCompiler(): Promise<boolean> {
+  return run("cc", ["--version"]).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Compiles and starts a program; its standard input and output are pipes. */
+export async function startNative(name: NativeName, args: readonly string[]): Promise<ChildProcess> {
+  const folder = await mkdtemp(join(tmpdir(), "postrider-bench-"));
+  try {
+    const program = join(folder, name);
+    const source = fileURLToPath(new URL(`./native/${name}.c`, import.meta.url));
+    await run("cc", ["-O2", "-o", program, source]);
+    const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+    endWithThis(child);
+    await new Promise((resolve, reject) => child.once("spawn", resolve).once("error", reject));
+    return child;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Calls `onRecord` with each record of `recordBytes` that the program writes. */
+export function readRecords(
+  program: ChildProcess,
+  recordBytes: number,
+  onRecord: (records: DataView, at: number) => void,
+): void {
+  let partial: Buffer = Buffer.alloc(0);
+  program.stdout!.on("data", (piece: Buffer) => {
+    const bytes = partial.length === 0 ? piece : Buffer.concat([partial, piece]);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    let at = 0;
+    for (; at + recordBytes <= bytes.length; at += recordBytes) onRecord(view, at);
+    partial = bytes.subarray(at);
+  });
+}

@@ -1,0 +1,10 @@
+import { answerParent, partArgs } from "../part.ts";
+import { createPublisher, type Phase, type PublisherOptions } from "./publisher.ts";
+
+/* The client: a publisher in a process of its own. */
+const publisher = createPublisher(partArgs<PublisherOptions>());
+
+answerParent({
+  start: () => undefined,
+  publish: (phase: Phase) => publisher.publish(phase),
+});
