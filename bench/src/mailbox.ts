@@ -74,7 +74,7 @@ async function putAndConsume(service: BenchService, { durationMs }: BenchSize): 
       headers: [`authorization: Bearer ${service.key}`],
       durationMs: durationMs / crowds.length,
       dataBytes: 400,
-      patienceMs: 60_000,
+      patienceMs: 10_000,
       isInNode: false,
     });
     const { producers, consumers: claiming } = crowd;

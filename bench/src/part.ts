@@ -54,14 +54,19 @@ export function partArgs<T>(): T {
 /** Answers the parent's questions by their type; `start` is the first one. Ends with the parent. */
 export function answerParent(answers: Record<string, (question: never) => unknown>): void {
   process.on("message", ({ id, question }: { id: number; question: { type: string } }) => {
-    const answer = answers[question.type] as (question: object) => unknown;
-    Promise.resolve()
-      .then(() => answer(question))
-      .then(
-        (value) => process.send?.({ id, answer: value }),
-        (error: unknown) => process.send?.({ id, error: String(error) }),
-      );
+    void answerOf(answers[question.type], question).then((answer) => process.send?.({ id, ...answer }));
   });
   process.once("disconnect", () => process.exit());
   process.once("SIGTERM", () => process.exit());
+}
+
+async function answerOf(
+  answer: ((question: never) => unknown) | undefined,
+  question: object,
+): Promise<Omit<Answer, "id">> {
+  try {
+    return { answer: await answer?.(question as never) };
+  } catch (error) {
+    return { error: String(error) };
+  }
 }

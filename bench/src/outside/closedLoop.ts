@@ -9,22 +9,28 @@ import { createTally, type Published } from "./tally.ts";
 const recordBytes = 16;
 const mostEvents = 99_999_999;
 
+/** The path of the program, the number of the next event, and the events accepted before. */
+interface Progress {
+  compiled: string;
+  firstNumber: number;
+  acceptedEvents: NumberSet;
+}
+
 /**
- * A closed loop in the compiled program. Undefined if it cannot make the calls: over TLS, or with a body that differs in more
+ * A closed loop in the compiled program `publish`. Undefined if it cannot make the calls: over TLS, or with a body that differs in more
  * than digits.
  */
 export async function publishNatively(
   { call, run, dataBytes, connections }: PublisherOptions,
   { durationMs, events }: Phase,
-  firstNumber: number,
-  acceptedEvents: NumberSet,
+  { compiled, firstNumber, acceptedEvents }: Progress,
 ): Promise<{ published: Published; nextNumber: number } | undefined> {
   const { host, port, isSecure } = addressOf(call.url);
   const template = requestTemplate(call, run, dataBytes);
   if (template === undefined || isSecure) return undefined;
   const last = events ?? mostEvents - firstNumber;
   const numbers = [port, connections, durationMs, last, firstNumber, ...template.digitsAt];
-  const program = await startNative("publish", [host, ...numbers.map(String)]);
+  const program = await startNative(compiled, [host, ...numbers.map(String)]);
   const tally = createTally(acceptedEvents, clock());
   let nextNumber = firstNumber;
   readRecords(program, recordBytes, (records, at) => {

@@ -31,7 +31,10 @@ export interface Consumed {
 }
 
 export interface Consumers {
-  /** Ends each consumer once a claim finds nothing, or after `patienceMs`; the phase began and ended at these times. */
+  /**
+   * Empties the mailbox with at least {@link finishers} consumers. Each ends once a claim finds nothing, or if no message was
+   * acknowledged for `patienceMs`. The phase began and ended at these times.
+   */
   finish(phase: {
     startedAtMs: number;
     endedAtMs: number;
@@ -39,6 +42,9 @@ export interface Consumers {
     patienceMs: number;
   }): Promise<Consumed>;
 }
+
+/** Consumers that empty the mailbox at the end, because one alone would take minutes for a large backlog. */
+const finishers = 32;
 
 /** Consumers that claim one message and acknowledge it, in a closed loop, each on a connection of its own. */
 export function startConsumers(options: ConsumersOptions): Consumers {
@@ -48,7 +54,8 @@ export function startConsumers(options: ConsumersOptions): Consumers {
   const acknowledgements: { atMs: number; tookMs: number }[] = [];
   const tally = { doubled: 0, failed: 0 };
   let isFinishing = false;
-  let giveUpAtMs = Infinity;
+  let patienceMs = Infinity;
+  let acknowledgedAtMs = clock();
   const claim = postBytes(
     `/api/v1/mailboxes/${options.mailboxId}/claim`,
     [...options.headers],
@@ -57,7 +64,7 @@ export function startConsumers(options: ConsumersOptions): Consumers {
 
   async function consume(): Promise<void> {
     const calls = await openCalls({ host, port, isSecure });
-    while (clock() < giveUpAtMs) {
+    while (clock() - acknowledgedAtMs < patienceMs) {
       const claimed = await calls.send(claim);
       const event = find(claimed.body);
       if (claimed.status !== 200) tally.failed++;
@@ -70,18 +77,21 @@ export function startConsumers(options: ConsumersOptions): Consumers {
       if (status !== 200) tally.failed++;
       else if (seen.add(event.number)) {
         const now = clock();
+        acknowledgedAtMs = now;
         acknowledgements.push({ atMs: now, tookMs: now - event.sentAtMs });
       } else tally.doubled++;
     }
     calls.close();
   }
 
-  const all = Promise.all(Array.from({ length: options.consumers }, consume));
+  const all = Array.from({ length: options.consumers }, consume);
   return {
-    async finish({ startedAtMs, endedAtMs, accepted, patienceMs }) {
+    async finish({ startedAtMs, endedAtMs, accepted, ...phase }) {
       isFinishing = true;
-      giveUpAtMs = clock() + patienceMs;
-      await all;
+      patienceMs = phase.patienceMs;
+      acknowledgedAtMs = clock();
+      while (all.length < finishers) all.push(consume());
+      await Promise.all(all);
       const tenths = createTenths(startedAtMs);
       for (const { atMs } of acknowledgements) tenths.count(atMs);
       const counted = acknowledgements.filter(({ atMs }) => atMs <= endedAtMs);
@@ -101,8 +111,8 @@ const idPattern = /"id":"([^"]+)"/;
 const tokenPattern = /"claim_token":"([^"]+)"/;
 
 function acknowledgement(claimed: string, headers: readonly string[]): Buffer {
-  const id = idPattern.exec(claimed)?.[1];
-  const token = tokenPattern.exec(claimed)?.[1];
+  const id = idPattern.exec(claimed)?.[1] ?? "";
+  const token = tokenPattern.exec(claimed)?.[1] ?? "";
   return postBytes(`/api/v1/mailbox-messages/${id}/ack`, [...headers], `{"claim_token":"${token}"}`);
 }
 

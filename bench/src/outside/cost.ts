@@ -1,8 +1,10 @@
+import { cpuUsage } from "node:process";
 import { type Figure, whole } from "../figures.ts";
 import { useOf, type WatchedUse } from "./watched.ts";
 
 /** The cost of a phase. */
 export interface Measured {
+  /** Or messages that were acknowledged. */
   deliveries: number;
   /** Undefined if no processes are watched. */
   service?: { before: WatchedUse; after: WatchedUse };
@@ -21,10 +23,7 @@ export async function watch(
 ): Promise<Measured> {
   const read = async () => ({
     service: watched.length === 0 ? undefined : await useOf(watched),
-    ownSeconds:
-      (await useOf(parts.map(String))).seconds +
-      process.cpuUsage().user / 1e6 +
-      process.cpuUsage().system / 1e6,
+    ownSeconds: (await useOf(parts.map(String))).seconds + (cpuUsage().user + cpuUsage().system) / 1e6,
   });
   const before = await read();
   const deliveries = await work();
@@ -37,14 +36,20 @@ export async function watch(
   };
 }
 
+const plural = { delivery: "deliveries", message: "messages" };
+
 /** The figures of a phase; none without watched processes. */
-export function costFigures(when: string, { deliveries, service, ownSeconds }: Measured): Figure[] {
+export function costFigures(
+  when: string,
+  { deliveries, service, ownSeconds }: Measured,
+  unit: keyof typeof plural = "delivery",
+): Figure[] {
   if (service === undefined || deliveries === 0) return [];
   const { before, after } = service;
   const seconds = after.seconds - before.seconds;
   const perThousand = (of: number): string => `${whole((of * 1_000 * 1_000) / deliveries)} ms`;
   const figures: Figure[] = [
-    { name: `processor time per 1,000 deliveries, ${when}`, value: perThousand(seconds) },
+    { name: `processor time per 1,000 ${plural[unit]}, ${when}`, value: perThousand(seconds) },
     {
       name: "the same of client and receiver",
       value: perThousand(ownSeconds),
@@ -53,7 +58,7 @@ export function costFigures(when: string, { deliveries, service, ownSeconds }: M
   ];
   if (before.writtenBytes !== undefined && after.writtenBytes !== undefined) {
     const kilobytes = (after.writtenBytes - before.writtenBytes) / deliveries / 1_000;
-    figures.push({ name: `written to disk per delivery, ${when}`, value: `${kilobytes.toFixed(1)} kB` });
+    figures.push({ name: `written to disk per ${unit}, ${when}`, value: `${kilobytes.toFixed(1)} kB` });
   }
   if (after.memoryBytes !== undefined)
     figures.push({

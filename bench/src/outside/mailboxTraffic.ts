@@ -18,7 +18,7 @@ export interface TrafficOptions {
   consumers: number;
   durationMs: number;
   dataBytes: number;
-  /** The time that consumers have for what is left at the end. */
+  /** At the end messages count as lost if none was acknowledged for this time. */
   patienceMs: number;
   isInNode: boolean;
 }
@@ -102,8 +102,8 @@ export async function mailboxTrafficFigures(
   const traffic = await runTraffic(options, watched);
   const { producers, consumers } = options;
   return [
-    ...trafficFigures(`${producers} producers and ${consumers} consumers`, traffic),
-    ...costFigures("until the mailbox is empty", traffic.cost),
+    ...trafficFigures(`${producers} producing and ${consumers} consuming`, traffic),
+    ...costFigures("until the mailbox is empty", traffic.cost, "message"),
   ];
 }
 

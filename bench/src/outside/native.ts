@@ -1,5 +1,6 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,20 +20,22 @@ export async function hasCompiler(): Promise<boolean> {
   );
 }
 
-/** Compiles and starts a program; its standard input and output are pipes. */
-export async function startNative(name: NativeName, args: readonly string[]): Promise<ChildProcess> {
+/** Compiles a program; it is removed when this process ends. Resolves with its path. */
+export async function compileNative(name: NativeName): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "postrider-bench-"));
-  try {
-    const program = join(folder, name);
-    const source = fileURLToPath(new URL(`./native/${name}.c`, import.meta.url));
-    await run("cc", ["-O2", "-o", program, source]);
-    const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
-    endWithThis(child);
-    await new Promise((resolve, reject) => child.once("spawn", resolve).once("error", reject));
-    return child;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  const program = join(folder, name);
+  const source = fileURLToPath(new URL(`./native/${name}.c`, import.meta.url));
+  await run("cc", ["-O2", "-o", program, source]);
+  return program;
+}
+
+/** Starts a compiled program; its standard input and output are pipes. */
+export async function startNative(program: string, args: readonly string[]): Promise<ChildProcess> {
+  const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+  endWithThis(child);
+  await new Promise((resolve, reject) => child.once("spawn", resolve).once("error", reject));
+  return child;
 }
 
 /** Calls `onRecord` with each record of `recordBytes` that the program writes. */

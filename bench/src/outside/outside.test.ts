@@ -8,7 +8,9 @@ import { outsideOptions } from "./commandLine.ts";
 import { hasCompiler } from "./native.ts";
 import { outsideFigures, type OutsideOptions } from "./outside.ts";
 
-const isCompilerHere = await hasCompiler();
+/** Without a compiler there is one kind of client and receiver. */
+const places: [where: string, args: string[]][] = [["in Node", ["--in-node"]]];
+if (await hasCompiler()) places.push(["compiled", []]);
 
 interface Behaviour {
   /** How often an event is delivered on each path, the first event's number apart. */
@@ -77,19 +79,14 @@ async function figuresOf(base: string, port: number, args: string[], own: Partia
   ) as Figures;
 }
 
-describe.each([
-  ["in Node", ["--in-node"]],
-  ["compiled", []],
-])("client and receiver %s", (where, args) => {
-  const measuring = test.skipIf(where === "compiled" && !isCompilerHere);
-
+describe.each(places)("client and receiver %s", (_where, args) => {
   async function measure(behaviour: Behaviour, ...more: string[]): Promise<Figures> {
     const port = await freePort();
     const base = await startService(`http://127.0.0.1:${port}`, behaviour);
     return figuresOf(base, port, [...args, ...more], {});
   }
 
-  measuring("measure a service that delivers all it accepts", async () => {
+  test("measure a service that delivers all it accepts", async () => {
     const figures = await measure({}, "--watch", String(process.pid));
     expect(figures).toMatchObject({
       "accepted and not delivered": "0",
@@ -102,28 +99,28 @@ describe.each([
     expect(figures["memory at the end, saturated"]).toMatch(/^[1-9]\d* MB$/);
   });
 
-  measuring("tell of an event that was accepted and never delivered", async () => {
+  test("tell of an event that was accepted and never delivered", async () => {
     expect((await measure({ copiesOfFirst: 0 }))["accepted and not delivered"]).toBe("1 MISSED");
   });
 
-  measuring("tell of an event that was delivered twice", async () => {
+  test("tell of an event that was delivered twice", async () => {
     const figures = await measure({ copiesOfFirst: 2 });
     expect(figures["delivered more than once"]).toBe("1");
     expect(figures["accepted and not delivered"]).toBe("0");
   });
 
-  measuring("count an event once for each path", async () => {
+  test("count an event once for each path", async () => {
     const figures = await measure({ paths: ["/a", "/b", "/c"] }, "--fan-out", "3");
     expect(figures["accepted and not delivered"]).toBe("0");
     expect(figures["delivered more than once"]).toBe("0");
   });
 
-  measuring("miss the deliveries on a path that gets none", async () => {
+  test("miss the deliveries on a path that gets none", async () => {
     const figures = await measure({ paths: ["/a", "/b"] }, "--fan-out", "3");
     expect(figures["accepted and not delivered"]).toMatch(/^[1-9][\d,]* MISSED$/);
   });
 
-  measuring("load a neighbour that hangs", async () => {
+  test("load a neighbour that hangs", async () => {
     const figures = await measure({}, "--neighbour-path", "/neighbour", "--neighbour-events", "3");
     expect(figures["events of the neighbour accepted"]).toBe("3");
     expect(figures["its requests that hang"]).toBe("3");

@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createNumberSet } from "../numberSet.ts";
 import { publishNatively } from "./closedLoop.ts";
 import { clock, createLane, type Lane } from "./lane.ts";
+import { compileNative } from "./native.ts";
 import { createPacing } from "./pacing.ts";
 import { createRequestWriter, type PublishCall } from "./publishCall.ts";
 import { createTally, type Published } from "./tally.ts";
@@ -14,6 +15,12 @@ export interface PublisherOptions {
   dataBytes: number;
   /** Whether a compiled program does what it can. */
   isNative: boolean;
+}
+
+export interface Publisher {
+  /** Compiles what has to be compiled. */
+  start(): Promise<void>;
+  publish(phase: Phase): Promise<Published>;
 }
 
 /** A phase: a closed loop, or with a rate each call at its due time. Ends after the duration or `events` calls. */
@@ -29,10 +36,11 @@ const answerPatienceMs = 30_000;
 const openingMs = 50;
 
 /** Publishes numbered events. */
-export function createPublisher(options: PublisherOptions): { publish(phase: Phase): Promise<Published> } {
+export function createPublisher(options: PublisherOptions): Publisher {
   const write = createRequestWriter(options.call, options.run, options.dataBytes);
   const acceptedEvents = createNumberSet();
   let nextNumber = 0;
+  let compiled: string | undefined;
 
   async function publish(phase: Phase): Promise<Published> {
     const lanes: Lane[] = [];
@@ -63,10 +71,13 @@ export function createPublisher(options: PublisherOptions): { publish(phase: Pha
   }
 
   return {
+    async start() {
+      if (options.isNative) compiled = await compileNative("publish");
+    },
     async publish(phase) {
       const native =
-        options.isNative && phase.rate === undefined
-          ? await publishNatively(options, phase, nextNumber, acceptedEvents)
+        compiled !== undefined && phase.rate === undefined
+          ? await publishNatively(options, phase, { compiled, firstNumber: nextNumber, acceptedEvents })
           : undefined;
       if (native === undefined) return publish(phase);
       nextNumber = native.nextNumber;

@@ -5,6 +5,6 @@ import { createPublisher, type Phase, type PublisherOptions } from "./publisher.
 const publisher = createPublisher(partArgs<PublisherOptions>());
 
 answerParent({
-  start: () => undefined,
+  start: () => publisher.start(),
   publish: (phase: Phase) => publisher.publish(phase),
 });

@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { createFramer } from "../framing.ts";
 import { summarize } from "../load.ts";
+import { answerParent, partArgs } from "../part.ts";
 import { createArrivals } from "./arrivals.ts";
 import { createClock, createIdFinder } from "./eventId.ts";
-import { readRecords, startNative } from "./native.ts";
-import { answerParent, partArgs } from "../part.ts";
+import { compileNative, readRecords, startNative } from "./native.ts";
 
 /*
  * The receiver: answers 200 at once, except on paths that begin with `/hang`, which it never answers. It stands for other
@@ -29,7 +29,8 @@ const listening = -2;
 const isHanging = -1;
 
 async function receiveNatively(): Promise<void> {
-  const program = await startNative("receive", [args.host, String(args.port), args.run]);
+  const path = await compileNative("receive");
+  const program = await startNative(path, [args.host, String(args.port), args.run]);
   const ended = once(program, "exit").then(() => {
     throw new Error(`the receiver cannot listen on ${args.host}:${args.port}`);
   });
@@ -48,7 +49,7 @@ async function receiveNatively(): Promise<void> {
       });
     }),
   ]);
-  ended.catch(() => process.exit(1));
+  ended.catch(() => process.disconnect());
 }
 
 const ok = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";

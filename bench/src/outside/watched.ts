@@ -71,7 +71,8 @@ async function listenersOn(port: number): Promise<Set<string>> {
     const lines = (await readFile(file, "utf8").catch(() => "")).split("\n").slice(1);
     for (const line of lines) {
       const fields = line.trim().split(/\s+/);
-      if (fields[1]?.endsWith(`:${hex}`) && fields[3] === listening) sockets.add(`socket:[${fields[9]}]`);
+      if (fields[1]?.endsWith(`:${hex}`) && fields[3] === listening)
+        sockets.add(`socket:[${fields[9] ?? ""}]`);
     }
   }
   return sockets;

@@ -103,6 +103,7 @@ int main(int count, char **args) {
     int found = epoll_wait(poll_fd, ready, 128, 10);
     for (int at = 0; at < found; at++) take_answer(ready[at].data.ptr);
     flush_if_late();
+    moderate(found);
     for (int n = 0; n < connections && !found && !is_over(); n++)
       if (all[n].fd < 0 && !open_connection(&all[n])) {
         usleep(reopen_ms * 1000);

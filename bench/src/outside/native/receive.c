@@ -97,5 +97,6 @@ int main(int count, char **args) {
       }
     }
     flush_if_late();
+    moderate(found);
   }
 }
