@@ -61,7 +61,12 @@ async function freePort(): Promise<number> {
 
 type Figures = Record<string, string>;
 
-async function figuresOf(base: string, port: number, args: string[], own: Partial<OutsideOptions>) {
+async function figuresOf(
+  base: string,
+  port: number,
+  args: string[],
+  own: Partial<OutsideOptions>,
+): Promise<Figures> {
   const outside = outsideOptions([
     "--base-url",
     base,
@@ -76,7 +81,7 @@ async function figuresOf(base: string, port: number, args: string[], own: Partia
   const figures = await outsideFigures({ ...outside.deliveries, ...short, ...own });
   return Object.fromEntries(
     figures.map(({ name, value, isMet }) => [name, `${value}${isMet === false ? " MISSED" : ""}`]),
-  ) as Figures;
+  );
 }
 
 describe.each(places)("client and receiver %s", (_where, args) => {

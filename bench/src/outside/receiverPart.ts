@@ -49,7 +49,7 @@ async function receiveNatively(): Promise<void> {
       });
     }),
   ]);
-  ended.catch(() => process.disconnect());
+  ended.catch(() => process.disconnect?.());
 }
 
 const ok = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
