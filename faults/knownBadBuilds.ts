@@ -110,7 +110,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "postgres/sql/intake/accept_items.sql",
-        find: "when not t.enabled and t.kind = 'mailbox' then 'd'",
+        find: "when not t.enabled and is_pulled(kind_number(t.kind)) then 'd'",
         replace: "",
       },
     ],
