@@ -1,15 +1,21 @@
-import { useEffect, useState } from "react";
+import { useEffect, useLayoutEffect, useState } from "react";
 
 /**
  * The text behind the `#` of the address, where links carry tokens because browsers send it nowhere. It is taken out of the
- * address at once, so that it stays in no history. Another link that is opened on the same page brings another text, without a
- * reload.
+ * address once the page is shown, so that it stays in no history. Another link that is opened on the same page brings another text,
+ * without a reload.
+ *
+ * Rendering only reads the address: React may drop an unfinished first render, with its state, and begin again.
  */
 export function useFragment(): string {
-  const [text, setText] = useState(takeFragment);
+  const [text, setText] = useState(readFragment);
+  useLayoutEffect(clearFragment, []);
   useEffect(() => {
     const take = (): void => {
-      if (window.location.hash.length > 1) setText(takeFragment());
+      const next = readFragment();
+      if (next === "") return;
+      clearFragment();
+      setText(next);
     };
     window.addEventListener("hashchange", take);
     return () => window.removeEventListener("hashchange", take);
@@ -17,8 +23,10 @@ export function useFragment(): string {
   return text;
 }
 
-function takeFragment(): string {
-  const text = window.location.hash.slice(1);
-  if (text !== "") window.history.replaceState(window.history.state, "", window.location.pathname);
-  return text;
+function readFragment(): string {
+  return window.location.hash.slice(1);
+}
+
+function clearFragment(): void {
+  if (readFragment() !== "") window.history.replaceState(window.history.state, "", window.location.pathname);
 }
