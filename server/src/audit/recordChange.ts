@@ -34,12 +34,21 @@ export type AnyOrigin = Omit<Origin, "orgId"> & { orgId: string | null };
  * truncated.
  * @param transaction an open transaction of either library; a pool is not one.
  */
-export async function recordChange(
+export function recordChange(
   transaction: pg.ClientBase | Queries,
   origin: AnyOrigin,
   change: RecordedChange,
 ): Promise<void> {
-  const values = valuesOf(origin, change);
+  return recordChanges(transaction, origin, [change]);
+}
+
+/** Records several changes of one origin, in their order, in one round trip. */
+export async function recordChanges(
+  transaction: pg.ClientBase | Queries,
+  origin: AnyOrigin,
+  changes: readonly RecordedChange[],
+): Promise<void> {
+  const values = valuesOf(origin, changes);
   if ("executeQuery" in transaction) {
     await transaction.executeQuery(CompiledQuery.raw(insertText, values));
   } else {
@@ -54,39 +63,40 @@ const insertText = `
     client_address, user_agent, request_id
   )
   select
+    c.id,
     $1::uuid,
-    $2::uuid,
-    $3::text,
-    $4::text,
-    $5::uuid,
+    c.action,
+    $2::text,
+    $3::uuid,
     case
-      when $6::text is not null then $6
-      when $4 = 'user' then (select email from users where id = $5)
-      when $4 = 'key' then (select name from api_keys where id = $5)
-      when $4 = 'customer' then (select coalesce(nullif(name, ''), uid) from customers where id = $5)
+      when $4::text is not null then $4
+      when $2 = 'user' then (select email from users where id = $3)
+      when $2 = 'key' then (select name from api_keys where id = $3)
+      when $2 = 'customer' then (select coalesce(nullif(name, ''), uid) from customers where id = $3)
     end,
-    $7::text,
-    $8::uuid,
-    $9::text,
-    $10::jsonb,
-    $11::jsonb,
-    $12::text,
-    $13::text,
-    $14::text`;
+    c.object_kind,
+    c.object_id,
+    c.object_name,
+    c.before,
+    c.after,
+    $5::text,
+    $6::text,
+    $7::text
+  from unnest($8::uuid[], $9::text[], $10::text[], $11::uuid[], $12::text[], $13::jsonb[], $14::jsonb[])
+    as c (id, action, object_kind, object_id, object_name, before, after)`;
 
-function valuesOf(origin: AnyOrigin, { action, object, before, after }: RecordedChange): unknown[] {
-  const { orgId, actor, request } = origin;
+function valuesOf({ orgId, actor, request }: AnyOrigin, changes: readonly RecordedChange[]): unknown[] {
   return [
-    newEntryId(),
     orgId,
-    action,
     ...actorValues(actor),
-    object.kind,
-    object.id,
-    object.name ?? null,
-    json(before),
-    json(after),
     ...traceValues(request),
+    changes.map(newEntryId),
+    changes.map(({ action }) => action),
+    changes.map(({ object }) => object.kind),
+    changes.map(({ object }) => object.id),
+    changes.map(({ object }) => object.name ?? null),
+    changes.map(({ before }) => json(before)),
+    changes.map(({ after }) => json(after)),
   ];
 }
 

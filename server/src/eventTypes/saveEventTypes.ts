@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { differences } from "../audit/differences.ts";
 import type { Origin } from "../audit/origin.ts";
-import { recordChange } from "../audit/recordChange.ts";
+import { type RecordedChange, recordChanges } from "../audit/recordChange.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import {
@@ -127,14 +127,12 @@ async function carryOut(
       columnOf("example"),
     ],
   });
-  for (const change of changes) await record(client, origin, change);
+  await recordChanges(client, origin, changes.map(changeOf));
 }
 
-function record(client: pg.ClientBase, origin: Origin, { before, after }: Step): Promise<void> {
+function changeOf({ before, after }: Step): RecordedChange {
   const object = objectOf(after);
-  if (before === undefined) {
-    return recordChange(client, origin, { action: "event_type.created", object, after: auditedOf(after) });
-  }
-  const changed = differences(changeableFields, before, after);
-  return recordChange(client, origin, { action: "event_type.updated", object, ...changed });
+  return before === undefined
+    ? { action: "event_type.created", object, after: auditedOf(after) }
+    : { action: "event_type.updated", object, ...differences(changeableFields, before, after) };
 }
