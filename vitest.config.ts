@@ -34,12 +34,9 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     globalSetup: ["server/test/support/globalDatabase.ts", "server/test/support/bundlePrograms.ts"],
     testTimeout: 180_000,
-    // Many tests stop, kill and overload processes of their own. One that fails and then passes is shown as retried: look
-    // for what it does not wait for.
-    retry: 1,
     hookTimeout: 120_000,
     // As long as a page or a service may take for one thing on a busy machine.
-    expect: { poll: { timeout: 15_000 } },
+    expect: { poll: { timeout: 30_000 } },
     // Most files wait for processes and clocks for half of their time: with two workers a core, the cores have something to
     // do. With three, the gate was not sooner over, and tests waited for one another.
     maxWorkers: 4,

@@ -47,7 +47,7 @@ async function runCheck(mutant: Mutant, folder: string): Promise<string | undefi
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   const file = `server/test/${mutant.test}.test.ts`;
   const reportFile = join(folder, "report.json");
-  const args = [vitest, "run", "--project=all", "--retry=0", "--reporter=json", `--outputFile=${reportFile}`];
+  const args = [vitest, "run", "--project=all", "--reporter=json", `--outputFile=${reportFile}`];
   const child = spawn(process.execPath, [...args, file, "-t", RegExp.escape(mutant.check)], {
     cwd: folder,
     env: { ...process.env, NO_COLOR: "1" },

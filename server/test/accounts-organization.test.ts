@@ -29,7 +29,7 @@ describe("the organization", () => {
           billing_status: "active",
           billing_grace_ends_at: null,
           secrets_can_be_revealed: false,
-          created_at: expect.closeTo(Date.now() / 1000, -2),
+          created_at: expect.closeTo(Date.now() / 1000, -3),
         },
       });
       expect(Number.isInteger(body.org.created_at)).toBe(true);

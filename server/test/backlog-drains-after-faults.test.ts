@@ -126,7 +126,7 @@ describe("a backlog drains, and the hot table is empty, when a receiver", () => 
     const target = await createWebhookTarget(service, account, `${receiver.url}/down`, schedule);
     receiver.answer = (_received, response) => response.writeHead(503).end();
     const ids = await sendItems(service, account, target.id, 300);
-    await until(async () => (await hotRows(pool)).waiting > 0, Boolean, 10_000);
+    await until(async () => (await hotRows(pool)).waiting > 0);
     await receiver.arrivals(10, { path: "/down" });
     receiver.answer = answerOk;
     await untilNothingIsDue(pool, 40_000);

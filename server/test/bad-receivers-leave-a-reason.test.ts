@@ -22,14 +22,10 @@ const it = serviceTest(env)
         const target = await createWebhookTarget(service, account, url, { max_retries: 0 });
         const id = await sendItem(through, account, target.id);
         let view: EventView | undefined;
-        await until(
-          async () => {
-            view = await readEvent(service, account, id);
-            return view.event.status === "FAILED" || view.event.status === "DELIVERED";
-          },
-          Boolean,
-          10_000,
-        );
+        await until(async () => {
+          view = await readEvent(service, account, id);
+          return view.event.status === "FAILED" || view.event.status === "DELIVERED";
+        });
         return view!;
       },
   )

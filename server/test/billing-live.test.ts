@@ -31,7 +31,7 @@ const it = nodeTest()
         expect(status).toBe(200);
         await processor.control({ action: "pay page", session: body.url.split("/").pop() });
         await vi.waitFor(async () => expect((await read(account)).body.status).toBe("active"), {
-          timeout: 10_000,
+          timeout: 30_000,
         });
         const key = await node.call("POST", "/api/v1/keys", {
           session: account.session_token,
@@ -151,7 +151,7 @@ describe("setting up payment", () => {
     expect(again.status).toBe(200);
     await processor.control({ action: "pay page", session: again.body.url.split("/").pop() });
     await vi.waitFor(async () => expect((await read(account)).body.status).toBe("active"), {
-      timeout: 10_000,
+      timeout: 30_000,
     });
   });
 });
@@ -177,7 +177,7 @@ describe("usage with live billing", () => {
           difference_events: 0,
           latest_invoice: null,
         }),
-      { timeout: 20_000, interval: 100 },
+      { timeout: 30_000, interval: 100 },
     );
     const { body } = await node.call("GET", "/api/v1/usage", { key: account.api_key });
     expect(body.usage).toMatchObject({ accepted_events: 5, pending_meter_events: 0 });
@@ -196,7 +196,7 @@ describe("usage with live billing", () => {
             accepted_events: 3,
             processor_events: 3,
           }),
-        { timeout: 20_000, interval: 100 },
+        { timeout: 30_000, interval: 100 },
       );
     },
   );
@@ -218,7 +218,7 @@ describe("usage with live billing", () => {
           processor_events: 0,
           difference_events: -2,
         }),
-      { timeout: 20_000, interval: 100 },
+      { timeout: 30_000, interval: 100 },
     );
     await processor.control({ action: "lag", seconds: 0 });
     expect((await read(account, "/reconciliation")).body).toMatchObject({

@@ -169,9 +169,9 @@ describe("a notice", () => {
     try {
       next.service.start();
       await vi.waitFor(async () => expect(await billingStatusOf(account)).toBe("active"), {
-        timeout: 10_000,
+        timeout: 30_000,
       });
-      await vi.waitFor(async () => expect(await waiting()).toEqual([]), { timeout: 10_000 });
+      await vi.waitFor(async () => expect(await waiting()).toEqual([]), { timeout: 30_000 });
     } finally {
       await next.stop();
     }

@@ -61,15 +61,11 @@ describe.concurrent("what a node holds", () => {
     await receiver.arrivals(2, { limitMs: takeoverLimitMs });
     // The other has it now, and waits for its answer; the first wakes up to find that it timed out.
     node.kill("SIGCONT");
-    await until(() => /"outcome":"stale"/.test(node.output()), Boolean, 5_000);
+    await until(() => /"outcome":"stale"/.test(node.output()));
     held[1]!();
-    await until(
-      async () => {
-        return (await readEvent(other, account, id)).event.status === "DELIVERED";
-      },
-      Boolean,
-      10_000,
-    );
+    await until(async () => {
+      return (await readEvent(other, account, id)).event.status === "DELIVERED";
+    });
     const { event, delivery_attempts: attempts } = await readEvent(other, account, id);
     expect(event.retry_count).toBe(0);
     expect(attempts).toMatchObject([{ status_code: 200, error: null }]);

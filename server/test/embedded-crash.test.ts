@@ -85,17 +85,10 @@ describe.runIf(process.platform === "linux")("embedded database, crashes", () =>
     const before = service.told.length;
     const endless = "select count(*) from generate_series(1, 100000) a, generate_series(1, 100000000) b";
     const busy = query(connection, endless).catch(() => "ended");
-    await until(
-      async () => {
-        const states = await query(
-          connection,
-          `select state from pg_stat_activity where query = '${endless}'`,
-        );
-        return states.includes("active");
-      },
-      Boolean,
-      5_000,
-    );
+    await until(async () => {
+      const states = await query(connection, `select state from pg_stat_activity where query = '${endless}'`);
+      return states.includes("active");
+    });
     process.kill(postmaster, "SIGKILL");
     postmaster = (await service.next("restart", before)).pid as number;
     expect(await busy).toBe("ended");
@@ -126,14 +119,10 @@ describe.runIf(process.platform === "linux")("embedded database, crashes", () =>
     const guards = processesSaying(`postrider-guard\0${postmaster}`);
     expect(guards).toHaveLength(1);
     process.kill(guards[0] as number, "SIGKILL");
-    await until(
-      () => {
-        const now = processesSaying(`postrider-guard\0${postmaster}`);
-        return now.length === 1 && now[0] !== guards[0];
-      },
-      Boolean,
-      2_000,
-    );
+    await until(() => {
+      const now = processesSaying(`postrider-guard\0${postmaster}`);
+      return now.length === 1 && now[0] !== guards[0];
+    });
     service.kill("SIGKILL");
     await until(noProcessLeft, Boolean, orphanLimitMs);
     await start();

@@ -160,16 +160,12 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
   it("makes the database anew when its making was interrupted", async () => {
     const interrupted = join(ownDirectory("interrupted"), "data");
     const first = run(interrupted, ordinary);
-    await until(
-      () => {
-        const unfinished = existsSync(interrupted)
-          ? readdirSync(interrupted).find((name) => name.startsWith("postgresql.new-"))
-          : undefined;
-        return unfinished !== undefined && existsSync(join(interrupted, unfinished, "base", "1"));
-      },
-      Boolean,
-      10_000,
-    );
+    await until(() => {
+      const unfinished = existsSync(interrupted)
+        ? readdirSync(interrupted).find((name) => name.startsWith("postgresql.new-"))
+        : undefined;
+      return unfinished !== undefined && existsSync(join(interrupted, unfinished, "base", "1"));
+    });
     first.kill("SIGKILL");
     await first.ended;
     expect(existsSync(join(interrupted, "postgresql"))).toBe(false);

@@ -48,8 +48,8 @@ describe("a legacy endpoint", () => {
         max_retries: 8,
         retry_interval_seconds: 30,
         enabled: true,
-        created_at: expect.closeTo(Date.now() / 1000, -2),
-        updated_at: expect.closeTo(Date.now() / 1000, -2),
+        created_at: expect.closeTo(Date.now() / 1000, -3),
+        updated_at: expect.closeTo(Date.now() / 1000, -3),
       },
     });
     const list = await call("GET", "/endpoints");

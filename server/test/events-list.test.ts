@@ -71,7 +71,7 @@ describe("the list of events", () => {
     const { id: targetId } = await createWebhookTarget(node, owner, "https://8.8.8.8/");
     const first = await sendItem(node, owner, targetId, { event_type: "a" });
     const second = await sendItem(node, owner, targetId, { no: "type" });
-    const seconds = expect.closeTo(Date.now() / 1000, -2);
+    const seconds = expect.closeTo(Date.now() / 1000, -3);
     const common = { endpoint_id: targetId, status: "QUEUED", created_at: seconds, updated_at: seconds };
     for (const credential of [{ key: owner.api_key }, { session: owner.session_token }]) {
       const answer = await node.call("GET", "/api/v1/events", credential);

@@ -23,7 +23,7 @@ const it = sharedStartedNodeTest()
         ),
   );
 
-const seconds = expect.closeTo(Date.now() / 1000, -2);
+const seconds = expect.closeTo(Date.now() / 1000, -3);
 
 describe("an event", () => {
   it("reads with the contract's fields, and each attempt with its own", async ({

@@ -192,8 +192,6 @@ describe.concurrent("a start on a directory", () => {
       const program = start({ POSTRIDER_DATA_DIR: dataDir });
       await until(
         () => existsSync(dataDir) && readdirSync(dataDir).some((name) => name.startsWith("postgresql.new-")),
-        Boolean,
-        20_000,
       );
       program.kill(signal);
       expect((await program.ended).code).toBe(0);
@@ -201,7 +199,6 @@ describe.concurrent("a start on a directory", () => {
         await until(
           () => processesSaying(dataDir),
           (left) => left.length === 0,
-          15_000,
         );
       const next = start({ POSTRIDER_DATA_DIR: dataDir });
       await next.says(/listens on/);

@@ -58,7 +58,7 @@ describe.concurrent("a service that is told to stop", () => {
         }
       }
     });
-    await until(() => accepted.size > 200, Boolean, 20_000);
+    await until(() => accepted.size > 200);
     const stopped = service.stop();
     await Promise.all(senders);
     expect(await stopped).toBe(0);
@@ -82,7 +82,7 @@ describe.concurrent("a service that is told to stop", () => {
     await storeDueItems(pool, { orgId: account.user.org_id, targetId: target.id, count: 300 });
     await receiver.arrivals(1);
     const stopped = service.stop();
-    await until(async () => (await hotRows(pool)).leased === held.count(), Boolean, 10_000);
+    await until(async () => (await hotRows(pool)).leased === held.count());
     held.letGo();
     expect(await stopped).toBe(0);
     const { rows } = await pool.query(`select count(*) as count from ${everyAttempt} where outcome = 1`);

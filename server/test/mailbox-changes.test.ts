@@ -42,14 +42,15 @@ describe("a batch claim", () => {
   it("gives the oldest first, with payloads, tokens, lease and what is left", async ({ node }) => {
     const box = await createMailbox(node);
     const ids = await sendMany(box, 5);
+    const before = Math.floor(Date.now() / 1000);
     const { body } = await box.post("claim", { max: 3, lease_seconds: 60 });
+    const after = Math.ceil(Date.now() / 1000);
     expect(body.messages.map((message: Claim) => message.id)).toEqual(ids.slice(0, 3));
     expect(body.remaining).toEqual({ ready: 2, claimed: 3 });
-    const now = Math.floor(Date.now() / 1000);
     for (const [n, message] of body.messages.entries()) {
       expect(message).toMatchObject({ status: "CLAIMED", payload: { n }, claim_count: 1 });
-      expect(message.claim_expires_at - now).toBeGreaterThan(57);
-      expect(message.claim_expires_at - now).toBeLessThanOrEqual(61);
+      expect(message.claim_expires_at).toBeGreaterThanOrEqual(before + 60);
+      expect(message.claim_expires_at).toBeLessThanOrEqual(after + 60);
     }
     const rest = await box.post("claim", { max: 100 });
     expect(rest.body.messages.map((message: Claim) => message.id)).toEqual(ids.slice(3));
@@ -161,10 +162,10 @@ describe("batch acknowledge, extend, release and reject", () => {
     const box = await createMailbox(hasty);
     const id = await box.send({});
     const messages = await claim(box, 1);
+    const before = Math.floor(Date.now() / 1000);
     const { body } = await box.post("extend", { messages, lease_seconds: 30 });
-    const now = Math.floor(Date.now() / 1000);
     expect(body.results[0]).toMatchObject({ id, ok: true, status: 200 });
-    expect(body.results[0].claim_expires_at - now).toBeGreaterThan(27);
+    expect(body.results[0].claim_expires_at).toBeGreaterThanOrEqual(before + 30);
     // Another message, leased by the same node for as long as this one was at first, and whose lease is over.
     const other = await createMailbox(hasty);
     const lapsing = await other.send({});
@@ -334,6 +335,7 @@ describe("the live view", () => {
       accepted_per_minute: 0,
       acknowledged_per_minute: 0,
     });
+    const beforeMs = Date.now();
     await sendMany(box, 6);
     const [one, two, three] = await claim(box, 4);
     await box.post("ack", { messages: [one] });
@@ -342,7 +344,7 @@ describe("the live view", () => {
     const stats = await box.stats();
     expect(stats).toMatchObject({ ready: 2, claimed: 1, delayed: 1, blocked: 0, dead: 1 });
     expect(stats["oldest_age_seconds"]).toBeGreaterThanOrEqual(0);
-    expect(stats["oldest_age_seconds"]).toBeLessThan(10);
+    expect(stats["oldest_age_seconds"]).toBeLessThanOrEqual((Date.now() - beforeMs) / 1000 + 1);
     expect(stats["accepted_per_minute"]).toBeGreaterThan(0.9);
     expect(stats["acknowledged_per_minute"]).toBeGreaterThan(0.1);
   });

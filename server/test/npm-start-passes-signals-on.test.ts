@@ -30,13 +30,11 @@ describe.runIf(hasNpm && process.platform === "linux")("npm start", () => {
       await until(
         () => isRunning(service),
         (runs) => !runs,
-        15_000,
       );
       // In order: PostgreSQL was stopped by the service, not by its guard.
       await until(
         () => processesSaying(dataDir),
         (left) => left.length === 0,
-        15_000,
       );
       await npm.ended;
       expect(npm.output()).not.toMatch(/did not shut down|will recover/);

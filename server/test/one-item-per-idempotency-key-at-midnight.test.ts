@@ -235,14 +235,10 @@ it("batches that overlap at any clock make one item of each key, and a different
 });
 
 async function untilOneWaits(): Promise<void> {
-  await until(
-    async () => {
-      const { rowCount } = await admin.query("select from pg_locks where not granted");
-      return rowCount! > 0;
-    },
-    Boolean,
-    5_000,
-  );
+  await until(async () => {
+    const { rowCount } = await admin.query("select from pg_locks where not granted");
+    return rowCount! > 0;
+  });
 }
 
 it.each(edges)("two sessions %s make one publication", async (_what, firstAtMs, secondAtMs) => {

@@ -62,7 +62,7 @@ describe("a stream", () => {
         target_id: target.id,
         event_type: "order.made",
         status: "QUEUED",
-        created_at: expect.closeTo(Date.now() / 1000, -2),
+        created_at: expect.closeTo(Date.now() / 1000, -3),
       });
       expect((await stream.next(of("attempt", id))).data).toEqual({
         event_id: id,

@@ -23,7 +23,7 @@ it.beforeEach(({ receiver }) => {
   receiver.answer = answerOk;
 });
 
-const seconds = expect.closeTo(Date.now() / 1000, -2);
+const seconds = expect.closeTo(Date.now() / 1000, -3);
 
 it("of a target that nothing was sent to is blank, and of one that answers well", async ({
   node,

@@ -15,17 +15,13 @@ const it = sharedServiceTest()
         (await service.call("GET", `/api/v1/targets/${id}`, { key: account.api_key })).body,
   )
   .extend("isDisabled", file, ({ readTarget }) => async (id: string): Promise<void> => {
-    await until(async () => !(await readTarget(id)).enabled, Boolean, 10_000);
+    await until(async () => !(await readTarget(id)).enabled);
   })
   /** The target's health is noted at once, an attempt with others a moment later. */
   .extend("hasStatus", file, ({ service, account }) => async (id: string, status: string): Promise<void> => {
-    await until(
-      async () => {
-        return (await readEvent(service, account, id)).event.status === status;
-      },
-      Boolean,
-      5_000,
-    );
+    await until(async () => {
+      return (await readEvent(service, account, id)).event.status === status;
+    });
   })
   .extend("failingSince", file, ({ pool }) => async (id: string): Promise<number | null> => {
     const { rows } = await pool.query("select failing_since from targets where id = $1", [id]);
@@ -89,14 +85,10 @@ it("410 Gone holds what else waits: it is sent when the owner enables the target
   });
   expect(await readTarget(target.id)).toMatchObject({ enabled: true });
   expect(await readTarget(target.id)).not.toHaveProperty("disabled_reason");
-  await until(
-    async () => {
-      const { rowCount } = await pool.query("select from deliveries where target_id = $1", [target.id]);
-      return rowCount === 0;
-    },
-    Boolean,
-    10_000,
-  );
+  await until(async () => {
+    const { rowCount } = await pool.query("select from deliveries where target_id = $1", [target.id]);
+    return rowCount === 0;
+  });
   const events = await Promise.all(ids.map((id) => readEvent(service, account, id)));
   // Those that were under way got the 410.
   expect(new Set(events.map(({ event }) => event.status))).toEqual(new Set(["FAILED", "DELIVERED"]));
@@ -115,7 +107,7 @@ it("a target that failed every attempt for five days is disabled with the reason
 }) => {
   const target = await createWebhookTarget(service, account, `${receiver.url}/500`);
   const id = await sendItem(service, account, target.id);
-  await until(async () => (await failingSince(target.id)) !== null, Boolean, 10_000);
+  await until(async () => (await failingSince(target.id)) !== null);
   expect(await readTarget(target.id)).toMatchObject({ enabled: true });
   await pool.query("update targets set failing_since = failing_since - $2 where id = $1", [
     target.id,
@@ -137,7 +129,7 @@ it("one success within the five days counts from the beginning", async ({
 }) => {
   const target = await createWebhookTarget(service, account, `${receiver.url}/500-then`);
   await sendItem(service, account, target.id);
-  await until(async () => (await failingSince(target.id)) !== null, Boolean, 10_000);
+  await until(async () => (await failingSince(target.id)) !== null);
   await pool.query(
     "update targets set failing_since = failing_since - $2, version = version + 1 where id = $1",
     [target.id, fiveDaysSeconds],
@@ -147,10 +139,10 @@ it("one success within the five days counts from the beginning", async ({
   const usual = receiver.answer;
   receiver.answer = answerOk;
   await sendItem(service, account, target.id);
-  await until(async () => (await failingSince(target.id)) === null, Boolean, 10_000);
+  await until(async () => (await failingSince(target.id)) === null);
   receiver.answer = usual;
   await sendItem(service, account, target.id);
-  await until(async () => (await failingSince(target.id)) !== null, Boolean, 10_000);
+  await until(async () => (await failingSince(target.id)) !== null);
   expect(await readTarget(target.id)).toMatchObject({ enabled: true });
 });
 
@@ -168,13 +160,9 @@ it("a receiver that only asks for time is not disabled for it", async ({
       target.id,
     ]);
     const id = await sendItem(service, account, target.id);
-    await until(
-      async () => {
-        return (await readEvent(service, account, id)).delivery_attempts.length === 1;
-      },
-      Boolean,
-      10_000,
-    );
+    await until(async () => {
+      return (await readEvent(service, account, id)).delivery_attempts.length === 1;
+    });
     expect(await readTarget(target.id)).toMatchObject({ enabled: true });
   }
 });

@@ -28,8 +28,8 @@ const refusedAddress =
 const webhook = { kind: "webhook", name: "orders", url: "https://8.8.8.8/hooks" };
 
 const timestamps = {
-  created_at: expect.closeTo(Date.now() / 1000, -2),
-  updated_at: expect.closeTo(Date.now() / 1000, -2),
+  created_at: expect.closeTo(Date.now() / 1000, -3),
+  updated_at: expect.closeTo(Date.now() / 1000, -3),
 };
 
 describe("a webhook target", () => {

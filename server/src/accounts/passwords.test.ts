@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createPasswords } from "./passwords.ts";
+import { createPasswords, unmatchableHash } from "./passwords.ts";
 
 describe("passwords", () => {
   it("are hashed with argon2id at OWASP's cost, each with its own salt", async () => {
@@ -14,8 +14,11 @@ describe("passwords", () => {
     expect(await passwords.verify("correct horsE", first)).toBe("wrong");
   });
 
-  it("of nobody are never right", async () => {
+  it("of nobody are never right, at the cost of real ones", async () => {
     const passwords = createPasswords();
+    const costOf = (hash: string): string => hash.split("$").slice(0, 4).join("$");
+    expect(costOf(unmatchableHash)).toBe(costOf((await passwords.hash("correct horse"))!));
+    expect(unmatchableHash).toHaveLength((await passwords.hash("correct horse"))!.length);
     for (const password of ["", "A", "\0", "correct horse"]) {
       expect(await passwords.verify(password, undefined)).toBe("wrong");
     }

@@ -17,7 +17,7 @@ export interface Passwords {
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1, outputLen: 32 };
 
 /** A hash that no password has, at the cost of a real one: salt and output are zeros. */
-const unmatchableHash = `$argon2id$v=19$m=19456,t=2,p=1$${"A".repeat(22)}$${"A".repeat(43)}`;
+export const unmatchableHash = `$argon2id$v=19$m=19456,t=2,p=1$${"A".repeat(22)}$${"A".repeat(43)}`;
 
 const defaultLimits = { concurrency: 2, maxWaiting: 100 };
 

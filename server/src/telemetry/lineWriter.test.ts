@@ -14,7 +14,9 @@ test("lines arrive whole and in order, whether written by themselves or flushed"
     (_, number) => `{"number":${number},"text":"${"é".repeat(30)}"}\n`,
   );
   for (const line of lines.slice(0, 4_000)) writer.write(line);
-  await vi.waitFor(() => expect(readFileSync(path, "utf8")).toBe(lines.slice(0, 4_000).join("")));
+  await vi.waitFor(() => expect(readFileSync(path, "utf8")).toBe(lines.slice(0, 4_000).join("")), {
+    timeout: 30_000,
+  });
   // Long enough that a write is under way when the process ends.
   for (const line of lines.slice(4_000)) writer.write(line);
   await writer.flush();

@@ -1,0 +1,26 @@
+import type pg from "pg";
+
+/** How many statements `work` sends over the connections of `pool`. Nothing else may use the pool meanwhile. */
+export async function roundTripsOf(pool: pg.Pool, work: () => Promise<unknown>): Promise<number> {
+  let count = 0;
+  const restore = new Map<pg.PoolClient, () => void>();
+  const watch = (client: pg.PoolClient): void => {
+    if (restore.has(client)) return;
+    const query = client.query as (...input: unknown[]) => unknown;
+    restore.set(client, () => Object.assign(client, { query }));
+    Object.assign(client, {
+      query: (...input: unknown[]): unknown => {
+        count++;
+        return query.apply(client, input);
+      },
+    });
+  };
+  pool.on("acquire", watch);
+  try {
+    await work();
+  } finally {
+    pool.off("acquire", watch);
+    for (const undo of restore.values()) undo();
+  }
+  return count;
+}
