@@ -187,7 +187,7 @@ export const mutants: readonly Mutant[] = [
     promise: null,
     test: "retries-follow-the-schedule",
     check: "after the interval",
-    violation: /AssertionError: expected -?\d+ to be greater than or equal to 48000/,
+    violation: /AssertionError: expected -?\d+ to be greater than or equal to 47000/,
   },
   {
     name: "stores the payload as it understands it",

@@ -47,7 +47,7 @@ function isTooWide(path: string, title: string): string {
       document.title === ${JSON.stringify(title)} && document.querySelector("main h1, [role=dialog] h2") !== null &&
       document.querySelector(".skeleton") === null;
     for (let looks = 0; !isThere(); looks += 1) {
-      if (looks === 300) throw new Error(document.title + " in place of " + ${JSON.stringify(title)});
+      if (looks === 600) throw new Error(document.title + " in place of " + ${JSON.stringify(title)});
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     const { scrollWidth, clientWidth } = document.documentElement;

@@ -3,6 +3,7 @@ import { startDatabaseProxy } from "../../server/test/support/databaseProxy.ts";
 import { testPool } from "../../server/test/support/fixtures.ts";
 import { createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
 import { type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
+import { setBillingStatus } from "../../server/test/support/storedStates.ts";
 import { startService } from "../../server/test/support/serviceProcess.ts";
 import type { Account } from "../../server/test/support/testNode.ts";
 import { visit } from "./support/browser.ts";
@@ -25,10 +26,7 @@ afterAll(async () => {
 
 async function setBilling(account: Account, status: string): Promise<void> {
   const pool = testPool(dashboard.database, 1);
-  await pool.query("update organizations set billing_status = $2 where id = $1", [
-    account.user.org_id,
-    status,
-  ]);
+  await setBillingStatus(pool, account.user, status);
   await pool.end();
 }
 

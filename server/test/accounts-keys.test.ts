@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
 import { type Account, type Answer, bodyOf, createTestNode, isAccepted, signUp } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
+import { setBillingStatus } from "./support/storedStates.ts";
 
 const it = sharedNodeTest()
   .extend(
@@ -22,13 +23,7 @@ const it = sharedNodeTest()
     file,
     ({ node }) =>
       async ({ user }: Account, status: string, graceEndsInSeconds?: number): Promise<void> => {
-        await node.pool.query(
-          `update organizations
-     set billing_status = $2,
-       billing_grace_ends_at = extract(epoch from now())::bigint + $3
-     where id = $1`,
-          [user.org_id, status, graceEndsInSeconds ?? null],
-        );
+        await setBillingStatus(node.pool, user, status, graceEndsInSeconds);
       },
   );
 

@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
 import { type Account, newEmail, signUp } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
+import { setBillingStatus } from "./support/storedStates.ts";
 
 const it = sharedNodeTest()
   .extend("read", file, ({ node }) => async ({ api_key: key }: Account): Promise<Record<string, unknown>> => {
@@ -97,21 +98,9 @@ describe("the organization", () => {
   });
 
   it("reads as suspended once its grace has run out", async ({ own: { account }, node, read }) => {
-    const nowSeconds = Math.floor(Date.now() / 1000);
-    const setGrace = (endsAt: number): Promise<unknown> =>
-      node.pool.query(
-        `update organizations
-         set billing_status = 'grace',
-           billing_grace_ends_at = $2
-         where id = $1`,
-        [account.user.org_id, endsAt],
-      );
-    await setGrace(nowSeconds + 100);
-    expect(await read(account)).toMatchObject({
-      billing_status: "grace",
-      billing_grace_ends_at: nowSeconds + 100,
-    });
-    await setGrace(nowSeconds - 1);
+    const endsAt = await setBillingStatus(node.pool, account.user, "grace", 100);
+    expect(await read(account)).toMatchObject({ billing_status: "grace", billing_grace_ends_at: endsAt });
+    await setBillingStatus(node.pool, account.user, "grace", -1);
     expect(await read(account)).toMatchObject({ billing_status: "suspended", billing_grace_ends_at: null });
   });
 });

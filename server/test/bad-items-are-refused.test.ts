@@ -5,6 +5,7 @@ import { type Answer, signUp } from "./support/testNode.ts";
 import { file, sharedServiceTest } from "./support/fixtures.ts";
 import { until } from "./support/until.ts";
 import { writtenSoFar } from "./support/writtenLines.ts";
+import { setBillingStatus } from "./support/storedStates.ts";
 
 const limitBytes = 1_048_576;
 
@@ -64,10 +65,7 @@ const it = sharedServiceTest()
       async (status: string, graceSeconds: number | null): Promise<Answer> => {
         const other = await signUp(service);
         const { id } = await createWebhookTarget(service, other, receiver.url);
-        await pool.query(
-          "update organizations set billing_status = $2, billing_grace_ends_at = extract(epoch from now())::bigint + $3 where id = $1",
-          [other.user.org_id, status, graceSeconds],
-        );
+        await setBillingStatus(pool, other.user, status, graceSeconds);
         return send({ path: `/t/${id}`, key: other.api_key });
       },
   );

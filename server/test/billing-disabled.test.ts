@@ -4,6 +4,7 @@ import { addMonths, periodBounds, periodOf } from "../src/billing/period.ts";
 import { createMailboxTarget } from "./support/items.ts";
 import { type Account, type Answer, bodyOf, signUp } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
+import { setBillingStatus } from "./support/storedStates.ts";
 
 const it = sharedNodeTest()
   .extend(
@@ -95,9 +96,7 @@ describe("usage", () => {
       estimated_cents: 20,
       pending_meter_events: 1001,
     });
-    await node.pool.query("update organizations set billing_status = 'exempt' where id = $1", [
-      account.user.org_id,
-    ]);
+    await setBillingStatus(node.pool, account.user, "exempt");
     expect(await readUsage(account)).toMatchObject({
       accepted_events: 1001,
       estimated_units: 0,
@@ -187,12 +186,7 @@ describe("a billing state", () => {
     async ([state, graceIn, item, newKey], { node, send, read }) => {
       const account = await signUp(node);
       const target = await createMailboxTarget(node, account);
-      const now = Math.floor(Date.now() / 1000);
-      const endsAt = graceIn === null ? null : now + graceIn;
-      await node.pool.query(
-        "update organizations set billing_status = $2, billing_grace_ends_at = $3 where id = $1",
-        [account.user.org_id, state, endsAt],
-      );
+      const endsAt = await setBillingStatus(node.pool, account.user, state, graceIn);
       expect((await send(account, target)).status).toBe(item);
       const created = await node.call("POST", "/api/v1/keys", {
         session: account.session_token,

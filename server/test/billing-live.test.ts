@@ -1,6 +1,7 @@
 import { describe, expect, vi } from "vitest";
 import { billingSettings } from "./support/billing/settings.ts";
 import { type Account, type Answer, createTestNode, signUp } from "./support/testNode.ts";
+import { entries } from "./support/auditLog.ts";
 import { file, nodeTest } from "./support/fixtures.ts";
 
 const it = nodeTest()
@@ -127,13 +128,15 @@ describe("setting up payment", () => {
     expect((await checkout(account)).status).toBe(409);
     const portal = await read(account, "/portal");
     expect(portal.body.url).toMatch(/^https:\/\/portal\.stand-in\.test\//);
-    const { rows } = await node.pool.query(
-      "select from_status, to_status, cause from billing_state_changes where org_id = $1 order by id",
-      [account.user.org_id],
-    );
-    expect(rows).toEqual([
-      { from_status: null, to_status: "pending", cause: "signup" },
-      { from_status: "pending", to_status: "active", cause: expect.stringMatching(/^stripe evt_/) },
+    const changes = (await entries(node, account)).filter(({ after }) => after?.["billing_status"]);
+    expect(changes).toMatchObject([
+      {
+        action: "billing.state_changed",
+        actor: { name: expect.stringMatching(/^stripe evt_/) },
+        before: { billing_status: "pending" },
+        after: { billing_status: "active" },
+      },
+      { action: "organization.created", after: { billing_status: "pending" } },
     ]);
   });
 

@@ -3,8 +3,10 @@ import { createPasswords } from "../src/accounts/passwords.ts";
 import { OrgUsageError, readOrgCommand } from "../src/billing/orgCommand.ts";
 import { oneCell } from "../src/postgres/cells.ts";
 import { periodOf } from "../src/billing/period.ts";
+import { entries } from "./support/auditLog.ts";
 import { newEmail } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
+import { setBillingStatus } from "./support/storedStates.ts";
 
 let printed: string[];
 let audited: string[];
@@ -24,6 +26,11 @@ const it = sharedNodeTest()
       audit: (line) => audited.push(line),
     });
     return args[0] === "list" ? printed.map((line) => JSON.parse(line)) : JSON.parse(printed.join("\n"));
+  })
+  /** Batches that an operator settled, and how, by the workspace's audit log: the newest first. */
+  .extend("settledBy", file, ({ node }) => async (key: string): Promise<unknown[]> => {
+    const found = await entries(node, { api_key: key }, "?action=billing.batch_settled");
+    return found.map(({ object, after }) => [object.name, after]);
   });
 
 beforeEach(() => {
@@ -118,18 +125,15 @@ describe("postrider org", () => {
 
   it("lists workspaces by the state they are in now", async ({ org, node }) => {
     const { id } = await org("create", "Lapsed");
-    await node.pool.query(
-      "update organizations set billing_status = 'grace', billing_grace_ends_at = 1 where id = $1",
-      [id],
-    );
+    await setBillingStatus(node.pool, { org_id: id }, "grace", -1);
     const suspended = (await org("list", "--state", "suspended")) as { id: string }[];
     expect(suspended.map((organization) => organization.id)).toContain(id);
     const inGrace = (await org("list", "--state", "grace")) as { id: string }[];
     expect(inGrace.map((organization) => organization.id)).not.toContain(id);
   });
 
-  it("shows usage and what waits for an operator, and settles it", async ({ org, node }) => {
-    const { id } = await org("create", "Stuck");
+  it("shows usage and what waits for an operator, and settles it", async ({ org, node, settledBy }) => {
+    const { id, api_key: key } = await org("create", "Stuck");
     const period = periodOf(Date.now());
     await node.pool.query("insert into usage_totals (org_id, period, items) values ($1, $2, 50)", [
       id,
@@ -156,17 +160,9 @@ describe("postrider org", () => {
     });
     await org("settle-batch", "one", "exported");
     await org("settle-batch", "two", "resend");
-    const { rows: settled } = await node.pool.query(
-      `select object_name, after
-       from audit_log
-       where org_id = $1
-         and action = 'billing.batch_settled'
-       order by id`,
-      [id],
-    );
-    expect(settled).toEqual([
-      { object_name: "one", after: { outcome: "exported", items: 20 } },
-      { object_name: "two", after: { outcome: "resend", items: 30 } },
+    expect(await settledBy(key)).toEqual([
+      ["two", { outcome: "resend", items: 30 }],
+      ["one", { outcome: "exported", items: 20 }],
     ]);
     expect(await org("show", id)).toMatchObject({
       usage: { accepted: 50, exported: 20, pending: 30 },
@@ -175,8 +171,12 @@ describe("postrider org", () => {
     await expect(org("settle-batch", "one", "exported")).rejects.toThrow("no unsettled batch one");
   });
 
-  it("does not send a batch again while another of the same customer is open", async ({ org, node }) => {
-    const { id } = await org("create", "Twice");
+  it("does not send a batch again while another of the same customer is open", async ({
+    org,
+    node,
+    settledBy,
+  }) => {
+    const { id, api_key: key } = await org("create", "Twice");
     for (const [identifier, status] of [
       ["open one", "open"],
       ["stuck one", "attention"],
@@ -192,13 +192,10 @@ describe("postrider org", () => {
       message: "another batch of the same customer is under way: try again when it is settled",
       exitCode: 1,
     });
-    const { rows } = await node.pool.query(
-      `select
-         (select status from meter_batches where identifier = 'stuck one') as status,
-         (select count(*) from audit_log where org_id = $1 and action = 'billing.batch_settled') as entries`,
-      [id],
+    expect((await org("show", id))["unsettled_batches"]).toContainEqual(
+      expect.objectContaining({ identifier: "stuck one", status: "attention" }),
     );
-    expect(rows).toEqual([{ status: "attention", entries: 0 }]);
+    expect(await settledBy(key)).toEqual([]);
   });
 
   it.for<[string[]]>([

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { until } from "./support/until.ts";
-import { createWebhookTarget, sendItem, sendItems, type WebhookTarget } from "./support/items.ts";
+import { createWebhookTarget, readEvent, sendItem, sendItems, type WebhookTarget } from "./support/items.ts";
 import { answerOk, startReceiver } from "./support/receiver.ts";
 import type { ServiceProcess } from "./support/serviceProcess.ts";
 import { hotRows, storeDueItems } from "./support/storedItems.ts";
@@ -160,8 +160,8 @@ it("a target whose secret cannot be read gets the reason on record, and delays n
   await expectPrompt(healthy, "/healthy", 3);
   await until(
     async () => {
-      const { rows } = await pool.query("select error from attempts where event_id = $1", [id]);
-      return /signing secret/.test(rows[0]?.error ?? "");
+      const [attempt] = (await readEvent(service, account, id)).delivery_attempts;
+      return /signing secret/.test(attempt?.error ?? "");
     },
     Boolean,
     limitMs,

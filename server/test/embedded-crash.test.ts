@@ -15,7 +15,7 @@ import { clusterFolder } from "./support/clusterFolder.ts";
 
 const dataDir = mkdtempSync(join(clusterFolder(), "postrider-crash-"));
 /** Some 100 ms are usual, and up to 1 s more for the guard to notice; the rest is for busy machines. */
-const orphanLimitMs = 8_000;
+const orphanLimitMs = 30_000;
 let service: EmbeddedProcess;
 let connection: EmbeddedConnection;
 let postmaster: number;

@@ -98,6 +98,7 @@ it("an answer that comes after the erasure is not written down", async ({
   const target = await createAgentTarget(node, account, agent.cardUrl);
   agent.freeze();
   const id = await sendItem(node, account, target, { do: "complete", words });
+  // A handoff is shown once the agent has answered.
   await until(
     async () => (await node.pool.query("select from handoffs where event_id = $1", [id])).rowCount,
     (count) => count === 1,

@@ -318,11 +318,7 @@ describe("over events of every status", () => {
     everyPageUp,
   }) => {
     const agent = newId(7, Date.now());
-    const [{ org_id: orgId }] = (
-      await node.pool.query<{ org_id: string }>("select org_id from api_keys where key_hash = sha256($1)", [
-        key,
-      ])
-    ).rows as [{ org_id: string }];
+    const { org_id: orgId } = (await node.call("GET", "/api/v1/auth/me", { key })).body.user;
     await node.pool.query(
       `insert into targets (id, org_id, kind, name, url, created_at, updated_at)
        values ($1, $2, 'a2a', 'agent', 'https://8.8.8.8/', 1, 1)`,

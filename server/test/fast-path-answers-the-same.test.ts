@@ -14,6 +14,7 @@ import { startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { file, sharedServiceTest } from "./support/fixtures.ts";
 import { writtenSoFar } from "./support/writtenLines.ts";
+import { setBillingStatus } from "./support/storedStates.ts";
 
 /** Ids by what they are of. */
 const ids: Record<string, string> = {};
@@ -39,10 +40,7 @@ const it = sharedServiceTest()
       keys[status] = other.api_key;
       ids[status] = await make(other);
       if (status === "foreign") continue;
-      await pool.query("update organizations set billing_status = $2 where id = $1", [
-        other.user.org_id,
-        status,
-      ]);
+      await setBillingStatus(pool, other.user, status);
     }
   })
   .extend("makeKeys", file, ({ account, service }) => async (): Promise<void> => {

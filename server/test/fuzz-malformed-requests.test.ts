@@ -25,7 +25,7 @@ const sharedEvery = Number(process.env["FUZZ_SHARED_EVERY"] ?? 10);
 /** One operationId, to look into what it does. */
 const only = process.env["FUZZ_OPERATION"];
 const tried = subjects.filter(({ operationId }) => only === undefined || operationId === only);
-const answerLimitMs = 10_000;
+const answerLimitMs = 30_000;
 const connections = 12;
 
 /** Its sessions end and its keys go, as the fuzzed operations say. */

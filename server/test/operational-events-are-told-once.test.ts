@@ -8,6 +8,7 @@ import { startService } from "./support/serviceProcess.ts";
 import { type Account, type Answer, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, startedNodeTest } from "./support/fixtures.ts";
+import { setFailingFor } from "./support/storedStates.ts";
 
 /* What an organization has to look at reaches the targets that it named: once, and without going in a circle. */
 
@@ -124,19 +125,14 @@ describe("an organization that named targets hears", () => {
   }) => {
     const box = await listeningMailbox();
     const target = await createWebhookTarget(node, box.account, `${receiver.url}/again`);
-    const fail = (sinceSeconds: number): Promise<unknown> =>
-      node.pool.query("update targets set failing_since = $2, version = version + 1 where id = $1", [
-        target.id,
-        Math.floor(Date.now() / 1000) - sinceSeconds,
-      ]);
     const failing = async (): Promise<number | null> =>
-      (await node.pool.query("select failing_since from targets where id = $1", [target.id])).rows[0]
-        .failing_since;
+      (await node.call("GET", `/api/v1/targets/${target.id}`, { key: box.account.api_key })).body
+        .failing_since ?? null;
     for (const [since, count] of [
       [60, 0],
       [400, 1],
     ] as const) {
-      await fail(since);
+      await setFailingFor(node.pool, target.id, since);
       await sendItem(node, box.account, target.id);
       await until(failing, (value) => value === null);
       await untilNothingIsNoted();

@@ -3,6 +3,7 @@ import { itemBytes, onFrameworkPath, onFastPath } from "./support/plainRequest.t
 import { openRawConnection } from "./support/rawConnection.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { file, sharedServiceTest } from "./support/fixtures.ts";
+import { setBillingStatus } from "./support/storedStates.ts";
 
 const it = sharedServiceTest()
   .extend("makeMailbox", file, ({ service }) => async ({ api_key: key }: Account): Promise<string> => {
@@ -10,8 +11,7 @@ const it = sharedServiceTest()
     return (await service.call("POST", "/api/v1/targets", { key, body })).body.id;
   })
   .extend("setBilling", file, ({ pool }) => async (account: Account, status: string): Promise<void> => {
-    const { org_id: orgId } = account.user;
-    await pool.query("update organizations set billing_status = $2 where id = $1", [orgId, status]);
+    await setBillingStatus(pool, account.user, status);
   })
   /** The status of a request's answer, and what it says in `X-Error-Code`. */
   .extend(

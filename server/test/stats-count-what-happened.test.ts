@@ -111,7 +111,8 @@ describe("the statistics of a target", () => {
     const targets = await Promise.all(
       Array.from({ length: 70 }, () => createWebhookTarget(node, owner, `${receiver.url}/200`, fields)),
     );
-    await node.pool.query("update targets set enabled = false where customer_uid = 'many'");
+    for (const { id } of targets)
+      await node.call("PATCH", `/api/v1/targets/${id}`, { key, body: { enabled: false } });
     const publish = () => node.call("POST", "/p/many", { key, body: {} });
     await Promise.all([publish(), publish(), publish()]);
     await publish();

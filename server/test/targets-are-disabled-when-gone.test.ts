@@ -1,8 +1,9 @@
 import { expect } from "vitest";
 import { until } from "./support/until.ts";
-import { createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
+import { createWebhookTarget, listEvents, readEvent, sendItem, sendItems } from "./support/items.ts";
 import { answerOk } from "./support/receiver.ts";
 import { file, sharedServiceTest } from "./support/fixtures.ts";
+import { setFailingFor } from "./support/storedStates.ts";
 
 const fiveDaysSeconds = 5 * 86_400;
 
@@ -11,7 +12,7 @@ const it = sharedServiceTest()
     "readTarget",
     file,
     ({ service, account }) =>
-      async (id: string): Promise<{ enabled: boolean; disabled_reason?: string }> =>
+      async (id: string): Promise<{ enabled: boolean; disabled_reason?: string; failing_since?: number }> =>
         (await service.call("GET", `/api/v1/targets/${id}`, { key: account.api_key })).body,
   )
   .extend("isDisabled", file, ({ readTarget }) => async (id: string): Promise<void> => {
@@ -23,9 +24,8 @@ const it = sharedServiceTest()
       return (await readEvent(service, account, id)).event.status === status;
     });
   })
-  .extend("failingSince", file, ({ pool }) => async (id: string): Promise<number | null> => {
-    const { rows } = await pool.query("select failing_since from targets where id = $1", [id]);
-    return rows[0].failing_since;
+  .extend("failingSince", file, ({ readTarget }) => async (id: string): Promise<number | null> => {
+    return (await readTarget(id)).failing_since ?? null;
   });
 
 it.beforeAll(({ receiver }) => {
@@ -71,7 +71,6 @@ it("410 Gone holds what else waits: it is sent when the owner enables the target
   receiver,
   isDisabled,
   readTarget,
-  pool,
 }) => {
   const path = "/410-and-back";
   const target = await createWebhookTarget(service, account, receiver.url + path);
@@ -86,8 +85,8 @@ it("410 Gone holds what else waits: it is sent when the owner enables the target
   expect(await readTarget(target.id)).toMatchObject({ enabled: true });
   expect(await readTarget(target.id)).not.toHaveProperty("disabled_reason");
   await until(async () => {
-    const { rowCount } = await pool.query("select from deliveries where target_id = $1", [target.id]);
-    return rowCount === 0;
+    const waiting = await listEvents(service, account, `target_id=${target.id}&status=QUEUED`);
+    return waiting.length === 0;
   });
   const events = await Promise.all(ids.map((id) => readEvent(service, account, id)));
   // Those that were under way got the 410.
@@ -109,10 +108,7 @@ it("a target that failed every attempt for five days is disabled with the reason
   const id = await sendItem(service, account, target.id);
   await until(async () => (await failingSince(target.id)) !== null);
   expect(await readTarget(target.id)).toMatchObject({ enabled: true });
-  await pool.query("update targets set failing_since = failing_since - $2 where id = $1", [
-    target.id,
-    fiveDaysSeconds,
-  ]);
+  await setFailingFor(pool, target.id, fiveDaysSeconds + 1);
   await sendItem(service, account, target.id);
   await isDisabled(target.id);
   expect((await readTarget(target.id)).disabled_reason).toContain("5 days");
@@ -130,10 +126,7 @@ it("one success within the five days counts from the beginning", async ({
   const target = await createWebhookTarget(service, account, `${receiver.url}/500-then`);
   await sendItem(service, account, target.id);
   await until(async () => (await failingSince(target.id)) !== null);
-  await pool.query(
-    "update targets set failing_since = failing_since - $2, version = version + 1 where id = $1",
-    [target.id, fiveDaysSeconds],
-  );
+  await setFailingFor(pool, target.id, fiveDaysSeconds + 1);
   const patch = { key: account.api_key, body: { description: "unrelated" } };
   await service.call("PATCH", `/api/v1/targets/${target.id}`, patch);
   const usual = receiver.answer;
@@ -156,9 +149,7 @@ it("a receiver that only asks for time is not disabled for it", async ({
   for (const status of [408, 425, 429]) {
     const path = `/${status}`;
     const target = await createWebhookTarget(service, account, receiver.url + path);
-    await pool.query("update targets set failing_since = 1, version = version + 1 where id = $1", [
-      target.id,
-    ]);
+    await setFailingFor(pool, target.id, 2 * fiveDaysSeconds);
     const id = await sendItem(service, account, target.id);
     await until(async () => {
       return (await readEvent(service, account, id)).delivery_attempts.length === 1;

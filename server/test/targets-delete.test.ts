@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { createWebhookTarget, readEvent, sendItem, sendItems } from "./support/items.ts";
+import { createWebhookTarget, listEvents, readEvent, sendItem, sendItems } from "./support/items.ts";
 import { answerOk } from "./support/receiver.ts";
 import { hotRows, storeDueItems } from "./support/storedItems.ts";
 import { until } from "./support/until.ts";
@@ -120,24 +120,16 @@ it("what was delivered, filtered or failed before stays as it was", async ({
   ]);
 });
 
-it("a backlog is settled with its target, and the hot table is empty again", async ({
-  node,
-  account,
-  receiver,
-  deleteTarget,
-  listed,
-}) => {
+it("a backlog is settled with its target", async ({ node, account, receiver, deleteTarget }) => {
   const { id } = await createWebhookTarget(node, account, `${receiver.url}/backlog`);
   await node.call("PATCH", `/api/v1/targets/${id}`, { key: account.api_key, body: { enabled: false } });
   await storeDueItems(node.pool, { orgId: account.user.org_id, targetId: id, count: 5_000 });
   await deleteTarget(id);
   // A claim that meets the rows at the same moment settles them as well, and may end a little later.
-  const left = await until(
-    async () => (await node.pool.query("select from deliveries where target_id = $1", [id])).rowCount,
-    (rows) => rows === 0,
+  await until(
+    () => listEvents(node, account, `target_id=${id}&status=CANCELED`),
+    ({ length }) => length === 5_000,
   );
-  expect(left).toBe(0);
-  expect(await listed(id, "CANCELED")).toHaveLength(100);
 });
 
 it("the messages of a deleted mailbox are CANCELED; acknowledged ones stay so", async ({

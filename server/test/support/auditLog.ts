@@ -17,7 +17,11 @@ export interface Entry {
 type Caller = Pick<TestNode, "call">;
 
 /** Reads an organization's audit log; `query` begins with `?`. */
-export async function entries(node: Caller, account: Account, query: string = ""): Promise<Entry[]> {
+export async function entries(
+  node: Caller,
+  account: Pick<Account, "api_key">,
+  query: string = "",
+): Promise<Entry[]> {
   const { status, body } = await node.call("GET", `/api/v1/audit-log${query}`, { key: account.api_key });
   if (status !== 200) throw new Error(`audit log: ${status} ${JSON.stringify(body)}`);
   return body.entries;

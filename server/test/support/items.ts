@@ -73,6 +73,7 @@ export interface EventView {
     retry_count: number;
     max_retries: number;
     webhook_id: string;
+    next_attempt_at: number | null;
     replayed_by: { id: string; status: string } | null;
   };
   delivery_attempts: {
@@ -92,6 +93,27 @@ export async function readEvent(
   const answer = await service.call("GET", `/api/v1/events/${id}`, { key: account.api_key });
   if (answer.status !== 200) throw new Error(`event: ${answer.status} ${JSON.stringify(answer.body)}`);
   return answer.body;
+}
+
+export interface ListedEvent {
+  id: string;
+  status: string;
+}
+
+/** Every event that a filter such as `status=DELIVERED` lists, page by page. */
+export async function listEvents(
+  service: Caller,
+  { api_key: key }: Pick<Account, "api_key">,
+  filter: string = "",
+): Promise<ListedEvent[]> {
+  const events: ListedEvent[] = [];
+  for (;;) {
+    const before = events.length === 0 ? "" : `&before=${events.at(-1)!.id}`;
+    const answer = await service.call("GET", `/api/v1/events?limit=100&${filter}${before}`, { key });
+    if (answer.status !== 200) throw new Error(`events: ${answer.status} ${JSON.stringify(answer.body)}`);
+    events.push(...answer.body.events);
+    if (answer.body.events.length < 100) return events;
+  }
 }
 
 /** How many items the workspace is charged for in this month. */

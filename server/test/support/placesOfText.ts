@@ -16,7 +16,7 @@ export async function placesOfText(pool: pg.Pool, text: string): Promise<string[
     const value = type.endsWith("bytea") ? `encode(v, 'escape')` : "v::text";
     const values = type.startsWith("_") ? `unnest("${column}")` : `"${column}"`;
     const { rowCount } = await pool.query(
-      `select from (select ${values} as v from "${table}") x where ${value} like '%' || $1 || '%' limit 1`,
+      `select from (select ${values} as v from "${table}") x where strpos(${value}, $1) > 0 limit 1`,
       [text],
     );
     if (rowCount === 1) places.push(`${table}.${column}`);
