@@ -299,10 +299,10 @@ it.concurrent("pages keep what they had read, and say from when it is, where it 
     ["/mailboxes", "Oldest", /health/],
     ["/", "Failing targets", /health|stats/],
   ];
-  /** Until the page before is gone, whose text may be that of the next one, too: it stays until the next has loaded. */
+  /** A page stays until the next one has loaded, whose text may be the same: this one between has none of the texts. */
   const leave = async (): Promise<void> => {
-    await visit(page, "/demo");
-    await page.getByRole("heading", { name: "Demo", exact: true }).waitFor();
+    await visit(page, "/nowhere");
+    await page.getByRole("heading", { name: "There is no page at this address" }).waitFor();
   };
   const silent: string[] = [];
   for (const [path, text, refuses = /./] of kept) {
