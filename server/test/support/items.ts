@@ -95,7 +95,7 @@ export async function readEvent(
   return answer.body;
 }
 
-export interface ListedEvent {
+interface ListedEvent {
   id: string;
   status: string;
 }
