@@ -103,7 +103,8 @@ it("also in a process that starts anew, which knows from the database that they 
   await until(
     async () => {
       const { body } = await service.call("GET", "/api/v1/targets?limit=100", { key: crowded.api_key });
-      return body.targets.filter((target: { failing_since?: number }) => target.failing_since != null).length;
+      return body.targets.filter((target: { failing_since?: number }) => target.failing_since !== undefined)
+        .length;
     },
     (failing) => failing === hangingTargets,
     limitMs,

@@ -6,12 +6,12 @@ export async function roundTripsOf(pool: pg.Pool, work: () => Promise<unknown>):
   const restore = new Map<pg.PoolClient, () => void>();
   const watch = (client: pg.PoolClient): void => {
     if (restore.has(client)) return;
-    const query = client.query as (...input: unknown[]) => unknown;
+    const query = client.query.bind(client) as (...input: unknown[]) => unknown;
     restore.set(client, () => Object.assign(client, { query }));
     Object.assign(client, {
       query: (...input: unknown[]): unknown => {
         count++;
-        return query.apply(client, input);
+        return query(...input);
       },
     });
   };
