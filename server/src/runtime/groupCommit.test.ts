@@ -141,6 +141,41 @@ describe("a group commit", () => {
     await drained;
   });
 
+  it("gathers few pieces for longer, until they are no longer few", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { commits, runs } = controlled({ gather: { count: 100, ms: 20, few: { count: 3, ms: 100 } } });
+    const results = [1, 2].map((work) => commits.add(work));
+    vi.advanceTimersByTime(99);
+    await afterImmediates();
+    expect(runs).toHaveLength(0);
+    vi.advanceTimersByTime(1);
+    await afterImmediates();
+    expect(runs.map(({ batch }) => batch)).toEqual([[1, 2]]);
+    runs[0]!.commit();
+    await afterImmediates();
+    results.push(commits.add(3));
+    vi.advanceTimersByTime(30);
+    results.push(commits.add(4), commits.add(5));
+    await afterImmediates();
+    expect(runs.map(({ batch }) => batch)).toEqual([
+      [1, 2],
+      [3, 4, 5],
+    ]);
+    runs[1]!.commit();
+    expect(await Promise.all(results)).toEqual([2, 4, 6, 8, 10]);
+    // The next batch gathers from its own first piece on.
+    results.push(commits.add(6), commits.add(7), commits.add(8));
+    vi.advanceTimersByTime(19);
+    await afterImmediates();
+    expect(runs).toHaveLength(2);
+    vi.advanceTimersByTime(1);
+    await afterImmediates();
+    expect(runs).toHaveLength(3);
+    runs[2]!.commit();
+    await Promise.all(results);
+  });
+
   it("fails the piece that is at fault, and none of its neighbours", async () => {
     const commits = createGroupCommit<number, number>({
       run: (batch) =>

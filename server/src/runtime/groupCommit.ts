@@ -37,11 +37,8 @@ export interface GroupCommitOptions<T, R> {
   sizeOf: (work: T) => number;
   maxBatch: number;
   maxBatchBytes: number;
-  /**
-   * For work that nobody waits for: a batch starts only when `count` pieces wait, or the first has waited for `ms`.
-   * At once when absent.
-   */
-  gather?: { count: number; ms: number };
+  /** For work that nobody waits for. A batch starts at once when absent. */
+  gather?: Gather;
   /** Shared with others whose batches are not to run at the same time. */
   turns?: Turns;
   /** Pieces that may wait, and bytes of them; see {@link FairQueue} for what one owner may have of it. */
@@ -49,6 +46,16 @@ export interface GroupCommitOptions<T, R> {
   maxQueuedBytes?: number;
   /** The owner of a piece of work. Owners have equal shares of each batch. When absent, all work has one owner. */
   ownerOf?: (work: T) => string;
+}
+
+/**
+ * A batch starts when `count` pieces wait, or the first has waited for `ms`; fewer than `few.count` wait until there are as
+ * many, or the first has waited for `few.ms`.
+ */
+interface Gather {
+  count: number;
+  ms: number;
+  few?: { count: number; ms: number };
 }
 
 /** More waits for the database than is bounded for. */
@@ -88,6 +95,8 @@ class Batches<T, R> implements GroupCommit<T, R> {
   #isScheduled = false;
   #onDrained: (() => void)[] = [];
   #gathering: NodeJS.Timeout | undefined;
+  /** The first piece has waited for `gather.ms`, and fewer than `gather.few.count` wait. */
+  #areFew = false;
 
   constructor(options: GroupCommitOptions<T, R>) {
     const { ownerOf, sizeOf } = options;
@@ -131,9 +140,12 @@ class Batches<T, R> implements GroupCommit<T, R> {
   #schedule(): void {
     if (this.#isScheduled) return;
     const { gather } = this.#options;
-    if (gather !== undefined && this.#queue.length < gather.count && this.#onDrained.length === 0) {
-      this.#gathering ??= setTimeout(this.#start, gather.ms);
-      return;
+    if (gather !== undefined && this.#onDrained.length === 0) {
+      const wanted = (this.#areFew && gather.few?.count) || gather.count;
+      if (this.#queue.length < wanted) {
+        this.#gathering ??= setTimeout(this.#endGathering, gather.ms, gather);
+        return;
+      }
     }
     this.#isScheduled = true;
     // setImmediate: after the poll phase has read this turn's sockets, so that their requests share a batch.
@@ -143,6 +155,15 @@ class Batches<T, R> implements GroupCommit<T, R> {
     });
   }
 
+  readonly #endGathering = ({ ms, few }: Gather): void => {
+    if (few === undefined || this.#queue.length >= few.count) {
+      this.#start();
+      return;
+    }
+    this.#areFew = true;
+    this.#gathering = setTimeout(this.#start, few.ms - ms);
+  };
+
   readonly #start = (): void => this.#begin(this.#turns.isTaken());
 
   readonly #startBesideOthers = (): void => this.#begin(this.#running > 0);
@@ -151,6 +172,7 @@ class Batches<T, R> implements GroupCommit<T, R> {
   #begin(isTaken: boolean): void {
     clearTimeout(this.#gathering);
     this.#gathering = undefined;
+    this.#areFew = false;
     let onlyFull = isTaken;
     while (this.#queue.length > 0 && this.#running < this.#maxRunning()) {
       if (onlyFull && !this.#queue.isBatchFull()) {

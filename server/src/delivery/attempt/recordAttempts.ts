@@ -23,9 +23,10 @@ const maxBatchBytes = 4 * 1024 * 1024;
 const recordBytes = 128;
 /**
  * No caller waits for the record, so a batch may gather; a crash before its commit repeats the delivery (at least
- * once).
+ * once). Below 400 attempts a second a batch waits for `few`: at 100/s, `finish_deliveries` runs 12 times a second instead of 42,
+ * and a crash repeats no more than 8 deliveries.
  */
-const gather = { count: 256, ms: 20 };
+const gather = { count: 256, ms: 20, few: { count: 8, ms: 100 } };
 const retryDelayMs = 250;
 
 export function createAttemptRecorder(pool: pg.Pool, log: Log, report: AttemptReport): AttemptRecorder {
