@@ -10,6 +10,7 @@ import type { Outbound } from "../outbound/outbound.ts";
 import type { Agents as TargetAgents } from "../targets/a2a/agents.ts";
 import type { Changes } from "../items/changes.ts";
 import type { SecretBox } from "../items/secretBox.ts";
+import type { Quiet } from "../runtime/quiet.ts";
 import { createHandoffMetrics } from "../telemetry/deliveryMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Traces } from "../telemetry/traces.ts";
@@ -35,6 +36,8 @@ export interface HandoffsDeps {
   changes: Changes;
   traces?: Traces | undefined;
   nowMs: () => number;
+  /** Ended by tasks that are due. */
+  quiet: Quiet;
   /** Tells the local dispatcher that something became due. */
   onDue: () => void;
   /** Wakes consumers that wait for messages of these mailboxes. */

@@ -1,3 +1,4 @@
+import { neverQuiet, type Quiet } from "../runtime/quiet.ts";
 import type { Log } from "../telemetry/log.ts";
 
 /** Something the service does by itself, over and over. */
@@ -18,11 +19,23 @@ export interface Loop {
   stop(): Promise<void>;
 }
 
+interface LoopOptions {
+  firstAfterMs?: number;
+  /** Never quiet unless told. */
+  quiet?: Quiet;
+}
+
+/** The least pause between two runs of a chore while the process is quiet. */
+export const quietEveryMs = 15_000;
+
 /**
  * Runs a chore after `firstAfterMs` and then every `everyMs` after it has ended; a failure is logged and the next run tries
- * again.
+ * again. While the process is quiet, the pause is `quietEveryMs` at least; a run that did something ends the quiet.
  */
-export function startLoop(chore: Chore, log: Log, firstAfterMs: number = 0): Loop {
+export function startLoop(chore: Chore, log: Log, options: LoopOptions = {}): Loop {
+  const { firstAfterMs = 0, quiet = neverQuiet } = options;
+  const stopWaking = quiet.onEnd(endLongPause);
+  let isLongPause = false;
   let timer: NodeJS.Timeout | undefined;
   const stopping = new AbortController();
   let isRunning = false;
@@ -35,10 +48,19 @@ export function startLoop(chore: Chore, log: Log, firstAfterMs: number = 0): Loo
       isRunning = true;
       running = run().finally(() => {
         isRunning = false;
-        schedule(isWoken ? 0 : chore.everyMs);
+        isLongPause = !isWoken && chore.everyMs < quietEveryMs && quiet.isQuiet();
+        schedule(isWoken ? 0 : isLongPause ? quietEveryMs : chore.everyMs);
         isWoken = false;
       });
     }, afterMs);
+  }
+
+  /** Not at once: what ended the quiet is to be served first. */
+  function endLongPause(): void {
+    if (isRunning || !isLongPause) return;
+    isLongPause = false;
+    clearTimeout(timer);
+    schedule(chore.everyMs);
   }
 
   async function run(): Promise<void> {
@@ -46,6 +68,7 @@ export function startLoop(chore: Chore, log: Log, firstAfterMs: number = 0): Loo
     try {
       const counts = await chore.runOnce(stopping.signal);
       if (Object.values(counts).every((count) => count === 0)) return;
+      quiet.note();
       log.info(
         { chore: chore.name, ...counts, duration_ms: Math.round(performance.now() - startedAtMs) },
         "chore",
@@ -67,6 +90,7 @@ export function startLoop(chore: Chore, log: Log, firstAfterMs: number = 0): Loo
     },
     async stop() {
       stopping.abort();
+      stopWaking();
       clearTimeout(timer);
       await running;
     },

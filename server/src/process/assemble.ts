@@ -21,14 +21,15 @@ import { Admission } from "../delivery/dispatch/admission.ts";
 import { type Cells, oneCell } from "../postgres/cells.ts";
 import { createClockCheck } from "../postgres/clock.ts";
 import type { ProcessRecord } from "../postgres/processes.ts";
-import { createStreams } from "../stream/streams.ts";
+import { createQuiet } from "../runtime/quiet.ts";
+import { createStreams, type Streams } from "../stream/streams.ts";
 import { registerLoadMetrics } from "../telemetry/loadMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
 import { createMailMetrics } from "../telemetry/mailMetrics.ts";
 import { registerMaintenanceMetrics } from "../telemetry/maintenanceMetrics.ts";
 import { metricsText, type MetricValues, metricValues, sumText } from "../telemetry/metricsText.ts";
 import { registerProcessMetrics } from "../telemetry/processMetrics.ts";
-import { createRequestMetrics } from "../telemetry/requestMetrics.ts";
+import { createRequestMetrics, type RequestMetrics } from "../telemetry/requestMetrics.ts";
 import type { Telemetry } from "../telemetry/traces.ts";
 import { createTryoutReceiver } from "../tryout/receiver.ts";
 import { acrossCells, assembleCell, type CellParts } from "./assembleCell.ts";
@@ -77,7 +78,11 @@ function layFoundation(deps: ServiceDeps) {
   const { config, pool, encryptionKey, log, telemetry, nowMs = Date.now, cells = oneCell(pool) } = deps;
   const networks = parseNetworks(config.allowedNetworks);
   const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });
-  const streams = createStreams({ pool, log, nowMs });
+  const quiet = createQuiet({
+    afterMs: isAlone(deps) ? quietAfterMs : Infinity,
+    isWatched: () => streams.hub.size() > 0,
+  });
+  const streams: Streams = createStreams({ pool, log, nowMs, quiet });
   const keyOwners = createKeyOwners(pool);
   const registry = new Registry();
   registerProcessMetrics(registry);
@@ -91,6 +96,7 @@ function layFoundation(deps: ServiceDeps) {
   return {
     registry,
     clock,
+    quiet,
     onHeldDays: (cellNumber: number, days: number) => void heldDays.set(cellNumber, days),
     networks,
     // One cell's dispatcher has its own.
@@ -109,6 +115,31 @@ function layFoundation(deps: ServiceDeps) {
   };
 }
 
+/** How long nothing must have happened until a process is quiet. */
+const quietAfterMs = 60_000;
+
+/**
+ * Whether everything that follows a request is done by the process that answers it. Any other process finds its work by
+ * polling, and is never quiet.
+ */
+function isAlone({ config: { roles }, siblings }: ServiceDeps): boolean {
+  return siblings === undefined && roles.size === 3;
+}
+
+/** Requests of operators and load balancers, which do not end a quiet. */
+const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
+
+/** Counts requests, and notes that the process is not quiet. */
+function requestMetricsOf({ registry, quiet }: Foundation): RequestMetrics {
+  const metrics = createRequestMetrics(registry);
+  return {
+    observe(method, route, status, durationMs) {
+      if (!probes.has(route)) quiet.note();
+      metrics.observe(method, route, status, durationMs);
+    },
+  };
+}
+
 function mailerOf({ config: { mail }, log }: ServiceDeps, registry: Registry): Mailer | undefined {
   const metrics = createMailMetrics(registry);
   return mail && createMailer({ config: mail, log, metrics });
@@ -122,7 +153,7 @@ export function createService(deps: ServiceDeps): Service {
   const { config, pool, log, nowMs = Date.now, cells = oneCell(pool) } = deps;
   const foundation = layFoundation(deps);
   const parts = cells.all().map((cell) => assembleCell(deps, foundation, { cell, cells }));
-  const presence: Presence = createPresence({ ...deps, clock: foundation.clock });
+  const presence: Presence = createPresence({ ...deps, clock: foundation.clock, quiet: foundation.quiet });
   const counted = countedBy(foundation, parts, deps.siblings);
   deps.telemetry?.exportMetrics(counted.values);
   let isStopping = false;
@@ -136,7 +167,7 @@ export function createService(deps: ServiceDeps): Service {
     randomBytes,
     version,
     passwords: createPasswords(),
-    metrics: createRequestMetrics(foundation.registry),
+    metrics: requestMetricsOf(foundation),
     metricsText: counted.text,
     onKeyUsed: (keyId: string) => foundation.keyUsage.note(keyId),
     onBillingEvent: () => billing?.wake(),
@@ -174,8 +205,8 @@ export function createService(deps: ServiceDeps): Service {
       foundation.streams.start();
       for (const part of parts) startCell(part, config);
       if (!config.roles.has("maintenance")) return;
-      const { changes, clock, onHeldDays } = foundation;
-      maintenance = startMaintenance({ config, pool, log, nowMs, changes, clock, onHeldDays, cells: parts });
+      maintenance = startMaintenance({ ...foundation, config, pool, log, nowMs, cells: parts });
+      const { clock } = foundation;
       billing = startBillingWorker({ config, pool, cells, log, nowMs, clock });
     },
     async stop() {

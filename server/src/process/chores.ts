@@ -32,6 +32,7 @@ import { dayMs, ensurePartitions } from "../postgres/partitions.ts";
 import { dropOldPartitions } from "../maintenance/dropOldPartitions.ts";
 import { dropUnusedFunctions } from "../maintenance/dropUnusedFunctions.ts";
 import { type Chore, startLoop } from "../maintenance/chore.ts";
+import type { Quiet } from "../runtime/quiet.ts";
 import { followReplayed, forgetReplays } from "../replays/followReplayed.ts";
 import { createQueries } from "../postgres/tables.ts";
 import { foldActivity, forgetActivity } from "../stats/foldActivity.ts";
@@ -49,6 +50,7 @@ export interface MaintenanceDeps {
   /** Told how many days past retention a cell still has. */
   onHeldDays: (cellNumber: number, days: number) => void;
   changes: Changes;
+  quiet: Quiet;
   cells: readonly CellDeps[];
 }
 
@@ -88,8 +90,9 @@ function trimming(
 
 /** Everything the service does by itself. Each chore may run on several nodes at once without harm. */
 export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
+  const { log, quiet } = deps;
   const loops = allChores(deps).map((chore) =>
-    startLoop(chore, deps.log, chore.everyMs >= rareEveryMs ? rareFirstAfterMs : 0),
+    startLoop(chore, log, { firstAfterMs: chore.everyMs >= rareEveryMs ? rareFirstAfterMs : 0, quiet }),
   );
   return {
     async stop() {

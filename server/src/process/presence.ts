@@ -3,6 +3,7 @@ import type { ClockCheck } from "../postgres/clock.ts";
 import type { Cells } from "../postgres/cells.ts";
 import { noteAlive, type ProcessRecord, whyOvertaken } from "../postgres/processes.ts";
 import { type Loop, startLoop } from "../maintenance/chore.ts";
+import type { Quiet } from "../runtime/quiet.ts";
 import type { Log } from "../telemetry/log.ts";
 
 /** How often a process writes down that it runs, and looks whether it still can. */
@@ -24,6 +25,8 @@ export interface PresenceDeps {
   cells?: Cells | undefined;
   log: Log;
   clock: Pick<ClockCheck, "look">;
+  /** Never quiet unless told. */
+  quiet?: Quiet;
   /** As it was written down at the start; a process without one is not seen by others. */
   process?: ProcessRecord | undefined;
 }
@@ -32,7 +35,7 @@ export interface PresenceDeps {
  * Shows the others that this process runs, so that its SQL functions stay, notices when they are gone or what they need was
  * taken away, and when its clock and the database's disagree.
  */
-export function createPresence({ pool, cells, log, clock, process }: PresenceDeps): Presence {
+export function createPresence({ pool, cells, log, clock, process, quiet }: PresenceDeps): Presence {
   let loop: Loop | undefined;
   let tell: (reason: string) => void;
   const overtaken = new Promise<string>((resolve) => {
@@ -56,7 +59,7 @@ export function createPresence({ pool, cells, log, clock, process }: PresenceDep
     overtaken,
     whyOvertaken: look,
     start() {
-      loop = startLoop({ name: "sign of life", everyMs, runOnce }, log);
+      loop = startLoop({ name: "sign of life", everyMs, runOnce }, log, quiet && { quiet });
     },
     async stop() {
       await loop?.stop();

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import type { Changes } from "../items/changes.ts";
+import type { Quiet } from "../runtime/quiet.ts";
 import type { Log } from "../telemetry/log.ts";
 import { type Frame, GatheredChanges } from "./gatherChanges.ts";
 import { StreamHub } from "./hub.ts";
@@ -23,14 +24,15 @@ export interface StreamsDeps {
   pool: pg.Pool;
   log: Pick<Log, "warn">;
   nowMs: () => number;
+  quiet: Quiet;
 }
 
 const tagLength = 8;
 
-export function createStreams({ pool, log, nowMs }: StreamsDeps): Streams {
+export function createStreams({ pool, log, nowMs, quiet }: StreamsDeps): Streams {
   const nodeId = randomBytes(8).toString("hex");
   const nodeTag = nodeId.slice(0, tagLength);
-  const watches = new Watches({ pool, log, nodeId });
+  const watches = new Watches({ pool, log, nodeId, quiet });
   let telling: Promise<void> = Promise.resolve();
   const relay = createRelay({
     pool,

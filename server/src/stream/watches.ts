@@ -1,11 +1,13 @@
 import type pg from "pg";
 import { firstIdAt } from "../postgres/ids.ts";
+import type { Quiet } from "../runtime/quiet.ts";
 import type { Log } from "../telemetry/log.ts";
 
 export interface WatchesDeps {
   pool: pg.Pool;
   log: Pick<Log, "warn">;
   nodeId: string;
+  quiet: Quiet;
 }
 
 interface TargetOf {
@@ -15,6 +17,8 @@ interface TargetOf {
 
 /** So long after a stream begins do other nodes report what they see. */
 const lookEveryMs = 1_000;
+/** The same while this node is quiet: it has nothing to report. */
+const quietLookEveryMs = 10_000;
 /** A watch is a lease: of a node that died it lapses after this. Until then the others tell what nobody hears. */
 const lease = { ms: 90_000, renewedEveryMs: 30_000 };
 /** Clocks of nodes disagree, and the transaction that makes a target takes its time. */
@@ -34,6 +38,7 @@ export class Watches {
   /** Targets made before this moment (Unix milliseconds) have been looked for. */
   #lookedUntilMs = Date.now();
   #renewedAtMs = performance.now();
+  #lookedAtMs = 0;
   #removing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
@@ -85,6 +90,9 @@ export class Watches {
 
   start(): void {
     this.#timer = setInterval(() => {
+      const nowMs = performance.now();
+      if (this.#deps.quiet.isQuiet() && nowMs - this.#lookedAtMs < quietLookEveryMs) return;
+      this.#lookedAtMs = nowMs;
       // The next is skipped while a slow database keeps one waiting.
       this.#looking ??= this.#look().finally(() => (this.#looking = undefined));
     }, lookEveryMs);

@@ -3,6 +3,7 @@ import { loadConfig } from "../../src/config/config.ts";
 import { noChanges } from "../../src/items/changes.ts";
 import { oneCell } from "../../src/postgres/cells.ts";
 import { createClockCheck } from "../../src/postgres/clock.ts";
+import { neverQuiet } from "../../src/runtime/quiet.ts";
 import { allChores } from "../../src/process/chores.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 
@@ -18,6 +19,7 @@ export async function runEveryChore(pool: pg.Pool, skewMs: number): Promise<void
     clock: createClockCheck({ pool, nowMs, log }),
     onHeldDays: () => undefined,
     changes: noChanges,
+    quiet: neverQuiet,
     cells: [
       {
         cell: oneCell(pool).all()[0]!,

@@ -3,6 +3,7 @@ import { Registry } from "prom-client";
 import { bucketOf, newId } from "../../postgres/ids.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
 import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
+import { neverQuiet } from "../../runtime/quiet.ts";
 import { createLog } from "../../telemetry/log.ts";
 import { ClaimLoop } from "./claimLoop.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
@@ -52,6 +53,7 @@ it("a claim that filled its target is not repeated until there is room, and then
     pool,
     log: createLog("silent"),
     metrics: createDeliveryMetrics(new Registry(), gauges),
+    quiet: neverQuiet,
     newLease: () => ({ token: 1, durationMs: 60_000 }),
     room: () => {
       asked++;

@@ -5,6 +5,7 @@ import type { Log } from "../../telemetry/log.ts";
 import type { Traces } from "../../telemetry/traces.ts";
 import type { Delivery } from "../../items/delivery.ts";
 import { bucketOf } from "../../postgres/ids.ts";
+import type { Quiet } from "../../runtime/quiet.ts";
 import { createSleeper, repeatUntil } from "../../runtime/sleeper.ts";
 import { dueTargets, type DueTarget } from "../rows/dueTargets.ts";
 import { type Claim, claimDeliveries, type DeliveryClaimRequest, firstCursor } from "../rows/store.ts";
@@ -24,6 +25,7 @@ export interface ClaimLoopDeps {
   log: Log;
   metrics: DeliveryMetrics;
   traces?: Traces | undefined;
+  quiet: Quiet;
   newLease: () => Lease;
   /** How much more fits in memory. */
   room: () => Room;
@@ -38,6 +40,8 @@ export interface ClaimLoopDeps {
 
 /** How long nothing may be due before the database is asked again. */
 const pollMs = 200;
+/** The same while the process is quiet. A retry is late by as much; whatever else becomes due here wakes the loop. */
+const quietPollMs = 5_000;
 const errorPauseMs = 1_000;
 /**
  * A claim that brings less than this was mostly spent on targets that wait for a later moment. Such claims pause for as
@@ -71,6 +75,7 @@ export class ClaimLoop {
   #unfinished: string[] = [];
   #lookAtMs = 0;
   #stopping = new AbortController();
+  #stopWaking: (() => void) | undefined;
   #ended: Promise<void> = Promise.resolve();
 
   constructor(deps: ClaimLoopDeps) {
@@ -79,6 +84,7 @@ export class ClaimLoop {
 
   start(): void {
     this.#stopping = new AbortController();
+    this.#stopWaking = this.#deps.quiet.onEnd(() => this.wake());
     this.#ended = repeatUntil(this.#stopping.signal, this.#sleeper, () => this.#claimOnce());
   }
 
@@ -102,6 +108,7 @@ export class ClaimLoop {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
+    this.#stopWaking?.();
     this.#sleeper.wake();
     await this.#ended;
   }
@@ -184,6 +191,7 @@ export class ClaimLoop {
     if (deliveries.length > 0) {
       this.#seen = lookAt(deliveries, this.#seen);
       this.#deps.metrics.claimed(deliveries.length);
+      this.#deps.quiet.note();
       this.#deps.take(deliveries);
       this.#circleMs = 0;
       if (isCircleClosed && this.#areFull(this.#seen.targets)) return pollMs;
@@ -193,7 +201,7 @@ export class ClaimLoop {
     if (!isCircleClosed) return pauseMs;
     const idleMs = Math.min(maxIdlePauseMs, this.#circleMs * idlePauses);
     this.#circleMs = 0;
-    return Math.max(pollMs, idleMs);
+    return Math.max(this.#deps.quiet.isQuiet() ? quietPollMs : pollMs, idleMs);
   }
 
   /** Whether these have no more room; the first that has some again wakes the loop. */

@@ -5,6 +5,7 @@ import type { Config } from "../../config/config.ts";
 import type { Changes } from "../../items/changes.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
 import { newRootId } from "../../postgres/ids.ts";
+import type { Quiet } from "../../runtime/quiet.ts";
 import type { Senders } from "../../targets/record/sender.ts";
 import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -25,6 +26,7 @@ export interface DeliveryDeps {
   registry: Registry;
   nowMs: () => number;
   senders: Senders;
+  quiet: Quiet;
   /** Shared by the cells of a process; a dispatcher has its own unless told. */
   admission?: Admission | undefined;
 }

@@ -10,6 +10,7 @@ import { parseNetworks } from "../../outbound/addressGuard.ts";
 import { createOutbound } from "../../outbound/outbound.ts";
 import { noChanges } from "../../items/changes.ts";
 import { createSecretBox } from "../../items/secretBox.ts";
+import { neverQuiet } from "../../runtime/quiet.ts";
 import { createLog } from "../../telemetry/log.ts";
 import { createDelivery } from "./createDelivery.ts";
 import type { AttemptResult, Delivery } from "../../items/delivery.ts";
@@ -51,6 +52,7 @@ const it = databaseTest({ poolSize: 4 })
           changes: noChanges,
           registry: new Registry(),
           nowMs: Date.now,
+          quiet: neverQuiet,
           senders: createSenders({ outbound, timeoutMs: 10_000, nowMs: Date.now, sendHandoff }),
         }),
   );

@@ -2,6 +2,7 @@ import type pg from "pg";
 import { acceptedDelivery, type AttemptResult, type Delivery } from "../../items/delivery.ts";
 import type { Lease, LeasedItem, NewItem } from "../../items/item.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
+import type { Quiet } from "../../runtime/quiet.ts";
 import type { TargetConfig } from "../../targets/record/targetConfig.ts";
 import type { DeliveryGauges, DeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -28,6 +29,8 @@ export interface DispatcherDeps extends FinishDeps {
   metrics: DeliveryMetrics;
   traces?: Traces | undefined;
   senders: Senders;
+  /** Ended by claims that bring something. */
+  quiet: Quiet;
   /** Written when circuits open and close. */
   circuits: OpenCircuits;
   /** Whether this process dispatches at all; when not, everything is left to the nodes that do. */
@@ -295,13 +298,14 @@ export class Dispatcher implements DeliveryGauges {
   }
 
   #createClaims(): ClaimLoop {
-    const { pool, log, metrics, traces } = this.#deps;
+    const { pool, log, metrics, traces, quiet } = this.#deps;
     const lanes = this.#lanes;
     return new ClaimLoop({
       pool,
       log,
       metrics,
       traces,
+      quiet,
       newLease: () => this.newLease(),
       room: () => this.#buffer.room(),
       fullTargets: () => lanes.full(),

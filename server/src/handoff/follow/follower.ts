@@ -1,3 +1,4 @@
+import type { Quiet } from "../../runtime/quiet.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { HandoffMetrics } from "../../telemetry/deliveryMetrics.ts";
 import { type FollowDeps, followTask, pollTimeoutMs } from "./followTask.ts";
@@ -7,6 +8,7 @@ export interface FollowerDeps extends FollowDeps {
   log: Log;
   metrics: HandoffMetrics;
   newToken: () => number;
+  quiet: Quiet;
 }
 
 /** A target as this node asks it about its tasks. */
@@ -21,8 +23,8 @@ interface PolledTarget {
 /** The most looks under way, in all and at one target; a target that does not answer has one at a time. */
 const most = { looks: 64, ofTarget: 8 };
 const leaseMs = pollTimeoutMs * 3;
-/** Pauses in milliseconds: while nothing is due, after a database error, and for a target that does not answer (doubled each time). */
-const pauses = { idle: 500, error: 1_000, first: 1_000, longest: 30_000 };
+/** Pauses in milliseconds: while nothing is due, the same while the process is quiet, after a database error, and for a target that does not answer (doubled each time). */
+const pauses = { idle: 500, quiet: 5_000, error: 1_000, first: 1_000, longest: 30_000 };
 
 /**
  * Follows tasks to their end: round-robin over the targets that have tasks due, a few looks at each, so that neither many tasks of
@@ -37,6 +39,7 @@ export class Follower {
   #isWoken = false;
   #wakeUp: (() => void) | undefined;
   #onIdle: (() => void) | undefined;
+  #stopWaking: (() => void) | undefined;
   #ended: Promise<void> = Promise.resolve();
 
   constructor(deps: FollowerDeps) {
@@ -45,6 +48,7 @@ export class Follower {
 
   start(): void {
     this.#isRunning = true;
+    this.#stopWaking = this.#deps.quiet.onEnd(() => this.wake());
     this.#ended = this.#run();
   }
 
@@ -57,6 +61,7 @@ export class Follower {
   /** Resolves when the looks under way have ended. */
   async stop(): Promise<void> {
     this.#isRunning = false;
+    this.#stopWaking?.();
     this.wake();
     await this.#ended;
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
@@ -74,7 +79,8 @@ export class Follower {
   async #claim(): Promise<number> {
     this.#forgetIdleLanes();
     const limit = most.looks - this.#inFlight;
-    if (limit <= 0) return pauses.idle;
+    const idleMs = this.#deps.quiet.isQuiet() ? pauses.quiet : pauses.idle;
+    if (limit <= 0) return idleMs;
     const leaseToken = this.#deps.newToken();
     try {
       const claim = await claimPolls(this.#deps.pool, {
@@ -88,8 +94,9 @@ export class Follower {
       this.#cursor = claim.cursor;
       const refused = claim.polls.filter((poll) => !this.#take(poll));
       if (refused.length > 0) await releasePolls(this.#deps.pool, refused);
+      if (claim.polls.length > 0) this.#deps.quiet.note();
       if (claim.polls.length > refused.length) return 0;
-      return claim.isCircleClosed || refused.length > 0 ? pauses.idle : 0;
+      return claim.isCircleClosed || refused.length > 0 ? idleMs : 0;
     } catch (error) {
       this.#deps.log.warn({ err: error }, "followed tasks could not be claimed; trying again");
       return pauses.error;
