@@ -79,7 +79,7 @@ export function isSigningSecret(text: string): boolean {
 }
 
 /** The `webhook-signature` of a delivery by Standard Webhooks, as a webhook target's deliveries carry it. */
-export function signatureOf(secret: string, id: string, timestamp: number, body: string): string {
+function signatureOf(secret: string, id: string, timestamp: number, body: string): string {
   const key = Buffer.from(secret.slice(secretPrefix.length), "base64");
   const digest = createHmac("sha256", key).update(`${id}.${timestamp}.`).update(body).digest("base64");
   return `v1,${digest}`;

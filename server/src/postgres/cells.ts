@@ -42,7 +42,7 @@ export function oneCell(pool: pg.Pool): Cells {
  * @param count a divisor of 16: an organization's buckets are never divided.
  * @param makePool for sessions that find tables in a schema first.
  */
-export function cellsInSchemas(count: number, makePool: (schema: string) => pg.Pool): Cells {
+function cellsInSchemas(count: number, makePool: (schema: string) => pg.Pool): Cells {
   const size = buckets / count;
   const all = cellSchemas(count).map((schema, number): Cell => {
     const firstBucket = number * size;
