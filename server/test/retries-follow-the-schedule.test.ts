@@ -31,10 +31,12 @@ const it = serviceTest({ POSTRIDER_DELIVERY_TIMEOUT_MS: "1000" })
       async (id: string, attempt: number): Promise<number> => {
         const { event, delivery_attempts: attempts } = await until(
           () => readEvent(service, account, id),
-          (view) => view.event.status === "RETRYING" && view.delivery_attempts.length === attempt,
+          (view) => view.delivery_attempts.length >= attempt && view.event.status !== "QUEUED",
         );
-        const last = attempts.toSorted((one, other) => one.attempted_at - other.attempted_at).at(-1)!;
-        return (event.next_attempt_at! - last.attempted_at) * 1000 - last.duration_ms;
+        const inOrder = attempts.toSorted((one, other) => one.attempted_at - other.attempted_at);
+        const [last, next] = inOrder.slice(attempt - 1);
+        const dueAt = next?.attempted_at ?? event.next_attempt_at ?? 0;
+        return (dueAt - last!.attempted_at) * 1000 - last!.duration_ms;
       },
   )
   /** As if the time had come for the event's next attempt. */
