@@ -321,6 +321,72 @@ describe("group commits that take turns", () => {
     expect(await Promise.all(results)).toEqual([2, 4, 6]);
   });
 
+  it("let the one of several go first that has more, and no one twice before another", async () => {
+    const turns = new Turns();
+    const [one, few, many] = [controlled({ turns }), controlled({ turns }), controlled({ turns })];
+    const results = [one.commits.add(1)];
+    await one.begun(1);
+    results.push(few.commits.add(2), many.commits.add(3), many.commits.add(4));
+    for (const work of [5, 6, 7]) results.push(one.commits.add(work));
+    await afterImmediates();
+    one.runs[0]!.commit();
+    await many.begun(1);
+    expect([one.runs.length, few.runs.length]).toEqual([1, 0]);
+    many.runs[0]!.commit();
+    await few.begun(1);
+    expect(one.runs).toHaveLength(1);
+    few.runs[0]!.commit();
+    await one.begun(2);
+    one.runs[1]!.commit();
+    expect(await Promise.all(results)).toEqual([2, 4, 6, 8, 10, 12, 14]);
+  });
+
+  it("limit one that yields to a share of the others' pieces, and to a batch between theirs, while they call", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const turns = new Turns();
+    const producers = controlled({ turns, isYielding: () => true });
+    const consumers = controlled({ turns, isPassing: true });
+    const consume = () => Array.from({ length: 40 }, (_, work) => consumers.commits.add(work));
+    const results = consume();
+    await consumers.begun(1);
+    for (let work = 0; work < 50; work++) results.push(producers.commits.add(work));
+    await afterImmediates();
+    expect(producers.runs).toHaveLength(0);
+    consumers.runs[0]!.commit();
+    await producers.begun(1);
+    expect(producers.runs[0]!.batch).toHaveLength(17);
+    results.push(...consume());
+    await afterImmediates();
+    producers.runs[0]!.commit();
+    await consumers.begun(2);
+    consumers.runs[1]!.commit();
+    await producers.begun(2);
+    producers.runs[1]!.commit();
+    await afterImmediates();
+    expect(producers.runs).toHaveLength(2);
+    // Nobody else calls any more.
+    vi.advanceTimersByTime(2);
+    await producers.begun(3);
+    expect(producers.runs.map(({ batch }) => batch.length)).toEqual([17, 17, 16]);
+    producers.runs[2]!.commit();
+    expect(await Promise.all(results)).toHaveLength(130);
+    await producers.commits.drained();
+  });
+
+  it("let one that yields go on beside others who call seldom", async () => {
+    const turns = new Turns();
+    const producers = controlled({ turns, isYielding: () => true });
+    const consumers = controlled({ turns, isPassing: true });
+    const results = [consumers.commits.add(1)];
+    await consumers.begun(1);
+    for (let work = 0; work < 50; work++) results.push(producers.commits.add(work));
+    await producers.begun(1);
+    expect(producers.runs[0]!.batch).toHaveLength(50);
+    for (const { runs } of [producers, consumers]) runs[0]!.commit();
+    expect(await Promise.all(results)).toHaveLength(51);
+  });
+
   it("do not wait for a batch that hangs", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     onTestFinished(() => void vi.useRealTimers());
