@@ -4,7 +4,6 @@ import type { Acceptance, HeldLease, Lease, NewItem, UnmatchedItem } from "../it
 import { awayReason, isTooSlow } from "../postgres/awayReason.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
 import { createGroupCommit, type GroupCommit, type GroupCommitOptions } from "../runtime/groupCommit.ts";
-import type { Turns } from "../runtime/turns.ts";
 import { acceptItems } from "./acceptItems.ts";
 import { dispatchAccepted, type ItemSink } from "./dispatchAccepted.ts";
 import {
@@ -47,8 +46,6 @@ export interface IntakeLimits {
   /** The owner of an API key. Owners have equal shares of each batch and of the queue. */
   ownerOf: (key: string) => string;
   filters: KnownFilters;
-  /** Shared with the calls of consumers of mailboxes, so that neither side outruns the other. */
-  turns?: Turns | undefined;
   /** Nothing is accepted while this process's clock is too far from the database's. */
   clock?: Pick<ClockCheck, "refuseApart"> | undefined;
 }
@@ -63,22 +60,15 @@ const publications = { maxBatch: 64, maxQueued: 2_000 };
 export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits): Intake {
   const { filters, ownerOf } = limits;
   const outages = trackOutages(sink);
-  /** Whether the last batch had items for mailboxes; others need not yield to consumers. */
-  let hasMessages = false;
   const itemCommits: GroupCommit<NewItem, Acceptance | UnmatchedItem> = createGroupCommit({
     ...batchOptions(limits),
     ...items,
-    turns: limits.turns,
-    isYielding: () => hasMessages,
     run: (batch: NewItem[]) =>
       outages.watch(() => {
         limits.clock?.refuseApart();
         return acceptItems(pool, batch, startLease(sink), (item) => sink.hasRoom(item.targetId));
       }),
-    committed(batch: NewItem[], acceptances) {
-      hasMessages = acceptances.some(({ outcome }) => outcome === "unread");
-      dispatchAccepted(sink, batch, acceptances);
-    },
+    committed: (batch: NewItem[], acceptances) => dispatchAccepted(sink, batch, acceptances),
   });
   const publicationCommits: GroupCommit<MatchedPublication, StoredPublication> = createGroupCommit({
     ...batchOptions(limits),

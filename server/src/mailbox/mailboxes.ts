@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { createGroupCommit, type GroupCommitOptions } from "../runtime/groupCommit.ts";
-import type { Turns } from "../runtime/turns.ts";
+import { Turns } from "../runtime/turns.ts";
 import { isTooSlow } from "../postgres/awayReason.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
 import type { Changes } from "../items/changes.ts";
@@ -49,8 +49,6 @@ export interface MailboxesDeps {
   onKeyUsed: (key: string) => void;
   /** The owner of an API key. Owners have equal shares of each batch and of the queue. */
   ownerOf: (key: string) => string;
-  /** Shared with intake. */
-  turns: Turns;
 }
 
 /** Batches take at most so many requests and messages, which bounds how long others wait for them. */
@@ -64,7 +62,7 @@ const maxBusyRetries = 20;
 export function createMailboxes(input: MailboxesDeps): Mailboxes {
   const deps = { ...input, onMessagesReady: (ids: string[]) => wakeups.announce(ids) };
   const watermarks = createWatermarks(() => performance.now());
-  const { turns } = input;
+  const turns = new Turns();
   const owned = { ownerOf: ({ key }: { key: string }) => input.ownerOf(key) };
   const claims = commits<ClaimRequest, ClaimOutcome>(turns, {
     ...owned,
@@ -77,7 +75,6 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
   });
   const ends = commits<CloseRequest, ChangeResult>(turns, {
     ...owned,
-    isPassing: true,
     run: (requests) => closeMessages(deps, requests),
   });
   const changes = commits<ClaimChange, ClaimChangeOutcome>(turns, {
@@ -139,7 +136,7 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
 /** The group commit of one kind of call. Kinds share turns, because a consumer's calls mostly follow one another. */
 function commits<T, R>(
   turns: Turns,
-  options: Pick<GroupCommitOptions<T, R>, "run" | "ownerOf" | "isPassing"> & { sizeOf?: (work: T) => number },
+  options: Pick<GroupCommitOptions<T, R>, "run" | "ownerOf"> & { sizeOf?: (work: T) => number },
 ): {
   add: (work: T) => Promise<R>;
   drained: () => Promise<void>;

@@ -16,7 +16,6 @@ import { awayReason, awayText } from "../postgres/awayReason.ts";
 import type { Cell, Cells } from "../postgres/cells.ts";
 import { limitQueries } from "../postgres/hot/queryLimit.ts";
 import { createQueries } from "../postgres/tables.ts";
-import { Turns } from "../runtime/turns.ts";
 import { createReplayWorker } from "../replays/worker.ts";
 import type { Streams } from "../stream/streams.ts";
 import { createSenders } from "../targets/kinds.ts";
@@ -66,9 +65,7 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
       sendHandoff: (delivery, target) => handoffs.send(delivery, target),
     }),
   });
-  const turns = new Turns();
   const mailboxes: Mailboxes = createMailboxes({
-    turns,
     pool: requestPool,
     log,
     ownerOf,
@@ -89,7 +86,7 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
     mailboxes,
     onDue,
     consumerTraces: traces && createConsumerTraces(requestPool, traces),
-    intake: createIntake(requestPool, sink, { ...limits, turns }),
+    intake: createIntake(requestPool, sink, limits),
     reach: createReach(requestPool),
     reads: new ReadTurns(config.databasePool),
     replays: createReplayWorker({ ...common, clock, queries: createQueries(pool), mailboxes, onDue }),

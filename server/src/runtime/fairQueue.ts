@@ -76,14 +76,13 @@ export class FairQueue<T> {
     return true;
   }
 
-  /** Takes out what goes into one batch: at least one thing, when any waits, and at most `limit`. */
-  take(limit = Number.POSITIVE_INFINITY): T[] {
+  /** Takes out what goes into one batch: at least one thing, when any waits. */
+  take(): T[] {
     const batch: T[] = [];
-    const most = Math.min(limit, this.#options.maxBatch);
     let room = this.#options.maxBatchSize;
     while (this.#queues.size > 0) {
       const [queue] = this.#queues.values();
-      const { size, isFull } = this.#takeFrom(queue!, batch, { room, most });
+      const { size, isFull } = this.#takeFrom(queue!, batch, room);
       if (isFull) break;
       room -= size;
     }
@@ -100,12 +99,8 @@ export class FairQueue<T> {
   }
 
   /** One turn of an owner's queue: adds the quantum to its deficit counter (`credit`), and takes what that pays for. */
-  #takeFrom(
-    queue: OwnerQueue<T>,
-    batch: T[],
-    { room, most }: { room: number; most: number },
-  ): { size: number; isFull: boolean } {
-    const { sizeOf } = this.#options;
+  #takeFrom(queue: OwnerQueue<T>, batch: T[], room: number): { size: number; isFull: boolean } {
+    const { sizeOf, maxBatch } = this.#options;
     const isAlone = this.#queues.size === 1;
     queue.credit += this.#turnSize;
     let taken = 0;
@@ -114,7 +109,7 @@ export class FairQueue<T> {
       const size = sizeOf(thing);
       const cost = Math.max(size, this.#turnSize / thingsPerTurn);
       if (!isAlone && cost > queue.credit) break;
-      if (batch.length === most || (batch.length > 0 && size > room - taken)) {
+      if (batch.length === maxBatch || (batch.length > 0 && size > room - taken)) {
         return { size: taken, isFull: true };
       }
       batch.push(thing);

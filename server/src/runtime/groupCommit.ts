@@ -1,6 +1,5 @@
 import { FairQueue } from "./fairQueue.ts";
 import { Turns } from "./turns.ts";
-import { Yielding } from "./yielding.ts";
 
 /** Group commit: gathers the work of many callers into few transactions. */
 export interface GroupCommit<T, R> {
@@ -41,11 +40,7 @@ export interface GroupCommitOptions<T, R> {
   /** For work that nobody waits for. A batch starts at once when absent. */
   gather?: Gather;
   /** Shared with others whose batches are not to run at the same time. */
-  turns?: Turns | undefined;
-  /** Whether its batches are limited for the sake of the others at present, see {@link Yielding}. Never when absent. */
-  isYielding?: () => boolean;
-  /** Whether its pieces are what makes those press that another yields to. */
-  isPassing?: boolean;
+  turns?: Turns;
   /** Pieces that may wait, and bytes of them; see {@link FairQueue} for what one owner may have of it. */
   maxQueued: number;
   maxQueuedBytes?: number;
@@ -93,10 +88,7 @@ export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): Grou
 
 class Batches<T, R> implements GroupCommit<T, R> {
   readonly #options: GroupCommitOptions<T, R>;
-  /** Shared with others; `#own` is for the batches that need not regard them. */
   readonly #turns: Turns;
-  readonly #own = new Turns();
-  readonly #yielding: Yielding | undefined;
   readonly #queue: FairQueue<Waiting<T, R>>;
   #running = 0;
   #underWay = 0;
@@ -117,10 +109,7 @@ class Batches<T, R> implements GroupCommit<T, R> {
       maxCount: options.maxQueued,
       maxSize: options.maxQueuedBytes ?? Number.POSITIVE_INFINITY,
     });
-    const turns = options.turns ?? new Turns();
-    this.#turns = turns;
-    const { isYielding } = options;
-    this.#yielding = isYielding && new Yielding({ turns, isOn: isYielding, onPaused: this.#start });
+    this.#turns = options.turns ?? new Turns();
   }
 
   add(work: T): Promise<R> {
@@ -175,14 +164,7 @@ class Batches<T, R> implements GroupCommit<T, R> {
     this.#gathering = setTimeout(this.#start, few.ms - ms);
   };
 
-  readonly #count = (): number => this.#queue.length;
-
-  readonly #start = (): void => this.#begin(this.#running > 0 || this.#present().isTaken());
-
-  /** The turns that the next batch takes part in. */
-  #present(): Turns {
-    return this.#yielding === undefined || this.#yielding.isPressed() ? this.#turns : this.#own;
-  }
+  readonly #start = (): void => this.#begin(this.#turns.isTaken());
 
   readonly #startBesideOthers = (): void => this.#begin(this.#running > 0);
 
@@ -191,27 +173,18 @@ class Batches<T, R> implements GroupCommit<T, R> {
     clearTimeout(this.#gathering);
     this.#gathering = undefined;
     this.#areFew = false;
-    const turns = this.#present();
     let onlyFull = isTaken;
     while (this.#queue.length > 0 && this.#running < this.#maxRunning()) {
       if (onlyFull && !this.#queue.isBatchFull()) {
-        turns.wait(this.#start, this.#count, this.#running === 0 ? this.#startBesideOthers : undefined);
+        this.#turns.wait(this.#start, this.#running === 0 ? this.#startBesideOthers : undefined);
         return;
       }
-      // A full batch is not limited: what waits is bounded.
-      const limit = this.#queue.isBatchFull() ? undefined : this.#yielding?.limit();
-      if (limit === 0) {
-        turns.wait(this.#start, this.#count);
-        return;
-      }
-      const batch = this.#queue.take(limit);
+      const batch = this.#queue.take();
       this.#running++;
-      this.#turns.leave(this.#start);
-      turns.begin(this.#start, batch.length, this.#options.isPassing);
-      this.#yielding?.begin();
+      this.#turns.begin(this.#start);
       onlyFull = true;
       this.#underWay += batch.length;
-      void this.#commit(batch, turns);
+      void this.#commit(batch);
     }
   }
 
@@ -220,10 +193,10 @@ class Batches<T, R> implements GroupCommit<T, R> {
   }
 
   /** Never rejects. Sends the next batch before handing out this one's results, so that the database does not idle. */
-  async #commit(batch: Waiting<T, R>[], turns: Turns): Promise<void> {
+  async #commit(batch: Waiting<T, R>[]): Promise<void> {
     const settled = await settle(batch, this.#options, this.#giveUp);
     this.#running--;
-    turns.end(this.#start);
+    this.#turns.end();
     if (this.#queue.length > 0) {
       if (this.#options.gather === undefined) this.#start();
       else this.#schedule();
