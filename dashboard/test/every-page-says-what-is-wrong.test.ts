@@ -5,7 +5,7 @@ import { until } from "../../server/test/support/until.ts";
 import type { Account } from "../../server/test/support/testNode.ts";
 import { visit } from "./support/browser.ts";
 import { type Dashboard, startDashboard } from "./support/dashboard.ts";
-import { empty, noMatch, nonsense, type Shown } from "./support/shownPages.ts";
+import { empty, id, noMatch, nonsense, pages, type Shown } from "./support/shownPages.ts";
 
 let dashboard: Dashboard;
 /** Has nothing. */
@@ -36,37 +36,6 @@ beforeAll(async () => {
 });
 
 afterAll(() => dashboard.stop());
-
-const id = "0123456789abcdef0123456789abcdef";
-/** Every page that reads anything, with the tabs that read what is their own. */
-const pages = [
-  "/?skip=1",
-  "/start",
-  "/items",
-  `/items?open=${id}`,
-  `/items/${id}`,
-  "/targets",
-  `/targets/${id}`,
-  "/customers",
-  `/customers/${id}`,
-  "/event-types",
-  "/event-types?type=none",
-  "/publications",
-  `/publications/${id}`,
-  "/mailboxes",
-  `/mailboxes/${id}`,
-  "/handoffs",
-  `/handoffs?open=${id}`,
-  "/handoffs?state=WORKING",
-  "/replays",
-  `/replays/${id}`,
-  "/usage",
-  "/settings",
-  "/settings?tab=members",
-  "/settings?tab=notifications",
-  "/settings?tab=erasures",
-  "/settings?tab=audit",
-];
 
 const refusal = (status: number, headers: Record<string, string> = {}) => ({
   status,

@@ -1,3 +1,36 @@
+/** An id that nothing has. */
+export const id = "0123456789abcdef0123456789abcdef";
+
+/** Every page that reads anything, with the tabs that read what is their own. */
+export const pages = [
+  "/?skip=1",
+  "/start",
+  "/items",
+  `/items?open=${id}`,
+  `/items/${id}`,
+  "/targets",
+  `/targets/${id}`,
+  "/customers",
+  `/customers/${id}`,
+  "/event-types",
+  "/event-types?type=none",
+  "/publications",
+  `/publications/${id}`,
+  "/mailboxes",
+  `/mailboxes/${id}`,
+  "/handoffs",
+  `/handoffs?open=${id}`,
+  "/handoffs?state=WORKING",
+  "/replays",
+  `/replays/${id}`,
+  "/usage",
+  "/settings",
+  "/settings?tab=members",
+  "/settings?tab=notifications",
+  "/settings?tab=erasures",
+  "/settings?tab=audit",
+];
+
 /** Path, what stands there, and the name of what leads on. */
 export type Shown = readonly [path: string, text: string | RegExp, wayOn: string];
 
