@@ -1,3 +1,4 @@
+import { clientAddress } from "../http/contract/clientAddress.ts";
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -58,7 +59,8 @@ export async function countRequest(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<LimitReached | undefined> {
-  const subject = userId ?? (emailKey === undefined ? clientSubject(request.ip) : digestOf(emailKey));
+  const subject =
+    userId ?? (emailKey === undefined ? clientSubject(clientAddress(request) ?? "") : digestOf(emailKey));
   const window = { scope, subject, limit, windowSeconds: rateLimitWindowSeconds };
   const hit = await countInWindow(pool, window);
   sayRateLimit(reply, window, hit);

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from "fastify";
+import { clientAddress } from "../http/contract/clientAddress.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import type pg from "pg";
 
@@ -24,7 +25,8 @@ export interface Origin {
 }
 
 export interface RequestTrace {
-  clientAddress: string;
+  /** Null if the client had disconnected. */
+  clientAddress: string | null;
   userAgent: string | null;
   requestId: string;
 }
@@ -51,7 +53,7 @@ const maxUserAgentCharacters = 200;
 /** The stored fields of a request, truncated: clients choose their user agent, and proxies write the address. */
 export function traceOf(request: FastifyRequest): RequestTrace {
   return {
-    clientAddress: request.ip.slice(0, maxAddressCharacters),
+    clientAddress: clientAddress(request)?.slice(0, maxAddressCharacters) ?? null,
     userAgent: request.headers["user-agent"]?.slice(0, maxUserAgentCharacters) ?? null,
     requestId: request.id,
   };

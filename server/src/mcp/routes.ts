@@ -1,3 +1,4 @@
+import { clientAddress } from "../http/contract/clientAddress.ts";
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Type } from "typebox";
@@ -118,7 +119,7 @@ async function answer(
     headers: request.headers,
     callInterface: callInProcess(deps.app(), {
       authorization: request.headers.authorization!,
-      remoteAddress: request.ip,
+      remoteAddress: clientAddress(request) ?? "unknown",
     }),
     calls: deps.calls,
     client,
