@@ -101,7 +101,7 @@ describe.each(places)("client and receiver %s", (_where, args) => {
     });
     expect(figures["delivered"]).toMatch(/^[1-9][\d,]*\/s$/);
     expect(figures["processor time per 1,000 deliveries, saturated"]).toMatch(/^\d+.* ms$/);
-    expect(figures["memory at the end, saturated"]).toMatch(/^[1-9]\d* MB$/);
+    expect(figures["memory at the end, saturated"]).toMatch(/^[1-9][\d,]* MB$/);
   });
 
   test("tell of an event that was accepted and never delivered", async () => {
