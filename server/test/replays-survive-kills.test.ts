@@ -99,8 +99,11 @@ it("a replay of many makes one event of each, whichever node is killed in the mi
     "select source_event_id as source, count(*)::int as times from events where replay_id = $1 group by 1",
     [id],
   );
-  expect(made.rows.filter(({ times }) => times !== 1)).toEqual([]);
-  expect(made.rows.map(({ source }) => source).sort()).toEqual(sources.sort());
+  expect(
+    made.rows.filter(({ times }) => times !== 1),
+    "sources with several copies",
+  ).toEqual([]);
+  expect(made.rows.map(({ source }) => source).sort(), "sources with a copy").toEqual(sources.sort());
   receiver.answer = answerOk;
   const job = await until(
     async () => (await sender.call("GET", `/api/v1/replays/${id}`, { key })).body,

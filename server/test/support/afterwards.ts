@@ -32,10 +32,10 @@ export async function expectNothingLost({ pool, load, receiver }: Afterwards): P
   const stored = await storedIds(pool);
   const acknowledged = new Set(load.acknowledged());
   const delivered = new Set(receiver.received.map((one) => one.id));
-  expect([...acknowledged.difference(stored)]).toEqual([]);
-  expect([...stored.difference(delivered)]).toEqual([]);
-  expect([...delivered.difference(stored)]).toEqual([]);
-  expect(await chargedItems(pool)).toBe(stored.size);
+  expect([...acknowledged.difference(stored)], "acknowledged, and not stored").toEqual([]);
+  expect([...stored.difference(delivered)], "stored, and not delivered").toEqual([]);
+  expect([...delivered.difference(stored)], "delivered, and not stored").toEqual([]);
+  expect(await chargedItems(pool), "items charged").toBe(stored.size);
 
   // Each keyed item is one item, and every one without a key that was acknowledged is its own.
   const keyed = load.sent.filter(

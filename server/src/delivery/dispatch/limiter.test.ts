@@ -76,6 +76,37 @@ test("what is late is made up for at a tenth more than the rate", () => {
   );
 });
 
+test("with items waiting, nearly all of the rate is used by a node whose timers are late", () => {
+  const intervalMs = 10;
+  fc.assert(
+    fc.property(
+      fc.array(fc.double({ min: 0, max: 20, noNaN: true }), { minLength: 500, maxLength: 500 }),
+      fc.integer({ min: 1, max: 20 }),
+      (latenesses, burst) => {
+        const limiter = new Limiter({ perSecond: 1_000 / intervalMs, maxConcurrency: null });
+        let nowMs = 0;
+        let nextAtMs = 0;
+        let begun = 0;
+        for (const lateness of latenesses) {
+          limiter.dropLate(nowMs);
+          // The database gives permits for a quarter of a second ahead.
+          const permits = Math.max(0, Math.floor((nowMs + 250 - nextAtMs) / intervalMs));
+          const grant = granted({ permits, firstInMs: nextAtMs - nowMs, intervalMs, burst });
+          limiter.takeGrant(grant, { askedAtMs: nowMs, nowMs, startableMs });
+          nextAtMs += permits * intervalMs;
+          while (limiter.mayBegin(0, nowMs)) {
+            limiter.begin(nowMs);
+            begun++;
+          }
+          nowMs = Math.max(nowMs, limiter.nextBeginMs()) + lateness;
+        }
+        expect(begun).toBeGreaterThanOrEqual((0.9 * nowMs) / intervalMs - 3);
+      },
+    ),
+    { numRuns: 50 },
+  );
+});
+
 test("no more is under way than the share, and nothing begins on one that lapses", () => {
   const limiter = new Limiter({ perSecond: null, maxConcurrency: 5 });
   expect(limiter.mayBegin(0, 0)).toBe(false);
