@@ -67,6 +67,11 @@ function listensOnTcp(postmaster: number): boolean {
   return [...inodes].some((inode) => stdout.includes(inode));
 }
 
+/** What PostgreSQL logged that the service passes on. */
+function complaints({ told }: EmbeddedProcess): (string | undefined)[] {
+  return told.map(({ message }) => message).filter((message) => message?.startsWith("postgresql: "));
+}
+
 afterEach(async () => {
   for (const service of started.splice(0)) {
     service.kill("SIGTERM");
@@ -83,6 +88,7 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
     const service = run(dataDir, ordinary);
     const { connection, pid } = await service.next("ready");
     expect(service.told.map((one) => one.message)).toContain("creating the database (once)…");
+    expect(complaints(service)).toEqual([]);
     for (const setting of ["fsync", "synchronous_commit", "full_page_writes"]) {
       expect(await query(connection, `show ${setting}`)).toEqual(["on"]);
     }
@@ -197,6 +203,7 @@ describe.runIf(root && linux)("embedded database, root", () => {
       const service = run(dataDir);
       const { connection, pid } = await service.next("ready");
       expect(statSync(`/proc/${pid}`).uid).not.toBe(0);
+      expect(complaints(service)).toEqual([]);
       await query(connection, `create table ${round} (id integer)`);
       expect(statSync(join(dataDir, "postgresql")).uid).not.toBe(0);
       expect(await query(connection, "select pg_relation_filepath('made')")).toHaveLength(1);

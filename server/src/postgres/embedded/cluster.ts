@@ -27,18 +27,19 @@ export function clusterPath(dataDir: string): string {
  * Makes the cluster unless it exists. It is made beside its place and renamed when it is whole and on disk, so an
  * interruption at any moment leaves either no cluster or a good one; what an interruption left is removed.
  * @param passwordFile holds the superuser's password, where the cluster is reached over TCP.
+ * @returns whether it made the cluster, which then has no database of the service.
  * @throws with initdb's last words, or when the existing cluster is of another major version.
  */
 export async function ensureCluster(
   input: { dataDir: string; account: Account | undefined; passwordFile: string | undefined },
   binaries: Binaries,
   log: (message: string) => void,
-): Promise<void> {
+): Promise<boolean> {
   const cluster = clusterPath(input.dataDir);
   await removeUnfinished(input.dataDir);
   if (existsSync(cluster)) {
     await checkVersion(cluster, binaries);
-    return;
+    return false;
   }
   log("creating the database (once)…");
   const unfinished = await mkdtemp(join(input.dataDir, unfinishedPrefix));
@@ -46,6 +47,7 @@ export async function ensureCluster(
   await initialize(unfinished, input, binaries);
   await rename(unfinished, cluster);
   syncDirectory(input.dataDir);
+  return true;
 }
 
 async function initialize(

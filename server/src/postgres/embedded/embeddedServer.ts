@@ -144,7 +144,8 @@ export class EmbeddedServer {
     };
     // Found anew at each start: the copy that root runs from is a cache, and caches are cleaned.
     const binaries = await locateBinaries(account, programs);
-    await ensureCluster({ dataDir, account, passwordFile: this.#tcp?.passwordFile }, binaries, info);
+    const passwordFile = this.#tcp?.passwordFile;
+    const isNew = await ensureCluster({ dataDir, account, passwordFile }, binaries, info);
     const cluster = clusterPath(dataDir);
     signal?.throwIfAborted();
     await stopLeftovers(cluster, name, info);
@@ -164,11 +165,11 @@ export class EmbeddedServer {
       },
     }).finally(() => closeDirectory(given));
     this.#process = process;
-    await this.#untilReady(process, serverLog.lastLines);
+    await this.#untilReady(process, serverLog.lastLines, isNew);
     return { process, lastLines: serverLog.lastLines };
   }
 
-  async #untilReady(process: GuardedProcess, lastLines: string[]): Promise<void> {
+  async #untilReady(process: GuardedProcess, lastLines: string[], isNew: boolean): Promise<void> {
     let running = true;
     void process.ended.then(() => (running = false));
     const info = (message: string): void => {
@@ -176,7 +177,8 @@ export class EmbeddedServer {
       this.#input.onWait(message);
     };
     try {
-      if (await waitUntilReady(this.#connection(), () => running, info)) return;
+      if (await waitUntilReady({ connection: this.#connection(), isNew, running: () => running, log: info }))
+        return;
     } catch (error) {
       await shutDown(process, clusterPath(this.#input.dataDir), this.#input.log);
       this.#process = undefined;

@@ -8,21 +8,25 @@ const noteEveryMs = 5_000;
 /** Recovery replays at most max_wal_size of log; a slow disk needs some minutes for it. */
 const recoveryMaxMs = 15 * 60_000;
 
+interface Start {
+  connection: EmbeddedConnection;
+  /** The cluster was made just now. */
+  isNew: boolean;
+  /** False once the server's process has ended; the wait then ends too. */
+  running: () => boolean;
+  log: (message: string) => void;
+}
+
 /**
  * Waits until the server answers, and makes the service's database if it is not there.
- * @param running false once the server's process has ended; the wait then ends too.
  * @returns false when the process ended first.
  * @throws when the server refuses us for a reason that waiting does not mend, or after 15 minutes.
  */
-export async function waitUntilReady(
-  connection: EmbeddedConnection,
-  running: () => boolean,
-  log: (message: string) => void,
-): Promise<boolean> {
+export async function waitUntilReady({ connection, isNew, running, log }: Start): Promise<boolean> {
   const begun = Date.now();
   let noted = begun;
   while (running()) {
-    const problem = await makeDatabase(connection);
+    const problem = await (isNew ? makeDatabase(connection) : findDatabase(connection));
     if (problem === undefined) return true;
     if (!isStarting(problem))
       throw new Error(`the database refuses the service: ${problem.message}`, { cause: problem });
@@ -38,18 +42,28 @@ export async function waitUntilReady(
   return false;
 }
 
-/** Makes the service's database, unless it is there. */
+/** Makes the service's database where a start was interrupted before it had. PostgreSQL then logs that it is missing. */
+async function findDatabase(connection: EmbeddedConnection): Promise<Error | undefined> {
+  const problem = await run(connection, []);
+  return isCode(problem, noSuchDatabase) ? makeDatabase(connection) : problem;
+}
+
+/** Makes the service's database. */
 async function makeDatabase(connection: EmbeddedConnection): Promise<Error | undefined> {
-  const own = { ...connection, database: databaseName };
-  const problem = await run(own, []);
-  if ((problem as pg.DatabaseError | undefined)?.code !== noSuchDatabase) return problem;
-  const made = await run({ ...connection, database: "postgres" }, [`create database ${databaseName}`]);
+  const problem = await run({ ...connection, database: "postgres" }, [`create database ${databaseName}`]);
+  // Made by an earlier call whose answer was lost.
+  if (problem !== undefined && !isCode(problem, duplicateDatabase)) return problem;
   // A failure only leaves their cost.
-  if (made === undefined) await run(own, forgetUnused);
-  return made;
+  await run(connection, forgetUnused);
+  return undefined;
 }
 
 const noSuchDatabase = "3D000";
+const duplicateDatabase = "42P04";
+
+function isCode(problem: Error | undefined, code: string): boolean {
+  return (problem as pg.DatabaseError | undefined)?.code === code;
+}
 
 /**
  * Autovacuum visits every database to which anybody was ever connected, with a process each: three of them every five seconds cost an

@@ -31,9 +31,7 @@ export function judgeLine(line: string): "quiet" | "info" | "warn" | "error" {
   return /was interrupted|not properly shut down|redo (starts|done)/.test(line) ? "info" : "quiet";
 }
 
-/** PostgreSQL's answers to clients that come while it starts or stops, or before the first start has made the service's database. */
+/** PostgreSQL's answers to clients that connect while it starts or stops. */
 function answersEarlyClient(line: string): boolean {
-  return /^FATAL: +(the database system is|terminating .* due to administrator command|database "postrider" does not exist)/.test(
-    line,
-  );
+  return /^FATAL: +(the database system is|terminating .* due to administrator command)/.test(line);
 }
