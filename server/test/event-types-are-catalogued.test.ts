@@ -2,6 +2,7 @@ import { describe, expect } from "vitest";
 import { file, nodeTest } from "./support/fixtures.ts";
 import { entries } from "./support/auditLog.ts";
 import { openRawConnection } from "./support/rawConnection.ts";
+import { roundTripsOf } from "./support/roundTrips.ts";
 import { shopDocument } from "./support/shopDocument.ts";
 import { signUp } from "./support/testNode.ts";
 
@@ -328,6 +329,20 @@ describe("an import", () => {
       $defs: { Order: { properties: { parent: { $ref: "#/$defs/Order" } } }, Line: {} },
     });
     expect((await call("GET", "/api/v1/event-types/ping")).body.description).toBe("Is anybody there?");
+  });
+
+  it("holds the catalogue for as many statements with a hundred types as with two", async ({ node }) => {
+    const { call } = await organization(node, []);
+    const importing = (prefix: string, count: number) => {
+      const names = Array.from({ length: count }, (_, n) => `${prefix}.n${n}`);
+      const webhooks = Object.fromEntries(names.map((name) => [name, { post: { description: name } }]));
+      return roundTripsOf(node.pool, async () => {
+        const { body } = await call("POST", "/api/v1/event-types/import", { openapi: "3.1.0", webhooks });
+        expect(body.created).toHaveLength(count);
+      });
+    };
+    const few = await importing("few", 2);
+    expect(await importing("many", 100)).toBe(few);
   });
 
   it("takes YAML, as a JSON string", async ({ node }) => {

@@ -3,12 +3,12 @@ import { createQuiet } from "../runtime/quiet.ts";
 import { createLog } from "../telemetry/log.ts";
 import { quietEveryMs, startLoop } from "./chore.ts";
 
-/** A chore of every second in a process that is quiet after a minute, on a clock of its own. */
-function startChore(work: () => number) {
+/** A chore in a process that is quiet after a minute, on a clock of its own. */
+function startChore(work: () => number, everyMs = 1_000) {
   vi.useFakeTimers();
   let runs = 0;
   const quiet = createQuiet({ afterMs: 60_000, now: () => performance.now() });
-  const chore = { name: "test", everyMs: 1_000, runOnce: async () => ({ pieces: (runs++, work()) }) };
+  const chore = { name: "test", everyMs, runOnce: async () => ({ pieces: (runs++, work()) }) };
   const loop = startLoop(chore, createLog("silent"), { quiet });
   onTestFinished(async () => {
     vi.useRealTimers();
@@ -37,4 +37,23 @@ it("a chore that finds work keeps its process from being quiet", async () => {
   const { runsIn } = startChore(() => 1);
   await runsIn(120_000);
   expect(await runsIn(10_000)).toBe(10);
+});
+
+it("a chore that finds work after a long pause runs as often as before, and not twice as often", async () => {
+  let pieces = 0;
+  const { runsIn } = startChore(() => pieces);
+  await runsIn(75_500);
+  pieces = 1;
+  await runsIn(quietEveryMs);
+  pieces = 0;
+  expect(await runsIn(10_000)).toBe(10);
+});
+
+it("a chore that runs rarely anyway keeps its pace through a quiet and its end", async () => {
+  const everyMs = 100_000;
+  const { quiet, runsIn } = startChore(() => 0, everyMs);
+  expect(await runsIn(everyMs + 90_000)).toBe(2);
+  quiet.note();
+  expect(await runsIn(10_500)).toBe(1);
+  expect(await runsIn(everyMs)).toBe(1);
 });
