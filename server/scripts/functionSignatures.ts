@@ -75,7 +75,7 @@ export async function functionSignatures(client: pg.Pool | pg.ClientBase): Promi
 
 function compositeText({ name, fields, types }: CompositeRow): string {
   const pairs = fields.map((field, index): [string, string] => [field, types[index]!]);
-  return `  ${name}: ${objectText(pairs, "  ")},`;
+  return `  ${name}: ${objectText(pairs)},`;
 }
 
 function functionText(row: FunctionRow): string {
@@ -91,16 +91,15 @@ function functionText(row: FunctionRow): string {
   const columns: [string, string][] = out.length > 0 ? out : [[row.name, row.result_type]];
   return [
     `  ${row.name}: {`,
-    `    parameters: ${objectText(pairs(false), "    ")},`,
-    `    columns: ${objectText(columns, "    ")},`,
+    `    parameters: ${objectText(pairs(false))},`,
+    `    columns: ${objectText(columns)},`,
     "  },",
   ].join("\n");
 }
 
 /** The catalogue names arrays by their element with a `_` before it. */
-function objectText(pairs: readonly (readonly [string, string])[], indent: string): string {
+function objectText(pairs: readonly (readonly [string, string])[]): string {
   if (pairs.length === 0) return "{}";
   const typeText = (type: string): string => (type.startsWith("_") ? `${type.slice(1)}[]` : type);
-  const lines = pairs.map(([name, type]) => `${indent}  ${name}: "${typeText(type)}",`);
-  return ["{", ...lines, `${indent}}`].join("\n");
+  return `{ ${pairs.map(([name, type]) => `${name}: "${typeText(type)}"`).join(", ")} }`;
 }

@@ -1,9 +1,7 @@
 import { type Static, Type } from "typebox";
-import { callJson } from "./interfaceCall.ts";
-import { fieldsOf } from "./itemTools.ts";
 import { maxPayloadBytes, partOf } from "./payloadPart.ts";
-import { closed, EventTypeName, Moment, Notice, notice, PayloadPart } from "./schemas.ts";
-import { changes, defineTool, reads, type Tool } from "./tool.ts";
+import { EventTypeName, Moment, Notice, notice, PayloadPart } from "./schemas.ts";
+import { call, changes, defineTool, fieldsOf, read, reads, type Tool } from "./tool.ts";
 
 /** In a path: `.` and `..` would name another one. */
 const TypeName = Type.String({
@@ -19,111 +17,85 @@ const ListedType = Type.Object({
   updated_at: Moment,
 });
 
-const EventTypeAnswer = Type.Object({
+const eventTypeAnswer = {
   notice: Notice,
   event_type: ListedType,
   schema: Type.Union([PayloadPart, Type.Null()]),
   example: Type.Union([PayloadPart, Type.Null()]),
-});
+};
 
-/** The catalogue of what an organization sends: read it before sending, and describe what is missing. */
-export function eventTypeTools(): Tool[] {
-  return [listEventTypes(), getEventType(), putEventType()];
-}
-
-function listEventTypes(): Tool {
-  return defineTool(
-    {
-      name: "list_event_types",
-      description:
-        "List the event types that the organization describes, by name, 100 at a time: after is the last name of the page before. An empty list means that there is no catalogue.",
-      annotations: reads("List event types"),
-      inputSchema: Type.Object(
-        {
-          prefix: Type.Optional(EventTypeName("Only types whose name begins with this")),
-          deprecated: Type.Optional(Type.Boolean({ description: "Only those on their way out, or not" })),
-          after: Type.Optional(TypeName),
-        },
-        closed,
-      ),
-      outputSchema: Type.Object({ notice: Notice, event_types: Type.Array(ListedType) }),
+const listEventTypes = defineTool(
+  {
+    name: "list_event_types",
+    description:
+      "List the event types that the organization describes, by name, 100 at a time: after is the last name of the page before. An empty list means that there is no catalogue.",
+    annotations: reads("List event types"),
+    input: {
+      prefix: Type.Optional(EventTypeName("Only types whose name begins with this")),
+      deprecated: Type.Optional(Type.Boolean({ description: "Only those on their way out, or not" })),
+      after: Type.Optional(TypeName),
     },
-    async ({ prefix, deprecated, after }, { callInterface, signal }) => {
-      const query = { limit: 100, prefix, after, deprecated: deprecated?.toString() };
-      const call = { method: "GET", path: "/api/v1/event-types", query, isRepeatable: true, signal } as const;
-      const { event_types } = await callJson<{ event_types: Record<string, unknown>[] }>(callInterface, call);
-      return { notice, event_types: event_types.map((one) => fieldsOf(ListedType, one)) };
-    },
-  );
-}
+    output: { notice: Notice, event_types: Type.Array(ListedType) },
+  },
+  async ({ prefix, deprecated, after }, context) => {
+    const query = { limit: 100, prefix, after, deprecated: deprecated?.toString() };
+    const { event_types } = await read<{ event_types: StoredType[] }>(context, "/api/v1/event-types", query);
+    return { notice, event_types: event_types.map((one) => fieldsOf(ListedType, one)) };
+  },
+);
 
 interface StoredType extends Record<string, unknown> {
   schema: unknown;
   example: unknown;
 }
 
-function getEventType(): Tool {
-  return defineTool(
-    {
-      name: "get_event_type",
-      description:
-        "Read an event type: what it means, the JSON Schema of its payload, and an example. One answer holds 16 KiB of each: next_offset_bytes says where the next part begins.",
-      annotations: reads("Read an event type"),
-      inputSchema: Type.Object(
-        {
-          name: TypeName,
-          offset_bytes: Type.Optional(
-            Type.Integer({
-              minimum: 0,
-              description: "Where the parts of schema and example begin; 0 unless said",
-            }),
-          ),
-        },
-        closed,
+const getEventType = defineTool(
+  {
+    name: "get_event_type",
+    description:
+      "Read an event type: what it means, the JSON Schema of its payload, and an example. One answer holds 16 KiB of each: next_offset_bytes says where the next part begins.",
+    annotations: reads("Read an event type"),
+    input: {
+      name: TypeName,
+      offset_bytes: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          description: "Where the parts of schema and example begin; 0 unless said",
+        }),
       ),
-      outputSchema: EventTypeAnswer,
     },
-    async ({ name, offset_bytes }, { callInterface, signal }) => {
-      const call = { method: "GET", path: pathTo(name), isRepeatable: true, signal } as const;
-      return answerOf(await callJson<StoredType>(callInterface, call), offset_bytes);
-    },
-  );
-}
+    output: eventTypeAnswer,
+  },
+  async ({ name, offset_bytes }, context) => answerOf(await read(context, pathTo(name)), offset_bytes),
+);
 
-function putEventType(): Tool {
-  return defineTool(
-    {
-      name: "put_event_type",
-      description:
-        "Describe an event type: makes it, or replaces what is said of one that there is, as a whole: what is left out becomes empty. From the first type on, targets can newly name only types that are described.",
-      annotations: changes("Describe an event type", { destructiveHint: true, idempotentHint: true }),
-      inputSchema: Type.Object(
-        {
-          name: TypeName,
-          description: Type.Optional(Type.String({ description: "What happened when it is sent" })),
-          group: Type.Optional(Type.String({ description: "What it belongs to, such as Orders" })),
-          deprecated: Type.Optional(Type.Boolean({ description: "Whether it is on its way out" })),
-          schema: Type.Optional(
-            Type.Record(Type.String(), Type.Unknown(), { description: "A JSON Schema of its payload" }),
-          ),
-          example: Type.Optional(Type.Unknown({ description: "A payload as it may be" })),
-        },
-        closed,
+const putEventType = defineTool(
+  {
+    name: "put_event_type",
+    description:
+      "Describe an event type: makes it, or replaces what is said of one that there is, as a whole: what is left out becomes empty. From the first type on, targets can newly name only types that are described.",
+    annotations: changes("Describe an event type", { destructiveHint: true, idempotentHint: true }),
+    input: {
+      name: TypeName,
+      description: Type.Optional(Type.String({ description: "What happened when it is sent" })),
+      group: Type.Optional(Type.String({ description: "What it belongs to, such as Orders" })),
+      deprecated: Type.Optional(Type.Boolean({ description: "Whether it is on its way out" })),
+      schema: Type.Optional(
+        Type.Record(Type.String(), Type.Unknown(), { description: "A JSON Schema of its payload" }),
       ),
-      outputSchema: EventTypeAnswer,
+      example: Type.Optional(Type.Unknown({ description: "A payload as it may be" })),
     },
-    async ({ name, ...body }, { callInterface, signal }) => {
-      const call = { method: "PUT", path: pathTo(name), body, isRepeatable: true, signal } as const;
-      return answerOf(await callJson<StoredType>(callInterface, call));
-    },
-  );
-}
+    output: eventTypeAnswer,
+  },
+  async ({ name, ...body }, context) =>
+    answerOf(await call(context, { method: "PUT", path: pathTo(name), body })),
+);
 
 function pathTo(name: string): string {
   return `/api/v1/event-types/${encodeURIComponent(name)}`;
 }
 
-function answerOf(type: StoredType, offsetBytes = 0): Static<typeof EventTypeAnswer> {
+function answerOf(type: StoredType, offsetBytes = 0) {
   const part = (value: unknown): Static<typeof PayloadPart> | null =>
     value === null ? null : partOf(Buffer.from(JSON.stringify(value)), offsetBytes, maxPayloadBytes / 2);
   return {
@@ -133,3 +105,6 @@ function answerOf(type: StoredType, offsetBytes = 0): Static<typeof EventTypeAns
     example: part(type.example),
   };
 }
+
+/** The catalogue of what an organization sends: read it before sending, and describe what is missing. */
+export const eventTypeTools: readonly Tool[] = [listEventTypes, getEventType, putEventType];

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { type Static, Type } from "typebox";
-import { type CallInterface, callJson } from "./interfaceCall.ts";
 import { EventTypeName, Name } from "./schemas.ts";
+import { call, type ToolContext } from "./tool.ts";
 
 /** Options of sending an item, to a target or to all of a customer. */
 export const itemFields = {
@@ -14,13 +14,8 @@ export const itemFields = {
 const Item = Type.Object({ ...itemFields, idempotency_key: Type.Optional(Type.String()) });
 
 /** Hands an item over to the path that takes it. Without a key of its own it has one that only this call knows. */
-export function handOver<T>(
-  callInterface: CallInterface,
-  path: string,
-  item: Static<typeof Item>,
-  signal: AbortSignal,
-): Promise<T> {
-  return callJson<T>(callInterface, {
+export function handOver<T>(context: ToolContext, path: string, item: Static<typeof Item>): Promise<T> {
+  return call<T>(context, {
     method: "POST",
     path,
     headers: {
@@ -30,7 +25,5 @@ export function handOver<T>(
       "x-ordering-key": item.ordering_key,
     },
     body: item.payload,
-    isRepeatable: true,
-    signal,
   });
 }

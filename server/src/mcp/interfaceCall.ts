@@ -34,12 +34,6 @@ export class CallRefusedError extends Error {
   }
 }
 
-/** The body of an answer that is JSON. */
-export async function callJson<Body>(callInterface: CallInterface, call: InterfaceCall): Promise<Body> {
-  const { bytes } = await callInterface(call);
-  return JSON.parse(bytes.toString()) as Body;
-}
-
 /** Path and query. */
 export function pathOf({ path, query = {} }: InterfaceCall): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);

@@ -8,7 +8,7 @@ export const maxPayloadBytes = 32 * 1024;
 
 /** A part of an item's payload, as its sender wrote it; null when the payload is gone. */
 export async function readPayloadPart(
-  { callInterface, signal }: Pick<ToolContext, "callInterface" | "signal">,
+  { callInterface, signal }: ToolContext,
   itemId: string,
   offsetBytes = 0,
   limitBytes: number = maxPayloadBytes,

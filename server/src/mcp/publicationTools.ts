@@ -1,65 +1,48 @@
-import { Type } from "typebox";
+import { type Static, Type } from "typebox";
 import { eventStatuses } from "../items/eventStatuses.ts";
 import { handOver, itemFields } from "./handOver.ts";
-import { callJson } from "./interfaceCall.ts";
-import { fieldsOf } from "./itemTools.ts";
-import { closed, Id, MaybeMoment, Moment, Name, Notice, notice, Status, Text } from "./schemas.ts";
-import { changes, defineTool, reads, type Tool } from "./tool.ts";
+import { Id, MaybeMoment, Moment, Name, Notice, notice, Status, Text } from "./schemas.ts";
+import { changes, defineTool, fieldsOf, read, reads, type Tool } from "./tool.ts";
 
 /** One answer names at most so many items. */
 const mostItemsShown = 100;
 
-/** Sending with one call to many targets, and seeing where it went. */
-export function publicationTools(): Tool[] {
-  return [publish(), readPublication()];
-}
+const AcceptedItem = Type.Object({ id: Type.String(), target_id: Type.String(), status: Type.String() });
 
-interface AcceptedPublication {
-  id: string;
-  items: { id: string; target_id: string; status: string }[];
-}
-
-function publish(): Tool {
-  return defineTool(
-    {
-      name: "publish",
-      description: `Hand one payload to every target of a customer that takes its type: an item for each, all of them or none. Without customer_uid it goes to the targets that belong to no customer. Each item is billed. The answer names at most ${mostItemsShown} of the items; read_publication shows what becomes of them.`,
-      annotations: changes("Publish to all targets", { openWorldHint: true }),
-      inputSchema: Type.Object(
-        {
-          customer_uid: Type.Optional(
-            Type.String({
-              // What a path can hold: . and .. would name another.
-              pattern: "^(?!\\.\\.?$)[A-Za-z0-9._:-]{1,128}$",
-              description: "The organization's own id of the customer",
-            }),
-          ),
-          ...itemFields,
-          idempotency_key: Type.Optional(
-            Name("Names this publication: sent again with the same key and payload it stays one"),
-          ),
-        },
-        closed,
+const publish = defineTool(
+  {
+    name: "publish",
+    description: `Hand one payload to every target of a customer that takes its type: an item for each, all of them or none. Without customer_uid it goes to the targets that belong to no customer. Each item is billed. The answer names at most ${mostItemsShown} of the items; read_publication shows what becomes of them.`,
+    annotations: changes("Publish to all targets", { openWorldHint: true }),
+    input: {
+      customer_uid: Type.Optional(
+        Type.String({
+          // What a path can hold: . and .. would name another.
+          pattern: "^(?!\\.\\.?$)[A-Za-z0-9._:-]{1,128}$",
+          description: "The organization's own id of the customer",
+        }),
       ),
-      outputSchema: Type.Object({
-        id: Type.String({ description: "The publication's" }),
-        item_count: Type.Integer({ description: "0: no target takes it" }),
-        items: Type.Array(
-          Type.Object({ id: Type.String(), target_id: Type.String(), status: Type.String() }),
-        ),
-      }),
+      ...itemFields,
+      idempotency_key: Type.Optional(
+        Name("Names this publication: sent again with the same key and payload it stays one"),
+      ),
     },
-    async (input, { callInterface, signal }) => {
-      const { id, items } = await handOver<AcceptedPublication>(
-        callInterface,
-        input.customer_uid === undefined ? "/p" : `/p/${input.customer_uid}`,
-        input,
-        signal,
-      );
-      return { id, item_count: items.length, items: items.slice(0, mostItemsShown) };
+    output: {
+      id: Type.String({ description: "The publication's" }),
+      item_count: Type.Integer({ description: "0: no target takes it" }),
+      items: Type.Array(AcceptedItem),
     },
-  );
-}
+  },
+  async (input, context) => {
+    const path = input.customer_uid === undefined ? "/p" : `/p/${input.customer_uid}`;
+    const { id, items } = await handOver<{ id: string; items: Static<typeof AcceptedItem>[] }>(
+      context,
+      path,
+      input,
+    );
+    return { id, item_count: items.length, items: items.slice(0, mostItemsShown) };
+  },
+);
 
 const Item = Type.Object({
   id: Type.String(),
@@ -85,41 +68,35 @@ const Counts = Type.Object(
   { description: "How many items stand how, whether they are shown or not" },
 );
 
-interface ReadPublication {
+interface PublicationAnswer {
   publication: Record<string, unknown> & {
     items: (Record<string, unknown> & { endpoint_id: string; status: string })[];
   };
 }
 
-function readPublication(): Tool {
-  return defineTool(
-    {
-      name: "read_publication",
-      description: `Read where a publication went and what became of each of its items, of which at most ${mostItemsShown} are shown: with status those that stand so. get_item reads one with its attempts.`,
-      annotations: reads("Read a publication"),
-      inputSchema: Type.Object({ id: Id("From publish"), status: Type.Optional(Status) }, closed),
-      outputSchema: Type.Object({
-        notice: Notice,
-        publication: Publication,
-        counts: Counts,
-        items: Type.Array(Item),
-      }),
-    },
-    async ({ id, status }, { callInterface, signal }) => {
-      const path = `/api/v1/publications/${id}`;
-      const call = { method: "GET", path, isRepeatable: true, signal } as const;
-      const { publication } = await callJson<ReadPublication>(callInterface, call);
-      const counts: Record<string, number> = {};
-      for (const item of publication.items) counts[item.status] = (counts[item.status] ?? 0) + 1;
-      const shown = publication.items.filter((item) => status === undefined || item.status === status);
-      return {
-        notice,
-        publication: fieldsOf(Publication, publication),
-        counts,
-        items: shown
-          .slice(0, mostItemsShown)
-          .map((item) => fieldsOf(Item, { ...item, target_id: item.endpoint_id })),
-      };
-    },
-  );
-}
+const readPublication = defineTool(
+  {
+    name: "read_publication",
+    description: `Read where a publication went and what became of each of its items, of which at most ${mostItemsShown} are shown: with status those that stand so. get_item reads one with its attempts.`,
+    annotations: reads("Read a publication"),
+    input: { id: Id("From publish"), status: Type.Optional(Status) },
+    output: { notice: Notice, publication: Publication, counts: Counts, items: Type.Array(Item) },
+  },
+  async ({ id, status }, context) => {
+    const { publication } = await read<PublicationAnswer>(context, `/api/v1/publications/${id}`);
+    const counts: Record<string, number> = {};
+    for (const item of publication.items) counts[item.status] = (counts[item.status] ?? 0) + 1;
+    const shown = publication.items.filter((item) => status === undefined || item.status === status);
+    return {
+      notice,
+      publication: fieldsOf(Publication, publication),
+      counts,
+      items: shown
+        .slice(0, mostItemsShown)
+        .map((item) => fieldsOf(Item, { ...item, target_id: item.endpoint_id })),
+    };
+  },
+);
+
+/** Sending with one call to many targets, and seeing where it went. */
+export const publicationTools: readonly Tool[] = [publish, readPublication];

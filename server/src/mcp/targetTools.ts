@@ -1,9 +1,7 @@
 import { Type } from "typebox";
 import { targetKinds } from "../postgres/kinds.ts";
-import { callJson } from "./interfaceCall.ts";
-import { fieldsOf } from "./itemTools.ts";
-import { closed, Id, Notice, notice, Text } from "./schemas.ts";
-import { defineTool, reads, type Tool } from "./tool.ts";
+import { Id, Notice, notice, Text } from "./schemas.ts";
+import { defineTool, fieldsOf, read, reads, type Tool } from "./tool.ts";
 
 const Target = Type.Object({
   id: Type.String(),
@@ -28,35 +26,29 @@ const Stats = Type.Object({
 });
 
 /** The targets. URLs may contain secrets and are not shown. */
-export function targetTools(): Tool[] {
-  return [
-    defineTool(
-      {
-        name: "list_targets",
-        description: "List the targets that items can be sent to: webhooks, mailboxes and agents.",
-        annotations: reads("List targets"),
-        inputSchema: Type.Object({}, closed),
-        outputSchema: Type.Object({ notice: Notice, targets: Type.Array(Target) }),
-      },
-      async (_input, { callInterface, signal }) => {
-        const call = { method: "GET", path: "/api/v1/targets", isRepeatable: true, signal } as const;
-        const { targets } = await callJson<{ targets: Record<string, unknown>[] }>(callInterface, call);
-        return { notice, targets: targets.map((target) => fieldsOf(Target, target)) };
-      },
-    ),
-    defineTool(
-      {
-        name: "mailbox_stats",
-        description: "Read what a mailbox holds, and how fast it moves.",
-        annotations: reads("Read a mailbox's state"),
-        inputSchema: Type.Object({ mailbox_id: Id("From list_targets") }, closed),
-        outputSchema: Stats,
-      },
-      async ({ mailbox_id }, { callInterface, signal }) => {
-        const path = `/api/v1/mailboxes/${mailbox_id}/stats`;
-        const call = { method: "GET", path, isRepeatable: true, signal } as const;
-        return fieldsOf(Stats, await callJson(callInterface, call));
-      },
-    ),
-  ];
-}
+export const targetTools: readonly Tool[] = [
+  defineTool(
+    {
+      name: "list_targets",
+      description: "List the targets that items can be sent to: webhooks, mailboxes and agents.",
+      annotations: reads("List targets"),
+      input: {},
+      output: { notice: Notice, targets: Type.Array(Target) },
+    },
+    async (_input, context) => {
+      const { targets } = await read<{ targets: Record<string, unknown>[] }>(context, "/api/v1/targets");
+      return { notice, targets: targets.map((target) => fieldsOf(Target, target)) };
+    },
+  ),
+  defineTool(
+    {
+      name: "mailbox_stats",
+      description: "Read what a mailbox holds, and how fast it moves.",
+      annotations: reads("Read a mailbox's state"),
+      input: { mailbox_id: Id("From list_targets") },
+      output: Stats.properties,
+    },
+    async ({ mailbox_id }, context) =>
+      fieldsOf(Stats, await read(context, `/api/v1/mailboxes/${mailbox_id}/stats`)),
+  ),
+];

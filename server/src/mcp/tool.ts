@@ -1,6 +1,7 @@
-import type { Static, TObject } from "typebox";
+import { type Static, type TObject, type TProperties, Type } from "typebox";
 import { Compile } from "typebox/compile";
-import type { CallInterface } from "./interfaceCall.ts";
+import type { CallInterface, InterfaceCall } from "./interfaceCall.ts";
+import { closed } from "./schemas.ts";
 
 /** The protocol's hints about a tool's effects; a client may ask its user by them. */
 export interface Annotations {
@@ -36,28 +37,60 @@ export class ArgumentError extends Error {
   override name = "ArgumentError";
 }
 
-/** A tool whose arguments are checked before `run` sees them. */
-export function defineTool<Input extends TObject, Output extends TObject>(
-  described: Omit<Tool, "run" | "inputSchema" | "outputSchema"> & {
-    inputSchema: Input;
-    outputSchema: Output;
-  },
-  run: (input: Static<Input>, context: ToolContext) => Promise<Static<Output> & Record<string, unknown>>,
+/** A tool whose arguments are checked before `run` sees them. It takes the fields of `input` and no others. */
+export function defineTool<Input extends TProperties, Output extends TProperties>(
+  { input, output, ...described }: Described & { input: Input; output: Output },
+  run: (
+    input: Static<TObject<Input>>,
+    context: ToolContext,
+  ) => Promise<Static<TObject<Output>> & Record<string, unknown>>,
 ): Tool {
-  const validator = Compile(described.inputSchema);
+  const inputSchema = Type.Object(input, closed);
+  const validator = Compile(inputSchema);
   return {
     ...described,
-    async run(input, context) {
-      if (validator.Check(input)) return run(input, context);
+    inputSchema,
+    outputSchema: Type.Object(output),
+    async run(given, context) {
+      if (validator.Check(given)) return run(given as Static<TObject<Input>>, context);
       throw new ArgumentError(
         validator
-          .Errors(input)
+          .Errors(given)
           .slice(0, 3)
           .map(({ instancePath, message }) => `${instancePath.slice(1) || "arguments"}: ${message}`)
           .join("; "),
       );
     },
   };
+}
+
+type Described = Pick<Tool, "name" | "description" | "annotations">;
+
+/** Reads the JSON at a path of the interface. */
+export function read<Body>(
+  context: ToolContext,
+  path: string,
+  query: InterfaceCall["query"] = {},
+): Promise<Body> {
+  return call(context, { method: "GET", path, query });
+}
+
+/** Makes a request of the interface. It may be sent twice unless it says otherwise. @returns the JSON of its answer. */
+export async function call<Body>(
+  { callInterface, signal }: ToolContext,
+  request: Omit<InterfaceCall, "isRepeatable" | "signal"> & Partial<InterfaceCall>,
+): Promise<Body> {
+  const { bytes } = await callInterface({ isRepeatable: true, signal, ...request });
+  return JSON.parse(bytes.toString()) as Body;
+}
+
+/** The fields of an answer that the schema names; addresses and future fields are left out. */
+export function fieldsOf<Schema extends TObject>(
+  { properties }: Schema,
+  answer: Record<string, unknown>,
+): Static<Schema> {
+  const fields = Object.keys(properties).map((name) => [name, answer[name] ?? null]);
+  return Object.fromEntries(fields) as Static<Schema>;
 }
 
 /** Looks and changes nothing. */
@@ -67,11 +100,5 @@ export function reads(title: string): Annotations {
 
 /** Changes something; what is not said is not so. */
 export function changes(title: string, what: Partial<Omit<Annotations, "title">> = {}): Annotations {
-  const nothing = {
-    readOnlyHint: false,
-    destructiveHint: false,
-    idempotentHint: false,
-    openWorldHint: false,
-  };
-  return { title, ...nothing, ...what };
+  return { ...reads(title), readOnlyHint: false, idempotentHint: false, ...what };
 }

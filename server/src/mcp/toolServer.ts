@@ -21,12 +21,12 @@ import { targetTools } from "./targetTools.ts";
 
 /** The tools of agents, over either transport. No tool takes an address or shows a secret. */
 const tools: readonly Tool[] = [
-  ...targetTools(),
-  ...eventTypeTools(),
-  ...itemTools(),
-  ...publicationTools(),
-  ...replayTools(),
-  ...mailboxTools(),
+  ...targetTools,
+  ...eventTypeTools,
+  ...itemTools,
+  ...publicationTools,
+  ...replayTools,
+  ...mailboxTools,
 ];
 
 export interface ToolServerDeps {
