@@ -1,26 +1,20 @@
 import { Type } from "typebox";
 import type { Config } from "../config/config.ts";
 import { anyone, users, usersAndKeys } from "../http/contract/access.ts";
-import {
-  ApiError,
-  orInvalid,
-  tooManyRequests,
-  tooManySigningIn,
-  unauthorized,
-} from "../http/contract/errors.ts";
+import { ApiError, orInvalid, orRefused, tooManySigningIn, unauthorized } from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { everyKey, noLimitedKey } from "../http/contract/scope.ts";
 import { Id } from "../http/contract/schemas.ts";
 import { originOf, traceOf } from "../audit/origin.ts";
-import { changePassword, type ChangePasswordOutcome } from "./changePassword.ts";
+import { changePassword } from "./changePassword.ts";
 import { readEmail } from "./emailAddress.ts";
-import { logIn, type LogInOutcome } from "./logIn.ts";
+import { logIn } from "./logIn.ts";
 import { logOut, logOutAll } from "./logOut.ts";
 import { countRequest } from "./rateLimit.ts";
 import { Email, overloaded, Password, takenMessage, tooMany, User } from "./schemas.ts";
 import { type ResetDeps, resetRoutes } from "./resetRoutes.ts";
-import { signUp, type SignUpDeps, type SignUpOutcome } from "./signUp.ts";
+import { signUp, type SignUpDeps } from "./signUp.ts";
 import { readUser } from "./userStore.ts";
 import examples from "./examples.json" with { type: "json" };
 
@@ -103,9 +97,11 @@ function refuseStrangers(signup: Config["signup"]): void {
   if (signup === "open") return;
   const way =
     signup === "invited" ? "have somebody who has one invite you" : "ask whoever runs this service for one";
-  throw new ApiError(403, `accounts are not open to everybody here (POSTRIDER_SIGNUP=${signup}): ${way}`, {
-    code: "signup_closed",
-  });
+  throw new ApiError(
+    403,
+    `accounts are not open to everybody here (POSTRIDER_SIGNUP=${signup}): ${way}`,
+    "signup_closed",
+  );
 }
 
 function signupRoute(deps: AuthDeps): RouteRecord {
@@ -129,15 +125,17 @@ function signupRoute(deps: AuthDeps): RouteRecord {
     },
     errors: { 403: closedToStrangers, 429: tooMany, 503: overloaded },
     examples: examples.signUp,
-    async handle({ body, request, reply }) {
+    async handle(call) {
+      const { body } = call;
       const address = orInvalid(readEmail(body.email));
       refuseStrangers(deps.config.signup);
       if (deps.passwords.isFull()) throw tooManySigningIn();
-      const limit = { scope: "signup", limit: deps.config.signupLimit } as const;
-      const reached = await countRequest(deps.pool, limit, request, reply);
-      if (reached !== undefined) throw tooManyRequests(reached);
+      await countRequest(deps.pool, { scope: "signup", limit: deps.config.signupLimit }, call);
       const input = { address, password: body.password, name: body.name };
-      return signUpAnswer(await signUp(deps, input, traceOf(request)));
+      const signedUp = await signUp(deps, input, traceOf(call.request));
+      if (signedUp.outcome === "email_taken") return { message: takenMessage };
+      const { user, sessionToken, apiKey } = orRefused(signedUp, "created", { overloaded: tooManySigningIn });
+      return { user, session_token: sessionToken, ...(apiKey !== undefined && { api_key: apiKey }) };
     },
   });
 }
@@ -153,13 +151,15 @@ function loginRoute(deps: AuthDeps): RouteRecord {
     errors: { 401: "The email has no account, or the password is wrong", 429: tooMany, 503: overloaded },
     examples: examples.logIn,
     missingFields: needsEmailAndPassword,
-    async handle({ body, request, reply }) {
+    async handle(call) {
+      const { body } = call;
       if (body.email.trim() === "" || body.password === "") throw new ApiError(400, needsEmailAndPassword);
       if (deps.passwords.isFull()) throw tooManySigningIn();
-      const limit = { scope: "login", limit: deps.config.loginLimit } as const;
-      const reached = await countRequest(deps.pool, limit, request, reply);
-      if (reached !== undefined) throw tooManyRequests(reached);
-      return logInAnswer(await logIn(deps, body, traceOf(request)));
+      await countRequest(deps.pool, { scope: "login", limit: deps.config.loginLimit }, call);
+      const loggedIn = await logIn(deps, body, traceOf(call.request));
+      const refusals = { refused: unauthorized, overloaded: tooManySigningIn };
+      const { user, sessionToken } = orRefused(loggedIn, "started", refusals);
+      return { user, session_token: sessionToken };
     },
   });
 }
@@ -183,54 +183,18 @@ function passwordRoute(deps: AuthDeps): RouteRecord {
     },
     examples: examples.changePassword,
     async handle(call) {
-      const { body, caller, request, reply } = call;
+      const { body, caller } = call;
       if (caller.kind !== "session") throw unauthorized();
       const { userId, tokenHash } = caller;
       if (deps.passwords.isFull()) throw tooManySigningIn();
-      const limit = { scope: "password", limit: deps.config.loginLimit, userId } as const;
-      const reached = await countRequest(deps.pool, limit, request, reply);
-      if (reached !== undefined) throw tooManyRequests(reached);
+      await countRequest(deps.pool, { scope: "password", limit: deps.config.loginLimit, userId }, call);
       const input = { userId, tokenHash, present: body.current_password, wanted: body.new_password };
-      requireChanged(await changePassword(deps, originOf(call), input));
+      orRefused(await changePassword(deps, originOf(call), input), "changed", {
+        wrong_password: () => new ApiError(403, "current_password is wrong", "password_wrong"),
+        gone: unauthorized,
+        overloaded: tooManySigningIn,
+      });
       return { ok: true };
     },
   });
-}
-
-function signUpAnswer(signedUp: SignUpOutcome) {
-  switch (signedUp.outcome) {
-    case "created": {
-      const { user, sessionToken, apiKey } = signedUp;
-      return { user, session_token: sessionToken, ...(apiKey !== undefined && { api_key: apiKey }) };
-    }
-    case "email_taken":
-      return { message: takenMessage };
-    case "overloaded":
-      throw tooManySigningIn();
-  }
-}
-
-function logInAnswer(loggedIn: LogInOutcome) {
-  switch (loggedIn.outcome) {
-    case "started":
-      return { user: loggedIn.user, session_token: loggedIn.sessionToken };
-    case "refused":
-      throw unauthorized();
-    case "overloaded":
-      throw tooManySigningIn();
-  }
-}
-
-/** @throws {ApiError} when the password was not changed. */
-function requireChanged(outcome: ChangePasswordOutcome): void {
-  switch (outcome) {
-    case "changed":
-      return;
-    case "wrong_password":
-      throw new ApiError(403, "current_password is wrong", { code: "password_wrong" });
-    case "gone":
-      throw unauthorized();
-    case "overloaded":
-      throw tooManySigningIn();
-  }
 }

@@ -7,6 +7,7 @@ import {
   ApiError,
   notFound,
   orInvalid,
+  orRefused,
   unauthorized,
   workspacePending,
   workspaceSuspended,
@@ -14,7 +15,7 @@ import {
 import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
-import { createKey, type CreateKeyOutcome, deleteKey, type DeleteKeyOutcome, listKeys } from "./keyStore.ts";
+import { createKey, deleteKey, listKeys } from "./keyStore.ts";
 import { readScope, scopeAnswer, ScopeFields } from "./keyScope.ts";
 import { Name, readName } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
@@ -66,7 +67,11 @@ function deleteRoute(deps: KeyDeps): RouteRecord {
     errors: { 409: "It is the last key, or the one that authenticates the request" },
     ...removal(async (call, keyId) => {
       const callerKeyId = call.caller.kind === "apiKey" ? call.caller.keyId : undefined;
-      requireDeleted(await deleteKey(deps.pool, originOf(call), { keyId, callerKeyId }));
+      orRefused(await deleteKey(deps.pool, originOf(call), { keyId, callerKeyId }), "deleted", {
+        not_found: notFound,
+        own_key: () => new ApiError(409, "an API key cannot delete itself: use another key or a session"),
+        last_key: () => new ApiError(409, "the last API key cannot be deleted: create another one first"),
+      });
     }),
   });
 }
@@ -97,46 +102,16 @@ function createRoute(deps: KeyDeps): RouteRecord {
     async handle(call) {
       const name = orInvalid(readName(call.body.name));
       const scope = orInvalid(readScope(call.body));
-      const { id, key } = createdKey(
-        await createKey(deps.pool, originOf(call), { name, maxKeys, nowMs: deps.nowMs(), scope }),
-        maxKeys,
-      );
+      const input = { name, maxKeys, nowMs: deps.nowMs(), scope };
+      const { id, key } = orRefused(await createKey(deps.pool, originOf(call), input), "created", {
+        gone: unauthorized,
+        suspended: workspaceSuspended,
+        pending: workspacePending,
+        too_many: () =>
+          new ApiError(409, `the workspace has ${maxKeys} API keys, the most there can be: delete one first`),
+        invalid: ({ message }) => new ApiError(400, message),
+      });
       return { id, name, key, ...scopeAnswer(scope) };
     },
   });
-}
-
-/** The created key. @throws {ApiError} when none was created. */
-function createdKey(created: CreateKeyOutcome, maxKeys: number): { id: string; key: string } {
-  switch (created.outcome) {
-    case "created":
-      return created;
-    case "gone":
-      throw unauthorized();
-    case "suspended":
-      throw workspaceSuspended();
-    case "pending":
-      throw workspacePending();
-    case "too_many":
-      throw new ApiError(
-        409,
-        `the workspace has ${maxKeys} API keys, the most there can be: delete one first`,
-      );
-    case "invalid":
-      throw new ApiError(400, created.message);
-  }
-}
-
-/** @throws {ApiError} when the key was not deleted. */
-function requireDeleted(outcome: DeleteKeyOutcome): void {
-  switch (outcome) {
-    case "deleted":
-      return;
-    case "not_found":
-      throw notFound();
-    case "own_key":
-      throw new ApiError(409, "an API key cannot delete itself: use another key or a session");
-    case "last_key":
-      throw new ApiError(409, "the last API key cannot be deleted: create another one first");
-  }
 }

@@ -1,10 +1,11 @@
 import { clientAddress } from "../http/contract/clientAddress.ts";
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
-import type { FastifyReply, FastifyRequest } from "fastify";
 import ipaddr from "ipaddr.js";
 import type pg from "pg";
+import { ApiError } from "../http/contract/errors.ts";
 import { sayRateLimit } from "../http/contract/rateLimitHeaders.ts";
+import type { RouteCall } from "../http/contract/route.ts";
 import { countInWindow, dailyScope } from "../postgres/countInWindow.ts";
 
 /** The length of a window in seconds. Only the windows of `dailyScope` in the same table are longer. */
@@ -39,38 +40,29 @@ export interface RateLimit {
   emailKey?: string;
 }
 
-/** The limit is reached: the request was not counted. `message` is a sentence for the caller. */
-export interface LimitReached {
-  message: string;
-  /** When the window ends. */
-  retryAfterSeconds: number;
-}
-
 /**
  * Counts one request from the client's address, by a user, or for an email, and puts `RateLimit` and `RateLimit-Policy`
  * on the answer (draft-ietf-httpapi-ratelimit-headers-10). A window begins with the first request counted and ends 15
  * minutes later by the database's clock, for all nodes and across restarts. Refused requests are not counted, so that
  * `Retry-After` stays true for a client that keeps asking.
- * @returns undefined when the request was counted and may go on.
+ * @throws {ApiError} 429 when the limit is reached; the request was not counted.
  */
 export async function countRequest(
   pool: pg.Pool,
   { scope, limit, userId, emailKey }: RateLimit,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<LimitReached | undefined> {
+  { request, reply }: Pick<RouteCall, "request" | "reply">,
+): Promise<void> {
   const subject =
     userId ?? (emailKey === undefined ? clientSubject(clientAddress(request) ?? "") : digestOf(emailKey));
   const window = { scope, subject, limit, windowSeconds: rateLimitWindowSeconds };
   const hit = await countInWindow(pool, window);
   sayRateLimit(reply, window, hit);
-  if (hit.isCounted) return undefined;
+  if (hit.isCounted) return;
   const whose =
     userId !== undefined ? "by this user" : emailKey !== undefined ? "for this email" : "from this address";
-  return {
-    message: `too many requests to ${doing[scope]} ${whose}: try again later`,
+  throw new ApiError(429, `too many requests to ${doing[scope]} ${whose}: try again later`, {
     retryAfterSeconds: hit.resetSeconds,
-  };
+  });
 }
 
 /** The rate-limit key of an email. The text is not stored: somebody may have typed a password in its place. */

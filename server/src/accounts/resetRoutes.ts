@@ -2,13 +2,13 @@ import { Type } from "typebox";
 import { traceOf } from "../audit/origin.ts";
 import type { Config } from "../config/config.ts";
 import { anyone } from "../http/contract/access.ts";
-import { ApiError, orInvalid, tooManyRequests, tooManySigningIn } from "../http/contract/errors.ts";
+import { ApiError, orInvalid, orRefused, tooManySigningIn } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import type { Mailer } from "../mail/mailer.ts";
 import type { PasswordDeps } from "./changePassword.ts";
 import { readEmail } from "./emailAddress.ts";
 import { countRequest } from "./rateLimit.ts";
-import { prepareResetMail, resetByToken, type ResetByTokenOutcome } from "./resetByMail.ts";
+import { prepareResetMail, resetByToken } from "./resetByMail.ts";
 import { resetMinutes } from "./resetStore.ts";
 import { Email, overloaded, Password, tooMany } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
@@ -46,18 +46,15 @@ function requestRoute(deps: ResetDeps): RouteRecord {
       503: "Too many mails wait to be sent, or the database cannot be reached",
     },
     examples: examples.requestPasswordReset,
-    async handle({ body, request, reply }) {
-      const { key: emailKey } = orInvalid(readEmail(body.email));
+    async handle(call) {
+      const { key: emailKey } = orInvalid(readEmail(call.body.email));
       const { mailer } = deps;
       if (mailer === undefined) throw mailDisabled();
-      const limit = { scope: "password-reset", limit: deps.config.loginLimit } as const;
-      const ofEmail = { ...limit, scope: "password-reset-email", emailKey } as const;
-      const reached =
-        (await countRequest(deps.pool, limit, request, reply)) ??
-        (await countRequest(deps.pool, ofEmail, request, reply));
-      if (reached !== undefined) throw tooManyRequests(reached);
+      const limit = deps.config.loginLimit;
+      await countRequest(deps.pool, { scope: "password-reset", limit }, call);
+      await countRequest(deps.pool, { scope: "password-reset-email", limit, emailKey }, call);
       const { publicUrl } = mailer;
-      const trace = traceOf(request);
+      const trace = traceOf(call.request);
       mailer.enqueue(() => prepareResetMail(deps.pool, { emailKey, publicUrl }, trace));
       return { message: neutralMessage };
     },
@@ -82,40 +79,29 @@ function confirmRoute(deps: ResetDeps): RouteRecord {
       503: overloaded,
     },
     examples: examples.confirmPasswordReset,
-    async handle({ body, request, reply }) {
+    async handle(call) {
       if (deps.passwords.isFull()) throw tooManySigningIn();
-      const limit = { scope: "password-reset-confirm", limit: deps.config.loginLimit } as const;
-      const reached = await countRequest(deps.pool, limit, request, reply);
-      if (reached !== undefined) throw tooManyRequests(reached);
-      const input = { token: body.token, wanted: body.password };
-      requireReset(await resetByToken(deps, input, traceOf(request)));
+      await countRequest(deps.pool, { scope: "password-reset-confirm", limit: deps.config.loginLimit }, call);
+      const input = { token: call.body.token, wanted: call.body.password };
+      orRefused(await resetByToken(deps, input, traceOf(call.request)), "reset", {
+        // One message for every link that does not work.
+        gone: () =>
+          new ApiError(
+            410,
+            "the link was used or replaced by a newer one, or has expired: ask for another",
+            "reset_gone",
+          ),
+        overloaded: tooManySigningIn,
+      });
       return { ok: true };
     },
   });
-}
-
-/** @throws {ApiError} when the password was not reset; one message for every link that does not work. */
-function requireReset(outcome: ResetByTokenOutcome): void {
-  switch (outcome) {
-    case "reset":
-      return;
-    case "gone":
-      throw new ApiError(
-        410,
-        "the link was used or replaced by a newer one, or has expired: ask for another",
-        {
-          code: "reset_gone",
-        },
-      );
-    case "overloaded":
-      throw tooManySigningIn();
-  }
 }
 
 function mailDisabled(): ApiError {
   return new ApiError(
     501,
     "this service sends no mail: ask whoever runs it, who resets passwords by command (postrider reset-password)",
-    { code: "mail_disabled" },
+    "mail_disabled",
   );
 }

@@ -3,19 +3,19 @@ import type { Stripe } from "stripe";
 import { Type } from "typebox";
 import { type Config, publicUrlOf, type StripeConfig } from "../config/config.ts";
 import { anyone, users } from "../http/contract/access.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
+import { ApiError, found, notFound, orRefused } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { NullableTimestamp } from "../http/contract/schemas.ts";
 import type { Log } from "../telemetry/log.ts";
 import { billingColumns } from "../accounts/organizationStore.ts";
 import type { BillingStatus } from "../postgres/tables.ts";
 import { findAccount } from "./accountStore.ts";
-import { type CheckoutOutcome, openCheckout } from "./checkout.ts";
+import { openCheckout } from "./checkout.ts";
 import { Invoice, listInvoices } from "./invoices.ts";
 import { price } from "./price.ts";
 import { askProcessor, createProcessor, type ProcessorFailure } from "./processor.ts";
-import { receiveEvent, type ReceiveOutcome } from "./receiveEvent.ts";
-import { reconcile, type ReconcileOutcome, Reconciliation } from "./reconciliation.ts";
+import { receiveEvent } from "./receiveEvent.ts";
+import { reconcile, Reconciliation } from "./reconciliation.ts";
 import { usageRoute } from "./usageRoutes.ts";
 
 const route = routesOf("Billing");
@@ -59,8 +59,10 @@ function reconciliationRoute(deps: BillingDeps, processor: Processor | undefined
       "`reconciled` only when no item waits for export and the processor's total matches. `pending` does not mean lost usage: the processor counts with a delay.",
     response: { 200: Reconciliation },
     errors: { 502: processorErrors[502] },
-    handle: async ({ caller }) =>
-      comparisonOf(await reconcile({ pool: deps.pool, nowMs: deps.nowMs, processor }, caller.orgId)),
+    async handle({ caller }) {
+      const reconciled = await reconcile({ pool: deps.pool, nowMs: deps.nowMs, processor }, caller.orgId);
+      return orRefused(reconciled, "compared", { not_found: notFound, ...failures }).comparison;
+    },
   });
 }
 
@@ -97,8 +99,7 @@ function statusRoute(deps: BillingDeps): RouteRecord {
                where o.id = $1`,
         values: [caller.orgId, Math.floor(deps.nowMs() / 1000)],
       });
-      const stored = rows[0];
-      if (stored === undefined) throw notFound();
+      const stored = found(rows[0]);
       return {
         status: stored.billing_status,
         billing_enabled: deps.config.billing.kind === "stripe",
@@ -138,10 +139,23 @@ function checkoutRoute(deps: BillingDeps, processor: Processor | undefined): Rou
     async handle({ caller }) {
       const { stripe, config } = require503(processor);
       const checkout = { pool: deps.pool, stripe, config, publicUrl: publicUrlOf(deps.config) };
-      return { url: urlOf(answerOf(await askProcessor(() => openCheckout(checkout, caller.orgId)))) };
+      const asked = await askProcessor(() => openCheckout(checkout, caller.orgId));
+      const { url } = orRefused(orRefused(asked, "answered", failures).answer, "open", checkoutRefusals);
+      return { url };
     },
   });
 }
+
+const checkoutRefusals = {
+  not_found: notFound,
+  exempt: () => new ApiError(409, "this workspace is exempt from billing"),
+  subscribed: () =>
+    new ApiError(409, "this workspace has a subscription: change its payment method in the portal"),
+  busy: () =>
+    new ApiError(503, "the payment page is being changed by another request: try again", {
+      retryAfterSeconds: 1,
+    }),
+};
 
 function portalRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
   return route("openPortal", "GET /api/v1/billing/portal", {
@@ -156,8 +170,8 @@ function portalRoute(deps: BillingDeps, processor: Processor | undefined): Route
       const customer = account?.customer_id ?? null;
       if (customer === null) throw new ApiError(409, "payment is not set up yet: use the checkout first");
       const page = { customer, return_url: `${publicUrlOf(deps.config)}/billing` };
-      const session = answerOf(await askProcessor(() => stripe.billingPortal.sessions.create(page)));
-      return { url: session.url };
+      const asked = await askProcessor(() => stripe.billingPortal.sessions.create(page));
+      return { url: orRefused(asked, "answered", failures).answer.url };
     },
   });
 }
@@ -173,8 +187,8 @@ function invoicesRoute(deps: BillingDeps, processor: Processor | undefined): Rou
       const account = await findAccount(deps.pool, caller.orgId);
       const customer = account?.customer_id ?? null;
       if (customer === null) return { invoices: [], billing_enabled: true };
-      const invoices = answerOf(await askProcessor(() => listInvoices(processor.stripe, customer)));
-      return { invoices, billing_enabled: true };
+      const asked = await askProcessor(() => listInvoices(processor.stripe, customer));
+      return { invoices: orRefused(asked, "answered", failures).answer, billing_enabled: true };
     },
   });
 }
@@ -192,7 +206,12 @@ function webhookRoute(deps: BillingDeps, processor: Processor | undefined): Rout
       const { stripe, config } = require503(processor);
       const receive = { pool: deps.pool, stripe, config, nowMs: deps.nowMs };
       const signature = request.headers["stripe-signature"];
-      if (waitsOf(await receiveEvent(receive, request.body, signature))) deps.onBillingEvent();
+      const { waits } = orRefused(await receiveEvent(receive, request.body, signature), "received", {
+        invalid: ({ message, cause }) => new ApiError(400, message, { cause }),
+        ...failures,
+      });
+      // It has to be processed.
+      if (waits) deps.onBillingEvent();
       return { received: true };
     },
   });
@@ -203,65 +222,10 @@ function require503(processor: Processor | undefined): Processor {
   return processor;
 }
 
-/** The processor's answer. @throws {ApiError} 503 when it cannot answer now, 502 when it refused. */
-function answerOf<T>(asked: { outcome: "answered"; answer: T } | ProcessorFailure): T {
-  if (asked.outcome === "answered") return asked.answer;
-  throw failureError(asked);
-}
-
-function failureError({ outcome, cause }: ProcessorFailure): ApiError {
-  switch (outcome) {
-    case "unavailable":
-      return new ApiError(503, "the payment processor does not answer: try again", {
-        cause,
-        retryAfterSeconds: 5,
-      });
-    case "refused":
-      return new ApiError(502, "the payment processor refused the request: its settings need an operator", {
-        cause,
-      });
-  }
-}
-
-function comparisonOf(reconciled: ReconcileOutcome) {
-  switch (reconciled.outcome) {
-    case "compared":
-      return reconciled.comparison;
-    case "not_found":
-      throw notFound();
-    case "unavailable":
-    case "refused":
-      throw failureError(reconciled);
-  }
-}
-
-/** The payment page. @throws {ApiError} when there is none. */
-function urlOf(checkout: CheckoutOutcome): string {
-  switch (checkout.outcome) {
-    case "open":
-      return checkout.url;
-    case "not_found":
-      throw notFound();
-    case "exempt":
-      throw new ApiError(409, "this workspace is exempt from billing");
-    case "subscribed":
-      throw new ApiError(409, "this workspace has a subscription: change its payment method in the portal");
-    case "busy":
-      throw new ApiError(503, "the payment page is being changed by another request: try again", {
-        retryAfterSeconds: 1,
-      });
-  }
-}
-
-/** Whether a received notice has to be processed. @throws {ApiError} when it was not received. */
-function waitsOf(received: ReceiveOutcome): boolean {
-  switch (received.outcome) {
-    case "received":
-      return received.waits;
-    case "invalid":
-      throw new ApiError(400, received.message, { cause: received.cause });
-    case "unavailable":
-    case "refused":
-      throw failureError(received);
-  }
-}
+/** The refusals of calls of the processor: 503 when it cannot answer now, 502 when it refused. */
+const failures = {
+  unavailable: ({ cause }: ProcessorFailure) =>
+    new ApiError(503, "the payment processor does not answer: try again", { cause, retryAfterSeconds: 5 }),
+  refused: ({ cause }: ProcessorFailure) =>
+    new ApiError(502, "the payment processor refused the request: its settings need an operator", { cause }),
+};

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
-import { notFound } from "../http/contract/errors.ts";
+import { found } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { Timestamp } from "../http/contract/schemas.ts";
@@ -35,8 +35,7 @@ export function usageRoute(deps: { pool: pg.Pool; nowMs: () => number }): RouteR
     examples: examples.readUsage,
     async handle({ caller }) {
       const period = periodOf(deps.nowMs());
-      const month = await readLedgerMonth(deps.pool, caller.orgId, period);
-      if (month === undefined) throw notFound();
+      const month = found(await readLedgerMonth(deps.pool, caller.orgId, period));
       const { startSeconds, endSeconds } = periodBounds(period);
       const billable = billableItems(month);
       return {

@@ -3,12 +3,12 @@ import { type Static, Type } from "typebox";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
+import { ApiError, found, idOf } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, pageBefore, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
-import { isId, newRootId } from "../postgres/ids.ts";
+import { newRootId } from "../postgres/ids.ts";
 import { eraseOne } from "./eraseEvent.ts";
 import {
   countRunning,
@@ -116,13 +116,11 @@ function readRoute(deps: ErasureRouteDeps): RouteRecord {
 
 async function eraseNow(deps: ErasureRouteDeps, caller: Caller, eventId: string): Promise<StoredErasure> {
   const { pool } = deps;
-  if (!isId(eventId)) throw notFound();
-  const found = await findErasure(pool, caller.orgId, eventId);
-  if (found === undefined) throw notFound();
+  const { erasureId } = found(await findErasure(pool, caller.orgId, idOf(eventId)));
   const erasure =
-    found.erasureId === null
+    erasureId === null
       ? await request(deps, caller, { eventId })
-      : await present(deps, caller.orgId, found.erasureId);
+      : await present(deps, caller.orgId, erasureId);
   if (erasure.event_id === null || erasure.status === "DONE") return erasure;
   const outcome = await eraseOne(
     {
@@ -148,9 +146,7 @@ async function request(deps: ErasureRouteDeps, caller: Caller, subject: Subject)
 }
 
 async function present(deps: ErasureRouteDeps, orgId: string, id: string): Promise<StoredErasure> {
-  const erasure = isId(id) ? await readErasure(deps.pool, orgId, id) : undefined;
-  if (erasure === undefined) throw notFound();
-  return erasure;
+  return found(await readErasure(deps.pool, orgId, idOf(id)));
 }
 
 function erasureAnswer(erasure: StoredErasure): Static<typeof Erasure> {

@@ -4,9 +4,8 @@ import { mailboxRetentionMs } from "../config/config.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { customerOf, customerChanges, customerReads } from "../http/contract/scope.ts";
-import { isId } from "../postgres/ids.ts";
 import { isHandoff } from "../postgres/kinds.ts";
-import { notFound } from "../http/contract/errors.ts";
+import { found, idOf, orRefused } from "../http/contract/errors.ts";
 import { Handoff, handoffAnswer } from "../handoff/record/handoffAnswer.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
@@ -17,7 +16,7 @@ import { filterOf, readFields } from "./query.ts";
 import { readEvent } from "./readEvent.ts";
 import { readPayload } from "./readPayload.ts";
 import { turnOf } from "./sources.ts";
-import { cancelRefusal, payloadRefusal, replayRefusal } from "./refusals.ts";
+import { cancelRefusals, payloadRefusals, replayRefusals } from "./refusals.ts";
 import { limitPortalReplays } from "./limitPortalReplays.ts";
 import { type ReplayDeps, replayEvent } from "./replayEvent.ts";
 import {
@@ -54,14 +53,13 @@ function payloadRoute(deps: EventDeps): RouteRecord {
     errors: { 410: "It expired in its mailbox, or was erased" },
     examples: { answer: { event_type: "order.created", order: { id: 1001, total_cents: 4200 } } },
     async handle({ caller, params, reply }) {
-      if (!isId(params.id)) throw notFound();
-      const read = await readPayload(deps.queries, scopeOf(deps, caller), params.id);
-      if (read.outcome !== "read") throw payloadRefusal(read);
+      const read = await readPayload(deps.queries, scopeOf(deps, caller), idOf(params.id));
+      const { payload } = orRefused(read, "read", payloadRefusals);
       void reply
         .type("application/json")
         .header("content-disposition", `attachment; filename="${params.id}.json"`)
         .header("x-content-type-options", "nosniff");
-      return read.payload;
+      return payload;
     },
   });
 }
@@ -109,10 +107,8 @@ function readRoute(deps: EventDeps): RouteRecord {
       }),
     },
     async handle({ caller, params }) {
-      if (!isId(params.id)) throw notFound();
-      const story = await readEvent(deps.queries, scopeOf(deps, caller), params.id);
-      if (story === undefined) throw notFound();
-      const { event, attempts, progress, replayedBy, handoff } = story;
+      const story = await readEvent(deps.queries, scopeOf(deps, caller), idOf(params.id));
+      const { event, attempts, progress, replayedBy, handoff } = found(story);
       return {
         event: eventAnswer(event, progress, replayedBy),
         delivery_attempts: attempts.map((attempt) => attemptAnswer(event.id, attempt)),
@@ -138,14 +134,13 @@ function replayRoute(deps: EventDeps): RouteRecord {
     },
     examples: examples.replayEvent,
     async handle({ caller, params, reply, body }) {
-      if (!isId(params.id)) throw notFound();
+      const sourceId = idOf(params.id);
       await limitPortalReplays(deps.pool, caller, reply);
-      const replay = await replayEvent(deps, caller.orgId, params.id, {
-        isNewWebhookId: body?.webhook_id === "new",
-      });
-      if (replay.outcome !== "replayed") throw replayRefusal(replay);
+      const isNewWebhookId = body?.webhook_id === "new";
+      const replay = await replayEvent(deps, caller.orgId, sourceId, { isNewWebhookId });
+      const { id, status } = orRefused(replay, "replayed", replayRefusals);
       void reply.code(202);
-      return { id: replay.id, status: replay.status, source_event_id: params.id };
+      return { id, status, source_event_id: sourceId };
     },
   });
 }
@@ -163,10 +158,9 @@ function cancelRoute(deps: EventDeps): RouteRecord {
     },
     examples: { answer: { id: "019a4b6c7d8e7f0011223344556677ad", status: "CANCELED" } },
     async handle({ caller, params }) {
-      if (!isId(params.id)) throw notFound();
-      const canceled = await cancelEvent(deps, caller.orgId, params.id);
-      if (canceled.outcome !== "canceled") throw cancelRefusal(canceled);
-      return { id: canceled.id, status: canceled.status };
+      const canceled = await cancelEvent(deps, caller.orgId, idOf(params.id));
+      const { id, status } = orRefused(canceled, "canceled", cancelRefusals);
+      return { id, status };
     },
   });
 }

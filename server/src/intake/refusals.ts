@@ -19,7 +19,7 @@ const refusals: Record<RefusedItem["outcome"], () => ApiError> = {
   unauthorized,
   not_found: notFound,
   idempotency_conflict: () =>
-    new ApiError(409, "Idempotency-Key was used with a different body", { code: "idempotency_conflict" }),
+    new ApiError(409, "Idempotency-Key was used with a different body", "idempotency_conflict"),
   mailbox_disabled: mailboxDisabled,
   too_large: () => new ApiError(413, "the body is larger than the target's max_payload_bytes"),
   suspended: workspaceSuspended,
@@ -45,7 +45,9 @@ export function largerThan(targetId: string): ApiError {
 }
 
 export function tooManyTargets(): ApiError {
-  return new ApiError(409, `it would reach more than ${maxItems} targets, which one call cannot`, {
-    code: "too_many_targets",
-  });
+  return new ApiError(
+    409,
+    `it would reach more than ${maxItems} targets, which one call cannot`,
+    "too_many_targets",
+  );
 }

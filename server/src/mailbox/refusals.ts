@@ -49,11 +49,11 @@ export function forceRefusal(outcome: Exclude<ForceOutcome, "done">): ApiError {
     case "user_deleted":
       return unauthorized();
     case "unclaimed":
-      return new ApiError(409, "nobody has claimed the message", { code: "message_unclaimed" });
+      return new ApiError(409, "nobody has claimed the message", "message_unclaimed");
     case "ended":
-      return new ApiError(409, "the message has ended already", { code: "message_ended" });
+      return new ApiError(409, "the message has ended already", "message_ended");
     case "expired":
-      return new ApiError(409, "the message has expired", { code: "message_ended" });
+      return new ApiError(409, "the message has expired", "message_ended");
     case "busy":
       return new ApiError(503, "the message is being changed over and over: try again", {
         retryAfterSeconds: 1,

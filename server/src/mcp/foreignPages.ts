@@ -25,15 +25,13 @@ export function refuseForeignPages({ host, origin }: Headers, own: OwnNames): vo
     throw new ApiError(
       403,
       "this Host is no name of the service: set POSTRIDER_PUBLIC_URL or POSTRIDER_MCP_HOSTS",
-      {
-        code: "host_refused",
-      },
+      "host_refused",
     );
   }
   if (origin === undefined) return;
   const page = hostnameOf(origin);
   if (page === undefined || !(isOwn(page, own) || page === name)) {
-    throw new ApiError(403, "pages of this Origin may not call tools here", { code: "origin_refused" });
+    throw new ApiError(403, "pages of this Origin may not call tools here", "origin_refused");
   }
 }
 

@@ -52,7 +52,7 @@ export function defineTool<Input extends TProperties, Output extends TProperties
     inputSchema,
     outputSchema: Type.Object(output),
     async run(given, context) {
-      if (validator.Check(given)) return run(given as Static<TObject<Input>>, context);
+      if (validator.Check(given)) return run(given, context);
       throw new ArgumentError(
         validator
           .Errors(given)

@@ -9,7 +9,7 @@ import {
   ApiError,
   notFound,
   orInvalid,
-  tooManyRequests,
+  orRefused,
   tooManySigningIn,
   unauthorized,
 } from "../http/contract/errors.ts";
@@ -17,14 +17,12 @@ import { lineOfText } from "../http/contract/plainText.ts";
 import { pageCursor } from "../http/contract/schemas.ts";
 import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
-import { type AcceptDeps, acceptInvitation, type AcceptOutcome } from "./acceptInvitation.ts";
+import { type AcceptDeps, acceptInvitation } from "./acceptInvitation.ts";
 import {
   createInvitation,
-  type CreateInvitationOutcome,
   listInvitations,
   maxOpenInvitations,
   revokeInvitation,
-  type RevokeOutcome,
 } from "./invitationStore.ts";
 import { maxMembers } from "./memberStore.ts";
 import { Invitation, NewInvitation } from "./schemas.ts";
@@ -66,14 +64,19 @@ function revokeRoute(deps: InvitationDeps): RouteRecord {
     summary: "Revoke an invitation",
     description: "Answers the same when it was revoked before or has expired.",
     errors: { 409: "It was accepted: there is a member to remove" },
-    ...removal(async (call, id) => requireRevoked(await revokeInvitation(deps.pool, originOf(call), id))),
+    ...removal(async (call, id) =>
+      orRefused(await revokeInvitation(deps.pool, originOf(call), id), "revoked", {
+        not_found: notFound,
+        accepted: () => new ApiError(409, "the invitation was accepted: remove the member instead"),
+      }),
+    ),
   });
 }
 
 /** @throws {ApiError} 403 where only operators make accounts. */
 function refuseWhereClosed(signup: Config["signup"]): void {
   if (signup !== "closed") return;
-  throw new ApiError(403, "accounts are made only by whoever runs this service", { code: "signup_closed" });
+  throw new ApiError(403, "accounts are made only by whoever runs this service", "signup_closed");
 }
 
 function createRoute(deps: InvitationDeps): RouteRecord {
@@ -93,9 +96,16 @@ function createRoute(deps: InvitationDeps): RouteRecord {
       refuseWhereClosed(deps.config.signup);
       const email = body.email === undefined ? null : orInvalid(readEmail(body.email)).email;
       const input = { role: body.role, email, userId: caller.userId, nowMs: deps.nowMs() };
-      const { invitation, token } = createdInvitation(
-        await createInvitation(deps.pool, originOf(call), input),
-      );
+      const created = await createInvitation(deps.pool, originOf(call), input);
+      const { invitation, token } = orRefused(created, "created", {
+        no_organization: unauthorized,
+        is_member: () => new ApiError(409, "the address is that of a member already"),
+        too_many: () =>
+          new ApiError(
+            409,
+            `the organization has ${maxOpenInvitations} open invitations, the most there can be: revoke one first`,
+          ),
+      });
       const { id, role, created_by, created_at, expires_at } = invitation;
       const { publicUrl } = deps.config;
       const url = publicUrl === undefined ? null : `${publicUrl}/join#${token}`;
@@ -139,64 +149,23 @@ function acceptRoute(deps: InvitationDeps): RouteRecord {
       503: "Too many people are signing in at this moment, or the database cannot be reached",
     },
     examples: examples.acceptInvitation,
-    async handle({ body, request, reply }) {
+    async handle(call) {
       refuseWhereClosed(deps.config.signup);
       if (deps.passwords.isFull()) throw tooManySigningIn();
-      const limit = { scope: "invitation", limit: deps.config.loginLimit } as const;
-      const reached = await countRequest(deps.pool, limit, request, reply);
-      if (reached !== undefined) throw tooManyRequests(reached);
-      return acceptAnswer(await acceptInvitation(deps, body, traceOf(request)));
+      await countRequest(deps.pool, { scope: "invitation", limit: deps.config.loginLimit }, call);
+      const accepted = await acceptInvitation(deps, call.body, traceOf(call.request));
+      if (accepted.outcome === "email_taken") return { message: takenMessage };
+      const { user, sessionToken } = orRefused(accepted, "joined", acceptRefusals);
+      return { user, session_token: sessionToken };
     },
   });
 }
 
-/** The created invitation. @throws {ApiError} when none was created. */
-function createdInvitation(
-  created: CreateInvitationOutcome,
-): Extract<CreateInvitationOutcome, { outcome: "created" }> {
-  switch (created.outcome) {
-    case "created":
-      return created;
-    case "no_organization":
-      throw unauthorized();
-    case "is_member":
-      throw new ApiError(409, "the address is that of a member already");
-    case "too_many":
-      throw new ApiError(
-        409,
-        `the organization has ${maxOpenInvitations} open invitations, the most there can be: revoke one first`,
-      );
-  }
-}
-
-/** @throws {ApiError} when the invitation was not revoked. */
-function requireRevoked(outcome: RevokeOutcome): void {
-  switch (outcome) {
-    case "revoked":
-      return;
-    case "not_found":
-      throw notFound();
-    case "accepted":
-      throw new ApiError(409, "the invitation was accepted: remove the member instead");
-  }
-}
-
-function acceptAnswer(accepted: AcceptOutcome) {
-  switch (accepted.outcome) {
-    case "joined":
-      return { user: accepted.user, session_token: accepted.sessionToken };
-    case "email_taken":
-      return { message: takenMessage };
-    case "gone":
-      // One message for every invitation that cannot be accepted: a caller without a valid token learns no more.
-      throw new ApiError(410, "the invitation is unknown, was used or revoked, or has expired", {
-        code: "invitation_gone",
-      });
-    case "invalid":
-      throw new ApiError(400, accepted.message);
-    case "full":
-      throw new ApiError(409, `the organization has ${maxMembers} members, the most there can be`);
-    case "overloaded":
-      throw tooManySigningIn();
-  }
-}
+const acceptRefusals = {
+  // One message for every invitation that cannot be accepted: a caller without a valid token learns no more.
+  gone: () =>
+    new ApiError(410, "the invitation is unknown, was used or revoked, or has expired", "invitation_gone"),
+  invalid: ({ message }: { message: string }) => new ApiError(400, message),
+  full: () => new ApiError(409, `the organization has ${maxMembers} members, the most there can be`),
+  overloaded: tooManySigningIn,
+};

@@ -3,18 +3,28 @@ import type pg from "pg";
 import { RoleName } from "../accounts/schemas.ts";
 import { originOf } from "../audit/origin.ts";
 import { users, usersAndKeys } from "../http/contract/access.ts";
-import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
+import { ApiError, idOf, notFound, orRefused, unauthorized } from "../http/contract/errors.ts";
 import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { pageCursor } from "../http/contract/schemas.ts";
-import { isId } from "../postgres/ids.ts";
-import { changeRole, listMembers, type MemberRefusal, removeMember } from "./memberStore.ts";
+import { changeRole, listMembers, removeMember } from "./memberStore.ts";
 import { Member } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
 
 const route = routesOf("Members");
 
-const refusals = { 409: "It is the last admin (`last_admin`)" };
+const errors = { 409: "It is the last admin (`last_admin`)" };
+
+const refusals = {
+  no_organization: unauthorized,
+  not_found: notFound,
+  last_admin: () =>
+    new ApiError(
+      409,
+      "the last admin cannot be removed or get another role: make another admin first",
+      "last_admin",
+    ),
+};
 
 /** The users of an organization and their roles. */
 export function memberRoutes(deps: { pool: pg.Pool }): RouteRecord[] {
@@ -46,14 +56,12 @@ function changeRoleRoute(deps: { pool: pg.Pool }): RouteRecord {
       "It counts from the member's next request on. 503 with `Retry-After` while a process of a version runs that knows no roles.",
     body: Type.Object({ role: RoleName }),
     response: { 200: Member },
-    errors: refusals,
+    errors,
     examples: { request: { "Only looks from now on": { role: "viewer" } } },
     async handle(call) {
       const { params, body } = call;
-      if (!isId(params.id)) throw notFound();
-      const changed = await changeRole(deps.pool, originOf(call), { userId: params.id, role: body.role });
-      if (changed.outcome !== "changed") throw refusalError(changed.outcome);
-      return changed.member;
+      const input = { userId: idOf(params.id), role: body.role };
+      return orRefused(await changeRole(deps.pool, originOf(call), input), "changed", refusals).member;
     },
   });
 }
@@ -64,25 +72,9 @@ function removeRoute(deps: { pool: pg.Pool }): RouteRecord {
     audit: "member.removed",
     summary: "Remove a member, whose account and sessions end at once",
     description: "API keys belong to the organization and stay.",
-    errors: refusals,
-    ...removal(async (call, id) => {
-      const outcome = await removeMember(deps.pool, originOf(call), id);
-      if (outcome !== "removed") throw refusalError(outcome);
-    }),
+    errors,
+    ...removal(async (call, id) =>
+      orRefused(await removeMember(deps.pool, originOf(call), id), "removed", refusals),
+    ),
   });
-}
-
-function refusalError(refusal: MemberRefusal): ApiError {
-  switch (refusal) {
-    case "no_organization":
-      return unauthorized();
-    case "not_found":
-      return notFound();
-    case "last_admin":
-      return new ApiError(
-        409,
-        "the last admin cannot be removed or get another role: make another admin first",
-        { code: "last_admin" },
-      );
-  }
 }

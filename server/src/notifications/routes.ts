@@ -2,19 +2,17 @@ import type pg from "pg";
 import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
+import { ApiError, idOf, notFound, orRefused } from "../http/contract/errors.ts";
 import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, pageBefore, Timestamp } from "../http/contract/schemas.ts";
-import { isId, newRootId } from "../postgres/ids.ts";
+import { newRootId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { type OperationalEventType, operationalEventTypes } from "./eventTypes.ts";
 import {
   listNotificationTargets,
   maxPerOrganization,
-  type NotificationTarget as StoredNotificationTarget,
   removeNotificationTarget,
-  type SaveOutcome,
   saveNotificationTarget,
 } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
@@ -75,15 +73,20 @@ function saveRoute(deps: NotificationRouteDeps): RouteRecord {
     examples: examples.saveNotificationTarget,
     async handle(call) {
       const { body } = call;
-      if (!isId(body.target_id)) throw notFound();
       const nowMs = deps.nowMs();
       const wanted = {
         id: newRootId(nowMs),
-        target_id: body.target_id,
+        target_id: idOf(body.target_id),
         event_types: body.event_types ?? [...operationalEventTypes],
         created_at: Math.floor(nowMs / 1000),
       };
-      return savedTarget(await saveNotificationTarget(deps.queries, originOf(call), wanted));
+      const saved = await saveNotificationTarget(deps.queries, originOf(call), wanted);
+      return orRefused(saved, "saved", {
+        not_found: notFound,
+        is_agent: () => new ApiError(400, "target_id must be a webhook or a mailbox: agents hear of nothing"),
+        too_many: () =>
+          new ApiError(409, `a workspace has at most ${maxPerOrganization} notification targets`),
+      }).notificationTarget;
     },
   });
 }
@@ -98,18 +101,4 @@ function removeRoute(deps: NotificationRouteDeps): RouteRecord {
       if (!(await removeNotificationTarget(deps.pool, originOf(call), id))) throw notFound();
     }),
   });
-}
-
-/** The saved notification target. @throws {ApiError} when none was saved. */
-function savedTarget(saved: SaveOutcome): StoredNotificationTarget {
-  switch (saved.outcome) {
-    case "saved":
-      return saved.notificationTarget;
-    case "not_found":
-      throw notFound();
-    case "is_agent":
-      throw new ApiError(400, "target_id must be a webhook or a mailbox: agents hear of nothing");
-    case "too_many":
-      throw new ApiError(409, `a workspace has at most ${maxPerOrganization} notification targets`);
-  }
 }

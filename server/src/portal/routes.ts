@@ -95,9 +95,7 @@ function openRoute(deps: PortalDeps): RouteRecord {
         nowMs: deps.nowMs(),
       });
       if (session === undefined) {
-        throw new ApiError(410, "the link was used, or has expired: ask for another one", {
-          code: "portal_link_gone",
-        });
+        throw new ApiError(410, "the link was used, or has expired: ask for another one", "portal_link_gone");
       }
       return { session_token: session.token, expires_at: session.expiresAt };
     },

@@ -74,17 +74,36 @@ const rareFirstAfterMs = 20 * seconds;
 
 type Counts = Record<string, number>;
 
+/** A chore that counts one thing, by the word for it in the log. */
+function chore(name: string, everyMs: number, counted: string, run: () => Promise<number>): Chore {
+  return { name, everyMs, runOnce: async () => ({ [counted]: await run() }) };
+}
+
+/** Makes chores that delete what is past some time; see {@link trimming}. */
+function trimmer(deps: Pick<MaintenanceDeps, "clock">) {
+  return (
+    name: string,
+    everyMs: number,
+    counted: string,
+    run: (nowMs: number) => Promise<number>,
+  ): Chore => ({
+    name,
+    everyMs,
+    runOnce: trimming(deps, async (nowMs) => ({ [counted]: await run(nowMs) })),
+  });
+}
+
 /**
  * A chore's work that deletes what is past some time, by the earlier of the two clocks. It rests while they disagree: a process
  * with a wrong clock, or a database with one, must not take what others keep. The clock itself says so in the log.
  */
 function trimming(
   { clock }: Pick<MaintenanceDeps, "clock">,
-  trim: (nowMs: number) => Promise<Counts>,
+  run: (nowMs: number) => Promise<Counts>,
 ): () => Promise<Counts> {
   return async () => {
     const { earlierMs, isApart } = await clock.look();
-    return isApart ? {} : trim(earlierMs);
+    return isApart ? {} : run(earlierMs);
   };
 }
 
@@ -122,73 +141,33 @@ function choresOf(deps: MaintenanceDeps, { cell, handoffs, mailboxes, onDue }: C
 }
 
 function itemChores({ pool, cell }: ItemDeps): Chore[] {
+  const cellNumber = cell.number;
   return [
-    {
-      name: "lease sweep",
-      everyMs: 2 * seconds,
-      runOnce: async () => ({ leases: await sweepDeliveries(pool) }),
-    },
-    {
-      name: "polls of stopped nodes",
-      everyMs: 5 * seconds,
-      runOnce: async () => ({ polls: await sweepPolls(pool) }),
-    },
-    {
-      name: "usage folding",
-      everyMs: 5 * seconds,
-      runOnce: async () => ({ records: await foldUsage(pool, { cellNumber: cell.number }) }),
-    },
-    {
-      name: "activity folding",
-      everyMs: 5 * seconds,
-      runOnce: async () => ({ rows: await foldActivity(pool, cell.number) }),
-    },
-    {
-      name: "circuits of stopped nodes",
-      everyMs: minutes,
-      runOnce: async () => ({ circuits: await sweepCircuits(pool) }),
-    },
-    {
-      name: "permits of stopped nodes and deleted targets",
-      everyMs: minutes,
-      runOnce: async () => ({ rows: await sweepPermits(pool) }),
-    },
-    {
-      name: "deliveries of deleted targets",
-      everyMs: 30 * seconds,
-      runOnce: async () => ({ canceled: await cancelOrphans(pool) }),
-    },
+    chore("lease sweep", 2 * seconds, "leases", () => sweepDeliveries(pool)),
+    chore("polls of stopped nodes", 5 * seconds, "polls", () => sweepPolls(pool)),
+    chore("usage folding", 5 * seconds, "records", () => foldUsage(pool, { cellNumber })),
+    chore("activity folding", 5 * seconds, "rows", () => foldActivity(pool, cellNumber)),
+    chore("circuits of stopped nodes", minutes, "circuits", () => sweepCircuits(pool)),
+    chore("permits of stopped nodes and deleted targets", minutes, "rows", () => sweepPermits(pool)),
+    chore("deliveries of deleted targets", 30 * seconds, "canceled", () => cancelOrphans(pool)),
   ];
 }
 
-function mailboxChores({ config, pool, clock }: ItemDeps): Chore[] {
+function mailboxChores(deps: ItemDeps): Chore[] {
+  const { config, pool } = deps;
+  const trim = trimmer(deps);
+  const retentionMs = mailboxRetentionMs(config);
   return [
-    {
-      name: "expired messages",
-      everyMs: 10 * seconds,
-      runOnce: trimming({ clock }, async () => ({
-        messages: await sweepExpiredMessages(pool, mailboxRetentionMs(config)),
-      })),
-    },
-    {
-      name: "answered Claim-Ids",
-      everyMs: 30 * seconds,
-      runOnce: trimming({ clock }, async () => ({ claims: await sweepClaimIds(pool) })),
-    },
-    {
-      name: "mailbox ledger",
-      everyMs: 5 * seconds,
-      runOnce: async () => ({ rows: await foldMailboxActivity(pool) }),
-    },
-    {
-      name: "ledger of deleted mailboxes",
-      everyMs: 30 * minutes,
-      runOnce: async () => ({ rows: await forgetDeletedMailboxes(pool) }),
-    },
+    trim("expired messages", 10 * seconds, "messages", () => sweepExpiredMessages(pool, retentionMs)),
+    trim("answered Claim-Ids", 30 * seconds, "claims", () => sweepClaimIds(pool)),
+    chore("mailbox ledger", 5 * seconds, "rows", () => foldMailboxActivity(pool)),
+    chore("ledger of deleted mailboxes", 30 * minutes, "rows", () => forgetDeletedMailboxes(pool)),
   ];
 }
 
-function replayChores({ config, pool, clock, nowMs }: ItemDeps): Chore[] {
+function replayChores(deps: ItemDeps): Chore[] {
+  const { config, pool, nowMs } = deps;
+  const trim = trimmer(deps);
   const queries = createQueries(pool);
   return [
     {
@@ -200,74 +179,43 @@ function replayChores({ config, pool, clock, nowMs }: ItemDeps): Chore[] {
         return {};
       },
     },
-    {
-      name: "replays past retention",
-      everyMs: 30 * minutes,
-      runOnce: trimming({ clock }, async () => ({
-        replays: await forgetReplays(queries, config.retentionDays),
-      })),
-    },
+    trim("replays past retention", 30 * minutes, "replays", () =>
+      forgetReplays(queries, config.retentionDays),
+    ),
   ];
 }
 
 /** Chores that carry out what was asked for or noted before. */
-function doingChores({ config, pool, mailboxes, changes, onDue, clock }: ItemDeps): Chore[] {
+function doingChores(deps: ItemDeps): Chore[] {
+  const { config, pool, mailboxes, changes, onDue } = deps;
+  const trim = trimmer(deps);
   const onMailboxItems = (ids: string[]): void => mailboxes.onMailboxItems(ids);
-  const mailboxRetention = mailboxRetentionMs(config);
+  const erasing = { pool, mailboxRetentionMs: mailboxRetentionMs(config), onMailboxItems };
   return [
-    {
-      name: "operational events",
-      everyMs: seconds,
-      runOnce: async () => ({ items: await tellEvents({ pool, changes, onDue, onMailboxItems }) }),
-    },
-    {
-      name: "erasures",
-      everyMs: seconds,
-      runOnce: async () => ({
-        events: await carryOnErasures({ pool, mailboxRetentionMs: mailboxRetention, onMailboxItems }),
-      }),
-    },
-    {
-      name: "digests of erased items",
-      everyMs: 5 * seconds,
-      runOnce: async () => ({ items: await eraseDigests(pool) }),
-    },
-    {
-      name: "interventions past retention",
-      everyMs: 30 * minutes,
-      runOnce: trimming({ clock }, async (nowMs) => ({
-        rows: await forgetInterventions(pool, firstIdAt(nowMs - config.retentionDays * dayMs)),
-      })),
-    },
+    chore("operational events", seconds, "items", () => tellEvents({ pool, changes, onDue, onMailboxItems })),
+    chore("erasures", seconds, "events", () => carryOnErasures(erasing)),
+    chore("digests of erased items", 5 * seconds, "items", () => eraseDigests(pool)),
+    trim("interventions past retention", 30 * minutes, "rows", (nowMs) =>
+      forgetInterventions(pool, firstIdAt(nowMs - config.retentionDays * dayMs)),
+    ),
   ];
 }
 
 function storageChores(deps: ItemDeps): Chore[] {
   const { config, pool, cell } = deps;
+  const trim = trimmer(deps);
   const { retentionDays } = config;
   return [
-    {
-      name: "partitions ahead",
-      everyMs: minutes,
-      runOnce: async () => ({ created: await ensurePartitions(pool) }),
-    },
+    chore("partitions ahead", minutes, "created", () => ensurePartitions(pool)),
     {
       name: "indexes of earlier days",
       everyMs: 5 * minutes,
       runOnce: async (stopping) => ({ built: await buildIndexes(pool, stopping, cell.number) }),
     },
-    {
-      name: "retention",
-      everyMs: 30 * minutes,
-      runOnce: trimming(deps, (nowMs) => dropDays(deps, nowMs)),
-    },
-    {
-      name: "items past retention",
-      everyMs: 5 * minutes,
-      runOnce: trimming(deps, async (nowMs) => ({
-        canceled: await cancelExpired(pool, { retentionDays, nowMs }),
-      })),
-    },
+    { name: "retention", everyMs: 30 * minutes, runOnce: trimming(deps, (nowMs) => dropDays(deps, nowMs)) },
+    trim("items past retention", 5 * minutes, "canceled", (nowMs) =>
+      cancelExpired(pool, { retentionDays, nowMs }),
+    ),
     {
       name: "statistics",
       everyMs: 60 * minutes,
@@ -276,18 +224,10 @@ function storageChores(deps: ItemDeps): Chore[] {
         return {};
       },
     },
-    {
-      name: "activity past retention",
-      everyMs: 30 * minutes,
-      runOnce: trimming(deps, async () => ({ steps: await forgetActivity(pool) })),
-    },
-    {
-      name: "headers past retention",
-      everyMs: 30 * minutes,
-      runOnce: trimming(deps, async (nowMs) => ({
-        sets: await sweepHeaderSets(pool, { retentionDays, nowMs }),
-      })),
-    },
+    trim("activity past retention", 30 * minutes, "steps", () => forgetActivity(pool)),
+    trim("headers past retention", 30 * minutes, "sets", (nowMs) =>
+      sweepHeaderSets(pool, { retentionDays, nowMs }),
+    ),
   ];
 }
 
@@ -306,53 +246,22 @@ async function dropDays({ config, pool, cell, log, onHeldDays }: ItemDeps, nowMs
 }
 
 /** Chores on the tables of the control plane. */
-function accountChores({ config, pool, clock, cells }: MaintenanceDeps): Chore[] {
+function accountChores(deps: MaintenanceDeps): Chore[] {
+  const { config, pool, cells } = deps;
+  const trim = trimmer(deps);
+  const sweepAccounts = async () => (await sweepSessions(pool)) + (await sweepResets(pool));
   return [
-    {
-      name: "agent cards",
-      everyMs: 10 * seconds,
-      runOnce: () => cells[0]!.handoffs.refreshDueCards(),
-    },
-    {
-      name: "rotations that end by themselves",
-      everyMs: minutes / 2,
-      runOnce: trimming({ clock }, async (nowMs) => ({
-        secrets: await endRotations(createQueries(pool), nowMs),
-      })),
-    },
-    {
-      name: "functions of versions that are gone",
-      everyMs: 30 * minutes,
-      runOnce: trimming({ clock }, async () => ({ versions: await dropUnusedFunctions(pool) })),
-    },
-    {
-      name: "expired sessions and links to reset passwords",
-      everyMs: 30 * minutes,
-      runOnce: trimming({ clock }, async () => ({
-        rows: (await sweepSessions(pool)) + (await sweepResets(pool)),
-      })),
-    },
-    {
-      name: "links and sessions of portals that are over",
-      everyMs: 30 * minutes,
-      runOnce: trimming({ clock }, async () => ({ rows: await sweepPortals(pool) })),
-    },
-    {
-      name: "rate limits",
-      everyMs: 5 * minutes,
-      runOnce: trimming({ clock }, async () => ({ rows: await sweepRateLimits(pool) })),
-    },
-    {
-      name: "invitations that are over",
-      everyMs: 60 * minutes,
-      runOnce: trimming({ clock }, async () => ({ rows: await sweepInvitations(pool) })),
-    },
-    {
-      name: "audit log past retention",
-      everyMs: 30 * minutes,
-      runOnce: trimming({ clock }, async (nowMs) => ({
-        entries: await forgetEntries(pool, { retentionDays: config.auditRetentionDays, nowMs }),
-      })),
-    },
+    { name: "agent cards", everyMs: 10 * seconds, runOnce: () => cells[0]!.handoffs.refreshDueCards() },
+    trim("rotations that end by themselves", minutes / 2, "secrets", (nowMs) =>
+      endRotations(createQueries(pool), nowMs),
+    ),
+    trim("functions of versions that are gone", 30 * minutes, "versions", () => dropUnusedFunctions(pool)),
+    trim("expired sessions and links to reset passwords", 30 * minutes, "rows", sweepAccounts),
+    trim("links and sessions of portals that are over", 30 * minutes, "rows", () => sweepPortals(pool)),
+    trim("rate limits", 5 * minutes, "rows", () => sweepRateLimits(pool)),
+    trim("invitations that are over", 60 * minutes, "rows", () => sweepInvitations(pool)),
+    trim("audit log past retention", 30 * minutes, "entries", (nowMs) =>
+      forgetEntries(pool, { retentionDays: config.auditRetentionDays, nowMs }),
+    ),
   ];
 }

@@ -5,7 +5,14 @@ import { mailboxRetentionMs } from "../config/config.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
 import { keysCheckedInSql, usersAndKeys } from "../http/contract/access.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
-import { type ApiError, notFound, workspacePending, workspaceSuspended } from "../http/contract/errors.ts";
+import {
+  found,
+  idOf,
+  notFound,
+  orRefused,
+  workspacePending,
+  workspaceSuspended,
+} from "../http/contract/errors.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { payloadErased } from "../events/refusals.ts";
 import {
@@ -23,12 +30,11 @@ import { readItem } from "../intake/readItem.ts";
 import { largerThan, publicationRefusal, tooManyTargets } from "../intake/refusals.ts";
 import { billingRefusals, itemAudit, ItemHeaders } from "../intake/routes.ts";
 import { acceptTraced } from "../intake/traceAcceptance.ts";
-import { isId } from "../postgres/ids.ts";
 import { acceptedStatus } from "../postgres/kinds.ts";
 import { isPathUid } from "../targets/record/names.ts";
 import type { Traces } from "../telemetry/traces.ts";
 import { listPublications, readPublication } from "./readPublication.ts";
-import { type PublicationReplayOutcome, publishToAdded, replayToFailed } from "./replayPublication.ts";
+import { publishToAdded, replayToFailed } from "./replayPublication.ts";
 import {
   AcceptedPublication,
   Publication,
@@ -182,15 +188,12 @@ function readRoute(deps: PublicationDeps): RouteRecord {
     examples: examples.readPublication,
     async handle(call) {
       const { caller, params } = call;
-      const { id } = params;
-      if (!isId(id)) throw notFound();
+      const id = idOf(params.id);
       const scope = { orgId: caller.orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
       const named = { id, customerUid: customerOf(caller.scope) };
-      return deps.reads.run("lists", call, async () => {
-        const publication = await readPublication(deps, scope, named);
-        if (publication === undefined) throw notFound();
-        return { publication };
-      });
+      return deps.reads.run("lists", call, async () => ({
+        publication: found(await readPublication(deps, scope, named)),
+      }));
     },
   });
 }
@@ -212,8 +215,7 @@ function replayRoute(deps: PublicationDeps): RouteRecord {
     async handle(call) {
       const { caller, params, body, reply } = call;
       const { orgId } = caller;
-      const { id } = params;
-      if (!isId(id)) throw notFound();
+      const id = idOf(params.id);
       const customerUid = customerOf(caller.scope);
       const isNewWebhookId = body.webhook_id === "new";
       const replayed = await deps.reads.run("publication-replays", call, async () => {
@@ -221,8 +223,7 @@ function replayRoute(deps: PublicationDeps): RouteRecord {
           body.to === "failed"
             ? await replayToFailed(deps, { orgId, id, customerUid, isNewWebhookId })
             : await publishToAdded(deps, { orgId, id });
-        if (result.outcome !== "replayed") throw replayRefusal(result);
-        return result.replayed;
+        return orRefused(result, "replayed", replayRefusals).replayed;
       });
       void reply.code(202);
       return replayed;
@@ -230,19 +231,11 @@ function replayRoute(deps: PublicationDeps): RouteRecord {
   });
 }
 
-function replayRefusal(refused: Exclude<PublicationReplayOutcome, { outcome: "replayed" }>): ApiError {
-  switch (refused.outcome) {
-    case "not_found":
-      return notFound();
-    case "erased":
-      return payloadErased();
-    case "suspended":
-      return workspaceSuspended();
-    case "pending":
-      return workspacePending();
-    case "too_many_targets":
-      return tooManyTargets();
-    case "too_large":
-      return largerThan(refused.targetId);
-  }
-}
+const replayRefusals = {
+  not_found: notFound,
+  erased: payloadErased,
+  suspended: workspaceSuspended,
+  pending: workspacePending,
+  too_many_targets: tooManyTargets,
+  too_large: ({ targetId }: { targetId: string }) => largerThan(targetId),
+};

@@ -1,10 +1,9 @@
 import { type Static, Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
+import { ApiError, found, idOf, notFound, orRefused } from "../http/contract/errors.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
-import { isId } from "../postgres/ids.ts";
 import { DryRun, NewReplay, rates, ReplayJob, ReplayQuery } from "./schemas.ts";
 import { unknownNameIn } from "./replayFilter.ts";
 import { type StartDeps, startReplay, tryReplay } from "./startReplay.ts";
@@ -48,16 +47,14 @@ function startRoute(deps: ReplayDeps): RouteRecord {
       const wanted = { filter, includeReplayed: body.include_replayed === true };
       if (body.dry_run === true) {
         return deps.reads.run("replay-counts", call, async () => {
-          const matching = await tryReplay(deps, caller.orgId, wanted);
-          if (matching === undefined) throw notFound();
+          const matching = found(await tryReplay(deps, caller.orgId, wanted));
           return { count: matching.count, count_is_exact: matching.isExact, sample: matching.sample };
         });
       }
       const start = { ...wanted, ratePerSecond, isNewWebhookId: body.webhook_id === "new" };
       const replay = await deps.reads.run("replay-counts", call, async () => {
         const started = await startReplay(deps, caller, start);
-        if (started.outcome === "started") return started.replay;
-        throw started.outcome === "unknown_target" ? notFound() : tooManyRunning();
+        return orRefused(started, "started", startRefusals).replay;
       });
       void reply.code(202);
       return replayAnswer(replay);
@@ -86,10 +83,7 @@ function readRoute(deps: ReplayDeps): RouteRecord {
     response: { 200: ReplayJob },
     examples: examples.readReplay,
     async handle({ caller, params }) {
-      if (!isId(params.id)) throw notFound();
-      const replay = await readReplay(deps.queries, caller.orgId, params.id);
-      if (replay === undefined) throw notFound();
-      return replayAnswer(replay);
+      return replayAnswer(found(await readReplay(deps.queries, caller.orgId, idOf(params.id))));
     },
   });
 }
@@ -104,20 +98,22 @@ function cancelRoute(deps: ReplayDeps): RouteRecord {
     errors: { 409: "It is done" },
     examples: examples.cancelReplay,
     async handle({ caller, params }) {
-      if (!isId(params.id)) throw notFound();
-      const replay = await cancelReplay(deps.queries, caller.orgId, params.id);
-      if (replay === undefined) throw notFound();
-      if (replay.status === "DONE") throw new ApiError(409, "the replay is done", { code: "replay_ended" });
+      const replay = found(await cancelReplay(deps.queries, caller.orgId, idOf(params.id)));
+      if (replay.status === "DONE") throw new ApiError(409, "the replay is done", "replay_ended");
       return replayAnswer(replay);
     },
   });
 }
 
-function tooManyRunning(): ApiError {
-  return new ApiError(409, `${maxRunning} replays are running: wait for one to end, or cancel one`, {
-    code: "too_many_replays",
-  });
-}
+const startRefusals = {
+  unknown_target: notFound,
+  too_many_running: () =>
+    new ApiError(
+      409,
+      `${maxRunning} replays are running: wait for one to end, or cancel one`,
+      "too_many_replays",
+    ),
+};
 
 function replayAnswer(replay: StoredReplay): Static<typeof ReplayJob> {
   const skipped = {

@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import type pg from "pg";
 import { usersAndKeys } from "../http/contract/access.ts";
-import { notFound, ApiError } from "../http/contract/errors.ts";
+import { ApiError, found, idOf } from "../http/contract/errors.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { customerOf, customerReads, readKeys } from "../http/contract/scope.ts";
@@ -91,9 +91,7 @@ function healthRoute(deps: StatsDeps): RouteRecord {
     response: { 200: TargetHealth },
     examples: examples.readTargetHealth,
     async handle({ caller, params }): Promise<Static<typeof TargetHealth>> {
-      if (!isId(params.id)) throw notFound();
-      const health = await readHealth(deps.pool, caller.orgId, params.id);
-      if (health === undefined) throw notFound();
+      const health = found(await readHealth(deps.pool, caller.orgId, idOf(params.id)));
       return isPulled(kindNumbers[health.kind]) ? mailboxHealth(deps, caller.orgId, health) : health;
     },
   });
@@ -122,9 +120,8 @@ async function mailboxHealth(
   orgId: string,
   health: NonNullable<Awaited<ReturnType<typeof readHealth>>>,
 ): Promise<Static<typeof TargetHealth>> {
-  const mailbox = await findMailbox(readDeps(deps), orgId, health.target_id);
-  // It was deleted since.
-  if (mailbox === undefined) throw notFound();
+  // It may have been deleted since.
+  const mailbox = found(await findMailbox(readDeps(deps), orgId, health.target_id));
   const { oldest_age_seconds: oldest, ...stats } = await mailboxStats(readDeps(deps), mailbox, healthBounds);
   const { target_id, kind, enabled, disabled_reason, last_attempt_at, last_success_at, failing_since } =
     health;

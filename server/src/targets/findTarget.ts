@@ -1,5 +1,4 @@
-import { ApiError, notFound } from "../http/contract/errors.ts";
-import { isId } from "../postgres/ids.ts";
+import { ApiError, found, idOf } from "../http/contract/errors.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { type AnyKind, kindNamed, kindNames } from "./kinds.ts";
 import { readTarget, type StoredTarget } from "./record/store.ts";
@@ -10,9 +9,7 @@ export async function findTarget(
   orgId: string,
   id: string,
 ): Promise<StoredTarget> {
-  const target = isId(id) ? await readTarget(queries, { orgId, id }) : undefined;
-  if (target === undefined) throw notFound();
-  return target;
+  return found(await readTarget(queries, { orgId, id: idOf(id) }));
 }
 
 /** The same for a target of a kind that `has` what the route is about. @throws {ApiError} 400 when its kind has not. */

@@ -24,25 +24,27 @@ function refusalError(refusal: TargetRefusal): ApiError {
     case "too_many":
       return new ApiError(409, refusal.message);
     case "uid_taken":
-      return new ApiError(409, "uid is another target's already", { code: "uid_taken" });
+      return new ApiError(409, "uid is another target's already", "uid_taken");
     case "out_of_scope":
-      return new ApiError(403, refusal.message, { code: "scope_refused" });
+      return new ApiError(403, refusal.message, "scope_refused");
     case "headers_needed":
       return new ApiError(
         409,
         `the secret headers were given for ${refusal.origin}: give headers again together with the new url`,
-        { code: "headers_needed" },
+        "headers_needed",
       );
     case "origin_unconfirmed":
       return new ApiError(
         409,
         `the agent card names an interface at ${refusal.origin}, which is not the card's own origin: to send the credential there, add "confirm_origin": "${refusal.origin}"`,
-        { code: "origin_unconfirmed" },
+        "origin_unconfirmed",
       );
     case "holds_nothing":
-      return new ApiError(409, "discard_held is for a target that is disabled: this one is enabled", {
-        code: "target_enabled",
-      });
+      return new ApiError(
+        409,
+        "discard_held is for a target that is disabled: this one is enabled",
+        "target_enabled",
+      );
     case "discard_unfinished":
       return new ApiError(
         503,
@@ -53,7 +55,7 @@ function refusalError(refusal: TargetRefusal): ApiError {
       return new ApiError(
         403,
         "signing secrets cannot be revealed: an admin switches that on with secrets_can_be_revealed of PATCH /api/v1/orgs",
-        { code: "revealing_is_off" },
+        "revealing_is_off",
       );
   }
 }
@@ -67,9 +69,9 @@ export function throwUnrefreshed(outcome: RefreshOutcome): void {
     case "failed":
       throw new ApiError(502, stays(outcome.problem));
     case "unmet":
-      throw new ApiError(409, stays(outcome.problem), { code: "credential_unmet" });
+      throw new ApiError(409, stays(outcome.problem), "credential_unmet");
     case "held":
-      throw new ApiError(409, stays(outcome.problem), { code: outcome.code });
+      throw new ApiError(409, stays(outcome.problem), outcome.code);
   }
 }
 

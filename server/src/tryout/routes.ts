@@ -1,10 +1,10 @@
 import type pg from "pg";
 import { Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
-import { notFound } from "../http/contract/errors.ts";
+import { found, idOf } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { Id, Timestamp } from "../http/contract/schemas.ts";
-import { idTimeMs, isId } from "../postgres/ids.ts";
+import { idTimeMs } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { listRequests } from "./store.ts";
 import { tryoutOrigin } from "./tryoutUrl.ts";
@@ -38,15 +38,10 @@ export function tryoutRoutes(deps: { pool: pg.Pool; queries: Queries }): RouteRe
       description: `A webhook target whose URL is \`${tryoutOrigin}/\` with 32 hex characters is received by the service itself, which verifies each delivery and keeps the last 50. \`?answer=503\` at the end of the URL makes it answer with that status.`,
       response: { 200: Type.Object({ requests: Type.Array(TryoutRequest) }) },
       async handle({ caller, params }) {
-        if (!isId(params.id)) throw notFound();
-        const target = await deps.queries
-          .selectFrom("targets")
-          .select("id")
-          .where("id", "=", params.id)
-          .where("org_id", "=", caller.orgId)
-          .executeTakeFirst();
-        if (target === undefined) throw notFound();
-        const requests = await listRequests(deps.pool, { orgId: caller.orgId, id: params.id });
+        const id = idOf(params.id);
+        const target = deps.queries.selectFrom("targets").select("id");
+        found(await target.where("id", "=", id).where("org_id", "=", caller.orgId).executeTakeFirst());
+        const requests = await listRequests(deps.pool, { orgId: caller.orgId, id });
         return {
           requests: requests.map((one) => ({
             id: one.id,

@@ -43,7 +43,5 @@ export const portalSessions = {
  */
 export function requireRole(caller: Caller, least: Role): void {
   if (caller.kind !== "session" || roles.indexOf(caller.role) >= roles.indexOf(least)) return;
-  throw new ApiError(403, `this needs the role ${least}, and yours is ${caller.role}`, {
-    code: "role_too_low",
-  });
+  throw new ApiError(403, `this needs the role ${least}, and yours is ${caller.role}`, "role_too_low");
 }

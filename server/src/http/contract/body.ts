@@ -45,9 +45,7 @@ export function registerBodyParser(app: FastifyInstance, maxBytes: number, room:
 function requireIdentity({ headers }: FastifyRequest): void {
   const coding = headers["content-encoding"];
   if (coding === undefined || /^(?:identity)?$/i.test(coding)) return;
-  throw new ApiError(415, "the body must not have a Content-Encoding", {
-    code: "content_encoding_unsupported",
-  });
+  throw new ApiError(415, "the body must not have a Content-Encoding", "content_encoding_unsupported");
 }
 
 /** An answer that breaks off does not finish, and one that is not sent over a connection does not close. */

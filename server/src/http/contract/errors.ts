@@ -1,3 +1,5 @@
+import { isId } from "../../postgres/ids.ts";
+
 /**
  * An error that the caller is meant to see: the HTTP status and the message of `{"error": message}`.
  * Thrown by features, turned into an answer by `errorAnswer.ts` beside it.
@@ -9,7 +11,9 @@ export class ApiError extends Error {
   /** The value of `X-Error-Code`, for what a program has to tell apart from other refusals of the same status. */
   readonly code: ErrorCode | undefined;
 
-  constructor(status: number, message: string, options: ApiErrorOptions = {}) {
+  /** @param details The code alone, or with more. */
+  constructor(status: number, message: string, details: ErrorCode | ApiErrorOptions = {}) {
+    const options: ApiErrorOptions = typeof details === "string" ? { code: details } : details;
     super(message, { cause: options.cause });
     this.name = "ApiError";
     this.status = status;
@@ -87,6 +91,18 @@ export function notFound(): ApiError {
   return new ApiError(404, "not found");
 }
 
+/** What was looked for. @throws {ApiError} 404 when it is not there. */
+export function found<T>(value: T | undefined): T {
+  if (value === undefined) throw notFound();
+  return value;
+}
+
+/** The id in a path or a body. @throws {ApiError} 404 for any other text, as for an unknown id. */
+export function idOf(text: string): string {
+  if (!isId(text)) throw notFound();
+  return text;
+}
+
 /** The same for what people name themselves: it says which name, unless nothing could be called so. */
 export function noneNamed(kind: "customer" | "event type", name: string): ApiError {
   const isName = /^[A-Za-z0-9._:/-]{1,128}$/.test(name);
@@ -100,17 +116,12 @@ export function unauthorized(): ApiError {
 
 /** 409 for an item of a mailbox that is disabled; the other kinds of targets hold theirs. */
 export function mailboxDisabled(): ApiError {
-  return new ApiError(409, "the mailbox is disabled: enable it first", { code: "mailbox_disabled" });
+  return new ApiError(409, "the mailbox is disabled: enable it first", "mailbox_disabled");
 }
 
 /** 503 while more passwords wait to be hashed than the service takes on. */
 export function tooManySigningIn(): ApiError {
   return new ApiError(503, "too many people are signing in: try again", { retryAfterSeconds: 2 });
-}
-
-/** 429 for a rate limit that is used up. */
-export function tooManyRequests(limit: { message: string; retryAfterSeconds: number }): ApiError {
-  return new ApiError(429, limit.message, { retryAfterSeconds: limit.retryAfterSeconds });
 }
 
 /** The result of reading a part of a request; `message` says why it could not be read. */
@@ -122,16 +133,39 @@ export function orInvalid<T>(read: Read<T>): T {
   return read.value;
 }
 
+type NameOf<Outcome> = Outcome extends { outcome: infer Name } ? Name : Outcome;
+
+/** For each outcome but the wanted ones, the error that says why. */
+type Refusals<Outcome, Wanted> = {
+  [Name in Exclude<NameOf<Outcome>, Wanted> & string]: (
+    refused: Extract<Outcome, Name | { outcome: Name }>,
+  ) => ApiError;
+};
+
+/** The outcome, when it is the wanted one. @throws {ApiError} the refusal of any other. */
+export function orRefused<
+  Outcome extends string | { outcome: string },
+  Wanted extends NameOf<Outcome> & string,
+>(
+  outcome: Outcome,
+  wanted: Wanted,
+  refusals: Refusals<Outcome, Wanted>,
+): Extract<Outcome, Wanted | { outcome: Wanted }> {
+  const name = typeof outcome === "string" ? outcome : outcome.outcome;
+  if (name === wanted) return outcome as Extract<Outcome, Wanted | { outcome: Wanted }>;
+  throw (refusals as unknown as Record<string, (refused: Outcome) => ApiError>)[name]!(outcome);
+}
+
 /** 402 for what a workspace may not do while an invoice is unpaid. */
 export function workspaceSuspended(): ApiError {
-  return new ApiError(402, "the workspace is suspended: settle the open invoice to go on", {
-    code: "workspace_suspended",
-  });
+  return new ApiError(
+    402,
+    "the workspace is suspended: settle the open invoice to go on",
+    "workspace_suspended",
+  );
 }
 
 /** 403 for what a workspace may not do before its payment is set up. */
 export function workspacePending(): ApiError {
-  return new ApiError(403, "the workspace is pending: set up payment to activate it", {
-    code: "workspace_pending",
-  });
+  return new ApiError(403, "the workspace is pending: set up payment to activate it", "workspace_pending");
 }

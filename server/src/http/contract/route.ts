@@ -6,8 +6,7 @@ import type { Caller } from "./credentials.ts";
 import type { Role } from "./access.ts";
 import type { ScopeRule } from "./scope.ts";
 import type { Tag } from "./tags.ts";
-import { isId } from "../../postgres/ids.ts";
-import { notFound } from "./errors.ts";
+import { idOf } from "./errors.ts";
 import { Deleted } from "./schemas.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -222,9 +221,7 @@ export function removal(remove: (call: RouteCall<{ id: string }>, id: string) =>
   return {
     response: { 200: Deleted },
     async handle(call: RouteCall<{ id: string }>) {
-      const { id } = call.params;
-      if (!isId(id)) throw notFound();
-      await remove(call, id);
+      await remove(call, idOf(call.params.id));
       return { deleted: true };
     },
   };

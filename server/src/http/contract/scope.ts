@@ -91,7 +91,7 @@ export function checkScope(scope: Scope, rule: ScopeRule | undefined, named: str
 
 /** 403 for what a limited credential may not do at all; things beyond its reach are answered like unknown ones. */
 export function outOfScope(scope: Scope): ApiError {
-  return new ApiError(403, `${limits[scope.kind]}, and may not do this`, { code: "scope_refused" });
+  return new ApiError(403, `${limits[scope.kind]}, and may not do this`, "scope_refused");
 }
 
 const limits: Record<Scope["kind"], string> = {
