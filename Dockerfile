@@ -38,7 +38,8 @@ RUN set -e; \
 
 FROM scratch
 COPY --from=build /image/ /
-ENV PATH=/usr/local/bin:/bin HOST=0.0.0.0 PORT=8080 POSTRIDER_DATA_DIR=/data NODE_ENV=production
+ENV PATH=/usr/local/bin:/bin HOST=0.0.0.0 PORT=8080 POSTRIDER_DATA_DIR=/data NODE_COMPILE_CACHE=/data/.compile-cache \
+  NODE_ENV=production
 USER 10001:10001
 WORKDIR /data
 VOLUME /data

@@ -1,10 +1,18 @@
 "use strict";
 
+const { enableCompileCache } = require("node:module");
+const { join } = require("node:path");
+
 /** The commands of the service itself; all others talk to a service, over its interface alone. */
 const ofTheService = ["serve", "org", "reset-password", "backup", "restore", "reset", "move", "db", "mcp"];
 
 /** Runs the command. Apart from postrider.cjs, because an old Node does not know dynamic imports. */
 exports.load = function load() {
+  // Halves the processor time of a start. The cache is beside the code, because whoever can write there can change the code as well;
+  // where this user cannot, there is none. Processes of the service inherit the variable.
+  // oxlint-disable-next-line node/no-process-env -- Node's own variable, no setting of the service
+  process.env.NODE_COMPILE_CACHE ??= join(__dirname, "../.compile-cache");
+  enableCompileCache();
   const [first = "serve", ...others] = process.argv.slice(2);
   if (first === "mcp" && !others.some((word) => word === "--help" || word === "-h"))
     return serveAgent(others);

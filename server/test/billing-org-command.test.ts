@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect } from "vitest";
 import { createPasswords } from "../src/accounts/passwords.ts";
-import { OrgUsageError, readOrgCommand } from "../src/billing/orgCommand.ts";
+import { readOrgCommand } from "../src/billing/orgCommand.ts";
+import { OrgUsageError } from "../src/billing/orgUsage.ts";
 import { oneCell } from "../src/postgres/cells.ts";
 import { periodOf } from "../src/billing/period.ts";
 import { entries } from "./support/auditLog.ts";

@@ -1,8 +1,8 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -54,6 +54,8 @@ describe("the published service", () => {
         200,
         expect.stringMatching(/^text\/html/),
       ]);
+      // The next start, even one after `kill -9`, reads what this one compiled.
+      await expect(readdir(join(dirname(cli), "../.compile-cache"))).resolves.toHaveLength(1);
       await resetPassword(url);
       await until(() => mailServer.mails.length === 1);
       const doctor = run(process.execPath, [cli, "doctor"], {

@@ -1,7 +1,8 @@
 import type pg from "pg";
-import { CommandError } from "../runtime/commandError.ts";
+import { CommandError, UsageError } from "../runtime/commandError.ts";
 import { resetPassword, type ResetPasswordOutcome } from "./changePassword.ts";
 import type { Passwords } from "./passwords.ts";
+import { resetPasswordUsage } from "./resetPasswordUsage.ts";
 import { Password } from "./schemas.ts";
 
 export interface ResetPasswordDeps {
@@ -18,24 +19,19 @@ export interface ResetPasswordDeps {
   audit: (line: string) => void;
 }
 
-export const resetPasswordUsage = `  postrider reset-password <email>                       sets a user's password to a line of the standard input
-`;
-
-/** The arguments are wrong; the message says how. */
-export class ResetPasswordUsageError extends Error {}
-
 /**
  * Reads the operator's command: `args` are the arguments after `postrider reset-password`. The password is not one of
  * them, because every user of the machine can read a process's arguments.
- * @throws {ResetPasswordUsageError} for a wrong command; the command itself throws {CommandError}.
+ * @throws {UsageError} for a wrong command; the command itself throws {CommandError}.
  */
 export function readResetPasswordCommand(args: string[]): (deps: ResetPasswordDeps) => Promise<void> {
   const [email, ...rest] = args;
-  if (email === undefined) throw new ResetPasswordUsageError("<email> is missing");
-  if (email.startsWith("-")) throw new ResetPasswordUsageError("reset-password takes no options");
+  if (email === undefined) throw new UsageError("<email> is missing", resetPasswordUsage);
+  if (email.startsWith("-")) throw new UsageError("reset-password takes no options", resetPasswordUsage);
   if (rest.length > 0) {
-    throw new ResetPasswordUsageError(
+    throw new UsageError(
       "only <email> is given as an argument: the password is read from the standard input",
+      resetPasswordUsage,
     );
   }
   return async (deps) => {

@@ -2,14 +2,12 @@ import pg from "pg";
 import { cellSchemaPattern, unfinishedSchemaPattern } from "../postgres/cells.ts";
 import { functionSchemaPattern } from "../postgres/functionSchema.ts";
 import { runningHosts } from "../postgres/processes.ts";
+import { CommandError } from "../runtime/commandError.ts";
 import { tableNames } from "./ownTables.ts";
-
-/** The database holds what must not be overwritten; the message says what. */
-export class NotEmptyError extends Error {}
 
 /**
  * Looks whether a database may be filled: it has nobody's data and no running service.
- * @throws {NotEmptyError} otherwise.
+ * @throws {CommandError} otherwise.
  */
 export async function refuseUnlessEmpty(client: pg.ClientBase): Promise<void> {
   await refuseWhileRunning(client);
@@ -17,18 +15,20 @@ export async function refuseUnlessEmpty(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ count: string }>("select count(*) as count from organizations");
   const count = Number(rows[0]!.count);
   if (count === 0) return;
-  throw new NotEmptyError(
+  throw new CommandError(
     `the database already holds ${count} organization${count === 1 ? "" : "s"}: give an empty one, or empty it with postrider reset`,
+    "conflict",
   );
 }
 
-/** @throws {NotEmptyError} while a service uses the database. */
+/** @throws {CommandError} while a service uses the database. */
 export async function refuseWhileRunning(client: pg.ClientBase): Promise<void> {
   if (!(await isThere(client, "processes"))) return;
   const hosts = await runningHosts(client);
   if (hosts.length === 0) return;
-  throw new NotEmptyError(
+  throw new CommandError(
     `a service runs on the database (on ${hosts.join(", ")}): stop it first; one that died counts as running for a minute`,
+    "conflict",
   );
 }
 

@@ -31,7 +31,7 @@ export interface Loaded {
 /**
  * Brings a whole into an empty database: the schema as it was, then all rows in one transaction. What fails leaves the
  * database empty. The caller brings the schema up to date afterwards.
- * @throws {NotEmptyError} when the database holds anything; {@link Error} when the whole is of a newer version or broken.
+ * @throws {CommandError} when the database holds anything; {@link Error} when the whole is of a newer version or broken.
  */
 export async function load(
   client: pg.Client,

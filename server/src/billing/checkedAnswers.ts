@@ -1,4 +1,5 @@
-import { Stripe } from "stripe";
+import type { Stripe } from "stripe";
+import { stripeLibrary } from "./stripeLibrary.ts";
 
 type HttpClient = ReturnType<typeof Stripe.createNodeHttpClient>;
 type Answer = Awaited<ReturnType<HttpClient["makeRequest"]>>;
@@ -8,7 +9,7 @@ type Answer = Awaited<ReturnType<HttpClient["makeRequest"]>>;
  * without an `error` as success, even a gateway's 502 with its own message, and a batch of usage would count as exported.
  */
 export function createCheckedHttpClient(): HttpClient {
-  const client = Stripe.createNodeHttpClient();
+  const client = stripeLibrary().createNodeHttpClient();
   return {
     getClientName: () => client.getClientName(),
     makeRequest: async (...request) => checked(await client.makeRequest(...request)),

@@ -1,4 +1,4 @@
-import { Stripe } from "stripe";
+import type { Stripe } from "stripe";
 import type pg from "pg";
 import type { StripeConfig } from "../config/config.ts";
 import {
@@ -9,6 +9,7 @@ import {
   saveCheckout,
   saveCustomer,
 } from "./accountStore.ts";
+import { stripeLibrary } from "./stripeLibrary.ts";
 
 export interface CheckoutDeps {
   pool: pg.Pool;
@@ -173,13 +174,14 @@ async function createPage(deps: CheckoutDeps, customer: Customer): Promise<strin
  * parameters had changed. Without an answer, and for what is not remembered, `wait` and use the same key again.
  */
 function remedyFor(error: unknown): "wait" | "renew" | "retry" {
-  if (!(error instanceof Stripe.errors.StripeError)) return "wait";
+  if (!(error instanceof stripeLibrary().errors.StripeError)) return "wait";
   const { statusCode: status } = error;
   if (status === undefined || status === 409 || status === 429) return "wait";
-  return error instanceof Stripe.errors.StripeIdempotencyError ? "retry" : "renew";
+  return error instanceof stripeLibrary().errors.StripeIdempotencyError ? "retry" : "renew";
 }
 
 function isMissing(error: unknown, param: string): boolean {
-  if (!(error instanceof Stripe.errors.StripeError) || error.code !== "resource_missing") return false;
+  if (!(error instanceof stripeLibrary().errors.StripeError) || error.code !== "resource_missing")
+    return false;
   return error.param === param || error.message.startsWith(`No such ${param}`);
 }

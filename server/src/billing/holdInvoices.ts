@@ -1,4 +1,4 @@
-import { Stripe } from "stripe";
+import type { Stripe } from "stripe";
 import type pg from "pg";
 import type { StripeConfig } from "../config/config.ts";
 import type { Cell, Cells } from "../postgres/cells.ts";
@@ -6,6 +6,7 @@ import type { Log } from "../telemetry/log.ts";
 import { findAccountOfCustomer } from "./accountStore.ts";
 import { readMeterTotal } from "./processor.ts";
 import { type Period, periodBounds, periodOf } from "./period.ts";
+import { stripeLibrary } from "./stripeLibrary.ts";
 
 interface HoldDeps {
   pool: pg.Pool;
@@ -139,7 +140,7 @@ async function releaseInvoice(stripe: Stripe, invoiceId: string): Promise<void> 
   } catch (error) {
     // An operator may have deleted the draft or made it final by hand: there is nothing left to hold.
     const isGone =
-      error instanceof Stripe.errors.StripeInvalidRequestError &&
+      error instanceof stripeLibrary().errors.StripeInvalidRequestError &&
       (error.statusCode === 404 || /finalized|no longer|not editable/i.test(error.message));
     if (!isGone) throw error;
   }

@@ -10,6 +10,7 @@ import { CommandError } from "../runtime/commandError.ts";
 import { setStatus } from "./changeStatus.ts";
 import { type SettleOutcome, settleByOperator } from "./settleByOperator.ts";
 import { describeOrganization, findOrganizationId, listOrganizations } from "./organizationReport.ts";
+import { OrgUsageError } from "./orgUsage.ts";
 
 export interface OrgCommandDeps {
   pool: pg.Pool;
@@ -24,17 +25,6 @@ export interface OrgCommandDeps {
   /** Writes one line of JSON for each change, in addition to the entry in the database. */
   audit: (line: string) => void;
 }
-
-/** The arguments are wrong: the message says how, and `orgUsage` lists the commands. */
-export class OrgUsageError extends Error {}
-
-export const orgUsage = `  postrider org create <name> [--exempt | --state <state>] [--email <address>]
-  postrider org list [--state <state>]
-  postrider org show <id or slug>
-  postrider org set-state <id or slug> <state> [--reason <text>]
-  postrider org settle-batch <identifier> exported|resend
-      states: pending, active, grace, suspended, exempt; results are JSON, with --json one document a line
-`;
 
 /** A command whose arguments were read; it runs when it is called. */
 export type OrgCommand = (deps: OrgCommandDeps) => Promise<void>;

@@ -1,7 +1,8 @@
-import { Stripe } from "stripe";
+import type { Stripe } from "stripe";
 import type { StripeConfig } from "../config/config.ts";
 import { createCheckedHttpClient } from "./checkedAnswers.ts";
 import { type Period, periodBounds } from "./period.ts";
+import { stripeLibrary } from "./stripeLibrary.ts";
 
 /** How long a request may wait without receiving a byte. */
 const defaultTimeoutMs = 10_000;
@@ -11,7 +12,7 @@ const defaultTimeoutMs = 10_000;
  * same idempotency key; callers decide about other repetitions.
  */
 export function createProcessor(config: StripeConfig, timeoutMs = defaultTimeoutMs): Stripe {
-  return new Stripe(config.secretKey, {
+  return new (stripeLibrary())(config.secretKey, {
     maxNetworkRetries: 0,
     telemetry: false,
     httpClient: createCheckedHttpClient(),
@@ -41,7 +42,7 @@ export async function askProcessor<T>(
   try {
     return { outcome: "answered", answer: await request() };
   } catch (error) {
-    if (!(error instanceof Stripe.errors.StripeError)) throw error;
+    if (!(error instanceof stripeLibrary().errors.StripeError)) throw error;
     const status = error.statusCode;
     const isTransient = status === undefined || status === 409 || status === 429 || status >= 500;
     return { outcome: isTransient ? "unavailable" : "refused", cause: error };

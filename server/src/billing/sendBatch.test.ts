@@ -1,14 +1,13 @@
-import { Stripe } from "stripe";
 import { describe, expect, it } from "vitest";
 import { classifySendError } from "./sendBatch.ts";
+import { stripeLibrary } from "./stripeLibrary.ts";
 
+const { errors } = stripeLibrary();
 const identifier = "postrider-0192f3a4b5c67d8e9fa0b1c2d3e4f506-202611-1";
 
 function answer(statusCode: number | undefined, message: string): unknown {
   const raw = { message, type: "invalid_request_error" as const, statusCode };
-  return statusCode === undefined
-    ? new Stripe.errors.StripeConnectionError(raw)
-    : Stripe.errors.StripeError.generate(raw);
+  return statusCode === undefined ? new errors.StripeConnectionError(raw) : errors.StripeError.generate(raw);
 }
 
 describe("what came of sending a batch", () => {

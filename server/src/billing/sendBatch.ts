@@ -1,6 +1,7 @@
-import { Stripe } from "stripe";
+import type { Stripe } from "stripe";
 import type { StripeConfig } from "../config/config.ts";
 import type { MeterBatch } from "./meterBatches.ts";
+import { stripeLibrary } from "./stripeLibrary.ts";
 
 /**
  * The result of sending a batch: the processor has stored it now (`confirmed`) or before (`duplicate`), has refused it,
@@ -34,7 +35,7 @@ export async function sendBatch(
 
 /** Classifies an error of sending. @throws the error itself when it is not the processor's. */
 export function classifySendError(error: unknown, identifier: string): SendOutcome {
-  if (!(error instanceof Stripe.errors.StripeError)) throw error;
+  if (!(error instanceof stripeLibrary().errors.StripeError)) throw error;
   const { statusCode: status, message } = error;
   if (status === undefined || status >= 500 || status === 409) return { kind: "unknown", reason: message };
   const isDuplicate =

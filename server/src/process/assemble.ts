@@ -9,6 +9,7 @@ import { createApp } from "../app.ts";
 import { type BillingWorker, startBillingWorker } from "../billing/worker.ts";
 import type { Config } from "../config/config.ts";
 import { version } from "../config/version.ts";
+import { isDashboardBuilt } from "../http/dashboard.ts";
 import { closeServer } from "../http/server.ts";
 import { createSecretBox } from "../items/secretBox.ts";
 import type { Handoffs } from "../handoff/handoffs.ts";
@@ -57,6 +58,7 @@ export interface ServiceDeps {
 /** Everything one process does, wired and not yet listening. */
 export interface Service {
   app: FastifyInstance;
+  isDashboardBuilt: boolean;
   mailboxes: Pick<Mailboxes, "start" | "waiting">;
   handoffs: Pick<Handoffs, "refreshDueCards">;
   /** Resolves with the reason once the process cannot go on; it is to be stopped then. */
@@ -189,6 +191,7 @@ export function createService(deps: ServiceDeps): Service {
   });
   return {
     app,
+    isDashboardBuilt: isDashboardBuilt(),
     mailboxes: {
       start: () => parts.forEach(({ mailboxes }) => mailboxes.start()),
       waiting: () => parts.reduce((sum, { mailboxes }) => sum + mailboxes.waiting(), 0),

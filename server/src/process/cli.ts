@@ -1,13 +1,11 @@
 #!/usr/bin/env node
 import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
-import {
-  readResetPasswordCommand,
-  ResetPasswordUsageError,
-  resetPasswordUsage,
-} from "../accounts/resetPasswordCommand.ts";
-import { type OrgCommandDeps, OrgUsageError, orgUsage, readOrgCommand } from "../billing/orgCommand.ts";
-import { exitCodeOf, UsageError } from "./exitCodeOf.ts";
+import { resetPasswordUsage } from "../accounts/resetPasswordUsage.ts";
+import type { OrgCommandDeps } from "../billing/orgCommand.ts";
+import { orgUsage } from "../billing/orgUsage.ts";
+import { UsageError } from "../runtime/commandError.ts";
+import { exitCodeOf } from "./exitCodeOf.ts";
 import {
   type DatabaseCommandName,
   databaseUsage,
@@ -31,7 +29,7 @@ ${orgUsage}${resetPasswordUsage}${databaseUsage}  postrider mcp [--server URL] [
 
 /**
  * Runs the command line; the exit code is 0 on success, 1 on failure, 2 for a wrong command. What a command alone needs is
- * loaded by it: loading the service takes most of a second of processor time, and `postrider help` does not serve.
+ * loaded by it: loading the service takes half a second of processor time, and `postrider help` does not serve.
  */
 async function run(args: string[]): Promise<number> {
   const [first = "serve", ...others] = args;
@@ -102,12 +100,14 @@ async function onDatabase(name: DatabaseCommandName, args: string[]): Promise<vo
 }
 
 async function administer(args: string[]): Promise<void> {
+  const { readOrgCommand } = await import("../billing/orgCommand.ts");
   // Read before a database is opened, or even started.
   const command = readOrgCommand(args);
   await withDatabase(command);
 }
 
 async function resetUsersPassword(args: string[]): Promise<void> {
+  const { readResetPasswordCommand } = await import("../accounts/resetPasswordCommand.ts");
   const command = readResetPasswordCommand(args);
   const prompt = (text: string): void => void process.stderr.write(text);
   const password = await readSecretLine(process.stdin, prompt);
@@ -147,7 +147,7 @@ function readRoles(args: string[]): string | undefined {
   try {
     return parseArgs({ args, options: { roles: { type: "string" } } }).values.roles;
   } catch (cause) {
-    throw new UsageError((cause as Error).message, { cause });
+    throw new UsageError((cause as Error).message, usage, { cause });
   }
 }
 
@@ -159,9 +159,7 @@ try {
   process.stderr.write(`postrider: ${message}\n`);
   if (!isExpected && process.env["LOG_LEVEL"] === "debug")
     process.stderr.write(`${(error as Error).stack}\n`);
-  if (error instanceof OrgUsageError) process.stderr.write(`\n${orgUsage}`);
-  if (error instanceof UsageError) process.stderr.write(`\n${usage}`);
-  if (error instanceof ResetPasswordUsageError) process.stderr.write(`\n${resetPasswordUsage}`);
+  if (error instanceof UsageError) process.stderr.write(`\n${error.usage}`);
   process.exitCode = exitCodeOf(error);
 }
 

@@ -38,6 +38,8 @@ const walAheadDelayMs = 1_000;
 export interface Opening {
   say: (line: string) => void;
   progress: StartProgress;
+  /** Called while the start waits for the embedded PostgreSQL: time for other work. */
+  whileWaiting?: () => Promise<unknown>;
   signal?: AbortSignal;
 }
 
@@ -57,6 +59,7 @@ async function openEmbedded(config: Config, log: Log, opening: Opening): Promise
     log: (level, message) => log[level]({}, message),
     onWait: (what) => opening.progress.doing(what),
     settings: { max_connections: String(roomWhenEmbedded(config)) },
+    ...(opening.whileWaiting && { whileWaiting: opening.whileWaiting }),
     ...(opening.signal && { signal: opening.signal }),
   });
   let isClosing = false;

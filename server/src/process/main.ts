@@ -1,9 +1,7 @@
 import type { Config } from "../config/config.ts";
-import { isDashboardBuilt } from "../http/dashboard.ts";
 import { createLog } from "../telemetry/log.ts";
 import { greet, listenFailure, listeningPort } from "./listening.ts";
 import { openUnlessStopped } from "./openUnlessStopped.ts";
-import { runService } from "./runService.ts";
 import { listenForStop } from "./stopRequest.ts";
 
 /**
@@ -14,8 +12,11 @@ import { listenForStop } from "./stopRequest.ts";
 export async function serve(config: Config, say: (line: string) => void, isRunByNpm: boolean): Promise<void> {
   const log = createLog(config.logLevel, { everyRequest: config.logRequests });
   const stop = listenForStop(say, isRunByNpm);
-  const database = await openUnlessStopped(config, log, { say, stop });
+  // Most of the modules, loaded while PostgreSQL starts.
+  const load = () => import("./runService.ts");
+  const database = await openUnlessStopped(config, log, { say, stop, whileWaiting: load });
   if (database === undefined) return;
+  const { runService } = await load();
   await runService({
     config,
     log,
@@ -29,6 +30,6 @@ export async function serve(config: Config, say: (line: string) => void, isRunBy
       }
       return listeningPort(app.server.address()) ?? config.port;
     },
-    onServing: (_service, port) => greet(config, { port, isDashboardBuilt: isDashboardBuilt() }, say),
+    onServing: ({ isDashboardBuilt }, port) => greet(config, { port, isDashboardBuilt }, say),
   });
 }

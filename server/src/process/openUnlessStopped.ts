@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import type { Log } from "../telemetry/log.ts";
-import { type OpenDatabase, openDatabase } from "./database.ts";
+import { type OpenDatabase, openDatabase, type Opening } from "./database.ts";
 import { tellProgress } from "./startProgress.ts";
 import type { StopRequest } from "./stopRequest.ts";
 
@@ -14,10 +14,15 @@ const startStopLimitMs = 5_000;
 export async function openUnlessStopped(
   config: Config,
   log: Log,
-  { say, stop }: { say: (line: string) => void; stop: StopRequest },
+  { say, stop, whileWaiting }: Pick<Opening, "say" | "whileWaiting"> & { stop: StopRequest },
 ): Promise<OpenDatabase | undefined> {
   const progress = tellProgress(say);
-  const opening = openDatabase(config, log, { say, progress, signal: stop.signal });
+  const opening = openDatabase(config, log, {
+    say,
+    progress,
+    signal: stop.signal,
+    ...(whileWaiting && { whileWaiting }),
+  });
   let isOpen = false;
   const stopped = stop.asked.then((signal) => {
     if (isOpen) return undefined;

@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { setTimeout as delay } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 import type { Config } from "../config/config.ts";
@@ -62,6 +63,8 @@ export async function runService(run: ServiceRun): Promise<void> {
       siblings: run.siblings,
     });
     await service.checkClock();
+    // Now, because `kill -9` leaves no time for it, and it stops the process for most of a second after an installation.
+    flushCompileCache();
     const port = await run.listen(service.app).catch(async (cause: unknown) => {
       await service.stop();
       throw cause;

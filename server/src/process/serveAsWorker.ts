@@ -2,7 +2,6 @@ import { closeSync } from "node:fs";
 import type { FastifyListenOptions } from "fastify";
 import { type Config, loadConfig } from "../config/config.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { isDashboardBuilt } from "../http/dashboard.ts";
 import { diskFullError } from "../postgres/awayReason.ts";
 import { createLog } from "../telemetry/log.ts";
 import type { MetricValues } from "../telemetry/metricsText.ts";
@@ -49,7 +48,7 @@ export async function serveAsWorker(env: NodeJS.ProcessEnv): Promise<void> {
       },
       onServing(service, port) {
         supervisor.counts(service);
-        tell({ say: "serves", port, isDashboardBuilt: isDashboardBuilt() });
+        tell({ say: "serves", port, isDashboardBuilt: service.isDashboardBuilt });
       },
       onStopping: (reason) => tell(reason === undefined ? { say: "stopping" } : { say: "overtaken", reason }),
       onCounted: (values) => tell({ say: "counted last", values }),

@@ -10,3 +10,13 @@ export class CommandError extends Error {
     this.exitCode = exitCodes[reason];
   }
 }
+
+/** Unknown command or wrong arguments: the message names them, and `usage` lists what there is. */
+export class UsageError extends CommandError {
+  readonly usage: string;
+
+  constructor(message: string, usage: string, options?: ErrorOptions) {
+    super(message, "usage", options);
+    this.usage = usage;
+  }
+}

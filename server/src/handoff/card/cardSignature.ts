@@ -1,4 +1,4 @@
-import { base64url, decodeProtectedHeader, flattenedVerify, importJWK, type JWK } from "jose";
+import type { JWK } from "jose";
 import { signedForms } from "./canonicalCard.ts";
 import type { AgentCard, CardSignature } from "./parseCard.ts";
 
@@ -27,10 +27,13 @@ const maxKeysTried = 5;
 /** Addresses of key sets that one card can make the service read. */
 const maxKeySets = 3;
 
+/** Loaded with the first signed card, because most services never see one. */
+const jose = () => import("jose");
+
 /** Checks a card's signatures (A2A 1.0, section 8.4.3); one that holds is enough. */
 export async function verifyCard(fetchKeys: FetchKeys, card: AgentCard): Promise<SignatureFinding> {
   if (card.signatures.length === 0) return { state: "none", keySetUrl: null, detail: null };
-  const forms = signedForms(card.document).map((form) => base64url.encode(form));
+  const forms = signedForms(card.document).map((form) => Buffer.from(form).toString("base64url"));
   const keySets = new Map<string, readonly JWK[] | string>();
   let best: SignatureFinding | undefined;
   for (const [index, signature] of card.signatures.entries()) {
@@ -55,7 +58,7 @@ async function verifyOne(
   forms: readonly string[],
   fetchKeys: FetchKeys,
 ): Promise<SignatureFinding> {
-  const header = readHeader(signature);
+  const header = await readHeader(signature);
   if (typeof header === "string") return unverified(header);
   const keys = await fetchKeys(header.jku);
   if (typeof keys === "string") return unverified(keys);
@@ -80,7 +83,8 @@ interface Header {
   jku: string;
 }
 
-function readHeader(signature: CardSignature): Header | string {
+async function readHeader(signature: CardSignature): Promise<Header | string> {
+  const { decodeProtectedHeader } = await jose();
   let header: { alg?: unknown; kid?: unknown; jku?: unknown };
   try {
     header = decodeProtectedHeader(signature);
@@ -100,6 +104,7 @@ async function holds(
   key: JWK,
   algorithm: string,
 ): Promise<boolean> {
+  const { flattenedVerify, importJWK } = await jose();
   try {
     await flattenedVerify(jws, await importJWK(key, algorithm), { algorithms });
     return true;

@@ -41,6 +41,8 @@ export interface EmbeddedServerInput {
   log: (level: "info" | "warn" | "error", message: string) => void;
   /** Told what a launch waits for. */
   onWait: (what: string) => void;
+  /** Called whenever a launch waits for PostgreSQL. */
+  whileWaiting: () => Promise<unknown>;
   /** Ends the first start between its steps. */
   signal: AbortSignal | undefined;
   onExit: (reason: string) => void;
@@ -137,7 +139,7 @@ export class EmbeddedServer {
   }
 
   async #launch(): Promise<Launched> {
-    const { dataDir, name, account, programs, log, onWait, signal } = this.#input;
+    const { dataDir, name, account, programs, log, onWait, whileWaiting, signal } = this.#input;
     const info = (message: string): void => {
       log("info", message);
       onWait(message);
@@ -148,7 +150,7 @@ export class EmbeddedServer {
     const isNew = await ensureCluster({ dataDir, account, passwordFile }, binaries, info);
     const cluster = clusterPath(dataDir);
     signal?.throwIfAborted();
-    await stopLeftovers(cluster, name, info);
+    await stopLeftovers(cluster, name, { log: info, whileWaiting });
     if (this.#tcp === undefined) {
       this.#socketDirectory = await prepareSocketDirectory(name, account, this.#socketDirectory);
     }
@@ -165,6 +167,7 @@ export class EmbeddedServer {
       },
     }).finally(() => closeDirectory(given));
     this.#process = process;
+    await whileWaiting();
     await this.#untilReady(process, serverLog.lastLines, isNew);
     return { process, lastLines: serverLog.lastLines };
   }

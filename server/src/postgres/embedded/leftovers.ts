@@ -25,7 +25,7 @@ const giveUpMs = 12_000;
 export async function stopLeftovers(
   cluster: string,
   name: string,
-  log: (message: string) => void,
+  { log, whileWaiting }: { log: (message: string) => void; whileWaiting?: () => Promise<unknown> },
 ): Promise<void> {
   // There PostgreSQL's own look at postmaster.pid has to do.
   if (process.platform === "win32") return;
@@ -48,6 +48,7 @@ export async function stopLeftovers(
       toSend.shift();
       await signalLeftovers(cluster, left, signal);
     }
+    await whileWaiting?.();
     await delay(pollMs);
   }
   await rm(join(cluster, "postmaster.pid"), { force: true });

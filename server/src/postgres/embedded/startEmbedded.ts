@@ -16,6 +16,8 @@ export interface EmbeddedOptions {
   log: (level: "info" | "warn" | "error", message: string) => void;
   /** Told what a start waits for, to follow "still". */
   onWait?: (what: string) => void;
+  /** Called whenever a start waits for PostgreSQL: time for other work, even if it blocks. */
+  whileWaiting?: () => Promise<unknown>;
   /** Ends a start between its steps. */
   signal?: AbortSignal;
   /** Told that PostgreSQL ended unasked, and why. It is being restarted; clients have only to reconnect. */
@@ -62,6 +64,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
       programs: options.programs,
       log: options.log,
       onWait: options.onWait ?? (() => undefined),
+      whileWaiting: options.whileWaiting ?? (() => Promise.resolve()),
       signal: options.signal,
       onExit: options.onExit ?? (() => undefined),
       onRestart: options.onRestart ?? (() => undefined),
@@ -92,7 +95,7 @@ export async function removeEmbedded(path: string): Promise<boolean> {
   const dataDir = prepareDataDirectory(path);
   const unlock = await lockDirectory(dataDir);
   try {
-    await stopLeftovers(clusterPath(dataDir), clusterName(dataDir), () => undefined);
+    await stopLeftovers(clusterPath(dataDir), clusterName(dataDir), { log: () => undefined });
     await rm(clusterPath(dataDir), { recursive: true, force: true });
     return true;
   } finally {
