@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { readLimits, type ReadKind } from "../src/http/contract/readLimits.ts";
+import { readLimits, type ReadKind } from "../src/http/contract/readTurns.ts";
 import { sharedNodeTest } from "./support/fixtures.ts";
 import { unknownId } from "./support/routeRows.ts";
 import type { Answer } from "./support/testNode.ts";

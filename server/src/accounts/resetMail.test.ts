@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { resetMail } from "./resetMail.ts";
+import { resetMail } from "./resetByMail.ts";
 
 test("what an address holds is text in the mail, and no markup", () => {
   const { text, html } = resetMail({

@@ -15,9 +15,8 @@ import {
   settleBatch,
 } from "./meterBatches.ts";
 import { readMeterTotal } from "./processor.ts";
-import { sendBatch, type SendOutcome } from "./sendBatch.ts";
-import { withSessionLock } from "./sessionLock.ts";
 import { writeBatches } from "./writeBatches.ts";
+import { stripeLibrary } from "./stripeLibrary.ts";
 
 export interface ExportDeps {
   pool: pg.Pool;
@@ -166,4 +165,77 @@ async function record(
 
 function secondsOf(deps: ExportDeps): number {
   return Math.floor(deps.nowMs() / 1000);
+}
+
+/**
+ * The result of sending a batch: the processor has stored it now (`confirmed`) or before (`duplicate`), has refused it,
+ * or has given no clear answer (`unknown`).
+ */
+type SendOutcome =
+  | { kind: "confirmed" }
+  | { kind: "duplicate" }
+  | { kind: "refused"; reason: string }
+  | { kind: "unknown"; reason: string };
+
+/** Sends one batch. Failures of the processor and the network are outcomes, not errors. */
+async function sendBatch(
+  processor: { stripe: Stripe; config: StripeConfig },
+  batch: MeterBatch,
+): Promise<SendOutcome> {
+  try {
+    // Without an idempotency key: the processor would repeat its answer, even a failure. The identifier keeps a batch
+    // from counting twice.
+    await processor.stripe.billing.meterEvents.create({
+      event_name: processor.config.meterEventName,
+      identifier: batch.identifier,
+      timestamp: batch.event_timestamp,
+      payload: { stripe_customer_id: batch.customer_id, value: String(batch.value) },
+    });
+    return { kind: "confirmed" };
+  } catch (error) {
+    return classifySendError(error, batch.identifier);
+  }
+}
+
+/** Classifies an error of sending. @throws the error itself when it is not the processor's. */
+export function classifySendError(error: unknown, identifier: string): SendOutcome {
+  if (!(error instanceof stripeLibrary().errors.StripeError)) throw error;
+  const { statusCode: status, message } = error;
+  if (status === undefined || status >= 500 || status === 409) return { kind: "unknown", reason: message };
+  const isDuplicate =
+    status === 400 &&
+    new RegExp(`already exists with identifier\\W*${identifier}(?![\\w-])`, "i").test(message);
+  if (isDuplicate) return { kind: "duplicate" };
+  return { kind: "refused", reason: `${status}: ${message}` };
+}
+
+/**
+ * Runs `work` while this process holds an advisory lock, and does nothing when another one holds it. The lock
+ * belongs to one connection, which is kept for as long as the work takes and has no transaction open. Should that
+ * connection break, another process may begin meanwhile, and the work must tolerate that.
+ * @returns whether the work was done.
+ */
+async function withSessionLock(pool: pg.Pool, key: number, work: () => Promise<void>): Promise<boolean> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  const onError = (error: Error): void => {
+    broken = error;
+  };
+  client.on("error", onError);
+  try {
+    const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
+      key,
+    ]);
+    if (rows[0]?.taken !== true) return false;
+    try {
+      await work();
+    } finally {
+      // When this fails the connection is gone, and the lock with it.
+      await client.query("select pg_advisory_unlock($1)", [key]).catch(onError);
+    }
+    return true;
+  } finally {
+    client.off("error", onError);
+    client.release(broken);
+  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { classifySendError } from "./sendBatch.ts";
+import { classifySendError } from "./exportUsage.ts";
 import { stripeLibrary } from "./stripeLibrary.ts";
 
 const { errors } = stripeLibrary();

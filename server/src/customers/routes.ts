@@ -1,16 +1,17 @@
-import { Type } from "typebox";
+import { type Static, Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, noneNamed } from "../http/contract/errors.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import type { TargetDeps } from "../targets/record/deps.ts";
-import { isPathUid, metadataFault, uidRule } from "../targets/record/names.ts";
+import { isPathUid, metadataFault, MetadataField, Uid, uidRule } from "../targets/record/names.ts";
 import { deleteCustomer } from "./deleteCustomer.ts";
-import { Customer, CustomerInput, CustomerQuery, DeletedCustomer } from "./schemas.ts";
 import { listCustomers, putCustomer, readCustomer } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
+import { lineOfText } from "../http/contract/plainText.ts";
+import { Id, pageByName, Timestamp } from "../http/contract/schemas.ts";
 
 const route = routesOf("Customers");
 
@@ -95,3 +96,34 @@ export function foundCustomer<Answer>(answer: Answer | undefined, uid: string): 
   if (answer === undefined) throw noneNamed("customer", uid);
   return answer;
 }
+
+const Customer = Type.Object(
+  {
+    uid: Type.Unsafe<string>({ ...Uid, description: "Your own id of the customer" }),
+    id: Type.Unsafe<string>({ ...Id, description: "The service's id, by which the audit log names it" }),
+    name: Type.String(),
+    metadata: MetadataField,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: "Customer" },
+);
+
+const CustomerInput = Type.Object(
+  {
+    name: Type.Optional(
+      Type.Unsafe<string>({ ...lineOfText({ maxLength: 256 }), description: "Empty unless given" }),
+    ),
+    metadata: Type.Optional(MetadataField),
+  },
+  { title: "CustomerInput" },
+);
+
+type CustomerInput = Static<typeof CustomerInput>;
+
+const CustomerQuery = Type.Object(pageByName(Uid, ["uid", "customer"]));
+
+const DeletedCustomer = Type.Object(
+  { deleted: Type.Literal(true), deleted_targets: Type.Integer() },
+  { title: "DeletedCustomer" },
+);

@@ -5,13 +5,14 @@ import { Type } from "typebox";
 import type { Config } from "../config/config.ts";
 import { keys } from "../http/contract/access.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { everyKey } from "../http/contract/scope.ts";
-import { callInProcess } from "./callInProcess.ts";
 import { callName, CallsUnderWay } from "./callsUnderWay.ts";
 import { refuseForeignPages } from "./foreignPages.ts";
 import { ErrorBody } from "../http/contract/schemas.ts";
 import type { GivenUpRelay } from "./givenUpRelay.ts";
+import { clientDisconnected } from "../http/contract/clientDisconnected.ts";
+import { type CallInterface, headersOf, pathOf, successful } from "./interfaceCall.ts";
 
 const route = routesOf("Operation");
 
@@ -134,4 +135,31 @@ async function answer(
 function clientName(request: FastifyRequest, session: string): string {
   const { caller } = request;
   return `${caller?.kind === "apiKey" ? caller.keyId : ""} ${session}`;
+}
+
+/**
+ * Calls this process's own interface, through all of the server but a socket: credentials, limits and refusals are
+ * those of any other request.
+ */
+function callInProcess(
+  app: FastifyInstance,
+  caller: { authorization: string; remoteAddress: string },
+): CallInterface {
+  return async (call) => {
+    const answer = await clientDisconnected.run(call.signal, () =>
+      app.inject({
+        method: call.method,
+        url: pathOf(call),
+        headers: { ...headersOf(call), authorization: caller.authorization },
+        remoteAddress: caller.remoteAddress,
+        ...(call.body !== undefined && { payload: JSON.stringify(call.body) }),
+      }),
+    );
+    const headers = new Headers(
+      Object.entries(answer.headers).flatMap(([name, value]): [string, string][] =>
+        value === undefined ? [] : [[name, String(value)]],
+      ),
+    );
+    return successful(answer.statusCode, { bytes: answer.rawPayload, headers });
+  };
 }

@@ -1,15 +1,14 @@
-import { Type } from "typebox";
+import { type Static, Type } from "typebox";
 import type pg from "pg";
 import { originOf, traceOf } from "../audit/origin.ts";
 import { type Config, publicUrlOf } from "../config/config.ts";
 import { anyone, portalSessions, usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, unauthorized } from "../http/contract/errors.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { foundCustomer, uidOfPath } from "../customers/routes.ts";
 import { createLink, exchangeCode } from "./links.ts";
-import { readPortal } from "./readPortal.ts";
 import {
   EndedPortalSessions,
   Portal,
@@ -160,4 +159,42 @@ function saveSettingsRoute(deps: PortalDeps): RouteRecord {
       return saveSettings(deps.pool, originOf(call), checked.settings);
     },
   });
+}
+
+interface PortalRow {
+  organization_name: string;
+  customer_name: string;
+  logo: string | null;
+  colour: string | null;
+  expires_at: number;
+}
+
+/** The frame of a portal's page: whose portal it is, and how it looks. Undefined when the session has just ended. */
+async function readPortal(
+  pool: pg.Pool,
+  { orgId, scope, tokenHash }: Extract<Caller, { kind: "portal" }>,
+): Promise<Static<typeof Portal> | undefined> {
+  const { rows } = await pool.query<PortalRow>({
+    name: "read_portal",
+    text: `select
+             coalesce(p.name, o.name) as organization_name,
+             c.name as customer_name,
+             p.logo,
+             p.colour,
+             s.expires_at
+           from portal_sessions s
+           join organizations o on o.id = s.org_id
+           join customers c on c.org_id = s.org_id and c.uid = s.customer_uid
+           left join portal_settings p on p.org_id = s.org_id
+           where s.token_hash = $1`,
+    values: [tokenHash],
+  });
+  const row = rows[0];
+  if (row === undefined) return undefined;
+  const { organization_name: name, logo, colour, customer_name: customerName, expires_at } = row;
+  return {
+    organization: { id: orgId, name, logo, colour },
+    customer: { uid: scope.customerUid, name: customerName === "" ? null : customerName },
+    expires_at,
+  };
 }

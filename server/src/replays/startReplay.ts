@@ -1,11 +1,14 @@
 import { sql } from "kysely";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import type { Caller } from "../http/contract/credentials.ts";
-import { firstIdAt, newRootId } from "../postgres/ids.ts";
+import { firstIdAt, newRootId, unknownId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
-import { countMatching, type Matching } from "./countMatching.ts";
-import type { ReplaySet } from "./withoutReplayed.ts";
+import { type ReplaySet, withoutReplayed } from "./withoutReplayed.ts";
 import { insertReplay, type StoredReplay, targetsOf } from "./store.ts";
+import { inSnapshot, listIds, searchRests } from "../events/listEvents.ts";
+import type { EventScope } from "../events/store.ts";
+import { restBetween } from "../runtime/restBetween.ts";
+import { pageFilter } from "./replayFilter.ts";
 
 export interface StartDeps {
   config: Pick<Config, "mailboxRetentionSeconds">;
@@ -67,4 +70,59 @@ async function matchingNow(deps: StartDeps, orgId: string, wanted: Wanted) {
   const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
   const matching = await countMatching(deps.queries, { set: { ...wanted, until }, targetIds, scope });
   return { matching, targetIds, createdAtMs, until };
+}
+
+/** How many events of a set are counted while the caller waits, and for how long. */
+const maxCounted = 10_000;
+const maxMs = 2_000;
+const sampleSize = 10;
+/** Events looked at together for their replays. */
+const perLook = 500;
+
+interface Matching {
+  count: number;
+  isExact: boolean;
+  sample: string[];
+}
+
+/** Counts what fits at these targets, up to a bound of number and time. */
+async function countMatching(
+  queries: Queries,
+  { set, targetIds, scope }: { set: ReplaySet; targetIds: readonly string[]; scope: EventScope },
+): Promise<Matching> {
+  const endsAtMs = performance.now() + maxMs;
+  const matching: Matching = { count: 0, isExact: true, sample: [] };
+  const { filter, until } = set;
+  let looked = 0;
+  const inSteps = restBetween(searchRests);
+  return inSnapshot(queries, async (snapshot) => {
+    for (const targetId of targetIds) {
+      // A target that can have nothing of the kind still costs a statement.
+      if (performance.now() > endsAtMs) return { ...matching, isExact: false };
+      const limit = maxCounted - looked + 1;
+      const page = pageFilter({ filter, targetId, scope }, { after: unknownId, until, limit });
+      const ids = await listIds(snapshot, page, async (statement) => {
+        // A walk that finds nothing more comes to its end.
+        if (performance.now() > endsAtMs) {
+          matching.isExact = false;
+          return [];
+        }
+        return (await inSteps(() => statement.execute(snapshot))).rows;
+      });
+      looked += ids.length;
+      if (looked > maxCounted) {
+        matching.isExact = false;
+        ids.pop();
+      }
+      for (let from = 0; from < ids.length; from += perLook) {
+        if (performance.now() > endsAtMs) return { ...matching, isExact: false };
+        const some = ids.slice(from, from + perLook);
+        const kept = await inSteps(() => withoutReplayed(snapshot, set, scope, some));
+        matching.sample.push(...kept.slice(0, sampleSize - matching.sample.length));
+        matching.count += kept.length;
+      }
+      if (!matching.isExact) break;
+    }
+    return matching;
+  });
 }

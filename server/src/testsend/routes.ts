@@ -1,15 +1,19 @@
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { customerChanges } from "../http/contract/scope.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { findTarget } from "../targets/findTarget.ts";
 import { kindNamed, kindNames } from "../targets/kinds.ts";
 import type { StoredTarget } from "../targets/record/store.ts";
-import { countTest, testLimits } from "./limitTests.ts";
-import { TestItem, TestResult } from "./schemas.ts";
 import { sendTest, type TestDeps, type TestOutcome } from "./sendTest.ts";
 import examples from "./examples.json" with { type: "json" };
+import type { FastifyReply } from "fastify";
+import type pg from "pg";
+import { sayRateLimit } from "../http/contract/rateLimitHeaders.ts";
+import { type CountedWindow, countInWindow } from "../postgres/countInWindow.ts";
+import { Type } from "typebox";
+import { NullableString } from "../http/contract/schemas.ts";
 
 const route = routesOf("Targets");
 
@@ -85,3 +89,75 @@ function payloadOf(target: StoredTarget, payload: unknown): Buffer | undefined {
   }
   return bytes;
 }
+
+const windowSeconds = 60;
+/** Tests a minute. Each holds a request and a connection for as long as the receiver takes. */
+const perTarget = 10;
+const perOrganization = 30;
+
+/** In words, for the interface's document. */
+const testLimits = `${perTarget} tests a minute to one target, ${perOrganization} in all`;
+
+type CountedTest = { ok: true } | { ok: false; retryAfterSeconds: number };
+
+/**
+ * Counts one test against the limits of its target and its organization, by the database's clock and over all nodes, and
+ * puts `RateLimit` and `RateLimit-Policy` on the answer (draft-ietf-httpapi-ratelimit-headers-10).
+ */
+async function countTest(
+  pool: pg.Pool,
+  { orgId, targetId }: { orgId: string; targetId: string },
+  reply: FastifyReply,
+): Promise<CountedTest> {
+  const ofTarget = await count(pool, { scope: "test", subject: targetId, limit: perTarget }, reply);
+  if (!ofTarget.ok) return ofTarget;
+  return count(pool, { scope: "tests", subject: orgId, limit: perOrganization }, reply);
+}
+
+async function count(
+  pool: pg.Pool,
+  { scope, subject, limit }: Omit<CountedWindow, "windowSeconds">,
+  reply: FastifyReply,
+): Promise<CountedTest> {
+  const window = { scope, subject, limit, windowSeconds };
+  const hit = await countInWindow(pool, window);
+  if (hit.isCounted && reply.hasHeader("ratelimit")) return { ok: true };
+  sayRateLimit(reply, window, hit);
+  return hit.isCounted ? { ok: true } : { ok: false, retryAfterSeconds: Math.max(1, hit.resetSeconds) };
+}
+
+const TestItem = Type.Union([
+  Type.Object(
+    {
+      event_type: Type.Optional(
+        Type.String({
+          pattern: "^[ -~]{1,256}$",
+          description: "For `x-event-type`; `postrider.test` unless given",
+        }),
+      ),
+      payload: Type.Optional(Type.Unknown({ description: "What to send, any JSON; a sample unless given" })),
+    },
+    { title: "TestItem" },
+  ),
+  Type.Null(),
+]);
+
+const TestResult = Type.Object(
+  {
+    event_id: Type.String({
+      pattern: "^[0-9a-f]{32}$",
+      description: "What the receiver got as `webhook-id`; there is no event of this id to be read",
+    }),
+    is_test: Type.Literal(true),
+    delivered: Type.Boolean({ description: "Whether the receiver answered 2xx" }),
+    attempt: Type.Object({
+      status_code: Type.Integer({ description: "0 when there was no answer" }),
+      duration_ms: Type.Integer(),
+      error: NullableString,
+      response_body: Type.Union([Type.String(), Type.Null()], {
+        description: "The first KiB of the answer, as text",
+      }),
+    }),
+  },
+  { title: "TestResult" },
+);

@@ -1,11 +1,6 @@
 import { expect, it } from "vitest";
 import { newRootId } from "../../postgres/ids.ts";
-import {
-  notificationKey,
-  notificationToken,
-  notificationUrl,
-  readNotificationToken,
-} from "./notifications.ts";
+import { notificationKey, notificationToken, notificationUrl, readNotificationToken } from "../handoffs.ts";
 
 const key = notificationKey(Buffer.alloc(32, 1));
 

@@ -2,8 +2,7 @@ import { EventEmitter } from "node:events";
 import type { FastifyReply } from "fastify";
 import { afterEach, expect, test, vi } from "vitest";
 import type { Caller } from "./credentials.ts";
-import { maxWaitMs, type ReadKind, readLimits } from "./readLimits.ts";
-import { ReadTurns } from "./readTurns.ts";
+import { maxWaitMs, type ReadKind, readLimits, ReadTurns } from "./readTurns.ts";
 
 afterEach(() => void vi.useRealTimers());
 

@@ -1,16 +1,15 @@
 import type { FastifyError } from "fastify";
-import type { ServerResponse } from "node:http";
+import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { ConnectionLimit } from "../connections/connectionLimit.ts";
 import type { Handler } from "../connections/pacedConnection.ts";
 import type { PacedRequest } from "../connections/pacedRequest.ts";
 import { pacedConnection } from "../connections/pacedServer.ts";
-import { toApiError, logFailure } from "../contract/errorAnswer.ts";
+import { logFailure, toApiError } from "../contract/errorAnswer.ts";
 import { errorHeaders } from "../contract/errors.ts";
 import type { KeyOwner, ServerDeps } from "../contract/serverDeps.ts";
 import { newRequestId } from "../contract/requestId.ts";
 import type { FastAnswer, RouteRecord, WholeRequest } from "../contract/route.ts";
 import { checkScope } from "../contract/scope.ts";
-import { answerText } from "./answerText.ts";
 import { readHead } from "./readHead.ts";
 
 export interface FastDeps extends Pick<ServerDeps, "log" | "metrics" | "keyOwners"> {
@@ -137,4 +136,44 @@ function send(call: FastCall, requestId: string, answer: FastAnswer): void {
   // Back-pressure: a client that does not read its answers is not read from.
   if (hasRoom) response.emit("finish");
   else socket.once("drain", () => response.emit("finish"));
+}
+
+/**
+ * The bytes of an answer as the framework would write them, header by header (RFC 9112, section 4).
+ * @param bodyBytes The length of `answer.text` in UTF-8.
+ * @param connection The value of the `Connection` header.
+ */
+function answerText(
+  requestId: string,
+  { status, text, headers }: FastAnswer,
+  bodyBytes: number,
+  connection: string,
+): string {
+  let more = "";
+  if (headers !== undefined) for (const [name, value] of headers) more += `${name}: ${value}\r\n`;
+  return `${statusLine(status)}x-request-id: ${requestId}\r\nx-content-type-options: nosniff\r\n${more}content-type: application/json; charset=utf-8\r\ncontent-length: ${bodyBytes}\r\nDate: ${httpDate()}\r\nConnection: ${connection}\r\n\r\n${text}`;
+}
+
+const statusLines = new Map<number, string>();
+
+function statusLine(status: number): string {
+  let line = statusLines.get(status);
+  if (line === undefined) {
+    line = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`;
+    statusLines.set(status, line);
+  }
+  return line;
+}
+
+let dateSecond = 0;
+let date = "";
+
+/** RFC 9110, section 5.6.7; formatted once a second. */
+function httpDate(): string {
+  const second = Math.floor(Date.now() / 1000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    date = new Date(second * 1000).toUTCString();
+  }
+  return date;
 }

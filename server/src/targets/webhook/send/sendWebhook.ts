@@ -3,7 +3,7 @@ import { sign } from "../../../items/signature.ts";
 import type { OutboundRequest } from "../../../outbound/outbound.ts";
 import type { SendDeps, Sender } from "../../record/sender.ts";
 import { attemptResult, bodyLimitBytes } from "../../receiver/classify.ts";
-import { maskSecrets } from "./maskSecrets.ts";
+import type { ExchangeResult } from "../../../outbound/exchangeResult.ts";
 
 /**
  * Sends signed deliveries (Standard Webhooks): the payload's bytes as received, under the event's `webhook-id`. The answer is
@@ -51,4 +51,37 @@ export function webhookSender({ outbound, timeoutMs, nowMs }: SendDeps): Sender 
 
 function endUnsent(fault: string, ended: (result: AttemptResult) => void): void {
   queueMicrotask(() => ended(notSent(fault)));
+}
+
+const mask = "***";
+/** Shorter parts of a secret would mask half of an answer. */
+const minLength = 4;
+
+/**
+ * Masks the secrets that a request carried in the receiver's answer: some receivers repeat what they get, and neither
+ * attempts nor logs may show it. Values are looked for as they are, as JSON and URLs encode them, and without the scheme
+ * before them (`Bearer`).
+ */
+function maskSecrets(result: ExchangeResult, secrets: readonly string[]): ExchangeResult {
+  if (secrets.length === 0) return result;
+  const forms = new Set(secrets.flatMap(formsOf).toSorted((one, other) => other.length - one.length));
+  const clean = (text: string): string => {
+    let masked = text;
+    for (const form of forms) masked = masked.replaceAll(form, mask);
+    return masked;
+  };
+  if (result.kind === "error") return { ...result, message: clean(result.message) };
+  const { location } = result.headers;
+  return {
+    ...result,
+    headers: location === undefined ? result.headers : { ...result.headers, location: clean(location) },
+    body: Buffer.from(clean(result.body.toString("latin1")), "latin1"),
+  };
+}
+
+function formsOf(value: string): string[] {
+  const withoutScheme = value.slice(value.lastIndexOf(" ") + 1);
+  return [value, withoutScheme]
+    .flatMap((form) => [form, JSON.stringify(form).slice(1, -1), encodeURIComponent(form)])
+    .filter((form) => form.length >= minLength);
 }
