@@ -5,22 +5,19 @@ import { type KeyScope, keyScopes } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
 import { noSuchCustomer } from "../targets/record/holdNames.ts";
 import { Uid } from "../targets/record/names.ts";
+import { described, oneOf } from "../http/contract/schemas.ts";
 
 const maxMailboxes = 50;
 
-const Scope = Type.Unsafe<KeyScope["kind"]>({
-  type: "string",
-  enum: [...keyScopes],
-  description:
-    "send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can.",
-});
+const Scope = oneOf(
+  keyScopes,
+  "send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can.",
+);
 
 /** The scope of a key, as requests give it and lists show it. */
 export const ScopeFields = {
   scope: Type.Optional(Scope),
-  customer_uid: Type.Optional(
-    Type.Unsafe<string>({ ...Uid, description: "With the scope customer: which one" }),
-  ),
+  customer_uid: Type.Optional(described(Uid, "With the scope customer: which one")),
   mailbox_ids: Type.Optional(
     Type.Array(Type.String({ maxLength: 64 }), {
       minItems: 1,

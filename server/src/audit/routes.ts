@@ -3,7 +3,14 @@ import { usersAndKeys } from "../http/contract/access.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
-import { Id, NullableString, pageCursor, Timestamp } from "../http/contract/schemas.ts";
+import {
+  Id,
+  nullable,
+  NullableString,
+  nullableString,
+  pageCursor,
+  Timestamp,
+} from "../http/contract/schemas.ts";
 import { firstIdAt, idTimeMs, isId } from "../postgres/ids.ts";
 import type { AuditRow, Queries } from "../postgres/tables.ts";
 import { type Action, actions } from "../http/contract/auditActions.ts";
@@ -23,8 +30,8 @@ const describedActions = Object.entries(actions)
   .map(([name, note]) => (note === "" ? `\`${name}\`` : `\`${name}\` (${note})`))
   .join(", ");
 
-const NullableId = Type.Union([Id, Type.Null()]);
-const Fields = Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()]);
+const NullableId = nullable(Id);
+const Fields = nullable(Type.Object({}, { additionalProperties: true }));
 
 /** `unknown`: a caller without a valid credential. */
 const ActorKind = Type.Union([
@@ -44,16 +51,15 @@ const AuditEntry = Type.Object(
     actor: Type.Object({
       kind: ActorKind,
       id: NullableId,
-      name: Type.Union([Type.String(), Type.Null()], {
-        description:
-          "As it was then: a user's email, a key's name, a customer's name or uid, an operator's login, or what made the service do it",
-      }),
+      name: nullableString(
+        "As it was then: a user's email, a key's name, a customer's name or uid, an operator's login, or what made the service do it",
+      ),
     }),
     object: Type.Object({ kind: Type.String(), id: NullableId, name: NullableString }),
     before: Fields,
     after: Fields,
     client_address: NullableString,
-    user_agent: Type.Union([Type.String(), Type.Null()], { description: "Its first 200 characters" }),
+    user_agent: nullableString("Its first 200 characters"),
     request_id: NullableString,
   },
   { title: "AuditEntry" },

@@ -2,7 +2,7 @@ import type { Stripe } from "stripe";
 import { type Static, Type } from "typebox";
 import type pg from "pg";
 import type { StripeConfig } from "../config/config.ts";
-import { NullableString, Timestamp } from "../http/contract/schemas.ts";
+import { nullable, nullableInteger, NullableString, Timestamp } from "../http/contract/schemas.ts";
 import { billableItems, pendingItems, readLedgerMonth } from "./ledger.ts";
 import { readMeterTotal, askProcessor, type ProcessorFailure } from "./processor.ts";
 import { periodBounds, periodOf } from "./period.ts";
@@ -32,13 +32,9 @@ export const Reconciliation = Type.Object(
       description: "Local items that are not confirmed at the processor",
     }),
     estimated_cents: Type.Integer(),
-    processor_events: Type.Union([Type.Integer(), Type.Null()], {
-      description: "The meter's total of the month",
-    }),
-    difference_events: Type.Union([Type.Integer(), Type.Null()], {
-      description: "The processor's total minus the billable items of the local ledger",
-    }),
-    latest_invoice: Type.Union([InvoiceEvidence, Type.Null()]),
+    processor_events: nullableInteger("The meter's total of the month"),
+    difference_events: nullableInteger("The processor's total minus the billable items of the local ledger"),
+    latest_invoice: nullable(InvoiceEvidence),
   },
   { title: "Reconciliation" },
 );

@@ -11,7 +11,7 @@ import { deleteCustomer } from "./deleteCustomer.ts";
 import { listCustomers, putCustomer, readCustomer } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
 import { lineOfText } from "../http/contract/plainText.ts";
-import { Id, pageByName, Timestamp } from "../http/contract/schemas.ts";
+import { described, Id, pageByName, Timestamp } from "../http/contract/schemas.ts";
 
 const route = routesOf("Customers");
 
@@ -99,8 +99,8 @@ export function foundCustomer<Answer>(answer: Answer | undefined, uid: string): 
 
 const Customer = Type.Object(
   {
-    uid: Type.Unsafe<string>({ ...Uid, description: "Your own id of the customer" }),
-    id: Type.Unsafe<string>({ ...Id, description: "The service's id, by which the audit log names it" }),
+    uid: described(Uid, "Your own id of the customer"),
+    id: described(Id, "The service's id, by which the audit log names it"),
     name: Type.String(),
     metadata: MetadataField,
     created_at: Timestamp,
@@ -111,9 +111,7 @@ const Customer = Type.Object(
 
 const CustomerInput = Type.Object(
   {
-    name: Type.Optional(
-      Type.Unsafe<string>({ ...lineOfText({ maxLength: 256 }), description: "Empty unless given" }),
-    ),
+    name: Type.Optional(described(lineOfText({ maxLength: 256 }), "Empty unless given")),
     metadata: Type.Optional(MetadataField),
   },
   { title: "CustomerInput" },

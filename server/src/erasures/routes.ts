@@ -6,7 +6,16 @@ import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, found, idOf } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
-import { Id, pageBefore, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
+import {
+  Id,
+  nullable,
+  nullableInteger,
+  nullableString,
+  NullableTimestamp,
+  oneOf,
+  pageBefore,
+  Timestamp,
+} from "../http/contract/schemas.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { eraseOne } from "./eraseEvent.ts";
@@ -34,14 +43,10 @@ export interface ErasureRouteDeps {
 const Erasure = Type.Object(
   {
     id: Id,
-    event_id: Type.Union([Id, Type.Null()], { description: "What it is about: this event and its copies" }),
-    correlation_id: Type.Union([Type.String(), Type.Null()], {
-      description: "Or all events of this correlation id, up to the request",
-    }),
-    status: Type.Unsafe<"RUNNING" | "DONE">({ type: "string", enum: ["RUNNING", "DONE"] }),
-    total: Type.Union([Type.Integer(), Type.Null()], {
-      description: "How many events it is about; null until they have been counted",
-    }),
+    event_id: nullable(Id, "What it is about: this event and its copies"),
+    correlation_id: nullableString("Or all events of this correlation id, up to the request"),
+    status: oneOf(["RUNNING", "DONE"]),
+    total: nullableInteger("How many events it is about; null until they have been counted"),
     erased: Type.Integer({ description: "How many of them it has erased" }),
     created_by: Type.String({
       description: "The address of the user, or the name and prefix of the API key",

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { lineOfText, linesOfText } from "../http/contract/plainText.ts";
-import { Id, pageByName, Timestamp } from "../http/contract/schemas.ts";
+import { described, Id, oneOf, pageByName, Timestamp } from "../http/contract/schemas.ts";
 
 /** Bytes of JSON that a schema, and an example, may have. */
 export const maxJsonBytes = 65_536;
@@ -13,7 +13,7 @@ export type JsonSchema = Record<string, unknown>;
 
 const listed = {
   name: Type.String({ description: "As items carry it in event_type" }),
-  id: Type.Unsafe<string>({ ...Id, description: "The service's id, by which the audit log names it" }),
+  id: described(Id, "The service's id, by which the audit log names it"),
   description: Type.String(),
   group: Type.String({ description: "What it belongs to; empty for none" }),
   deprecated: Type.Boolean({ description: "Whether it is on its way out" }),
@@ -43,10 +43,7 @@ export const EventTypeInput = Type.Object(
   {
     description: Type.Optional(linesOfText({ maxLength: maxDescriptionCharacters })),
     group: Type.Optional(
-      Type.Unsafe<string>({
-        ...lineOfText({ maxLength: maxGroupCharacters }),
-        description: "What it belongs to, such as Orders",
-      }),
+      described(lineOfText({ maxLength: maxGroupCharacters }), "What it belongs to, such as Orders"),
     ),
     deprecated: Type.Optional(Type.Boolean({ description: "false unless given" })),
     schema: Type.Optional(Schema),
@@ -60,11 +57,7 @@ const NameText = Type.String({ pattern: "^[ -~]{1,256}$" });
 export const EventTypeQuery = Type.Object({
   ...pageByName(NameText, ["name", "type"]),
   deprecated: Type.Optional(
-    Type.Unsafe<"true" | "false">({
-      type: "string",
-      enum: ["true", "false"],
-      description: "Only those that are deprecated, or only those that are not",
-    }),
+    oneOf(["true", "false"], "Only those that are deprecated, or only those that are not"),
   ),
 });
 
@@ -86,13 +79,7 @@ export const OpenApiDocument = Type.Union([Type.Record(Type.String(), Type.Unkno
 });
 
 export const ImportQuery = Type.Object({
-  dry_run: Type.Optional(
-    Type.Unsafe<"true" | "false">({
-      type: "string",
-      enum: ["true", "false"],
-      description: "true: says what the import would do, and does nothing",
-    }),
-  ),
+  dry_run: Type.Optional(oneOf(["true", "false"], "true: says what the import would do, and does nothing")),
 });
 
 const Names = Type.Array(Type.String());

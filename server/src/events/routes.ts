@@ -29,6 +29,7 @@ import {
 } from "./schemas.ts";
 import type { EventScope } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
+import { nullable } from "../http/contract/schemas.ts";
 
 const route = routesOf("Events");
 
@@ -99,9 +100,7 @@ function readRoute(deps: EventDeps): RouteRecord {
         event: Event,
         delivery_attempts: Type.Array(DeliveryAttempt),
         handoff: Type.Optional(
-          Type.Union([Handoff, Type.Null()], {
-            description: "Only for a2a targets; null before the agent has accepted the item",
-          }),
+          nullable(Handoff, "Only for a2a targets; null before the agent has accepted the item"),
         ),
       }),
     },

@@ -1,33 +1,37 @@
 import { Type } from "typebox";
-import { Id, NullableString, optionalBody, Timestamp } from "../http/contract/schemas.ts";
-import { type EventStatus, eventStatuses } from "../items/eventStatuses.ts";
-import { type TargetKind, targetKinds } from "../postgres/kinds.ts";
+import {
+  described,
+  Id,
+  nullable,
+  nullableInteger,
+  nullableString,
+  NullableString,
+  oneOf,
+  optionalBody,
+  Timestamp,
+} from "../http/contract/schemas.ts";
+import { eventStatuses } from "../items/eventStatuses.ts";
+import { targetKinds } from "../postgres/kinds.ts";
 import { Uid } from "../targets/record/names.ts";
 
-const Status = Type.Unsafe<EventStatus>({
-  type: "string",
-  enum: [...eventStatuses],
-  description: "From UNREAD on: what mailbox messages are",
-});
+const Status = oneOf(eventStatuses, "From UNREAD on: what mailbox messages are");
 
-const replayedBy = Type.Union(
-  [Type.Object({ id: Id, status: Status, created_at: Timestamp }, { title: "LatestReplay" }), Type.Null()],
-  { description: "Its latest replay, also one of a replay of it; null while it was not replayed" },
+const replayedBy = nullable(
+  Type.Object({ id: Id, status: Status, created_at: Timestamp }, { title: "LatestReplay" }),
+  "Its latest replay, also one of a replay of it; null while it was not replayed",
 );
 
 /** Optional fields of listed events. */
 const optionalFields = {
   attempts: Type.Integer({ description: "Attempts made so far" }),
-  last_status_code: Type.Union([Type.Integer(), Type.Null()], {
-    description: "What the receiver last answered: 0 when it did not, null before the first attempt",
-  }),
-  next_attempt_at: Type.Union([Timestamp, Type.Null()], {
-    description:
-      "When the next attempt is due; null when one is under way, when none will follow, and while the target is disabled",
-  }),
-  duration_ms: Type.Union([Type.Integer(), Type.Null()], {
-    description: "How long the last attempt took; null before the first",
-  }),
+  last_status_code: nullableInteger(
+    "What the receiver last answered: 0 when it did not, null before the first attempt",
+  ),
+  next_attempt_at: nullable(
+    Timestamp,
+    "When the next attempt is due; null when one is under way, when none will follow, and while the target is disabled",
+  ),
+  duration_ms: nullableInteger("How long the last attempt took; null before the first"),
   replayed_by: replayedBy,
 };
 
@@ -54,7 +58,7 @@ export const Event = Type.Object(
     id: Id,
     org_id: Id,
     endpoint_id: Type.String({ description: "The target's id, whatever its kind" }),
-    target_kind: Type.Unsafe<TargetKind>({ type: "string", enum: [...targetKinds] }),
+    target_kind: oneOf(targetKinds),
     event_type: NullableString,
     correlation_id: NullableString,
     status: Status,
@@ -64,9 +68,7 @@ export const Event = Type.Object(
     max_retries: Type.Integer({ description: "As its target had it when the item was accepted" }),
     next_attempt_at: optionalFields.next_attempt_at,
     last_status_code: optionalFields.last_status_code,
-    last_error: Type.Union([Type.String(), Type.Null()], {
-      description: "Why the last attempt failed; null when it did not, and before the first",
-    }),
+    last_error: nullableString("Why the last attempt failed; null when it did not, and before the first"),
     held: Type.Boolean({ description: "It waits because its target is disabled" }),
     is_replay: Type.Integer({ minimum: 0, maximum: 1 }),
     source_event_id: NullableString,
@@ -75,16 +77,11 @@ export const Event = Type.Object(
         "The webhook-id of its deliveries: its own id, or that of the event which a replay repeats",
     }),
     replayed_by: replayedBy,
-    replay_id: Type.Union([Type.String(), Type.Null()], {
-      description: "The replay of many events that made this one",
-    }),
-    publication_id: Type.Union([Type.String(), Type.Null()], {
-      description:
-        "The publication that it is an item of; null for one that came alone, and once it is erased",
-    }),
-    erased_at: Type.Union([Timestamp, Type.Null()], {
-      description: "When the erasure of its payload and answers was asked for",
-    }),
+    replay_id: nullableString("The replay of many events that made this one"),
+    publication_id: nullableString(
+      "The publication that it is an item of; null for one that came alone, and once it is erased",
+    ),
+    erased_at: nullable(Timestamp, "When the erasure of its payload and answers was asked for"),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -99,9 +96,7 @@ export const DeliveryAttempt = Type.Object(
     duration_ms: Type.Integer(),
     error: NullableString,
     attempted_at: Timestamp,
-    response_body: Type.Union([Type.String(), Type.Null()], {
-      description: "The first KiB of the answer, as text",
-    }),
+    response_body: nullableString("The first KiB of the answer, as text"),
     request_headers: Type.Optional(
       Type.Record(Type.String(), Type.String(), {
         description:
@@ -130,20 +125,16 @@ export const EventQuery = Type.Object({
     default: "desc",
     description: "desc: newest first; asc: oldest first",
   }),
-  before: Type.Optional(
-    Type.Unsafe<string>({ ...EventId, description: "Only events older than the one with this id" }),
-  ),
+  before: Type.Optional(described(EventId, "Only events older than the one with this id")),
   after: Type.Optional(
-    Type.Unsafe<string>({
-      ...EventId,
-      description: "Only events newer than the one with this id: the next page when the oldest come first",
-    }),
+    described(
+      EventId,
+      "Only events newer than the one with this id: the next page when the oldest come first",
+    ),
   ),
   endpoint_id: Type.Optional(Type.String({ description: "Only events of this target" })),
   target_id: Type.Optional(Type.String({ description: "The same as endpoint_id" })),
-  customer_uid: Type.Optional(
-    Type.Unsafe<string>({ ...Uid, description: "Only events of targets of this customer" }),
-  ),
+  customer_uid: Type.Optional(described(Uid, "Only events of targets of this customer")),
   status: Type.Optional(Status),
   event_type: Type.Optional(
     Type.String({ pattern: "^[ -~]{1,256}$", description: "Only events of exactly this type" }),
@@ -156,15 +147,9 @@ export const EventQuery = Type.Object({
         "Only what was handed to an agent and stands so, such as WORKING, INPUT_REQUIRED or COMPLETED",
     }),
   ),
-  created_after: Type.Optional(
-    Type.Unsafe<number>({ ...Moment, description: "Only events accepted at or after this, in Unix seconds" }),
-  ),
-  created_before: Type.Optional(
-    Type.Unsafe<number>({ ...Moment, description: "Only events accepted before this, in Unix seconds" }),
-  ),
-  replay_id: Type.Optional(
-    Type.Unsafe<string>({ ...EventId, description: "Only events that this replay of many made" }),
-  ),
+  created_after: Type.Optional(described(Moment, "Only events accepted at or after this, in Unix seconds")),
+  created_before: Type.Optional(described(Moment, "Only events accepted before this, in Unix seconds")),
+  replay_id: Type.Optional(described(EventId, "Only events that this replay of many made")),
   fields: Type.Optional(
     Type.String({
       maxLength: 256,
@@ -192,12 +177,10 @@ export const CanceledEvent = Type.Object(
 /** The choice of the `webhook-id` in the body of a replay. */
 export const webhookIdField = {
   webhook_id: Type.Optional(
-    Type.Unsafe<"new">({
-      type: "string",
-      enum: ["new"],
-      description:
-        "new: the deliveries get a webhook-id of their own, for receivers that must apply the event again. Without it they keep that of the event which is repeated, so that receivers which deduplicate apply it once",
-    }),
+    oneOf(
+      ["new"],
+      "new: the deliveries get a webhook-id of their own, for receivers that must apply the event again. Without it they keep that of the event which is repeated, so that receivers which deduplicate apply it once",
+    ),
   ),
 };
 

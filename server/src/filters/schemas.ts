@@ -1,4 +1,5 @@
 import { type Static, Type } from "typebox";
+import { oneOf } from "../http/contract/schemas.ts";
 
 const examples = [
   {
@@ -37,12 +38,10 @@ export type FilterTrial = Static<typeof FilterTrial>;
 /** The result. */
 export const FilterResult = Type.Object(
   {
-    verdict: Type.Unsafe<"matches" | "differs" | "undecided">({
-      type: "string",
-      enum: ["matches", "differs", "undecided"],
-      description:
-        "undecided: the sample is too large for this filter; such an item is let through, as one that matches",
-    }),
+    verdict: oneOf(
+      ["matches", "differs", "undecided"],
+      "undecided: the sample is too large for this filter; such an item is let through, as one that matches",
+    ),
     failed: Type.Array(
       Type.Object({
         path: Type.String({ description: "Where it stands in the filter" }),

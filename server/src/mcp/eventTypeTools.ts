@@ -2,6 +2,7 @@ import { type Static, Type } from "typebox";
 import { maxPayloadBytes, partOf } from "./payloadPart.ts";
 import { EventTypeName, Moment, Notice, notice, PayloadPart } from "./schemas.ts";
 import { call, changes, defineTool, fieldsOf, read, reads, type Tool } from "./tool.ts";
+import { nullable } from "../http/contract/schemas.ts";
 
 /** In a path: `.` and `..` would name another one. */
 const TypeName = Type.String({
@@ -20,8 +21,8 @@ const ListedType = Type.Object({
 const eventTypeAnswer = {
   notice: Notice,
   event_type: ListedType,
-  schema: Type.Union([PayloadPart, Type.Null()]),
-  example: Type.Union([PayloadPart, Type.Null()]),
+  schema: nullable(PayloadPart),
+  example: nullable(PayloadPart),
 };
 
 const listEventTypes = defineTool(

@@ -15,6 +15,7 @@ import {
   Text,
 } from "./schemas.ts";
 import { call, changes, defineTool, fieldsOf, read, reads, type Tool } from "./tool.ts";
+import { nullable } from "../http/contract/schemas.ts";
 
 const sendItem = defineTool(
   {
@@ -127,8 +128,8 @@ const getItem = defineTool(
       notice: Notice,
       item: Item,
       attempts: Type.Array(Attempt),
-      handoff: Type.Union([Handoff, Type.Null()]),
-      payload: Type.Union([PayloadPart, Type.Null()]),
+      handoff: nullable(Handoff),
+      payload: nullable(PayloadPart),
     },
   },
   async (input, context) => {

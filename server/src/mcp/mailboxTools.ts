@@ -3,6 +3,7 @@ import { type TProperties, Type } from "typebox";
 import { maxPayloadBytes, readPayloadPart } from "./payloadPart.ts";
 import { closed, Id, MaybeMoment, Moment, Name, Notice, notice, PayloadPart, Text } from "./schemas.ts";
 import { call, changes, defineTool, fieldsOf, type Tool, type ToolContext } from "./tool.ts";
+import { nullable } from "../http/contract/schemas.ts";
 
 const maxClaimed = 10;
 
@@ -40,7 +41,7 @@ const Message = Type.Object({
   claim_count: Type.Integer({ description: "Above 1: somebody had it before and did not finish" }),
   claim_expires_at: MaybeMoment,
   created_at: Moment,
-  payload: Type.Union([PayloadPart, Type.Null()]),
+  payload: nullable(PayloadPart),
 });
 
 const claimMessages = defineTool(

@@ -3,6 +3,7 @@ import { eventStatuses } from "../items/eventStatuses.ts";
 import { handOver, itemFields } from "./handOver.ts";
 import { Id, MaybeMoment, Moment, Name, Notice, notice, Status, Text } from "./schemas.ts";
 import { changes, defineTool, fieldsOf, read, reads, type Tool } from "./tool.ts";
+import { nullable } from "../http/contract/schemas.ts";
 
 /** One answer names at most so many items. */
 const mostItemsShown = 100;
@@ -49,9 +50,9 @@ const Item = Type.Object({
   target_id: Type.String(),
   status: Type.String(),
   attempts: Type.Integer(),
-  last_status_code: Type.Union([Type.Integer(), Type.Null()]),
+  last_status_code: nullable(Type.Integer()),
   next_attempt_at: MaybeMoment,
-  latest_replay: Type.Union([Type.Object({ id: Type.String(), status: Type.String() }), Type.Null()]),
+  latest_replay: nullable(Type.Object({ id: Type.String(), status: Type.String() })),
 });
 
 const Publication = Type.Object({

@@ -2,6 +2,7 @@ import { Type } from "typebox";
 import { targetKinds } from "../postgres/kinds.ts";
 import { Id, Notice, notice, Text } from "./schemas.ts";
 import { defineTool, fieldsOf, read, reads, type Tool } from "./tool.ts";
+import { nullable } from "../http/contract/schemas.ts";
 
 const Target = Type.Object({
   id: Type.String(),
@@ -20,7 +21,7 @@ const Stats = Type.Object({
   blocked: Type.Integer({ description: "Behind an earlier message of their ordering key" }),
   dead: Type.Integer(),
   counts_are_exact: Type.Boolean({ description: "False where there were too many to count" }),
-  oldest_age_seconds: Type.Union([Type.Number(), Type.Null()]),
+  oldest_age_seconds: nullable(Type.Number()),
   accepted_per_minute: Type.Number(),
   acknowledged_per_minute: Type.Number(),
 });

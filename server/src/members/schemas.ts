@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { RoleName } from "../accounts/schemas.ts";
-import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
+import { Id, nullable, nullableString, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 
 /** A user of the organization, as other users see it. */
 export const Member = Type.Object(
@@ -10,20 +10,18 @@ export const Member = Type.Object(
     name: Type.String(),
     role: RoleName,
     created_at: Timestamp,
-    last_login_at: Type.Union([Timestamp, Type.Null()], {
-      description: "Of the sessions that have not ended; null when there is none",
-    }),
+    last_login_at: nullable(Timestamp, "Of the sessions that have not ended; null when there is none"),
   },
   { title: "Member" },
 );
 
-const NullableId = Type.Union([Id, Type.Null()]);
+const NullableId = nullable(Id);
 
 const invitation = {
   id: Id,
   role: RoleName,
-  email: Type.Union([Type.String(), Type.Null()], { description: "For whom it is; null for anybody" }),
-  created_by: Type.Union([Id, Type.Null()], { description: "The user who made it" }),
+  email: nullableString("For whom it is; null for anybody"),
+  created_by: nullable(Id, "The user who made it"),
   created_at: Timestamp,
   expires_at: Timestamp,
 };
@@ -47,10 +45,9 @@ export const NewInvitation = Type.Object(
   {
     ...invitation,
     token: Type.String({ pattern: "^inv_[0-9a-f]{64}$", description: "Shown once" }),
-    url: Type.Union([Type.String(), Type.Null()], {
-      description:
-        "The page of the dashboard to accept it at, with the token behind the `#`, which browsers send nowhere; null without `POSTRIDER_PUBLIC_URL`",
-    }),
+    url: nullableString(
+      "The page of the dashboard to accept it at, with the token behind the `#`, which browsers send nowhere; null without `POSTRIDER_PUBLIC_URL`",
+    ),
   },
   { title: "NewInvitation" },
 );

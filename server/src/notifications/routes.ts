@@ -5,10 +5,10 @@ import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, idOf, notFound, orRefused } from "../http/contract/errors.ts";
 import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
-import { Id, pageBefore, Timestamp } from "../http/contract/schemas.ts";
+import { Id, oneOf, pageBefore, Timestamp } from "../http/contract/schemas.ts";
 import { newRootId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
-import { type OperationalEventType, operationalEventTypes } from "./eventTypes.ts";
+import { operationalEventTypes } from "./eventTypes.ts";
 import {
   listNotificationTargets,
   maxPerOrganization,
@@ -26,10 +26,11 @@ export interface NotificationRouteDeps {
   nowMs: () => number;
 }
 
-const EventTypes = Type.Array(
-  Type.Unsafe<OperationalEventType>({ type: "string", enum: [...operationalEventTypes] }),
-  { minItems: 1, maxItems: operationalEventTypes.length, uniqueItems: true },
-);
+const EventTypes = Type.Array(oneOf(operationalEventTypes), {
+  minItems: 1,
+  maxItems: operationalEventTypes.length,
+  uniqueItems: true,
+});
 
 const NotificationTarget = Type.Object(
   { id: Id, target_id: Id, event_types: EventTypes, created_at: Timestamp },

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { lineOfText } from "../http/contract/plainText.ts";
-import { Id, NullableString, Timestamp } from "../http/contract/schemas.ts";
+import { Id, nullable, NullableString, Timestamp } from "../http/contract/schemas.ts";
 
 export const PortalLink = Type.Object(
   {
@@ -52,9 +52,10 @@ const looks = {
 
 export const PortalSettings = Type.Object(
   {
-    name: Type.Union([lineOfText({ minLength: 1, maxLength: 80 }), Type.Null()], {
-      description: "What customers see in place of the organization's name; null for that one",
-    }),
+    name: nullable(
+      lineOfText({ minLength: 1, maxLength: 80 }),
+      "What customers see in place of the organization's name; null for that one",
+    ),
     ...looks,
     origins: Type.Array(Type.String({ maxLength: 300 }), {
       maxItems: maxOrigins,

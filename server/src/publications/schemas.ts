@@ -1,13 +1,17 @@
 import { type Static, Type } from "typebox";
 import { EventSummary, webhookIdField } from "../events/schemas.ts";
-import { Id, NullableString, pageBefore, Timestamp } from "../http/contract/schemas.ts";
+import {
+  described,
+  Id,
+  nullable,
+  NullableString,
+  oneOf,
+  pageBefore,
+  Timestamp,
+} from "../http/contract/schemas.ts";
 import { Uid } from "../targets/record/names.ts";
 
-const Status = Type.Unsafe<"QUEUED" | "UNREAD">({
-  type: "string",
-  enum: ["QUEUED", "UNREAD"],
-  description: "UNREAD for mailboxes",
-});
+const Status = oneOf(["QUEUED", "UNREAD"], "UNREAD for mailboxes");
 
 /** What a publication became at once. */
 export const AcceptedPublication = Type.Object(
@@ -22,9 +26,7 @@ export const AcceptedPublication = Type.Object(
 
 const summary = {
   id: Id,
-  customer_uid: Type.Union([Uid, Type.Null()], {
-    description: "Null for targets that belong to no customer",
-  }),
+  customer_uid: nullable(Uid, "Null for targets that belong to no customer"),
   event_type: NullableString,
   correlation_id: NullableString,
   item_count: Type.Integer(),
@@ -38,9 +40,9 @@ export type PublicationSummary = Static<typeof PublicationSummary>;
 const PublicationItem = Type.Object(
   {
     ...EventSummary.properties,
-    latest_replay: Type.Union(
-      [Type.Object({ id: Id, status: EventSummary.properties.status }), Type.Null()],
-      { description: "The last item that repeats this one; null where it was not replayed" },
+    latest_replay: nullable(
+      Type.Object({ id: Id, status: EventSummary.properties.status }),
+      "The last item that repeats this one; null where it was not replayed",
     ),
   },
   { title: "PublicationItem" },
@@ -56,17 +58,15 @@ export const Publication = Type.Object(
 
 export const PublicationQuery = Type.Object({
   ...pageBefore("publications").properties,
-  customer_uid: Type.Optional(Type.Unsafe<string>({ ...Uid, description: "Only those of this customer" })),
+  customer_uid: Type.Optional(described(Uid, "Only those of this customer")),
 });
 
 export const PublicationReplayInput = Type.Object(
   {
-    to: Type.Unsafe<"failed" | "added">({
-      type: "string",
-      enum: ["failed", "added"],
-      description:
-        "`failed`: the items that failed or are dead are delivered once more, unbilled, unless a replay of them is under way or went through. `added`: new items for the targets that would be reached now and were not",
-    }),
+    to: oneOf(
+      ["failed", "added"],
+      "`failed`: the items that failed or are dead are delivered once more, unbilled, unless a replay of them is under way or went through. `added`: new items for the targets that would be reached now and were not",
+    ),
     ...webhookIdField,
   },
   { title: "PublicationReplayInput" },
@@ -79,18 +79,13 @@ export const PublicationReplay = Type.Object(
         id: Id,
         target_id: Id,
         status: Status,
-        source_event_id: Type.Union([Id, Type.Null()], {
-          description: "The item that is repeated; null for an added target",
-        }),
+        source_event_id: nullable(Id, "The item that is repeated; null for an added target"),
       }),
     ),
     skipped: Type.Array(
       Type.Object({
         event_id: Id,
-        reason: Type.Unsafe<"target_deleted" | "mailbox_disabled" | "expired" | "erased">({
-          type: "string",
-          enum: ["target_deleted", "mailbox_disabled", "expired", "erased"],
-        }),
+        reason: oneOf(["target_deleted", "mailbox_disabled", "expired", "erased"]),
       }),
       { description: "Failed items that cannot be delivered any more" },
     ),

@@ -1,5 +1,12 @@
 import { Type } from "typebox";
-import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
+import {
+  described,
+  Id,
+  nullableInteger,
+  NullableTimestamp,
+  oneOf,
+  Timestamp,
+} from "../http/contract/schemas.ts";
 import { replayableStatuses } from "../items/eventStatuses.ts";
 import { webhookIdField } from "../events/schemas.ts";
 
@@ -17,12 +24,8 @@ export const ReplayFilter = Type.Object(
     ),
     event_type: Type.Optional(Type.String({ pattern: "^[ -~]{1,256}$" })),
     correlation_id: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" })),
-    created_after: Type.Optional(
-      Type.Unsafe<number>({ ...Moment, description: "Accepted at or after this, in Unix seconds" }),
-    ),
-    created_before: Type.Optional(
-      Type.Unsafe<number>({ ...Moment, description: "Accepted before this, in Unix seconds" }),
-    ),
+    created_after: Type.Optional(described(Moment, "Accepted at or after this, in Unix seconds")),
+    created_before: Type.Optional(described(Moment, "Accepted before this, in Unix seconds")),
   },
   { title: "ReplayFilter" },
 );
@@ -62,17 +65,14 @@ export const DryRun = Type.Object(
 export const ReplayJob = Type.Object(
   {
     id: Id,
-    status: Type.Unsafe<"RUNNING" | "DONE" | "CANCELED">({
-      type: "string",
-      enum: ["RUNNING", "DONE", "CANCELED"],
-      description: "DONE: everything in the set was replayed or skipped; deliveries may still be under way",
-    }),
+    status: oneOf(
+      ["RUNNING", "DONE", "CANCELED"],
+      "DONE: everything in the set was replayed or skipped; deliveries may still be under way",
+    ),
     filter: ReplayFilter,
     include_replayed: Type.Boolean(),
     rate_per_second: Type.Integer(),
-    total: Type.Union([Type.Integer(), Type.Null()], {
-      description: "How many events are in the set; null until they are counted",
-    }),
+    total: nullableInteger("How many events are in the set; null until they are counted"),
     replayed: Type.Integer({ description: "New events made" }),
     delivered: Type.Integer({ description: "Of these, DELIVERED or ACKNOWLEDGED so far" }),
     failed: Type.Integer({ description: "Of these, ended in any other way so far" }),
@@ -95,7 +95,5 @@ export const ReplayJob = Type.Object(
 
 export const ReplayQuery = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-  before: Type.Optional(
-    Type.Unsafe<string>({ ...EventId, description: "Only replays older than the one with this id" }),
-  ),
+  before: Type.Optional(described(EventId, "Only replays older than the one with this id")),
 });

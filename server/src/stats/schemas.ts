@@ -1,6 +1,6 @@
-import { type TargetKind, targetKinds } from "../postgres/kinds.ts";
+import { targetKinds } from "../postgres/kinds.ts";
 import { Type } from "typebox";
-import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
+import { Id, nullable, NullableTimestamp, oneOf, Timestamp } from "../http/contract/schemas.ts";
 import { maxPoints, stepsKept, type Step } from "./steps.ts";
 
 const steps = stepsKept.map(({ seconds }) => seconds);
@@ -60,12 +60,10 @@ export const Stats = Type.Object(
   { title: "Stats" },
 );
 
-const Circuit = Type.Unsafe<"closed" | "open" | "half_open">({
-  type: "string",
-  enum: ["closed", "open", "half_open"],
-  description:
-    "open: it fails so steadily that a node leaves it alone for up to 30 s; half_open: one request tries it",
-});
+const Circuit = oneOf(
+  ["closed", "open", "half_open"],
+  "open: it fails so steadily that a node leaves it alone for up to 30 s; half_open: one request tries it",
+);
 
 const onlySent = "Absent on mailboxes";
 
@@ -83,15 +81,16 @@ export const HealthsQuery = Type.Object({
 export const TargetHealth = Type.Object(
   {
     target_id: Id,
-    kind: Type.Unsafe<TargetKind>({ type: "string", enum: [...targetKinds] }),
+    kind: oneOf(targetKinds),
     enabled: Type.Boolean(),
-    disabled_reason: Type.Union([Type.String(), Type.Null()]),
+    disabled_reason: nullable(Type.String()),
     last_attempt_at: NullableTimestamp,
     last_success_at: NullableTimestamp,
     failing_since: NullableTimestamp,
-    success_rate_24h: Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()], {
-      description: "The part of attempts that delivered, of the last 24 hours; null when there was none",
-    }),
+    success_rate_24h: nullable(
+      Type.Number({ minimum: 0, maximum: 1 }),
+      "The part of attempts that delivered, of the last 24 hours; null when there was none",
+    ),
     ...Type.Partial(
       Type.Object({
         circuit: Circuit,
@@ -102,7 +101,7 @@ export const TargetHealth = Type.Object(
             "False when more wait than are counted, which is 2,500 items or, of those that came together, up to 64 times as many; of a disabled target held is meant, too",
         }),
         oldest_due_at: NullableTimestamp,
-        oldest_due_seconds: Type.Union([Type.Integer(), Type.Null()]),
+        oldest_due_seconds: nullable(Type.Integer()),
         held: Type.Integer({ description: "Items that wait for the target to be enabled" }),
         ready: Type.Integer({ description: "Of mailboxes, as their stats have it" }),
         claimed: Type.Integer(),
@@ -113,7 +112,7 @@ export const TargetHealth = Type.Object(
           description:
             "Of mailboxes, as their stats have it, but of no more than 1,000 messages that were claimed or given back and 2,500 dead ones",
         }),
-        oldest_ready_seconds: Type.Union([Type.Integer(), Type.Null()]),
+        oldest_ready_seconds: nullable(Type.Integer()),
         accepted_per_minute: Type.Number(),
         acknowledged_per_minute: Type.Number(),
       }),

@@ -1,12 +1,12 @@
 import { type Static, type TProperties, Type } from "typebox";
 import { FilterField } from "../filters/schemas.ts";
-import { Id, Timestamp } from "../http/contract/schemas.ts";
-import { type TargetKind, targetKinds } from "../postgres/kinds.ts";
+import { described, Id, nullable, oneOf, Timestamp } from "../http/contract/schemas.ts";
+import { targetKinds } from "../postgres/kinds.ts";
 import { fieldsOf, kindNames } from "./kinds.ts";
 import { allOptional, commonFields, HeldItems, Name, nameFields } from "./record/fields.ts";
 import { MetadataField, Uid } from "./record/names.ts";
 
-const Kind = Type.Unsafe<TargetKind>({ type: "string", enum: [...targetKinds] });
+const Kind = oneOf(targetKinds);
 
 /** A description of both routes that enable a target. */
 export const enabling =
@@ -33,10 +33,7 @@ const common = {
     Type.String({ description: "Why the service disabled the target by itself; absent otherwise" }),
   ),
   failing_since: Type.Optional(
-    Type.Unsafe<number>({
-      ...Timestamp,
-      description: "Since when every attempt has failed; absent once one succeeds",
-    }),
+    described(Timestamp, "Since when every attempt has failed; absent once one succeeds"),
   ),
   url: Type.Optional(Type.String({ description: "Where deliveries go; absent on mailboxes" })),
   secret: Type.Optional(
@@ -88,7 +85,7 @@ function inOrder<Properties extends TProperties>(names: string, properties: Prop
 }
 
 /** The owner's agreement to a card that is read again. */
-export const Consent = Type.Union([
+export const Consent = nullable(
   Type.Object(
     {
       confirm_origin: Type.Optional(
@@ -103,23 +100,20 @@ export const Consent = Type.Union([
     },
     { title: "Consent" },
   ),
-  Type.Null(),
-]);
+);
 
 /** Which targets are listed. */
 export const TargetQuery = Type.Object({
   kind: Type.Optional(Kind),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, description: "All unless given" })),
-  after: Type.Optional(
-    Type.Unsafe<string>({ ...Id, description: "The id of the last target of the page before" }),
-  ),
+  after: Type.Optional(described(Id, "The id of the last target of the page before")),
   customer_uid: Type.Optional(
     Type.String({
       pattern: "^[A-Za-z0-9._:-]{0,128}$",
       description: "Only those of this customer; empty: only those of none",
     }),
   ),
-  uid: Type.Optional(Type.Unsafe<string>({ ...Uid, description: "Only the one that you call this" })),
+  uid: Type.Optional(described(Uid, "Only the one that you call this")),
 });
 
 export type NewTarget = Static<ReturnType<typeof targetInputs>["newTarget"]>;

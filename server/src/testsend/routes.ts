@@ -13,7 +13,7 @@ import type pg from "pg";
 import { sayRateLimit } from "../http/contract/rateLimitHeaders.ts";
 import { type CountedWindow, countInWindow } from "../postgres/countInWindow.ts";
 import { Type } from "typebox";
-import { NullableString } from "../http/contract/schemas.ts";
+import { nullable, NullableString, nullableString } from "../http/contract/schemas.ts";
 
 const route = routesOf("Targets");
 
@@ -126,7 +126,7 @@ async function count(
   return hit.isCounted ? { ok: true } : { ok: false, retryAfterSeconds: Math.max(1, hit.resetSeconds) };
 }
 
-const TestItem = Type.Union([
+const TestItem = nullable(
   Type.Object(
     {
       event_type: Type.Optional(
@@ -139,8 +139,7 @@ const TestItem = Type.Union([
     },
     { title: "TestItem" },
   ),
-  Type.Null(),
-]);
+);
 
 const TestResult = Type.Object(
   {
@@ -154,9 +153,7 @@ const TestResult = Type.Object(
       status_code: Type.Integer({ description: "0 when there was no answer" }),
       duration_ms: Type.Integer(),
       error: NullableString,
-      response_body: Type.Union([Type.String(), Type.Null()], {
-        description: "The first KiB of the answer, as text",
-      }),
+      response_body: nullableString("The first KiB of the answer, as text"),
     }),
   },
   { title: "TestResult" },

@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { bucketOf } from "../../postgres/ids.ts";
 import type { HandoffRow, Queries } from "../../postgres/tables.ts";
-import { NullableString, Timestamp } from "../../http/contract/schemas.ts";
+import { described, NullableString, nullableString, Timestamp } from "../../http/contract/schemas.ts";
 import { shownView } from "./resultItem.ts";
 
 const Parts = Type.Array(Type.Unknown());
@@ -9,29 +9,17 @@ const Parts = Type.Array(Type.Unknown());
 /** The agent's work on an item, as its owner reads it. Whether the item was handed over is a part of the event's status. */
 export const Handoff = Type.Object(
   {
-    task_id: Type.Union([Type.String(), Type.Null()], {
-      description: "Null when the agent answered with a message in place of a task",
-    }),
+    task_id: nullableString("Null when the agent answered with a message in place of a task"),
     context_id: NullableString,
-    state: Type.Union([Type.String(), Type.Null()], {
-      description: "The task's state as the agent last said, such as WORKING or INPUT_REQUIRED",
-    }),
-    status_message: Type.Union([Type.String(), Type.Null()], {
-      description: "The text of the agent's message: about its state, or its answer",
-    }),
-    status_parts: Type.Unsafe<unknown[]>({ ...Parts, description: "All parts of that message" }),
-    artifacts: Type.Unsafe<unknown[]>({
-      ...Parts,
-      description: "What the task has made; at most 64 KiB of it",
-    }),
+    state: nullableString("The task's state as the agent last said, such as WORKING or INPUT_REQUIRED"),
+    status_message: nullableString("The text of the agent's message: about its state, or its answer"),
+    status_parts: described(Parts, "All parts of that message"),
+    artifacts: described(Parts, "What the task has made; at most 64 KiB of it"),
     artifacts_truncated: Type.Boolean({ description: "Parts were left out because of their size" }),
-    outcome: Type.Union([Type.String(), Type.Null()], {
-      description:
-        "COMPLETED, FAILED, CANCELED, REJECTED; UNKNOWN when the task cannot be followed any more; null before its end",
-    }),
-    error: Type.Union([Type.String(), Type.Null()], {
-      description: "What keeps the task from being followed, or why its outcome is unknown",
-    }),
+    outcome: nullableString(
+      "COMPLETED, FAILED, CANCELED, REJECTED; UNKNOWN when the task cannot be followed any more; null before its end",
+    ),
+    error: nullableString("What keeps the task from being followed, or why its outcome is unknown"),
     possible_duplicate: Type.Boolean({
       description: "The message was sent again although it could not be known whether a task had been made",
     }),

@@ -1,4 +1,4 @@
-import { type TSchema, type TString, Type } from "typebox";
+import { type Static, type TSchema, type TString, Type } from "typebox";
 
 /** 32 lower-case hex characters. Paths take any text, because an unknown id is a 404 and not a 400. */
 export const Id = Type.String({ pattern: "^[0-9a-f]{32}$", examples: ["0192f3a4b5c67d8e9fa0b1c2d3e4f506"] });
@@ -6,9 +6,36 @@ export const Id = Type.String({ pattern: "^[0-9a-f]{32}$", examples: ["0192f3a4b
 /** Unix seconds. */
 export const Timestamp = Type.Integer({ description: "Unix seconds" });
 
-export const NullableTimestamp = Type.Union([Timestamp, Type.Null()]);
+/** The same, or null. */
+export function nullable<Schema extends TSchema>(schema: Schema, description?: string) {
+  return Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
+}
 
-export const NullableString = Type.Union([Type.String(), Type.Null()]);
+export function nullableString(description: string) {
+  return nullable(Type.String(), description);
+}
+
+export function nullableInteger(description: string) {
+  return nullable(Type.Integer(), description);
+}
+
+/** One of some words. */
+export function oneOf<const Word extends string>(words: readonly Word[], description?: string) {
+  return Type.Unsafe<Word>({
+    type: "string",
+    enum: [...words],
+    ...(description !== undefined && { description }),
+  });
+}
+
+/** The same with a description of its own. */
+export function described<Schema extends TSchema>(schema: Schema, description: string) {
+  return Type.Unsafe<Static<Schema>>({ ...schema, description });
+}
+
+export const NullableTimestamp = nullable(Timestamp);
+
+export const NullableString = nullable(Type.String());
 
 export const ErrorBody = Type.Object({ error: Type.String() }, { title: "Error" });
 
@@ -31,16 +58,12 @@ export function pageBefore(things: string) {
 export function pageByName(Name: TString, [name, thing]: readonly [name: string, thing: string]) {
   return {
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-    after: Type.Optional(
-      Type.Unsafe<string>({ ...Name, description: `The ${name} of the last ${thing} of the page before` }),
-    ),
-    prefix: Type.Optional(
-      Type.Unsafe<string>({ ...Name, description: `Only ${thing}s whose ${name} begins with this` }),
-    ),
+    after: Type.Optional(described(Name, `The ${name} of the last ${thing} of the page before`)),
+    prefix: Type.Optional(described(Name, `Only ${thing}s whose ${name} begins with this`)),
   };
 }
 
 /** A body that may also be absent. */
 export function optionalBody<P extends Record<string, TSchema>>(properties: P) {
-  return Type.Union([Type.Object(properties), Type.Null()]);
+  return nullable(Type.Object(properties));
 }

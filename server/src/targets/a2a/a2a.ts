@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { NullableString, NullableTimestamp } from "../../http/contract/schemas.ts";
+import { nullable, nullableString, NullableString, NullableTimestamp } from "../../http/contract/schemas.ts";
 import type { TargetDeps } from "../record/deps.ts";
 import {
   deliveryAnswer,
@@ -29,9 +29,10 @@ const agentFields = {
     description: `With a bearer token or an API key: ${confirmedOrigin}`,
   }),
   auth: Auth,
-  result_target_id: Type.Union([Type.String({ pattern: "^[0-9a-f]{32}$" }), Type.Null()], {
-    description: "A mailbox or webhook target that receives the end of each task as an item; null for none",
-  }),
+  result_target_id: nullable(
+    Type.String({ pattern: "^[0-9a-f]{32}$" }),
+    "A mailbox or webhook target that receives the end of each task as an item; null for none",
+  ),
 };
 
 const fields = {
@@ -47,24 +48,22 @@ const fields = {
     agent_name: Type.String({ description: "As the card says" }),
     agent_version: Type.String({ description: "As the card says" }),
     card_fetched_at: Type.Integer({ description: "When the card in use was last read, in Unix seconds" }),
-    card_error: Type.Union([Type.String(), Type.Null()], {
-      description: "Why the card could not be renewed since; the last good one stays in use",
-    }),
+    card_error: nullableString("Why the card could not be renewed since; the last good one stays in use"),
     card_error_at: NullableTimestamp,
     card_signature: Type.String({
       description:
         "verified; unverified when no key could be had; invalid when the key does not fit the card; or none",
     }),
-    card_signature_keys: Type.Union([Type.String(), Type.Null()], {
-      description: "Whose keys verified the card: whoever controls this address vouches for it",
-    }),
+    card_signature_keys: nullableString(
+      "Whose keys verified the card: whoever controls this address vouches for it",
+    ),
     card_signature_detail: NullableString,
-    offered_origin: Type.Union([Type.String(), Type.Null()], {
-      description: "Where a newer card moves the agent to, which waits for the owner's confirm_origin",
-    }),
-    result_target_id: Type.Union([Type.String(), Type.Null()], {
-      description: "The mailbox or webhook target that receives the end of each task as an item",
-    }),
+    offered_origin: nullableString(
+      "Where a newer card moves the agent to, which waits for the owner's confirm_origin",
+    ),
+    result_target_id: nullableString(
+      "The mailbox or webhook target that receives the end of each task as an item",
+    ),
   },
 };
 

@@ -1,19 +1,20 @@
 import { Type } from "typebox";
 import type { Kind } from "../record/kind.ts";
+import { nullable, nullableInteger } from "../../http/contract/schemas.ts";
 
-const maxClaims = Type.Union([Type.Integer({ minimum: 1, maximum: 1000 }), Type.Null()], {
-  description: "Mailboxes: how many claims a message may take before it is dead; null means any number",
-});
+const maxClaims = nullable(
+  Type.Integer({ minimum: 1, maximum: 1000 }),
+  "Mailboxes: how many claims a message may take before it is dead; null means any number",
+);
 
 const fields = {
   created: { max_claims: maxClaims },
   changed: { max_claims: maxClaims },
   answered: {
     max_payload_bytes: Type.Integer(),
-    max_claims: Type.Union([Type.Integer(), Type.Null()], {
-      description:
-        "How many claims a message of the mailbox may take before it is dead; null means any number",
-    }),
+    max_claims: nullableInteger(
+      "How many claims a message of the mailbox may take before it is dead; null means any number",
+    ),
   },
 };
 

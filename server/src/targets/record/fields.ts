@@ -1,8 +1,9 @@
-import { type Static, type TObject, type TProperties, type TSchema, Type } from "typebox";
+import { type Static, type TObject, type TProperties, Type } from "typebox";
 import { FilterField } from "../../filters/schemas.ts";
 import { lineOfText, linesOfText } from "../../http/contract/plainText.ts";
 import { MetadataField, Uid } from "./names.ts";
 import { invalid, type Refused } from "./refusal.ts";
+import { nullable } from "../../http/contract/schemas.ts";
 
 /** Values of some fields, none of them required. */
 export type Given<Fields extends TProperties> = {
@@ -24,8 +25,8 @@ export function commonFields(maxBodyBytes: number) {
 export const nameFields = {
   uid: nullable(Uid, "Your own id of the target, which no other of yours has"),
   customer_uid: nullable(Uid, "The customer that the target belongs to, which is deleted with it"),
-  metadata: Type.Union([MetadataField, Type.Null()]),
-  filter: Type.Union([FilterField, Type.Null()]),
+  metadata: nullable(MetadataField),
+  filter: nullable(FilterField),
 };
 
 const limits = {
@@ -108,10 +109,6 @@ export function rateColumns(
     ...(perSecond === null && { rate_limit_burst: null }),
   };
   return { ok: true, columns };
-}
-
-function nullable<S extends TSchema>(schema: S, description: string) {
-  return Type.Union([schema, Type.Null()], { description });
 }
 
 export function allOptional<P extends TProperties>(properties: P) {

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { Timestamp } from "../../http/contract/schemas.ts";
+import { described, nullable, Timestamp } from "../../http/contract/schemas.ts";
 import { deliveryAnswer, deliveryFields, discardHeld, Url } from "../record/fields.ts";
 import type { HeadersAnswer, HeadersInput } from "../record/headers.ts";
 
@@ -58,7 +58,7 @@ const RotationFields = Type.Object(
 );
 
 /** The body of a rotation; it may be absent. */
-export const RotationBody = Type.Union([RotationFields, Type.Null()]);
+export const RotationBody = nullable(RotationFields);
 export type Rotation = Static<typeof RotationFields>;
 
 /** Fields that legacy endpoints take, too. */
@@ -78,7 +78,7 @@ export const webhookFields = {
   created: { ...endpointFields, headers: Headers, secret: ImportedSecret, ...deliveryFields },
   changed: {
     ...endpointFields,
-    headers: Type.Union([Headers, Type.Null()], { description: "null: none" }),
+    headers: nullable(Headers, "null: none"),
     discard_held: discardHeld,
     ...deliveryFields,
   },
@@ -87,10 +87,10 @@ export const webhookFields = {
     has_previous_signing_secret: Type.Boolean({
       description: "True while a rotation is in progress and both secrets sign",
     }),
-    previous_signing_secret_until: Type.Unsafe<number>({
-      ...Timestamp,
-      description: "When the previous secret ends by itself; absent otherwise",
-    }),
+    previous_signing_secret_until: described(
+      Timestamp,
+      "When the previous secret ends by itself; absent otherwise",
+    ),
     event_types: Type.Array(Type.String(), { description: "Empty means all" }),
     ...deliveryAnswer,
     headers: ShownHeaders,
