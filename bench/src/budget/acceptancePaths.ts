@@ -14,8 +14,8 @@ const publicationTargets = 100;
 /** Accepting items, which wait in the database afterwards. */
 export async function acceptancePaths(world: World): Promise<Path[]> {
   const intake = intakeOf(world, sinkOf());
-  const webhook = await world.newTarget();
-  const mailbox = await world.newTarget({ kind: "mailbox" });
+  const webhook = await world.newTarget("accept");
+  const mailbox = await world.newTarget("put", { kind: "mailbox" });
   let keys = 0;
   const accept = (name: string, make: () => NewItem[], outcome: "due" | "unread"): Path => ({
     name,
@@ -39,7 +39,7 @@ async function publicationPath(world: World, intake: Intake): Promise<Path> {
     "insert into customers (id, org_id, uid, name, metadata, created_at, updated_at) values ($1, $1, 'c', 'c', '{}', 0, 0)",
     [world.orgId],
   );
-  for (let count = 0; count < publicationTargets; count++) await world.newTarget({ customer_uid: "c" });
+  for (let n = 0; n < publicationTargets; n++) await world.newTarget(`publish ${n}`, { customer_uid: "c" });
   return {
     name: "publish to 100 webhooks",
     items: publicationTargets,

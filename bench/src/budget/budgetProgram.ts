@@ -5,7 +5,8 @@ import { acceptancePaths } from "./acceptancePaths.ts";
 import { handoffPath, mailboxPaths } from "./consumerPaths.ts";
 import { type Cost, costOf } from "./counters.ts";
 import { deliveryPaths } from "./deliveryPaths.ts";
-import { requestPaths as createRequestPaths } from "./requestPaths.ts";
+import type { Path } from "./path.ts";
+import { requestPaths } from "./requestPaths.ts";
 import { createWorld } from "./world.ts";
 
 /*
@@ -13,32 +14,36 @@ import { createWorld } from "./world.ts";
  * the flags that make allocations repeatable.
  */
 const connection = JSON.parse(process.argv[2]!) as Exclude<DatabaseConnection, { url: string }>;
-const pool = createPool({
-  connection,
-  size: 2,
-  onError: (error) => {
-    throw error;
-  },
-});
+const maker = openPool(2);
+await migrate(maker);
+await maker.end();
+// One connection: with a second one, opened at a moment of its own in each run, a statement makes fewer timers.
+const pool = openPool(1);
 const observer = new pg.Client(connection);
 await observer.connect();
-await migrate(pool);
 const world = await createWorld(pool);
-const { paths: requestPaths, stop } = await createRequestPaths(world);
-// Deliveries first: the others leave items that are due.
-const paths = [
-  ...(await deliveryPaths(world)),
-  await handoffPath(world),
-  ...(await mailboxPaths(world)),
-  ...(await acceptancePaths(world)),
-  ...requestPaths,
-];
 const costs: Record<string, Cost> = {};
-for (const path of paths) costs[path.name] = await costOf(path, pool, readWal);
-await stop();
+// Deliveries first: the others leave items that are due.
+await measure(await deliveryPaths(world));
+await measure([await handoffPath(world), ...(await mailboxPaths(world)), ...(await acceptancePaths(world))]);
+// Only now: a connection without a request is closed after a minute.
+const requests = await requestPaths(world);
+await measure(requests.paths);
+await requests.stop();
 await pool.end();
 await observer.end();
 process.stdout.write(JSON.stringify(costs));
+
+function openPool(size: number): pg.Pool {
+  const onError = (error: Error): void => {
+    throw error;
+  };
+  return createPool({ connection, size, onError });
+}
+
+async function measure(paths: readonly Path[]): Promise<void> {
+  for (const path of paths) costs[path.name] = await costOf(path, pool, readWal);
+}
 
 async function readWal(): Promise<number> {
   const { rows } = await observer.query<{ bytes: string }>(

@@ -2,7 +2,7 @@ import type { Cost } from "./counters.ts";
 
 export type Costs = Readonly<Record<string, Cost>>;
 
-/** How far a figure may be from its budget, as a fraction of it. Ten runs on a busy machine differed by at most 1.3 %. */
+/** How far a figure may be from its budget, as a fraction of it. Ten runs on a busy machine differed by at most 1.8 %. */
 export const tolerance = 0.03;
 
 const writeCommand = "npm run bench -- budget --write";

@@ -15,7 +15,7 @@ const handoffs = 8;
 /** 64 consumers that claim one message each, and acknowledge it. */
 export async function mailboxPaths(world: World): Promise<Path[]> {
   const { key } = world;
-  const mailboxId = await world.newTarget({ kind: "mailbox" });
+  const mailboxId = await world.newTarget("consumers", { kind: "mailbox" });
   const intake = intakeOf(world, sinkOf());
   const mailboxes = createMailboxes({
     pool: world.pool,
@@ -67,7 +67,7 @@ export async function mailboxPaths(world: World): Promise<Path[]> {
 /** Items whose agent takes each at once, and completes it at the first look at its task. */
 export async function handoffPath(world: World): Promise<Path> {
   const { pool } = world;
-  const agent = await world.newTarget({ kind: "a2a", url: "https://agent.invalid/", secret: null });
+  const agent = await world.newTarget("agent", { kind: "a2a", url: "https://agent.invalid/", secret: null });
   const taken: LeasedItem[] = [];
   const lease: Lease = { token: 3, durationMs: 3_600_000 };
   const sink = sinkOf({

@@ -15,6 +15,7 @@ const flags = [
   "--no-opt",
   "--no-maglev",
   "--single-threaded",
+  "--no-flush-bytecode",
   "--expose-gc",
   "--min-semi-space-size=128",
   "--max-semi-space-size=128",
@@ -32,7 +33,7 @@ const settings = {
 };
 
 /** For a path that hangs. */
-const limitMs = 120_000;
+const limitMs = 150_000;
 
 /** Measures the cost of each path on a PostgreSQL of its own. */
 export async function measureBudget(programs?: string): Promise<Record<string, Cost>> {

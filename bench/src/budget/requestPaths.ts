@@ -19,17 +19,21 @@ const requests = 16;
  */
 export async function requestPaths(world: World): Promise<{ paths: Path[]; stop: () => Promise<void> }> {
   const { pool, key } = world;
+  // Rows that other paths left wait since some moment of this run: which pages the new ones divide would differ.
+  await pool.query("truncate deliveries");
   const service = createService({
     config: loadConfig({ POSTRIDER_ROLES: "api", LOG_LEVEL: "info" }),
     pool,
     encryptionKey: Buffer.alloc(32, 7),
+    // Ids that ascend alike in each run, so that the same pages of indexes are divided.
+    nowMs: () => world.nowMs(),
     log: createLog("info", { destination: { write: () => undefined, flush: () => Promise.resolve() } }),
   });
   await service.app.listen({ port: 0, host });
   const client = await connectClient((service.app.server.address() as AddressInfo).port);
   const headers = [`authorization: Bearer ${key}`];
-  const webhook = await world.newTarget();
-  const mailbox = await world.newTarget({ kind: "mailbox" });
+  const webhook = await world.newTarget("posts");
+  const mailbox = await world.newTarget("requests", { kind: "mailbox" });
   const post = postBytes(`/t/${webhook}`, headers, itemBody);
   const claim = postBytes(`/api/v1/mailboxes/${mailbox}/claim`, headers, "{}");
   const intake = intakeOf(world, sinkOf());
@@ -78,14 +82,17 @@ async function connectClient(port: number): Promise<Client> {
   const socket = connect({ port, host, noDelay: true });
   await once(socket, "connect");
   let answered: (message: string) => void = () => undefined;
+  let refused: (error: Error) => void = () => undefined;
   const take = createFramer(({ bytes }) => answered(bytes.toString("latin1")));
   socket.on("data", take);
+  socket.on("error", (error) => refused(error));
+  socket.on("end", () => refused(new Error("the service closed the connection")));
   return {
     async ask(request, status) {
       const answer = await new Promise<string>((resolve, reject) => {
         answered = resolve;
-        socket.once("error", reject);
-        socket.write(request, () => socket.off("error", reject));
+        refused = reject;
+        socket.write(request);
       });
       assert.equal(Number(answer.slice(9, 12)), status, answer);
       return answer.slice(answer.indexOf("\r\n\r\n") + 4);

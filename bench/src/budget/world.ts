@@ -12,9 +12,11 @@ export interface World {
   orgId: string;
   key: string;
   /** Stores a target with these columns, a webhook unless they say otherwise, and gives its id. */
-  newTarget(columns?: Readonly<Record<string, unknown>>): Promise<string>;
+  newTarget(name: string, columns?: Readonly<Record<string, unknown>>): Promise<string>;
   /** The content of an item or a publication, of about 500 bytes. */
   content(fields?: Partial<NewContent>): NewContent;
+  /** A clock of the run's own, which moves on with each reading. */
+  nowMs(): number;
   /** Items of one batch, whose ids ascend and belong to one slot. */
   batch(targetId: string, count: number, fields?: (n: number) => Partial<NewItem>): NewItem[];
 }
@@ -29,7 +31,6 @@ export async function createWorld(pool: pg.Pool): Promise<World> {
   await ensurePartitions(pool, Date.now());
   // Yesterday at noon: no run reaches the end of a day, where the next partition begins.
   let slot = Math.floor((Math.floor(Date.now() / dayMs - 1) + 0.5) * (dayMs / slotMs));
-  let targets = 0;
   const content = (fields: Partial<NewContent> = {}): NewContent => ({
     key,
     payload: Buffer.from(itemBody),
@@ -45,7 +46,9 @@ export async function createWorld(pool: pg.Pool): Promise<World> {
     orgId,
     key,
     content,
-    newTarget: (columns = {}) => storeTarget(pool, orgId, { id: targetId(++targets), ...columns }),
+    // Never back, and not to the end of the slot of the last batch.
+    nowMs: () => ++slot * slotMs,
+    newTarget: (name, columns = {}) => storeTarget(pool, orgId, { id: targetId(name), name, ...columns }),
     batch(targetId, count, fields = () => ({})) {
       const startMs = ++slot * slotMs;
       // A clock of its own: with the time of day, some batches would be divided at the end of a slot.
@@ -62,7 +65,7 @@ export async function createWorld(pool: pg.Pool): Promise<World> {
 }
 
 /** The same in each run: which pages of an index are divided depends on the order of the targets' ids. */
-function targetId(number: number): string {
-  const bucket = (number % 16).toString(16).padStart(2, "0");
-  return `019ab0000000700080${hash("sha256", `target ${number}`).slice(0, 12)}${bucket}`;
+function targetId(name: string): string {
+  const digits = hash("sha256", name);
+  return `019ab0000000700080${digits.slice(0, 12)}0${digits.slice(12, 13)}`;
 }
