@@ -44,7 +44,7 @@ type Refusal = Exclude<RefusedItem["outcome"], "too_large">;
 /** Items that one publication may become. */
 export const maxItems = 1_000;
 /** Items of a batch that are dispatched from memory. The others are claimed when they are due. */
-const maxLeased = 512;
+const maxLeased = 2_048;
 
 /** A publication with the result of each filter known for its targets, by the filter's digest. */
 export interface MatchedPublication extends NewPublication {
