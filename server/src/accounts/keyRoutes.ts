@@ -20,7 +20,7 @@ import { readScope, scopeAnswer, ScopeFields } from "./keyScope.ts";
 import { Name, readName } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
 
-const route = routesOf("API keys");
+const route = routesOf<KeyDeps>("API keys");
 
 export interface KeyDeps {
   pool: pg.Pool;
@@ -33,48 +33,44 @@ export function keyRoutes(deps: KeyDeps): RouteRecord[] {
   return [createRoute(deps), listRoute(deps), deleteRoute(deps)];
 }
 
-function listRoute(deps: KeyDeps): RouteRecord {
-  return route("listKeys", "GET /api/v1/keys", {
-    access: usersAndKeys("viewer", readKeys),
-    summary: "List the API keys, oldest first",
-    response: {
-      200: Type.Object({
-        keys: Type.Array(
-          Type.Object(
-            {
-              id: Id,
-              name: Type.String(),
-              prefix: Type.String({ description: "The first 12 characters" }),
-              created_at: Timestamp,
-              last_used_at: NullableTimestamp,
-              ...ScopeFields,
-            },
-            { title: "ApiKey" },
-          ),
+const listRoute = route("listKeys", "GET /api/v1/keys", {
+  access: usersAndKeys("viewer", readKeys),
+  summary: "List the API keys, oldest first",
+  response: {
+    200: Type.Object({
+      keys: Type.Array(
+        Type.Object(
+          {
+            id: Id,
+            name: Type.String(),
+            prefix: Type.String({ description: "The first 12 characters" }),
+            created_at: Timestamp,
+            last_used_at: NullableTimestamp,
+            ...ScopeFields,
+          },
+          { title: "ApiKey" },
         ),
-      }),
-    },
-    handle: async ({ caller }) => ({ keys: await listKeys(deps.pool, caller.orgId) }),
-  });
-}
-
-function deleteRoute(deps: KeyDeps): RouteRecord {
-  return route("deleteKey", "DELETE /api/v1/keys/:id", {
-    access: usersAndKeys("admin", noLimitedKey),
-    audit: "key.deleted",
-    summary: "Delete an API key",
-    description: "409 for the last key, and for the key that authenticates the request.",
-    errors: { 409: "It is the last key, or the one that authenticates the request" },
-    ...removal(async (call, keyId) => {
-      const callerKeyId = call.caller.kind === "apiKey" ? call.caller.keyId : undefined;
-      orRefused(await deleteKey(deps.pool, originOf(call), { keyId, callerKeyId }), "deleted", {
-        not_found: notFound,
-        own_key: () => new ApiError(409, "an API key cannot delete itself: use another key or a session"),
-        last_key: () => new ApiError(409, "the last API key cannot be deleted: create another one first"),
-      });
+      ),
     }),
-  });
-}
+  },
+  handle: async ({ caller }, deps) => ({ keys: await listKeys(deps.pool, caller.orgId) }),
+});
+
+const deleteRoute = route("deleteKey", "DELETE /api/v1/keys/:id", {
+  access: usersAndKeys("admin", noLimitedKey),
+  audit: "key.deleted",
+  summary: "Delete an API key",
+  description: "409 for the last key, and for the key that authenticates the request.",
+  errors: { 409: "It is the last key, or the one that authenticates the request" },
+  ...removal(async (call, keyId, deps: KeyDeps) => {
+    const callerKeyId = call.caller.kind === "apiKey" ? call.caller.keyId : undefined;
+    orRefused(await deleteKey(deps.pool, originOf(call), { keyId, callerKeyId }), "deleted", {
+      not_found: notFound,
+      own_key: () => new ApiError(409, "an API key cannot delete itself: use another key or a session"),
+      last_key: () => new ApiError(409, "the last API key cannot be deleted: create another one first"),
+    });
+  }),
+});
 
 function createRoute(deps: KeyDeps): RouteRecord {
   const { maxKeys } = deps.config;
@@ -113,5 +109,5 @@ function createRoute(deps: KeyDeps): RouteRecord {
       });
       return { id, name, key, ...scopeAnswer(scope) };
     },
-  });
+  })(deps);
 }

@@ -11,7 +11,7 @@ import { Name, readName } from "./schemas.ts";
 import { changeOrganization, readOrganization } from "./organizationStore.ts";
 import examples from "./examples.json" with { type: "json" };
 
-const route = routesOf("Organization");
+const route = routesOf<OrganizationDeps>("Organization");
 
 export interface OrganizationDeps {
   pool: pg.Pool;
@@ -26,72 +26,68 @@ export function organizationRoutes(deps: OrganizationDeps): RouteRecord[] {
   return [readRoute(deps), changeRoute(deps)];
 }
 
-function readRoute(deps: OrganizationDeps): RouteRecord {
-  return route("readOrganization", "GET /api/v1/orgs", {
-    access: usersAndKeys("viewer", readKeys),
-    summary: "Read the caller's organization",
-    response: {
-      200: Type.Object({
-        org: Type.Object(
-          {
-            id: Id,
-            name: Type.String(),
-            slug: Type.String({
-              description: "Unique; made at the creation and kept when the name changes",
-            }),
-            billing_status: Type.Union(billingStates),
-            billing_grace_ends_at: NullableTimestamp,
-            secrets_can_be_revealed: Type.Boolean({
-              description: "Whether admins may reveal signing secrets after they were made",
-            }),
-            created_at: Timestamp,
-          },
-          { title: "Organization" },
-        ),
-      }),
-    },
-    examples: examples.readOrganization,
-    async handle({ caller }) {
-      const org = await readOrganization(deps.pool, caller.orgId);
-      if (org === undefined) throw unauthorized();
-      return { org };
-    },
-  });
-}
-
-function changeRoute(deps: OrganizationDeps): RouteRecord {
-  return route("renameOrganization", "PATCH /api/v1/orgs", {
-    access: usersAndKeys("admin", noLimitedKey),
-    audit: ["organization.renamed", "organization.revealing_changed"],
-    summary: "Rename the caller's organization, or let its admins reveal signing secrets",
-    body: Type.Object({
-      name: Type.Optional(Name),
-      secrets_can_be_revealed: Type.Optional(
-        Type.Boolean({
-          description:
-            "Whether admins may read signing secrets again, each time on record in the audit log. Taken with an admin's session, not with an API key",
-        }),
+const readRoute = route("readOrganization", "GET /api/v1/orgs", {
+  access: usersAndKeys("viewer", readKeys),
+  summary: "Read the caller's organization",
+  response: {
+    200: Type.Object({
+      org: Type.Object(
+        {
+          id: Id,
+          name: Type.String(),
+          slug: Type.String({
+            description: "Unique; made at the creation and kept when the name changes",
+          }),
+          billing_status: Type.Union(billingStates),
+          billing_grace_ends_at: NullableTimestamp,
+          secrets_can_be_revealed: Type.Boolean({
+            description: "Whether admins may reveal signing secrets after they were made",
+          }),
+          created_at: Timestamp,
+        },
+        { title: "Organization" },
       ),
     }),
-    response: { 200: Type.Object({ updated: Type.Literal(true) }) },
-    examples: examples.renameOrganization,
-    async handle(call) {
-      const { name, secrets_can_be_revealed: secretsCanBeRevealed } = call.body;
-      if (secretsCanBeRevealed === undefined) {
-        if (name === undefined)
-          throw new ApiError(400, "name is required, unless secrets_can_be_revealed is given");
-      } else {
-        requireSession(call.caller);
-      }
-      const outcome = await changeOrganization(deps.pool, originOf(call), {
-        name: name === undefined ? undefined : orInvalid(readName(name)),
-        secretsCanBeRevealed,
-      });
-      if (outcome === "gone") throw unauthorized();
-      return { updated: true };
-    },
-  });
-}
+  },
+  examples: examples.readOrganization,
+  async handle({ caller }, deps) {
+    const org = await readOrganization(deps.pool, caller.orgId);
+    if (org === undefined) throw unauthorized();
+    return { org };
+  },
+});
+
+const changeRoute = route("renameOrganization", "PATCH /api/v1/orgs", {
+  access: usersAndKeys("admin", noLimitedKey),
+  audit: ["organization.renamed", "organization.revealing_changed"],
+  summary: "Rename the caller's organization, or let its admins reveal signing secrets",
+  body: Type.Object({
+    name: Type.Optional(Name),
+    secrets_can_be_revealed: Type.Optional(
+      Type.Boolean({
+        description:
+          "Whether admins may read signing secrets again, each time on record in the audit log. Taken with an admin's session, not with an API key",
+      }),
+    ),
+  }),
+  response: { 200: Type.Object({ updated: Type.Literal(true) }) },
+  examples: examples.renameOrganization,
+  async handle(call, deps) {
+    const { name, secrets_can_be_revealed: secretsCanBeRevealed } = call.body;
+    if (secretsCanBeRevealed === undefined) {
+      if (name === undefined)
+        throw new ApiError(400, "name is required, unless secrets_can_be_revealed is given");
+    } else {
+      requireSession(call.caller);
+    }
+    const outcome = await changeOrganization(deps.pool, originOf(call), {
+      name: name === undefined ? undefined : orInvalid(readName(name)),
+      secretsCanBeRevealed,
+    });
+    if (outcome === "gone") throw unauthorized();
+    return { updated: true };
+  },
+});
 
 /** API keys have no role, and a leaked key must not reveal the signing secrets of all receivers. */
 function requireSession({ kind }: Caller): void {

@@ -13,7 +13,7 @@ import { resetMinutes } from "./resetStore.ts";
 import { Email, overloaded, Password, tooMany } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
 
-const route = routesOf("Account");
+const route = routesOf<ResetDeps>("Account");
 
 export interface ResetDeps extends PasswordDeps {
   config: Pick<Config, "loginLimit">;
@@ -30,73 +30,69 @@ export function resetRoutes(deps: ResetDeps): RouteRecord[] {
   return [requestRoute(deps), confirmRoute(deps)];
 }
 
-function requestRoute(deps: ResetDeps): RouteRecord {
-  return route("requestPasswordReset", "POST /api/v1/auth/password-reset", {
-    access: anyone,
-    audit: {
-      none: "nothing is looked up before the answer; the mail is on record as password.reset_requested",
-    },
-    summary: "Have a link mailed by which a forgotten password is reset",
-    description: `Answered before anything is looked up, so that nobody learns who has an account. The link works once, for ${resetMinutes} minutes, until a newer one is asked for. Counted per client address and per email in windows of 15 minutes, as logins are per address. 501 where the operator has set no mail server.`,
-    body: Type.Object({ email: Email }),
-    response: { 200: Type.Object({ message: Type.String() }) },
-    errors: {
-      429: "Too many requests from this address, or for this email",
-      501: "The service sends no mail (`mail_disabled`): the operator resets passwords by command",
-      503: "Too many mails wait to be sent, or the database cannot be reached",
-    },
-    examples: examples.requestPasswordReset,
-    async handle(call) {
-      const { key: emailKey } = orInvalid(readEmail(call.body.email));
-      const { mailer } = deps;
-      if (mailer === undefined) throw mailDisabled();
-      const limit = deps.config.loginLimit;
-      await countRequest(deps.pool, { scope: "password-reset", limit }, call);
-      await countRequest(deps.pool, { scope: "password-reset-email", limit, emailKey }, call);
-      const { publicUrl } = mailer;
-      const trace = traceOf(call.request);
-      mailer.enqueue(() => prepareResetMail(deps.pool, { emailKey, publicUrl }, trace));
-      return { message: neutralMessage };
-    },
-  });
-}
+const requestRoute = route("requestPasswordReset", "POST /api/v1/auth/password-reset", {
+  access: anyone,
+  audit: {
+    none: "nothing is looked up before the answer; the mail is on record as password.reset_requested",
+  },
+  summary: "Have a link mailed by which a forgotten password is reset",
+  description: `Answered before anything is looked up, so that nobody learns who has an account. The link works once, for ${resetMinutes} minutes, until a newer one is asked for. Counted per client address and per email in windows of 15 minutes, as logins are per address. 501 where the operator has set no mail server.`,
+  body: Type.Object({ email: Email }),
+  response: { 200: Type.Object({ message: Type.String() }) },
+  errors: {
+    429: "Too many requests from this address, or for this email",
+    501: "The service sends no mail (`mail_disabled`): the operator resets passwords by command",
+    503: "Too many mails wait to be sent, or the database cannot be reached",
+  },
+  examples: examples.requestPasswordReset,
+  async handle(call, deps) {
+    const { key: emailKey } = orInvalid(readEmail(call.body.email));
+    const { mailer } = deps;
+    if (mailer === undefined) throw mailDisabled();
+    const limit = deps.config.loginLimit;
+    await countRequest(deps.pool, { scope: "password-reset", limit }, call);
+    await countRequest(deps.pool, { scope: "password-reset-email", limit, emailKey }, call);
+    const { publicUrl } = mailer;
+    const trace = traceOf(call.request);
+    mailer.enqueue(() => prepareResetMail(deps.pool, { emailKey, publicUrl }, trace));
+    return { message: neutralMessage };
+  },
+});
 
-function confirmRoute(deps: ResetDeps): RouteRecord {
-  return route("confirmPasswordReset", "POST /api/v1/auth/password-reset/confirm", {
-    access: anyone,
-    audit: "password.reset",
-    summary: "Set a new password by the token of a mailed link; every session of the user ends",
-    description:
-      "Starts no session: log in with the new password. API keys stay. Counted per client address as logins are.",
-    body: Type.Object({
-      token: Type.String({ pattern: "^rst_[0-9a-f]{64}$" }),
-      password: Type.String(Password),
-    }),
-    response: { 200: Type.Object({ ok: Type.Literal(true) }) },
-    errors: {
-      410: "The link is unknown, was used or replaced by a newer one, or has expired (`reset_gone`)",
-      429: tooMany,
-      503: overloaded,
-    },
-    examples: examples.confirmPasswordReset,
-    async handle(call) {
-      if (deps.passwords.isFull()) throw tooManySigningIn();
-      await countRequest(deps.pool, { scope: "password-reset-confirm", limit: deps.config.loginLimit }, call);
-      const input = { token: call.body.token, wanted: call.body.password };
-      orRefused(await resetByToken(deps, input, traceOf(call.request)), "reset", {
-        // One message for every link that does not work.
-        gone: () =>
-          new ApiError(
-            410,
-            "the link was used or replaced by a newer one, or has expired: ask for another",
-            "reset_gone",
-          ),
-        overloaded: tooManySigningIn,
-      });
-      return { ok: true };
-    },
-  });
-}
+const confirmRoute = route("confirmPasswordReset", "POST /api/v1/auth/password-reset/confirm", {
+  access: anyone,
+  audit: "password.reset",
+  summary: "Set a new password by the token of a mailed link; every session of the user ends",
+  description:
+    "Starts no session: log in with the new password. API keys stay. Counted per client address as logins are.",
+  body: Type.Object({
+    token: Type.String({ pattern: "^rst_[0-9a-f]{64}$" }),
+    password: Type.String(Password),
+  }),
+  response: { 200: Type.Object({ ok: Type.Literal(true) }) },
+  errors: {
+    410: "The link is unknown, was used or replaced by a newer one, or has expired (`reset_gone`)",
+    429: tooMany,
+    503: overloaded,
+  },
+  examples: examples.confirmPasswordReset,
+  async handle(call, deps) {
+    if (deps.passwords.isFull()) throw tooManySigningIn();
+    await countRequest(deps.pool, { scope: "password-reset-confirm", limit: deps.config.loginLimit }, call);
+    const input = { token: call.body.token, wanted: call.body.password };
+    orRefused(await resetByToken(deps, input, traceOf(call.request)), "reset", {
+      // One message for every link that does not work.
+      gone: () =>
+        new ApiError(
+          410,
+          "the link was used or replaced by a newer one, or has expired: ask for another",
+          "reset_gone",
+        ),
+      overloaded: tooManySigningIn,
+    });
+    return { ok: true };
+  },
+});
 
 function mailDisabled(): ApiError {
   return new ApiError(

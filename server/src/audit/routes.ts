@@ -110,7 +110,7 @@ export function auditRoutes(deps: AuditDeps): RouteRecord[] {
           : listEntries(deps.queries, filter));
         return { entries: rows.map(entryAnswer) };
       },
-    }),
+    })(),
   ];
 }
 

@@ -18,7 +18,7 @@ import { receiveEvent } from "./receiveEvent.ts";
 import { reconcile, Reconciliation } from "./reconciliation.ts";
 import { usageRoute } from "./usageRoutes.ts";
 
-const route = routesOf("Billing");
+const route = routesOf<RouteDeps>("Billing");
 
 /** Dependencies of the billing routes. */
 export interface BillingDeps {
@@ -35,89 +35,26 @@ interface Processor {
   config: StripeConfig;
 }
 
+/** The routes also need the payment processor; there is none without live billing. */
+interface RouteDeps extends BillingDeps {
+  processor: Processor | undefined;
+}
+
 /** Usage, billing state, and the payment processor's pages and notices, which exist only with live billing. */
 export function billingRoutes(deps: BillingDeps): RouteRecord[] {
   const { billing } = deps.config;
   const processor =
     billing.kind === "stripe" ? { stripe: createProcessor(billing), config: billing } : undefined;
-  return [
-    statusRoute(deps),
-    checkoutRoute(deps, processor),
-    portalRoute(deps, processor),
-    invoicesRoute(deps, processor),
-    reconciliationRoute(deps, processor),
-    usageRoute(deps),
-    webhookRoute(deps, processor),
+  const routes = [
+    statusRoute,
+    checkoutRoute,
+    portalRoute,
+    invoicesRoute,
+    reconciliationRoute,
+    usageRoute,
+    webhookRoute,
   ];
-}
-
-function reconciliationRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
-  return route("reconcile", "GET /api/v1/billing/reconciliation", {
-    access: users("viewer"),
-    summary: "Compare the local ledger with the payment processor",
-    description:
-      "`reconciled` only when no item waits for export and the processor's total matches. `pending` does not mean lost usage: the processor counts with a delay.",
-    response: { 200: Reconciliation },
-    errors: { 502: processorErrors[502] },
-    async handle({ caller }) {
-      const reconciled = await reconcile({ pool: deps.pool, nowMs: deps.nowMs, processor }, caller.orgId);
-      return orRefused(reconciled, "compared", { not_found: notFound, ...failures }).comparison;
-    },
-  });
-}
-
-const states = (["pending", "active", "grace", "suspended", "exempt"] as const).map((state) =>
-  Type.Literal(state),
-);
-
-function statusRoute(deps: BillingDeps): RouteRecord {
-  return route("readBilling", "GET /api/v1/billing", {
-    access: users("viewer"),
-    summary: "Billing state and price",
-    response: {
-      200: Type.Object(
-        {
-          status: Type.Union(states),
-          billing_enabled: Type.Boolean(),
-          grace_ends_at: NullableTimestamp,
-          has_payment_method: Type.Boolean(),
-          currency: Type.String(),
-          price_cents: Type.Integer({ description: "For each started unit" }),
-          unit_size: Type.Integer({ description: "Items in a unit" }),
-        },
-        { title: "Billing" },
-      ),
-    },
-    async handle({ caller }) {
-      const { rows } = await deps.pool.query<BillingRow>({
-        name: "read_billing_status",
-        text: `select
-                 ${billingColumns("$2::bigint * 1000")},
-                 coalesce(a.has_payment_method, false) as has_payment_method
-               from organizations o
-               left join billing_accounts a on a.org_id = o.id
-               where o.id = $1`,
-        values: [caller.orgId, Math.floor(deps.nowMs() / 1000)],
-      });
-      const stored = found(rows[0]);
-      return {
-        status: stored.billing_status,
-        billing_enabled: deps.config.billing.kind === "stripe",
-        grace_ends_at: stored.billing_grace_ends_at,
-        has_payment_method: stored.has_payment_method,
-        currency: price.currency,
-        price_cents: price.priceCents,
-        unit_size: price.unitSize,
-      };
-    },
-  });
-}
-
-interface BillingRow {
-  billing_status: BillingStatus;
-  /** Unix seconds. */
-  billing_grace_ends_at: number | null;
-  has_payment_method: boolean;
+  return routes.map((make) => make({ ...deps, processor }));
 }
 
 const Url = Type.Object({ url: Type.String() });
@@ -127,24 +64,90 @@ const processorErrors = {
   503: "Live billing is disabled, or the payment processor does not answer",
 };
 
-function checkoutRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
-  return route("openCheckout", "POST /api/v1/billing/checkout", {
-    access: users("admin"),
-    audit: { none: "the payment processor tells what comes of it, on record as billing.state_changed" },
-    summary: "Get a hosted page to set up payment",
-    description:
-      "The body is ignored: price and return addresses are the service's own. 503 while live billing is disabled, 409 when the workspace is exempt or has a subscription.",
-    response: { 200: Url },
-    errors: { 409: "The workspace is exempt or has a subscription", ...processorErrors },
-    async handle({ caller }) {
-      const { stripe, config } = require503(processor);
-      const checkout = { pool: deps.pool, stripe, config, publicUrl: publicUrlOf(deps.config) };
-      const asked = await askProcessor(() => openCheckout(checkout, caller.orgId));
-      const { url } = orRefused(orRefused(asked, "answered", failures).answer, "open", checkoutRefusals);
-      return { url };
-    },
-  });
+const states = (["pending", "active", "grace", "suspended", "exempt"] as const).map((state) =>
+  Type.Literal(state),
+);
+
+const reconciliationRoute = route("reconcile", "GET /api/v1/billing/reconciliation", {
+  access: users("viewer"),
+  summary: "Compare the local ledger with the payment processor",
+  description:
+    "`reconciled` only when no item waits for export and the processor's total matches. `pending` does not mean lost usage: the processor counts with a delay.",
+  response: { 200: Reconciliation },
+  errors: { 502: processorErrors[502] },
+  async handle({ caller }, deps) {
+    const reconciled = await reconcile(
+      { pool: deps.pool, nowMs: deps.nowMs, processor: deps.processor },
+      caller.orgId,
+    );
+    return orRefused(reconciled, "compared", { not_found: notFound, ...failures }).comparison;
+  },
+});
+
+const statusRoute = route("readBilling", "GET /api/v1/billing", {
+  access: users("viewer"),
+  summary: "Billing state and price",
+  response: {
+    200: Type.Object(
+      {
+        status: Type.Union(states),
+        billing_enabled: Type.Boolean(),
+        grace_ends_at: NullableTimestamp,
+        has_payment_method: Type.Boolean(),
+        currency: Type.String(),
+        price_cents: Type.Integer({ description: "For each started unit" }),
+        unit_size: Type.Integer({ description: "Items in a unit" }),
+      },
+      { title: "Billing" },
+    ),
+  },
+  async handle({ caller }, deps) {
+    const { rows } = await deps.pool.query<BillingRow>({
+      name: "read_billing_status",
+      text: `select
+                 ${billingColumns("$2::bigint * 1000")},
+                 coalesce(a.has_payment_method, false) as has_payment_method
+               from organizations o
+               left join billing_accounts a on a.org_id = o.id
+               where o.id = $1`,
+      values: [caller.orgId, Math.floor(deps.nowMs() / 1000)],
+    });
+    const stored = found(rows[0]);
+    return {
+      status: stored.billing_status,
+      billing_enabled: deps.config.billing.kind === "stripe",
+      grace_ends_at: stored.billing_grace_ends_at,
+      has_payment_method: stored.has_payment_method,
+      currency: price.currency,
+      price_cents: price.priceCents,
+      unit_size: price.unitSize,
+    };
+  },
+});
+
+interface BillingRow {
+  billing_status: BillingStatus;
+  /** Unix seconds. */
+  billing_grace_ends_at: number | null;
+  has_payment_method: boolean;
 }
+
+const checkoutRoute = route("openCheckout", "POST /api/v1/billing/checkout", {
+  access: users("admin"),
+  audit: { none: "the payment processor tells what comes of it, on record as billing.state_changed" },
+  summary: "Get a hosted page to set up payment",
+  description:
+    "The body is ignored: price and return addresses are the service's own. 503 while live billing is disabled, 409 when the workspace is exempt or has a subscription.",
+  response: { 200: Url },
+  errors: { 409: "The workspace is exempt or has a subscription", ...processorErrors },
+  async handle({ caller }, deps) {
+    const { stripe, config } = require503(deps.processor);
+    const checkout = { pool: deps.pool, stripe, config, publicUrl: publicUrlOf(deps.config) };
+    const asked = await askProcessor(() => openCheckout(checkout, caller.orgId));
+    const { url } = orRefused(orRefused(asked, "answered", failures).answer, "open", checkoutRefusals);
+    return { url };
+  },
+});
 
 const checkoutRefusals = {
   not_found: notFound,
@@ -157,65 +160,60 @@ const checkoutRefusals = {
     }),
 };
 
-function portalRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
-  return route("openPortal", "GET /api/v1/billing/portal", {
-    access: users("admin"),
-    summary: "Get a short-lived address of the payment processor's customer portal",
-    description: "503 while live billing is disabled, 409 before payment was set up.",
-    response: { 200: Url },
-    errors: { 409: "Payment is not set up yet", ...processorErrors },
-    async handle({ caller }) {
-      const { stripe } = require503(processor);
-      const account = await findAccount(deps.pool, caller.orgId);
-      const customer = account?.customer_id ?? null;
-      if (customer === null) throw new ApiError(409, "payment is not set up yet: use the checkout first");
-      const page = { customer, return_url: `${publicUrlOf(deps.config)}/billing` };
-      const asked = await askProcessor(() => stripe.billingPortal.sessions.create(page));
-      return { url: orRefused(asked, "answered", failures).answer.url };
-    },
-  });
-}
+const portalRoute = route("openPortal", "GET /api/v1/billing/portal", {
+  access: users("admin"),
+  summary: "Get a short-lived address of the payment processor's customer portal",
+  description: "503 while live billing is disabled, 409 before payment was set up.",
+  response: { 200: Url },
+  errors: { 409: "Payment is not set up yet", ...processorErrors },
+  async handle({ caller }, deps) {
+    const { stripe } = require503(deps.processor);
+    const account = await findAccount(deps.pool, caller.orgId);
+    const customer = account?.customer_id ?? null;
+    if (customer === null) throw new ApiError(409, "payment is not set up yet: use the checkout first");
+    const page = { customer, return_url: `${publicUrlOf(deps.config)}/billing` };
+    const asked = await askProcessor(() => stripe.billingPortal.sessions.create(page));
+    return { url: orRefused(asked, "answered", failures).answer.url };
+  },
+});
 
-function invoicesRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
-  return route("listInvoices", "GET /api/v1/billing/invoices", {
-    access: users("admin"),
-    summary: "List up to 12 recent invoices",
-    response: { 200: Type.Object({ invoices: Type.Array(Invoice), billing_enabled: Type.Boolean() }) },
-    errors: { 502: processorErrors[502] },
-    async handle({ caller }) {
-      if (processor === undefined) return { invoices: [], billing_enabled: false };
-      const account = await findAccount(deps.pool, caller.orgId);
-      const customer = account?.customer_id ?? null;
-      if (customer === null) return { invoices: [], billing_enabled: true };
-      const asked = await askProcessor(() => listInvoices(processor.stripe, customer));
-      return { invoices: orRefused(asked, "answered", failures).answer, billing_enabled: true };
-    },
-  });
-}
+const invoicesRoute = route("listInvoices", "GET /api/v1/billing/invoices", {
+  access: users("admin"),
+  summary: "List up to 12 recent invoices",
+  response: { 200: Type.Object({ invoices: Type.Array(Invoice), billing_enabled: Type.Boolean() }) },
+  errors: { 502: processorErrors[502] },
+  async handle({ caller }, deps) {
+    const { processor } = deps;
+    if (processor === undefined) return { invoices: [], billing_enabled: false };
+    const account = await findAccount(deps.pool, caller.orgId);
+    const customer = account?.customer_id ?? null;
+    if (customer === null) return { invoices: [], billing_enabled: true };
+    const asked = await askProcessor(() => listInvoices(processor.stripe, customer));
+    return { invoices: orRefused(asked, "answered", failures).answer, billing_enabled: true };
+  },
+});
 
-function webhookRoute(deps: BillingDeps, processor: Processor | undefined): RouteRecord {
-  return route("receiveBillingEvent", "POST /api/v1/billing/webhook", {
-    access: anyone,
-    audit: { none: "what follows from the notice is on record as billing.state_changed" },
-    summary: "Receive a notice of the payment processor",
-    description:
-      "Verified by the `Stripe-Signature` header; 400 when it is wrong. 503 while live billing is disabled, so that the processor tries again later.",
-    response: { 200: Type.Object({ received: Type.Literal(true) }) },
-    rawBody: "json",
-    async handle({ request }) {
-      const { stripe, config } = require503(processor);
-      const receive = { pool: deps.pool, stripe, config, nowMs: deps.nowMs };
-      const signature = request.headers["stripe-signature"];
-      const { waits } = orRefused(await receiveEvent(receive, request.body, signature), "received", {
-        invalid: ({ message, cause }) => new ApiError(400, message, { cause }),
-        ...failures,
-      });
-      // It has to be processed.
-      if (waits) deps.onBillingEvent();
-      return { received: true };
-    },
-  });
-}
+const webhookRoute = route("receiveBillingEvent", "POST /api/v1/billing/webhook", {
+  access: anyone,
+  audit: { none: "what follows from the notice is on record as billing.state_changed" },
+  summary: "Receive a notice of the payment processor",
+  description:
+    "Verified by the `Stripe-Signature` header; 400 when it is wrong. 503 while live billing is disabled, so that the processor tries again later.",
+  response: { 200: Type.Object({ received: Type.Literal(true) }) },
+  rawBody: "json",
+  async handle({ request }, deps) {
+    const { stripe, config } = require503(deps.processor);
+    const receive = { pool: deps.pool, stripe, config, nowMs: deps.nowMs };
+    const signature = request.headers["stripe-signature"];
+    const { waits } = orRefused(await receiveEvent(receive, request.body, signature), "received", {
+      invalid: ({ message, cause }) => new ApiError(400, message, { cause }),
+      ...failures,
+    });
+    // It has to be processed.
+    if (waits) deps.onBillingEvent();
+    return { received: true };
+  },
+});
 
 function require503(processor: Processor | undefined): Processor {
   if (processor === undefined) throw new ApiError(503, "live billing is disabled");

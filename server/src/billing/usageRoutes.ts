@@ -49,5 +49,5 @@ export function usageRoute(deps: { pool: pg.Pool; nowMs: () => number }): RouteR
         },
       };
     },
-  });
+  })();
 }

@@ -1,4 +1,4 @@
-import { type Static, Type } from "typebox";
+import { Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
@@ -13,89 +13,9 @@ import examples from "./examples.json" with { type: "json" };
 import { lineOfText } from "../http/contract/plainText.ts";
 import { described, Id, pageByName, Timestamp } from "../http/contract/schemas.ts";
 
-const route = routesOf("Customers");
+const route = routesOf<CustomerDeps>("Customers");
 
 type CustomerDeps = TargetDeps & { pool: pg.Pool };
-
-/** `/api/v1/customers`: whom an organization sends to, by its own ids. */
-export function customerRoutes(deps: CustomerDeps): RouteRecord[] {
-  return [listRoute(deps), putRoute(deps), readRoute(deps), deleteRoute(deps)];
-}
-
-function listRoute(deps: CustomerDeps): RouteRecord {
-  return route("listCustomers", "GET /api/v1/customers", {
-    access: usersAndKeys("viewer", readKeys),
-    summary: "List customers, by uid",
-    query: CustomerQuery,
-    response: { 200: Type.Object({ customers: Type.Array(Customer) }) },
-    examples: examples.listCustomers,
-    handle: async ({ caller, query }) => ({
-      customers: await listCustomers(deps.pool, caller.orgId, query),
-    }),
-  });
-}
-
-function putRoute(deps: CustomerDeps): RouteRecord {
-  return route("putCustomer", "PUT /api/v1/customers/:uid", {
-    access: usersAndKeys("member", noLimitedKey),
-    audit: ["customer.created", "customer.updated"],
-    summary: "Make a customer, or change one",
-    description:
-      "The same call makes it and changes it, so that it can be repeated. What is left out becomes empty.",
-    body: CustomerInput,
-    response: { 200: Customer },
-    examples: examples.putCustomer,
-    async handle(call) {
-      const { uid } = call.params;
-      if (!isPathUid(uid)) throw new ApiError(400, `uid must be ${uidRule}, and neither . nor ..`);
-      const { name = "", metadata = {} } = call.body;
-      const fault = metadataFault(metadata);
-      if (fault !== undefined) throw new ApiError(400, fault);
-      return putCustomer(deps.pool, originOf(call), { uid, name, metadata }, deps.nowMs());
-    },
-  });
-}
-
-function readRoute(deps: CustomerDeps): RouteRecord {
-  return route("readCustomer", "GET /api/v1/customers/:uid", {
-    access: usersAndKeys("viewer", readKeys),
-    summary: "Read a customer",
-    response: { 200: Customer },
-    examples: examples.readCustomer,
-    async handle({ caller: { orgId }, params }) {
-      const uid = uidOfPath(params);
-      return foundCustomer(await readCustomer(deps.pool, { orgId, uid }), uid);
-    },
-  });
-}
-
-function deleteRoute(deps: CustomerDeps): RouteRecord {
-  return route("deleteCustomer", "DELETE /api/v1/customers/:uid", {
-    access: usersAndKeys("member", noLimitedKey),
-    audit: "customer.deleted",
-    summary:
-      "Delete a customer, its targets and the keys limited to it; what is queued for these targets becomes CANCELED",
-    response: { 200: DeletedCustomer },
-    examples: { answer: { deleted: true, deleted_targets: 2 } },
-    async handle(call) {
-      const uid = uidOfPath(call.params);
-      const count = foundCustomer(await deleteCustomer(deps, originOf(call), uid), uid);
-      return { deleted: true, deleted_targets: count };
-    },
-  });
-}
-
-/** A customer's uid in a path. @throws {ApiError} 404 for what no path can name. */
-export function uidOfPath({ uid }: { uid: string }): string {
-  if (!isPathUid(uid)) throw noneNamed("customer", uid);
-  return uid;
-}
-
-/** The answer about a customer, if there is the customer. @throws {ApiError} 404 */
-export function foundCustomer<Answer>(answer: Answer | undefined, uid: string): Answer {
-  if (answer === undefined) throw noneNamed("customer", uid);
-  return answer;
-}
 
 const Customer = Type.Object(
   {
@@ -117,11 +37,81 @@ const CustomerInput = Type.Object(
   { title: "CustomerInput" },
 );
 
-type CustomerInput = Static<typeof CustomerInput>;
-
 const CustomerQuery = Type.Object(pageByName(Uid, ["uid", "customer"]));
 
 const DeletedCustomer = Type.Object(
   { deleted: Type.Literal(true), deleted_targets: Type.Integer() },
   { title: "DeletedCustomer" },
 );
+
+/** `/api/v1/customers`: whom an organization sends to, by its own ids. */
+export function customerRoutes(deps: CustomerDeps): RouteRecord[] {
+  return [listRoute(deps), putRoute(deps), readRoute(deps), deleteRoute(deps)];
+}
+
+const listRoute = route("listCustomers", "GET /api/v1/customers", {
+  access: usersAndKeys("viewer", readKeys),
+  summary: "List customers, by uid",
+  query: CustomerQuery,
+  response: { 200: Type.Object({ customers: Type.Array(Customer) }) },
+  examples: examples.listCustomers,
+  handle: async ({ caller, query }, deps) => ({
+    customers: await listCustomers(deps.pool, caller.orgId, query),
+  }),
+});
+
+const putRoute = route("putCustomer", "PUT /api/v1/customers/:uid", {
+  access: usersAndKeys("member", noLimitedKey),
+  audit: ["customer.created", "customer.updated"],
+  summary: "Make a customer, or change one",
+  description:
+    "The same call makes it and changes it, so that it can be repeated. What is left out becomes empty.",
+  body: CustomerInput,
+  response: { 200: Customer },
+  examples: examples.putCustomer,
+  async handle(call, deps) {
+    const { uid } = call.params;
+    if (!isPathUid(uid)) throw new ApiError(400, `uid must be ${uidRule}, and neither . nor ..`);
+    const { name = "", metadata = {} } = call.body;
+    const fault = metadataFault(metadata);
+    if (fault !== undefined) throw new ApiError(400, fault);
+    return putCustomer(deps.pool, originOf(call), { uid, name, metadata }, deps.nowMs());
+  },
+});
+
+const readRoute = route("readCustomer", "GET /api/v1/customers/:uid", {
+  access: usersAndKeys("viewer", readKeys),
+  summary: "Read a customer",
+  response: { 200: Customer },
+  examples: examples.readCustomer,
+  async handle({ caller: { orgId }, params }, deps) {
+    const uid = uidOfPath(params);
+    return foundCustomer(await readCustomer(deps.pool, { orgId, uid }), uid);
+  },
+});
+
+const deleteRoute = route("deleteCustomer", "DELETE /api/v1/customers/:uid", {
+  access: usersAndKeys("member", noLimitedKey),
+  audit: "customer.deleted",
+  summary:
+    "Delete a customer, its targets and the keys limited to it; what is queued for these targets becomes CANCELED",
+  response: { 200: DeletedCustomer },
+  examples: { answer: { deleted: true, deleted_targets: 2 } },
+  async handle(call, deps) {
+    const uid = uidOfPath(call.params);
+    const count = foundCustomer(await deleteCustomer(deps, originOf(call), uid), uid);
+    return { deleted: true, deleted_targets: count };
+  },
+});
+
+/** A customer's uid in a path. @throws {ApiError} 404 for what no path can name. */
+export function uidOfPath({ uid }: { uid: string }): string {
+  if (!isPathUid(uid)) throw noneNamed("customer", uid);
+  return uid;
+}
+
+/** The answer about a customer, if there is the customer. @throws {ApiError} 404 */
+export function foundCustomer<Answer>(answer: Answer | undefined, uid: string): Answer {
+  if (answer === undefined) throw noneNamed("customer", uid);
+  return answer;
+}

@@ -30,7 +30,7 @@ import {
 } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
 
-const route = routesOf("Erasure");
+const route = routesOf<ErasureRouteDeps>("Erasure");
 
 export interface ErasureRouteDeps {
   pool: pg.Pool;
@@ -67,57 +67,49 @@ export function erasureRoutes(deps: ErasureRouteDeps): RouteRecord[] {
   return [eraseEventRoute(deps), createRoute(deps), listRoute(deps), readRoute(deps)];
 }
 
-function eraseEventRoute(deps: ErasureRouteDeps): RouteRecord {
-  return route("eraseEvent", "POST /api/v1/events/:id/erase", {
-    access: usersAndKeys("admin", noLimitedKey),
-    audit: erasureAudit,
-    summary: "Erase an event's payload and answers, and those of its copies",
-    description:
-      "They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same.",
-    response: { 200: Erasure },
-    examples: examples.eraseEvent,
-    handle: async ({ caller, params }) => erasureAnswer(await eraseNow(deps, caller, params.id)),
-  });
-}
+const eraseEventRoute = route("eraseEvent", "POST /api/v1/events/:id/erase", {
+  access: usersAndKeys("admin", noLimitedKey),
+  audit: erasureAudit,
+  summary: "Erase an event's payload and answers, and those of its copies",
+  description:
+    "They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same.",
+  response: { 200: Erasure },
+  examples: examples.eraseEvent,
+  handle: async ({ caller, params }, deps) => erasureAnswer(await eraseNow(deps, caller, params.id)),
+});
 
-function createRoute(deps: ErasureRouteDeps): RouteRecord {
-  return route("createErasure", "POST /api/v1/erasures", {
-    access: usersAndKeys("admin", noLimitedKey),
-    audit: erasureAudit,
-    summary: "Erase the payloads and answers of all events of a correlation id",
-    description:
-      "Those that were accepted up to the request. It goes on in the background, also when processes end, and says how far it has come.",
-    body: Type.Object({ correlation_id: Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" }) }),
-    response: { 202: Erasure },
-    errors: { 409: "The workspace has too many erasures under way" },
-    examples: examples.createErasure,
-    async handle({ caller, body, reply }) {
-      void reply.code(202);
-      return erasureAnswer(await request(deps, caller, { correlationId: body.correlation_id }));
-    },
-  });
-}
+const createRoute = route("createErasure", "POST /api/v1/erasures", {
+  access: usersAndKeys("admin", noLimitedKey),
+  audit: erasureAudit,
+  summary: "Erase the payloads and answers of all events of a correlation id",
+  description:
+    "Those that were accepted up to the request. It goes on in the background, also when processes end, and says how far it has come.",
+  body: Type.Object({ correlation_id: Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" }) }),
+  response: { 202: Erasure },
+  errors: { 409: "The workspace has too many erasures under way" },
+  examples: examples.createErasure,
+  async handle({ caller, body, reply }, deps) {
+    void reply.code(202);
+    return erasureAnswer(await request(deps, caller, { correlationId: body.correlation_id }));
+  },
+});
 
-function listRoute(deps: ErasureRouteDeps): RouteRecord {
-  return route("listErasures", "GET /api/v1/erasures", {
-    access: usersAndKeys("viewer", readKeys),
-    summary: "List what was asked to be erased, newest first",
-    query: pageBefore("erasures"),
-    response: { 200: Type.Object({ erasures: Type.Array(Erasure) }) },
-    handle: async ({ caller, query: { limit, before = null } }) => ({
-      erasures: (await listErasures(deps.pool, { orgId: caller.orgId, before, limit })).map(erasureAnswer),
-    }),
-  });
-}
+const listRoute = route("listErasures", "GET /api/v1/erasures", {
+  access: usersAndKeys("viewer", readKeys),
+  summary: "List what was asked to be erased, newest first",
+  query: pageBefore("erasures"),
+  response: { 200: Type.Object({ erasures: Type.Array(Erasure) }) },
+  handle: async ({ caller, query: { limit, before = null } }, deps) => ({
+    erasures: (await listErasures(deps.pool, { orgId: caller.orgId, before, limit })).map(erasureAnswer),
+  }),
+});
 
-function readRoute(deps: ErasureRouteDeps): RouteRecord {
-  return route("readErasure", "GET /api/v1/erasures/:id", {
-    access: usersAndKeys("viewer", readKeys),
-    summary: "Read how far an erasure has come",
-    response: { 200: Erasure },
-    handle: async ({ caller, params }) => erasureAnswer(await present(deps, caller.orgId, params.id)),
-  });
-}
+const readRoute = route("readErasure", "GET /api/v1/erasures/:id", {
+  access: usersAndKeys("viewer", readKeys),
+  summary: "Read how far an erasure has come",
+  response: { 200: Erasure },
+  handle: async ({ caller, params }, deps) => erasureAnswer(await present(deps, caller.orgId, params.id)),
+});
 
 async function eraseNow(deps: ErasureRouteDeps, caller: Caller, eventId: string): Promise<StoredErasure> {
   const { pool } = deps;

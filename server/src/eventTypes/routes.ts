@@ -25,7 +25,7 @@ import {
 import { isObject } from "./subschemas.ts";
 import examples from "./examples.json" with { type: "json" };
 
-const route = routesOf("Event types");
+const route = routesOf<EventTypeDeps>("Event types");
 
 interface EventTypeDeps {
   pool: pg.Pool;
@@ -38,110 +38,100 @@ export function eventTypeRoutes(deps: EventTypeDeps): RouteRecord[] {
   return [listRoute(deps), importRoute(deps), putRoute(deps), readRoute(deps), deleteRoute(deps)];
 }
 
-function listRoute(deps: EventTypeDeps): RouteRecord {
-  return route("listEventTypes", "GET /api/v1/event-types", {
-    access: usersAndKeys("viewer", customerReads("own")),
-    summary: "List event types, by name, without their schemas and examples",
-    query: EventTypeQuery,
-    response: { 200: Type.Object({ event_types: Type.Array(ListedEventType) }) },
-    examples: examples.listEventTypes,
-    handle: async ({ caller, query: { deprecated, ...filter } }) => ({
-      event_types: await listEventTypes(deps.pool, caller.orgId, {
-        ...filter,
-        deprecated: deprecated && deprecated === "true",
-      }),
+const listRoute = route("listEventTypes", "GET /api/v1/event-types", {
+  access: usersAndKeys("viewer", customerReads("own")),
+  summary: "List event types, by name, without their schemas and examples",
+  query: EventTypeQuery,
+  response: { 200: Type.Object({ event_types: Type.Array(ListedEventType) }) },
+  examples: examples.listEventTypes,
+  handle: async ({ caller, query: { deprecated, ...filter } }, deps) => ({
+    event_types: await listEventTypes(deps.pool, caller.orgId, {
+      ...filter,
+      deprecated: deprecated && deprecated === "true",
     }),
-  });
-}
+  }),
+});
 
-function readRoute(deps: EventTypeDeps): RouteRecord {
-  return route("readEventType", "GET /api/v1/event-types/:name", {
-    access: usersAndKeys("viewer", customerReads("shared")),
-    summary: "Read an event type",
-    response: { 200: EventType },
-    examples: examples.readEventType,
-    async handle({ caller, params }) {
-      const name = nameOfPath(params);
-      return foundType(await readEventType(deps.pool, caller.orgId, name), name);
-    },
-  });
-}
+const readRoute = route("readEventType", "GET /api/v1/event-types/:name", {
+  access: usersAndKeys("viewer", customerReads("shared")),
+  summary: "Read an event type",
+  response: { 200: EventType },
+  examples: examples.readEventType,
+  async handle({ caller, params }, deps) {
+    const name = nameOfPath(params);
+    return foundType(await readEventType(deps.pool, caller.orgId, name), name);
+  },
+});
 
-function deleteRoute(deps: EventTypeDeps): RouteRecord {
-  return route("deleteEventType", "DELETE /api/v1/event-types/:name", {
-    access: usersAndKeys("member", noLimitedKey),
-    audit: "event_type.deleted",
-    summary: "Delete an event type",
-    description:
-      "Targets that name it keep it in their event_types and go on getting such items; none can name it anew while the catalogue has others.",
-    response: { 200: DeletedEventType },
-    examples: { answer: { deleted: true, naming_targets: 2 } },
-    async handle(call) {
-      const name = nameOfPath(call.params);
-      const count = foundType(await deleteEventType(deps.pool, originOf(call), name), name);
-      return { deleted: true, naming_targets: count };
-    },
-  });
-}
+const deleteRoute = route("deleteEventType", "DELETE /api/v1/event-types/:name", {
+  access: usersAndKeys("member", noLimitedKey),
+  audit: "event_type.deleted",
+  summary: "Delete an event type",
+  description:
+    "Targets that name it keep it in their event_types and go on getting such items; none can name it anew while the catalogue has others.",
+  response: { 200: DeletedEventType },
+  examples: { answer: { deleted: true, naming_targets: 2 } },
+  async handle(call, deps) {
+    const name = nameOfPath(call.params);
+    const count = foundType(await deleteEventType(deps.pool, originOf(call), name), name);
+    return { deleted: true, naming_targets: count };
+  },
+});
 
-function putRoute(deps: EventTypeDeps): RouteRecord {
-  return route("putEventType", "PUT /api/v1/event-types/:name", {
-    access: usersAndKeys("member", noLimitedKey),
-    audit: ["event_type.created", "event_type.updated"],
-    summary: "Make an event type, or change one",
-    description:
-      "The same call makes it and changes it, so that it can be repeated. What is left out becomes empty. From the first type on there is a catalogue: what targets newly name in event_types has to be in it.",
-    body: EventTypeInput,
-    response: { 200: EventType },
-    errors: { 409: tooManyEventTypes },
-    examples: examples.putEventType,
-    async handle(call) {
-      const { name } = call.params;
-      const { description = "", group = "", deprecated = false, schema = null, example = null } = call.body;
-      const checked = checkEventType({ name, description, group, deprecated, schema, example });
-      if (!checked.ok) throw new ApiError(400, checked.message);
-      const types = [checked.type];
-      const saved = await saveEventTypes(deps.pool, originOf(call), types, { nowMs: deps.nowMs() });
-      if (saved.get(name) === "full") throw new ApiError(409, tooManyEventTypes);
-      return foundType(await readEventType(deps.pool, call.caller.orgId, name), name);
-    },
-  });
-}
+const putRoute = route("putEventType", "PUT /api/v1/event-types/:name", {
+  access: usersAndKeys("member", noLimitedKey),
+  audit: ["event_type.created", "event_type.updated"],
+  summary: "Make an event type, or change one",
+  description:
+    "The same call makes it and changes it, so that it can be repeated. What is left out becomes empty. From the first type on there is a catalogue: what targets newly name in event_types has to be in it.",
+  body: EventTypeInput,
+  response: { 200: EventType },
+  errors: { 409: tooManyEventTypes },
+  examples: examples.putEventType,
+  async handle(call, deps) {
+    const { name } = call.params;
+    const { description = "", group = "", deprecated = false, schema = null, example = null } = call.body;
+    const checked = checkEventType({ name, description, group, deprecated, schema, example });
+    if (!checked.ok) throw new ApiError(400, checked.message);
+    const types = [checked.type];
+    const saved = await saveEventTypes(deps.pool, originOf(call), types, { nowMs: deps.nowMs() });
+    if (saved.get(name) === "full") throw new ApiError(409, tooManyEventTypes);
+    return foundType(await readEventType(deps.pool, call.caller.orgId, name), name);
+  },
+});
 
-function importRoute(deps: EventTypeDeps): RouteRecord {
-  return route("importEventTypes", "POST /api/v1/event-types/import", {
-    access: usersAndKeys("member", noLimitedKey),
-    audit: ["event_type.created", "event_type.updated"],
-    summary: "Make event types of the webhooks of an OpenAPI document",
-    description:
-      "Each webhook is put as if by its own request: the name that it stands under is the type's, its first tag the group, and schema and example are those of the request's body in JSON, with what they refer to in the document. What cannot become a type is refused by itself. Types that the document does not have stay.",
-    query: ImportQuery,
-    body: OpenApiDocument,
-    response: { 200: ImportedEventTypes },
-    errors: { 429: "The workspace has too many imports under way" },
-    examples: examples.importEventTypes,
-    async handle(call) {
-      const isDryRun = call.query.dry_run === "true";
-      const { saved, refused } = await deps.reads.run("imports", call, async () => {
-        const read = await readWebhooks(await documentOf(call.body));
-        if (!read.ok) throw new ApiError(400, read.message);
-        const options = { nowMs: deps.nowMs(), isDryRun };
-        const savings = await saveEventTypes(deps.pool, originOf(call), read.types, options);
-        return { saved: [...savings], refused: read.refused };
-      });
-      const named = (saving: Saving): string[] =>
-        saved.filter(([, one]) => one === saving).map(([name]) => name);
-      const full = named("full").map((name) => ({ name, reason: tooManyEventTypes }));
-      return {
-        dry_run: isDryRun,
-        created: named("created"),
-        updated: named("updated"),
-        unchanged: named("unchanged"),
-        refused: [...refused, ...full],
-      };
-    },
-  });
-}
+const importRoute = route("importEventTypes", "POST /api/v1/event-types/import", {
+  access: usersAndKeys("member", noLimitedKey),
+  audit: ["event_type.created", "event_type.updated"],
+  summary: "Make event types of the webhooks of an OpenAPI document",
+  description:
+    "Each webhook is put as if by its own request: the name that it stands under is the type's, its first tag the group, and schema and example are those of the request's body in JSON, with what they refer to in the document. What cannot become a type is refused by itself. Types that the document does not have stay.",
+  query: ImportQuery,
+  body: OpenApiDocument,
+  response: { 200: ImportedEventTypes },
+  errors: { 429: "The workspace has too many imports under way" },
+  examples: examples.importEventTypes,
+  async handle(call, deps) {
+    const isDryRun = call.query.dry_run === "true";
+    const { saved, refused } = await deps.reads.run("imports", call, async () => {
+      const read = await readWebhooks(await documentOf(call.body));
+      if (!read.ok) throw new ApiError(400, read.message);
+      const options = { nowMs: deps.nowMs(), isDryRun };
+      const savings = await saveEventTypes(deps.pool, originOf(call), read.types, options);
+      return { saved: [...savings], refused: read.refused };
+    });
+    const named = (saving: Saving): string[] =>
+      saved.filter(([, one]) => one === saving).map(([name]) => name);
+    const full = named("full").map((name) => ({ name, reason: tooManyEventTypes }));
+    return {
+      dry_run: isDryRun,
+      created: named("created"),
+      updated: named("updated"),
+      unchanged: named("unchanged"),
+      refused: [...refused, ...full],
+    };
+  },
+});
 
 /** The document of a body. @throws {ApiError} 400 for a text that is no YAML, or the YAML of something else than an object. */
 async function documentOf(body: Record<string, unknown> | string): Promise<Record<string, unknown>> {

@@ -31,7 +31,7 @@ import type { EventScope } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
 import { nullable } from "../http/contract/schemas.ts";
 
-const route = routesOf("Events");
+const route = routesOf<EventDeps>("Events");
 
 type EventDeps = ReplayDeps & { pool: pg.Pool; reads: ReadTurns };
 
@@ -44,121 +44,111 @@ function scopeOf({ config }: EventDeps, { orgId }: Caller): EventScope {
   return { orgId, mailboxRetentionMs: mailboxRetentionMs(config) };
 }
 
-function payloadRoute(deps: EventDeps): RouteRecord {
-  return route("readPayload", "GET /api/v1/events/:id/payload", {
-    access: usersAndKeys("viewer", { takes: ["read", "consume", "customer", "portal"], names: "event" }),
-    summary: "Read an event's payload, byte for byte",
-    response: { 200: Type.Unknown({ description: "The item as it was accepted" }) },
-    answerHeaders: ["Content-Disposition"],
-    errors: { 410: "It expired in its mailbox, or was erased" },
-    examples: { answer: { event_type: "order.created", order: { id: 1001, total_cents: 4200 } } },
-    async handle({ caller, params, reply }) {
-      const read = await readPayload(deps.queries, scopeOf(deps, caller), idOf(params.id));
-      const { payload } = orRefused(read, "read", payloadRefusals);
-      void reply
-        .type("application/json")
-        .header("content-disposition", `attachment; filename="${params.id}.json"`)
-        .header("x-content-type-options", "nosniff");
-      return payload;
-    },
-  });
-}
+const payloadRoute = route("readPayload", "GET /api/v1/events/:id/payload", {
+  access: usersAndKeys("viewer", { takes: ["read", "consume", "customer", "portal"], names: "event" }),
+  summary: "Read an event's payload, byte for byte",
+  response: { 200: Type.Unknown({ description: "The item as it was accepted" }) },
+  answerHeaders: ["Content-Disposition"],
+  errors: { 410: "It expired in its mailbox, or was erased" },
+  examples: { answer: { event_type: "order.created", order: { id: 1001, total_cents: 4200 } } },
+  async handle({ caller, params, reply }, deps) {
+    const read = await readPayload(deps.queries, scopeOf(deps, caller), idOf(params.id));
+    const { payload } = orRefused(read, "read", payloadRefusals);
+    void reply
+      .type("application/json")
+      .header("content-disposition", `attachment; filename="${params.id}.json"`)
+      .header("x-content-type-options", "nosniff");
+    return payload;
+  },
+});
 
-function listRoute(deps: EventDeps): RouteRecord {
-  return route("listEvents", "GET /api/v1/events", {
-    access: usersAndKeys("viewer", customerReads("own")),
-    summary: "List events, newest or oldest first",
-    description: "One page without a total. An id that is no target of the workspace matches nothing.",
-    query: EventQuery,
-    response: { 200: Type.Object({ events: Type.Array(EventSummary) }) },
-    errors: { 429: "The workspace has too many lists with such filters under way" },
-    examples: examples.listEvents,
-    async handle(call) {
-      const { caller, query } = call;
-      const fields = readFields(query.fields);
-      const filter = filterOf(query, { ...scopeOf(deps, caller), customerUid: customerOf(caller.scope) });
-      if (filter === undefined) return { events: [] };
-      const wants = {
-        replays: fields.has("replayed_by"),
-        progress: fields.difference(new Set(["replayed_by"])).size > 0,
-      };
-      const turn = turnOf(filter);
-      const page = await (turn === undefined
-        ? listEvents(deps.queries, filter, wants)
-        : deps.reads.run(turn, call, (signal) => listEvents(deps.queries, filter, { ...wants, signal })));
-      return { events: page.events.map((event) => listedAnswer(event, page, fields)) };
-    },
-  });
-}
+const listRoute = route("listEvents", "GET /api/v1/events", {
+  access: usersAndKeys("viewer", customerReads("own")),
+  summary: "List events, newest or oldest first",
+  description: "One page without a total. An id that is no target of the workspace matches nothing.",
+  query: EventQuery,
+  response: { 200: Type.Object({ events: Type.Array(EventSummary) }) },
+  errors: { 429: "The workspace has too many lists with such filters under way" },
+  examples: examples.listEvents,
+  async handle(call, deps) {
+    const { caller, query } = call;
+    const fields = readFields(query.fields);
+    const filter = filterOf(query, { ...scopeOf(deps, caller), customerUid: customerOf(caller.scope) });
+    if (filter === undefined) return { events: [] };
+    const wants = {
+      replays: fields.has("replayed_by"),
+      progress: fields.difference(new Set(["replayed_by"])).size > 0,
+    };
+    const turn = turnOf(filter);
+    const page = await (turn === undefined
+      ? listEvents(deps.queries, filter, wants)
+      : deps.reads.run(turn, call, (signal) => listEvents(deps.queries, filter, { ...wants, signal })));
+    return { events: page.events.map((event) => listedAnswer(event, page, fields)) };
+  },
+});
 
-function readRoute(deps: EventDeps): RouteRecord {
-  return route("readEvent", "GET /api/v1/events/:id", {
-    access: usersAndKeys("viewer", customerReads("event")),
-    summary: "Read an event and its delivery attempts",
-    response: {
-      200: Type.Object({
-        event: Event,
-        delivery_attempts: Type.Array(DeliveryAttempt),
-        handoff: Type.Optional(
-          nullable(Handoff, "Only for a2a targets; null before the agent has accepted the item"),
-        ),
-      }),
-    },
-    async handle({ caller, params }) {
-      const story = await readEvent(deps.queries, scopeOf(deps, caller), idOf(params.id));
-      const { event, attempts, progress, replayedBy, handoff } = found(story);
-      return {
-        event: eventAnswer(event, progress, replayedBy),
-        delivery_attempts: attempts.map((attempt) => attemptAnswer(event.id, attempt)),
-        ...(isHandoff(event.kind) && { handoff: handoffAnswer(handoff) }),
-      };
-    },
-  });
-}
+const readRoute = route("readEvent", "GET /api/v1/events/:id", {
+  access: usersAndKeys("viewer", customerReads("event")),
+  summary: "Read an event and its delivery attempts",
+  response: {
+    200: Type.Object({
+      event: Event,
+      delivery_attempts: Type.Array(DeliveryAttempt),
+      handoff: Type.Optional(
+        nullable(Handoff, "Only for a2a targets; null before the agent has accepted the item"),
+      ),
+    }),
+  },
+  async handle({ caller, params }, deps) {
+    const story = await readEvent(deps.queries, scopeOf(deps, caller), idOf(params.id));
+    const { event, attempts, progress, replayedBy, handoff } = found(story);
+    return {
+      event: eventAnswer(event, progress, replayedBy),
+      delivery_attempts: attempts.map((attempt) => attemptAnswer(event.id, attempt)),
+      ...(isHandoff(event.kind) && { handoff: handoffAnswer(handoff) }),
+    };
+  },
+});
 
-function replayRoute(deps: EventDeps): RouteRecord {
-  return route("replayEvent", "POST /api/v1/events/:id/replay", {
-    access: usersAndKeys("member", customerChanges("event")),
-    audit: { none: "an item is on record by itself" },
-    summary: "Deliver an event's payload once more, as a new event that is not billed",
-    description:
-      "Its deliveries keep the `webhook-id` of the event that they repeat, unless the body asks for a new one; `x-event-id` is the new event, `x-source-event-id` the repeated one. An event that is QUEUED or RETRYING is not replayed beside its own schedule.",
-    body: ReplayBody,
-    response: { 202: Replay },
-    errors: {
-      409: "It is still being delivered, its target was deleted, its mailbox is disabled, or its payload has expired",
-      410: "Its payload was erased",
-      429: "A customer asked for too many in its portal",
-    },
-    examples: examples.replayEvent,
-    async handle({ caller, params, reply, body }) {
-      const sourceId = idOf(params.id);
-      await limitPortalReplays(deps.pool, caller, reply);
-      const isNewWebhookId = body?.webhook_id === "new";
-      const replay = await replayEvent(deps, caller.orgId, sourceId, { isNewWebhookId });
-      const { id, status } = orRefused(replay, "replayed", replayRefusals);
-      void reply.code(202);
-      return { id, status, source_event_id: sourceId };
-    },
-  });
-}
+const replayRoute = route("replayEvent", "POST /api/v1/events/:id/replay", {
+  access: usersAndKeys("member", customerChanges("event")),
+  audit: { none: "an item is on record by itself" },
+  summary: "Deliver an event's payload once more, as a new event that is not billed",
+  description:
+    "Its deliveries keep the `webhook-id` of the event that they repeat, unless the body asks for a new one; `x-event-id` is the new event, `x-source-event-id` the repeated one. An event that is QUEUED or RETRYING is not replayed beside its own schedule.",
+  body: ReplayBody,
+  response: { 202: Replay },
+  errors: {
+    409: "It is still being delivered, its target was deleted, its mailbox is disabled, or its payload has expired",
+    410: "Its payload was erased",
+    429: "A customer asked for too many in its portal",
+  },
+  examples: examples.replayEvent,
+  async handle({ caller, params, reply, body }, deps) {
+    const sourceId = idOf(params.id);
+    await limitPortalReplays(deps.pool, caller, reply);
+    const isNewWebhookId = body?.webhook_id === "new";
+    const replay = await replayEvent(deps, caller.orgId, sourceId, { isNewWebhookId });
+    const { id, status } = orRefused(replay, "replayed", replayRefusals);
+    void reply.code(202);
+    return { id, status, source_event_id: sourceId };
+  },
+});
 
-function cancelRoute(deps: EventDeps): RouteRecord {
-  return route("cancelEvent", "POST /api/v1/events/:id/cancel", {
-    access: usersAndKeys("member", { takes: ["customer"], names: "event" }),
-    audit: { none: "the end of an item is on record with the item" },
-    summary: "Cancel an event that waits",
-    description:
-      "It is not sent any more, or taken out of its mailbox, and reads as CANCELED. It stays billed: it was accepted.",
-    response: { 200: CanceledEvent },
-    errors: {
-      409: "It has ended, is being sent, was claimed by a consumer, or may have reached its agent",
-    },
-    examples: { answer: { id: "019a4b6c7d8e7f0011223344556677ad", status: "CANCELED" } },
-    async handle({ caller, params }) {
-      const canceled = await cancelEvent(deps, caller.orgId, idOf(params.id));
-      const { id, status } = orRefused(canceled, "canceled", cancelRefusals);
-      return { id, status };
-    },
-  });
-}
+const cancelRoute = route("cancelEvent", "POST /api/v1/events/:id/cancel", {
+  access: usersAndKeys("member", { takes: ["customer"], names: "event" }),
+  audit: { none: "the end of an item is on record with the item" },
+  summary: "Cancel an event that waits",
+  description:
+    "It is not sent any more, or taken out of its mailbox, and reads as CANCELED. It stays billed: it was accepted.",
+  response: { 200: CanceledEvent },
+  errors: {
+    409: "It has ended, is being sent, was claimed by a consumer, or may have reached its agent",
+  },
+  examples: { answer: { id: "019a4b6c7d8e7f0011223344556677ad", status: "CANCELED" } },
+  async handle({ caller, params }, deps) {
+    const canceled = await cancelEvent(deps, caller.orgId, idOf(params.id));
+    const { id, status } = orRefused(canceled, "canceled", cancelRefusals);
+    return { id, status };
+  },
+});

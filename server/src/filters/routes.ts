@@ -37,7 +37,7 @@ export function filterRoutes(): RouteRecord[] {
         await setImmediate();
         return { verdict, failed: failedParts(pattern, document) };
       },
-    }),
+    })(),
   ];
 }
 

@@ -8,8 +8,8 @@ import { Handoff } from "./record/handoffAnswer.ts";
 import type { SteerRefusal } from "./follow/steerTask.ts";
 import type { Handoffs } from "./handoffs.ts";
 
-const route = routesOf("Events");
-const notificationRoute = routesOf("Operation");
+const route = routesOf<HandoffRouteDeps>("Events");
+const notificationRoute = routesOf<HandoffRouteDeps>("Operation");
 
 export interface HandoffRouteDeps {
   handoffs: Handoffs;
@@ -30,46 +30,42 @@ export function agentNotificationRoutes(deps: HandoffRouteDeps): RouteRecord[] {
   return [notifiedRoute(deps)];
 }
 
-function answerRoute(deps: HandoffRouteDeps): RouteRecord {
-  return route("answerAgent", "POST /api/v1/events/:id/handoff/message", {
-    access: usersAndKeys("member", noLimitedKey),
-    audit: { none: "the handoff keeps what was said to the agent" },
-    summary: "Answer an agent whose task waits for input",
-    description:
-      "The body is made a message as an item's is, and sent to the task. Not billed. With an Idempotency-Key a repeated request is sent once, as far as the agent keeps its task's history.",
-    headers: Type.Object({
-      "idempotency-key": Type.Optional(Type.String({ description: "1 to 255 characters" })),
-    }),
-    response: { 200: Type.Object({ handoff: Handoff }) },
-    errors: refusals,
-    rawBody: "json",
-    async handle({ caller, params, request, reply }) {
-      const payload = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
-      const { idempotencyKey: key } = readItem(request.headers, payload);
-      const input = { orgId: caller.orgId, eventId: params.id, payload, key };
-      const outcome = await deps.handoffs.answer(input);
-      if (outcome.kind !== "answered") throw refusalError(outcome);
-      if (outcome.isReplayed) void reply.header("idempotency-replayed", "true");
-      return { handoff: outcome.handoff };
-    },
-  });
-}
+const answerRoute = route("answerAgent", "POST /api/v1/events/:id/handoff/message", {
+  access: usersAndKeys("member", noLimitedKey),
+  audit: { none: "the handoff keeps what was said to the agent" },
+  summary: "Answer an agent whose task waits for input",
+  description:
+    "The body is made a message as an item's is, and sent to the task. Not billed. With an Idempotency-Key a repeated request is sent once, as far as the agent keeps its task's history.",
+  headers: Type.Object({
+    "idempotency-key": Type.Optional(Type.String({ description: "1 to 255 characters" })),
+  }),
+  response: { 200: Type.Object({ handoff: Handoff }) },
+  errors: refusals,
+  rawBody: "json",
+  async handle({ caller, params, request, reply }, deps) {
+    const payload = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
+    const { idempotencyKey: key } = readItem(request.headers, payload);
+    const input = { orgId: caller.orgId, eventId: params.id, payload, key };
+    const outcome = await deps.handoffs.answer(input);
+    if (outcome.kind !== "answered") throw refusalError(outcome);
+    if (outcome.isReplayed) void reply.header("idempotency-replayed", "true");
+    return { handoff: outcome.handoff };
+  },
+});
 
-function cancelRoute(deps: HandoffRouteDeps): RouteRecord {
-  return route("cancelTask", "POST /api/v1/events/:id/handoff/cancel", {
-    access: usersAndKeys("member", noLimitedKey),
-    audit: { none: "the handoff keeps what was said to the agent" },
-    summary: "Ask an agent to cancel a task",
-    description: "The answer shows what became of it; an agent may take its time.",
-    response: { 200: Type.Object({ handoff: Handoff }) },
-    errors: refusals,
-    async handle({ caller, params }) {
-      const outcome = await deps.handoffs.cancel({ orgId: caller.orgId, eventId: params.id });
-      if (outcome.kind !== "asked") throw refusalError(outcome);
-      return { handoff: outcome.handoff };
-    },
-  });
-}
+const cancelRoute = route("cancelTask", "POST /api/v1/events/:id/handoff/cancel", {
+  access: usersAndKeys("member", noLimitedKey),
+  audit: { none: "the handoff keeps what was said to the agent" },
+  summary: "Ask an agent to cancel a task",
+  description: "The answer shows what became of it; an agent may take its time.",
+  response: { 200: Type.Object({ handoff: Handoff }) },
+  errors: refusals,
+  async handle({ caller, params }, deps) {
+    const outcome = await deps.handoffs.cancel({ orgId: caller.orgId, eventId: params.id });
+    if (outcome.kind !== "asked") throw refusalError(outcome);
+    return { handoff: outcome.handoff };
+  },
+});
 
 function refusalError(refusal: SteerRefusal): ApiError {
   switch (refusal.kind) {
@@ -97,18 +93,16 @@ function refusalError(refusal: SteerRefusal): ApiError {
   }
 }
 
-function notifiedRoute(deps: HandoffRouteDeps): RouteRecord {
-  return notificationRoute("receiveAgentNotification", "POST /a2a/notifications/:token", {
-    access: anyone,
-    audit: { none: "a hint of an agent that its task has changed" },
-    summary: "Where agents tell that a task has changed",
-    description:
-      "The address holds a secret that the agent was given. What the agent sends is not read: the service looks at the task itself.",
-    response: { 200: Type.Object({ ok: Type.Literal(true) }) },
-    rawBody: "any",
-    async handle({ params }) {
-      if (!(await deps.handoffs.notified(params.token))) throw notFound();
-      return { ok: true };
-    },
-  });
-}
+const notifiedRoute = notificationRoute("receiveAgentNotification", "POST /a2a/notifications/:token", {
+  access: anyone,
+  audit: { none: "a hint of an agent that its task has changed" },
+  summary: "Where agents tell that a task has changed",
+  description:
+    "The address holds a secret that the agent was given. What the agent sends is not read: the service looks at the task itself.",
+  response: { 200: Type.Object({ ok: Type.Literal(true) }) },
+  rawBody: "any",
+  async handle({ params }, deps) {
+    if (!(await deps.handoffs.notified(params.token))) throw notFound();
+    return { ok: true };
+  },
+});

@@ -28,7 +28,7 @@ export function healthRoutes(deps: HealthDeps): RouteRecord[] {
       summary: "Whether the process runs",
       response: { 200: Type.Object({ status: Type.Literal("ok"), version: Type.String() }) },
       handle: () => ({ status: "ok", version: deps.version }),
-    }),
+    })(),
     route("isReady", "GET /readyz", {
       access: anyone,
       summary:
@@ -46,7 +46,7 @@ export function healthRoutes(deps: HealthDeps): RouteRecord[] {
         const warning = deps.clock.warning();
         return { status: "ready", ...(warning !== undefined && { warnings: [warning] }) };
       },
-    }),
+    })(),
     route("readMetrics", "GET /metrics", {
       access: anyone,
       summary: "Metrics in Prometheus' text format",
@@ -58,7 +58,7 @@ export function healthRoutes(deps: HealthDeps): RouteRecord[] {
         }
         return reply.type(prometheusContentType).send(await gather());
       },
-    }),
+    })(),
   ];
 }
 

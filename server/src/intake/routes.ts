@@ -74,7 +74,7 @@ function sendItemRoute(deps: IntakeRouteDeps): RouteRecord {
     access: keysCheckedInSql({ takes: ["send", "customer"], names: "target" }),
     summary: "Accepts an item for a target",
     ...taking(deps, "target_id"),
-  });
+  })();
 }
 
 function sendEventRoute(deps: IntakeRouteDeps): RouteRecord {
@@ -82,7 +82,7 @@ function sendEventRoute(deps: IntakeRouteDeps): RouteRecord {
     access: keysCheckedInSql({ takes: ["send", "customer"], names: "target" }),
     summary: "Accepts an event for a legacy endpoint",
     ...taking(deps, "endpoint_id"),
-  });
+  })();
 }
 
 /** The part of the record that both routes have in common. */

@@ -46,7 +46,7 @@ export function claimRoute(deps: MailboxRouteDeps): RouteRecord {
       if (presented === undefined || presented.value?.wait_seconds) return undefined;
       return claim(deps, { key, mailboxId: id, headers, body: presented.value, signal: neverAborted });
     },
-  });
+  })();
 }
 
 const ClaimBody = optionalBody({

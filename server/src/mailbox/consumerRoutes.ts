@@ -45,7 +45,7 @@ function acknowledgeRoute(deps: MailboxRouteDeps): RouteRecord {
       const consumer = consumerOf(deps, whole.key, whole);
       return presented && acknowledge(deps, consumer, whole.id, presented.value.messages);
     },
-  });
+  })();
 }
 
 function rejectRoute(deps: MailboxRouteDeps): RouteRecord {
@@ -65,7 +65,7 @@ function rejectRoute(deps: MailboxRouteDeps): RouteRecord {
       const consumer = consumerOf(deps, requiredKey(request), request);
       return { results: await endEach(deps, consumer, { mailboxId, messages, reason }) };
     },
-  });
+  })();
 }
 
 const AcknowledgeBody = Type.Object({ messages: Claims });
@@ -102,7 +102,7 @@ function extendRoute(deps: MailboxRouteDeps): RouteRecord {
         }),
       };
     },
-  });
+  })();
 }
 
 function releaseRoute(deps: MailboxRouteDeps): RouteRecord {
@@ -128,7 +128,7 @@ function releaseRoute(deps: MailboxRouteDeps): RouteRecord {
         }),
       };
     },
-  });
+  })();
 }
 
 interface PresentedClaim {

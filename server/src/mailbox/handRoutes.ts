@@ -41,7 +41,7 @@ export function handRoutes(deps: MailboxRouteDeps): RouteRecord[] {
       errors: { 409: "Nobody has claimed it, or it is acknowledged, dead or expired" },
       handle: async ({ caller, params, reply }) =>
         sendAnswer(reply, { status: 200, text: await change(caller, params, null) }),
-    }),
+    })(),
     route("forceReject", "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject", {
       access: users("member"),
       audit: { none: "the message keeps the intervention and who did it" },
@@ -54,7 +54,7 @@ export function handRoutes(deps: MailboxRouteDeps): RouteRecord[] {
       examples: { request: { "A message that stops its key": { reason: "the order was deleted by hand" } } },
       handle: async ({ caller, params, body, reply }) =>
         sendAnswer(reply, { status: 200, text: await change(caller, params, body.reason) }),
-    }),
+    })(),
   ];
 }
 

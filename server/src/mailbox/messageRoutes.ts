@@ -36,7 +36,7 @@ function readRoute(deps: MailboxRouteDeps): RouteRecord {
       if (text === undefined) throw notFound();
       return sendAnswer(reply, { status: 200, text });
     },
-  });
+  })();
 }
 
 function claimRoute(deps: MailboxRouteDeps): RouteRecord {
@@ -59,7 +59,7 @@ function claimRoute(deps: MailboxRouteDeps): RouteRecord {
       parseIf(NoFields, whole.body)
         ? claimOne(deps, consumerOf(deps, whole.key, whole), whole.id)
         : undefined,
-  });
+  })();
 }
 
 function acknowledgeRoute(deps: MailboxRouteDeps): RouteRecord {
@@ -87,7 +87,7 @@ function acknowledgeRoute(deps: MailboxRouteDeps): RouteRecord {
       const consumer = consumerOf(deps, whole.key, whole);
       return presented && acknowledgeOne(deps, consumer, whole.id, presented.value?.claim_token);
     },
-  });
+  })();
 }
 
 async function claimOne(deps: MailboxRouteDeps, consumer: Consumer, messageId: string): Promise<FastAnswer> {

@@ -54,7 +54,7 @@ function listRoute(deps: MailboxRouteDeps): RouteRecord {
       };
       return { messages: await (isSorted(status) ? deps.reads.run("lists", call, list) : list()) };
     },
-  });
+  })();
 }
 
 /** @throws {ApiError} 404 when the organization has no such mailbox. */
@@ -97,7 +97,7 @@ function redriveRoute(deps: MailboxRouteDeps): RouteRecord {
       );
       return { redriven };
     },
-  });
+  })();
 }
 
 function statsRoute(deps: MailboxRouteDeps): RouteRecord {
@@ -107,5 +107,5 @@ function statsRoute(deps: MailboxRouteDeps): RouteRecord {
     response: { 200: Stats },
     handle: async ({ caller, params }) =>
       mailboxStats(readDeps(deps), await mailboxOf(deps, caller, params.mailbox_id), statsBounds),
-  });
+  })();
 }

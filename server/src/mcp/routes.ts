@@ -76,7 +76,7 @@ export function mcpRoutes(deps: McpRouteDeps): RouteRecord[] {
         406: "Accept does not name application/json and text/event-stream",
       },
       handle: ({ request, reply, body }) => answer({ ...deps, calls }, { request, reply, body }),
-    }),
+    })(),
   ];
 }
 

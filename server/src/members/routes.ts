@@ -11,7 +11,7 @@ import { changeRole, listMembers, removeMember } from "./memberStore.ts";
 import { Member } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
 
-const route = routesOf("Members");
+const route = routesOf<{ pool: pg.Pool }>("Members");
 
 const errors = { 409: "It is the last admin (`last_admin`)" };
 
@@ -31,50 +31,44 @@ export function memberRoutes(deps: { pool: pg.Pool }): RouteRecord[] {
   return [listRoute(deps), changeRoleRoute(deps), removeRoute(deps)];
 }
 
-function listRoute(deps: { pool: pg.Pool }): RouteRecord {
-  return route("listMembers", "GET /api/v1/members", {
-    access: usersAndKeys("viewer", readKeys),
-    summary: "List the members of the organization, the first to come first",
-    query: Type.Object({
-      limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-      after: Type.Optional(pageCursor("The id of the last member of the page before")),
-    }),
-    response: { 200: Type.Object({ members: Type.Array(Member) }) },
-    examples: examples.listMembers,
-    handle: async ({ caller, query: { limit, after } }) => ({
-      members: await listMembers(deps.pool, { orgId: caller.orgId, after, limit }),
-    }),
-  });
-}
+const listRoute = route("listMembers", "GET /api/v1/members", {
+  access: usersAndKeys("viewer", readKeys),
+  summary: "List the members of the organization, the first to come first",
+  query: Type.Object({
+    limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+    after: Type.Optional(pageCursor("The id of the last member of the page before")),
+  }),
+  response: { 200: Type.Object({ members: Type.Array(Member) }) },
+  examples: examples.listMembers,
+  handle: async ({ caller, query: { limit, after } }, deps) => ({
+    members: await listMembers(deps.pool, { orgId: caller.orgId, after, limit }),
+  }),
+});
 
-function changeRoleRoute(deps: { pool: pg.Pool }): RouteRecord {
-  return route("changeRole", "PATCH /api/v1/members/:id", {
-    access: users("admin"),
-    audit: "member.role_changed",
-    summary: "Give a member another role",
-    description:
-      "It counts from the member's next request on. 503 with `Retry-After` while a process of a version runs that knows no roles.",
-    body: Type.Object({ role: RoleName }),
-    response: { 200: Member },
-    errors,
-    examples: { request: { "Only looks from now on": { role: "viewer" } } },
-    async handle(call) {
-      const { params, body } = call;
-      const input = { userId: idOf(params.id), role: body.role };
-      return orRefused(await changeRole(deps.pool, originOf(call), input), "changed", refusals).member;
-    },
-  });
-}
+const changeRoleRoute = route("changeRole", "PATCH /api/v1/members/:id", {
+  access: users("admin"),
+  audit: "member.role_changed",
+  summary: "Give a member another role",
+  description:
+    "It counts from the member's next request on. 503 with `Retry-After` while a process of a version runs that knows no roles.",
+  body: Type.Object({ role: RoleName }),
+  response: { 200: Member },
+  errors,
+  examples: { request: { "Only looks from now on": { role: "viewer" } } },
+  async handle(call, deps) {
+    const { params, body } = call;
+    const input = { userId: idOf(params.id), role: body.role };
+    return orRefused(await changeRole(deps.pool, originOf(call), input), "changed", refusals).member;
+  },
+});
 
-function removeRoute(deps: { pool: pg.Pool }): RouteRecord {
-  return route("removeMember", "DELETE /api/v1/members/:id", {
-    access: users("admin"),
-    audit: "member.removed",
-    summary: "Remove a member, whose account and sessions end at once",
-    description: "API keys belong to the organization and stay.",
-    errors,
-    ...removal(async (call, id) =>
-      orRefused(await removeMember(deps.pool, originOf(call), id), "removed", refusals),
-    ),
-  });
-}
+const removeRoute = route("removeMember", "DELETE /api/v1/members/:id", {
+  access: users("admin"),
+  audit: "member.removed",
+  summary: "Remove a member, whose account and sessions end at once",
+  description: "API keys belong to the organization and stay.",
+  errors,
+  ...removal(async (call, id, deps: { pool: pg.Pool }) =>
+    orRefused(await removeMember(deps.pool, originOf(call), id), "removed", refusals),
+  ),
+});

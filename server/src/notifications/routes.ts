@@ -17,7 +17,7 @@ import {
 } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
 
-const route = routesOf("Notifications");
+const route = routesOf<NotificationRouteDeps>("Notifications");
 
 export interface NotificationRouteDeps {
   pool: pg.Pool;
@@ -42,64 +42,57 @@ export function notificationRoutes(deps: NotificationRouteDeps): RouteRecord[] {
   return [listRoute(deps), saveRoute(deps), removeRoute(deps)];
 }
 
-function listRoute(deps: NotificationRouteDeps): RouteRecord {
-  return route("listNotificationTargets", "GET /api/v1/notification-targets", {
-    access: usersAndKeys("viewer", readKeys),
-    summary: "List the targets that hear of operational events, newest first",
-    query: pageBefore("those"),
-    response: { 200: Type.Object({ notification_targets: Type.Array(NotificationTarget) }) },
-    handle: async ({ caller, query: { limit, before = null } }) => ({
-      notification_targets: await listNotificationTargets(deps.pool, {
-        orgId: caller.orgId,
-        before,
-        limit,
-      }),
+const listRoute = route("listNotificationTargets", "GET /api/v1/notification-targets", {
+  access: usersAndKeys("viewer", readKeys),
+  summary: "List the targets that hear of operational events, newest first",
+  query: pageBefore("those"),
+  response: { 200: Type.Object({ notification_targets: Type.Array(NotificationTarget) }) },
+  handle: async ({ caller, query: { limit, before = null } }, deps) => ({
+    notification_targets: await listNotificationTargets(deps.pool, {
+      orgId: caller.orgId,
+      before,
+      limit,
     }),
-  });
-}
+  }),
+});
 
-function saveRoute(deps: NotificationRouteDeps): RouteRecord {
-  return route("saveNotificationTarget", "POST /api/v1/notification-targets", {
-    access: usersAndKeys("member", noLimitedKey),
-    audit: "notification_target.saved",
-    summary: "Let a webhook or mailbox hear of operational events",
-    description:
-      "What happens is sent to it as items: signed, retried, in the list of events, and not billed. A target that is named again hears of what is said last. Nothing is told of a target to itself, nor of what becomes of such items.",
-    body: Type.Object({
-      target_id: Type.String({ maxLength: 64 }),
-      event_types: Type.Optional(EventTypes),
-    }),
-    response: { 200: NotificationTarget },
-    errors: { 404: "There is no such target", 409: "The workspace has too many notification targets" },
-    examples: examples.saveNotificationTarget,
-    async handle(call) {
-      const { body } = call;
-      const nowMs = deps.nowMs();
-      const wanted = {
-        id: newRootId(nowMs),
-        target_id: idOf(body.target_id),
-        event_types: body.event_types ?? [...operationalEventTypes],
-        created_at: Math.floor(nowMs / 1000),
-      };
-      const saved = await saveNotificationTarget(deps.queries, originOf(call), wanted);
-      return orRefused(saved, "saved", {
-        not_found: notFound,
-        is_agent: () => new ApiError(400, "target_id must be a webhook or a mailbox: agents hear of nothing"),
-        too_many: () =>
-          new ApiError(409, `a workspace has at most ${maxPerOrganization} notification targets`),
-      }).notificationTarget;
-    },
-  });
-}
+const saveRoute = route("saveNotificationTarget", "POST /api/v1/notification-targets", {
+  access: usersAndKeys("member", noLimitedKey),
+  audit: "notification_target.saved",
+  summary: "Let a webhook or mailbox hear of operational events",
+  description:
+    "What happens is sent to it as items: signed, retried, in the list of events, and not billed. A target that is named again hears of what is said last. Nothing is told of a target to itself, nor of what becomes of such items.",
+  body: Type.Object({
+    target_id: Type.String({ maxLength: 64 }),
+    event_types: Type.Optional(EventTypes),
+  }),
+  response: { 200: NotificationTarget },
+  errors: { 404: "There is no such target", 409: "The workspace has too many notification targets" },
+  examples: examples.saveNotificationTarget,
+  async handle(call, deps) {
+    const { body } = call;
+    const nowMs = deps.nowMs();
+    const wanted = {
+      id: newRootId(nowMs),
+      target_id: idOf(body.target_id),
+      event_types: body.event_types ?? [...operationalEventTypes],
+      created_at: Math.floor(nowMs / 1000),
+    };
+    const saved = await saveNotificationTarget(deps.queries, originOf(call), wanted);
+    return orRefused(saved, "saved", {
+      not_found: notFound,
+      is_agent: () => new ApiError(400, "target_id must be a webhook or a mailbox: agents hear of nothing"),
+      too_many: () => new ApiError(409, `a workspace has at most ${maxPerOrganization} notification targets`),
+    }).notificationTarget;
+  },
+});
 
-function removeRoute(deps: NotificationRouteDeps): RouteRecord {
-  return route("removeNotificationTarget", "DELETE /api/v1/notification-targets/:id", {
-    access: usersAndKeys("member", noLimitedKey),
-    audit: "notification_target.removed",
-    summary: "Let a target hear of nothing any more",
-    description: "The target itself stays as it is.",
-    ...removal(async (call, id) => {
-      if (!(await removeNotificationTarget(deps.pool, originOf(call), id))) throw notFound();
-    }),
-  });
-}
+const removeRoute = route("removeNotificationTarget", "DELETE /api/v1/notification-targets/:id", {
+  access: usersAndKeys("member", noLimitedKey),
+  audit: "notification_target.removed",
+  summary: "Let a target hear of nothing any more",
+  description: "The target itself stays as it is.",
+  ...removal(async (call, id, deps: NotificationRouteDeps) => {
+    if (!(await removeNotificationTarget(deps.pool, originOf(call), id))) throw notFound();
+  }),
+});

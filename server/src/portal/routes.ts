@@ -22,7 +22,7 @@ import { endPortalSession, endPortalSessions } from "./sessions.ts";
 import { checkSettings, none, readSettings, saveSettings } from "./settings.ts";
 import examples from "./examples.json" with { type: "json" };
 
-const route = routesOf("Portal");
+const route = routesOf<PortalDeps>("Portal");
 
 export interface PortalDeps {
   pool: pg.Pool;
@@ -43,90 +43,80 @@ export function portalRoutes(deps: PortalDeps): RouteRecord[] {
   ];
 }
 
-function linkRoute(deps: PortalDeps): RouteRecord {
-  return route("createPortalLink", "POST /api/v1/customers/:uid/portal-links", {
-    access: usersAndKeys("member", noLimitedKey),
-    audit: "portal_link.created",
-    summary: "Make a link to the portal of a customer",
-    description:
-      "Whoever opens it first, within the hour, has a session of this customer for twelve hours: own targets and items, and nothing of anyone else. 503 with `Retry-After` while a process of a version runs that knows no portals.",
-    response: { 200: PortalLink },
-    examples: examples.createPortalLink,
-    async handle(call) {
-      const uid = uidOfPath(call.params);
-      const link = await createLink(deps.pool, originOf(call), { uid, nowMs: deps.nowMs() });
-      const { code, expiresAt } = foundCustomer(link, uid);
-      const url = `${publicUrlOf(deps.config)}/portal/${call.caller.orgId}#code=${code}`;
-      return { url, expires_at: expiresAt };
-    },
-  });
-}
+const linkRoute = route("createPortalLink", "POST /api/v1/customers/:uid/portal-links", {
+  access: usersAndKeys("member", noLimitedKey),
+  audit: "portal_link.created",
+  summary: "Make a link to the portal of a customer",
+  description:
+    "Whoever opens it first, within the hour, has a session of this customer for twelve hours: own targets and items, and nothing of anyone else. 503 with `Retry-After` while a process of a version runs that knows no portals.",
+  response: { 200: PortalLink },
+  examples: examples.createPortalLink,
+  async handle(call, deps) {
+    const uid = uidOfPath(call.params);
+    const link = await createLink(deps.pool, originOf(call), { uid, nowMs: deps.nowMs() });
+    const { code, expiresAt } = foundCustomer(link, uid);
+    const url = `${publicUrlOf(deps.config)}/portal/${call.caller.orgId}#code=${code}`;
+    return { url, expires_at: expiresAt };
+  },
+});
 
-function endSessionsRoute(deps: PortalDeps): RouteRecord {
-  return route("endPortalSessions", "DELETE /api/v1/customers/:uid/portal-sessions", {
-    access: usersAndKeys("member", noLimitedKey),
-    audit: "portal_sessions.ended",
-    summary: "End all portal sessions of a customer, and the links that nobody has opened",
-    response: { 200: EndedPortalSessions },
-    examples: { answer: { ended_sessions: 1, ended_links: 0 } },
-    async handle(call) {
-      const uid = uidOfPath(call.params);
-      const ended = await endPortalSessions(deps.pool, originOf(call), uid);
-      const { sessions, links } = foundCustomer(ended, uid);
-      return { ended_sessions: sessions, ended_links: links };
-    },
-  });
-}
+const endSessionsRoute = route("endPortalSessions", "DELETE /api/v1/customers/:uid/portal-sessions", {
+  access: usersAndKeys("member", noLimitedKey),
+  audit: "portal_sessions.ended",
+  summary: "End all portal sessions of a customer, and the links that nobody has opened",
+  response: { 200: EndedPortalSessions },
+  examples: { answer: { ended_sessions: 1, ended_links: 0 } },
+  async handle(call, deps) {
+    const uid = uidOfPath(call.params);
+    const ended = await endPortalSessions(deps.pool, originOf(call), uid);
+    const { sessions, links } = foundCustomer(ended, uid);
+    return { ended_sessions: sessions, ended_links: links };
+  },
+});
 
-function openRoute(deps: PortalDeps): RouteRecord {
-  return route("openPortalSession", "POST /api/v1/portal/sessions", {
-    access: anyone,
-    audit: "portal_session.started",
-    summary: "Exchange the code of a link for a session of its customer, once",
-    body: PortalCode,
-    response: { 200: PortalSession },
-    errors: { 410: "The link is unknown, was used, or has expired" },
-    examples: examples.openPortalSession,
-    async handle({ body: { code }, request }) {
-      const session = await exchangeCode(deps.pool, {
-        code,
-        request: traceOf(request),
-        nowMs: deps.nowMs(),
-      });
-      if (session === undefined) {
-        throw new ApiError(410, "the link was used, or has expired: ask for another one", "portal_link_gone");
-      }
-      return { session_token: session.token, expires_at: session.expiresAt };
-    },
-  });
-}
+const openRoute = route("openPortalSession", "POST /api/v1/portal/sessions", {
+  access: anyone,
+  audit: "portal_session.started",
+  summary: "Exchange the code of a link for a session of its customer, once",
+  body: PortalCode,
+  response: { 200: PortalSession },
+  errors: { 410: "The link is unknown, was used, or has expired" },
+  examples: examples.openPortalSession,
+  async handle({ body: { code }, request }, deps) {
+    const session = await exchangeCode(deps.pool, {
+      code,
+      request: traceOf(request),
+      nowMs: deps.nowMs(),
+    });
+    if (session === undefined) {
+      throw new ApiError(410, "the link was used, or has expired: ask for another one", "portal_link_gone");
+    }
+    return { session_token: session.token, expires_at: session.expiresAt };
+  },
+});
 
-function readRoute(deps: PortalDeps): RouteRecord {
-  return route("readPortal", "GET /api/v1/portal", {
-    access: portalSessions,
-    summary: "Read whose portal a session is for, and how it looks",
-    response: { 200: Portal },
-    examples: examples.readPortal,
-    async handle({ caller }) {
-      const portal = await readPortal(deps.pool, requirePortal(caller));
-      if (portal === undefined) throw unauthorized();
-      return portal;
-    },
-  });
-}
+const readRoute = route("readPortal", "GET /api/v1/portal", {
+  access: portalSessions,
+  summary: "Read whose portal a session is for, and how it looks",
+  response: { 200: Portal },
+  examples: examples.readPortal,
+  async handle({ caller }, deps) {
+    const portal = await readPortal(deps.pool, requirePortal(caller));
+    if (portal === undefined) throw unauthorized();
+    return portal;
+  },
+});
 
-function leaveRoute(deps: PortalDeps): RouteRecord {
-  return route("leavePortal", "DELETE /api/v1/portal/session", {
-    access: portalSessions,
-    audit: "portal_session.ended",
-    summary: "End the portal session that the request carries",
-    response: { 200: Type.Object({ ok: Type.Literal(true) }) },
-    async handle(call) {
-      await endPortalSession(deps.pool, originOf(call), requirePortal(call.caller));
-      return { ok: true };
-    },
-  });
-}
+const leaveRoute = route("leavePortal", "DELETE /api/v1/portal/session", {
+  access: portalSessions,
+  audit: "portal_session.ended",
+  summary: "End the portal session that the request carries",
+  response: { 200: Type.Object({ ok: Type.Literal(true) }) },
+  async handle(call, deps) {
+    await endPortalSession(deps.pool, originOf(call), requirePortal(call.caller));
+    return { ok: true };
+  },
+});
 
 /** Routes with the credential `portal` have no other callers. */
 function requirePortal(caller: Caller): Extract<Caller, { kind: "portal" }> {
@@ -134,32 +124,28 @@ function requirePortal(caller: Caller): Extract<Caller, { kind: "portal" }> {
   return caller;
 }
 
-function readSettingsRoute(deps: PortalDeps): RouteRecord {
-  return route("readPortalSettings", "GET /api/v1/portal-settings", {
-    access: usersAndKeys("viewer", readKeys),
-    summary: "Read how the portal looks, and whose pages may show it",
-    response: { 200: PortalSettings },
-    examples: examples.readPortalSettings,
-    handle: ({ caller }) => readSettings(deps.pool, caller.orgId),
-  });
-}
+const readSettingsRoute = route("readPortalSettings", "GET /api/v1/portal-settings", {
+  access: usersAndKeys("viewer", readKeys),
+  summary: "Read how the portal looks, and whose pages may show it",
+  response: { 200: PortalSettings },
+  examples: examples.readPortalSettings,
+  handle: ({ caller }, deps) => readSettings(deps.pool, caller.orgId),
+});
 
-function saveSettingsRoute(deps: PortalDeps): RouteRecord {
-  return route("savePortalSettings", "PUT /api/v1/portal-settings", {
-    access: usersAndKeys("admin", noLimitedKey),
-    audit: "portal_settings.saved",
-    summary: "Say how the portal looks, and whose pages may show it",
-    description: "All of it: what is left out becomes unset, and what is said again is no change.",
-    body: PortalSettingsInput,
-    response: { 200: PortalSettings },
-    examples: examples.savePortalSettings,
-    handle(call) {
-      const checked = checkSettings({ ...none, ...call.body });
-      if (!checked.ok) throw new ApiError(400, checked.message);
-      return saveSettings(deps.pool, originOf(call), checked.settings);
-    },
-  });
-}
+const saveSettingsRoute = route("savePortalSettings", "PUT /api/v1/portal-settings", {
+  access: usersAndKeys("admin", noLimitedKey),
+  audit: "portal_settings.saved",
+  summary: "Say how the portal looks, and whose pages may show it",
+  description: "All of it: what is left out becomes unset, and what is said again is no change.",
+  body: PortalSettingsInput,
+  response: { 200: PortalSettings },
+  examples: examples.savePortalSettings,
+  handle(call, deps) {
+    const checked = checkSettings({ ...none, ...call.body });
+    if (!checked.ok) throw new ApiError(400, checked.message);
+    return saveSettings(deps.pool, originOf(call), checked.settings);
+  },
+});
 
 interface PortalRow {
   organization_name: string;

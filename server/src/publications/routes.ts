@@ -45,7 +45,7 @@ import {
 } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
 
-const route = routesOf("Publications");
+const route = routesOf<PublicationDeps>("Publications");
 const ingestionRoute = routesOf("Ingestion");
 
 export interface PublicationDeps extends ReplayDeps {
@@ -71,7 +71,7 @@ function publishToCustomerRoute(deps: PublicationDeps): RouteRecord {
     access: keysCheckedInSql({ takes: ["send", "customer"], names: "customer" }),
     summary: "Publishes to all targets of a customer",
     ...publishing(deps),
-  });
+  })();
 }
 
 function publishRoute(deps: PublicationDeps): RouteRecord {
@@ -79,7 +79,7 @@ function publishRoute(deps: PublicationDeps): RouteRecord {
     access: keysCheckedInSql({ takes: ["send"] }),
     summary: "Publishes to all targets that belong to no customer",
     ...publishing(deps),
-  });
+  })();
 }
 
 /** The part of the record that both routes have in common. */
@@ -160,76 +160,70 @@ function answerTo(published: Published, customer: string | undefined): FastAnswe
 /** A name that no customer can have, because a uid contains no space. */
 const unknownCustomer = " ";
 
-function listRoute(deps: PublicationDeps): RouteRecord {
-  return route("listPublications", "GET /api/v1/publications", {
-    access: usersAndKeys("viewer", { takes: ["read", "customer"], names: "own" }),
-    summary: "List publications, newest first",
-    query: PublicationQuery,
-    response: { 200: Type.Object({ publications: Type.Array(PublicationSummary) }) },
-    examples: examples.listPublications,
-    async handle({ caller, query }) {
-      const own = customerOf(caller.scope);
-      const customerUid = own ?? query.customer_uid;
-      if (own !== undefined && query.customer_uid !== undefined && query.customer_uid !== own) {
-        return { publications: [] };
-      }
-      const filter = { ...query, customer_uid: customerUid };
-      return { publications: await listPublications(deps.queries, caller.orgId, filter) };
-    },
-  });
-}
+const listRoute = route("listPublications", "GET /api/v1/publications", {
+  access: usersAndKeys("viewer", { takes: ["read", "customer"], names: "own" }),
+  summary: "List publications, newest first",
+  query: PublicationQuery,
+  response: { 200: Type.Object({ publications: Type.Array(PublicationSummary) }) },
+  examples: examples.listPublications,
+  async handle({ caller, query }, deps) {
+    const own = customerOf(caller.scope);
+    const customerUid = own ?? query.customer_uid;
+    if (own !== undefined && query.customer_uid !== undefined && query.customer_uid !== own) {
+      return { publications: [] };
+    }
+    const filter = { ...query, customer_uid: customerUid };
+    return { publications: await listPublications(deps.queries, caller.orgId, filter) };
+  },
+});
 
-function readRoute(deps: PublicationDeps): RouteRecord {
-  return route("readPublication", "GET /api/v1/publications/:id", {
-    access: usersAndKeys("viewer", { takes: ["read", "customer"], names: "publication" }),
-    summary: "Read a publication and what became of each of its items",
-    response: { 200: Type.Object({ publication: Publication }) },
-    errors: { 429: "The workspace reads too many publications at once" },
-    examples: examples.readPublication,
-    async handle(call) {
-      const { caller, params } = call;
-      const id = idOf(params.id);
-      const scope = { orgId: caller.orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
-      const named = { id, customerUid: customerOf(caller.scope) };
-      return deps.reads.run("lists", call, async () => ({
-        publication: found(await readPublication(deps, scope, named)),
-      }));
-    },
-  });
-}
+const readRoute = route("readPublication", "GET /api/v1/publications/:id", {
+  access: usersAndKeys("viewer", { takes: ["read", "customer"], names: "publication" }),
+  summary: "Read a publication and what became of each of its items",
+  response: { 200: Type.Object({ publication: Publication }) },
+  errors: { 429: "The workspace reads too many publications at once" },
+  examples: examples.readPublication,
+  async handle(call, deps) {
+    const { caller, params } = call;
+    const id = idOf(params.id);
+    const scope = { orgId: caller.orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
+    const named = { id, customerUid: customerOf(caller.scope) };
+    return deps.reads.run("lists", call, async () => ({
+      publication: found(await readPublication(deps, scope, named)),
+    }));
+  },
+});
 
-function replayRoute(deps: PublicationDeps): RouteRecord {
-  return route("replayPublication", "POST /api/v1/publications/:id/replay", {
-    access: usersAndKeys("member", { takes: ["customer"], names: "publication" }),
-    audit: itemAudit,
-    summary: "Send a publication once more to those that failed, or to targets that were added since",
-    body: PublicationReplayInput,
-    response: { 202: PublicationReplay },
-    errors: {
-      402: "The workspace is suspended",
-      409: "Too many targets would be reached",
-      410: "Its payload was erased",
-      429: "The workspace replays too many publications at once",
-    },
-    examples: examples.replayPublication,
-    async handle(call) {
-      const { caller, params, body, reply } = call;
-      const { orgId } = caller;
-      const id = idOf(params.id);
-      const customerUid = customerOf(caller.scope);
-      const isNewWebhookId = body.webhook_id === "new";
-      const replayed = await deps.reads.run("publication-replays", call, async () => {
-        const result =
-          body.to === "failed"
-            ? await replayToFailed(deps, { orgId, id, customerUid, isNewWebhookId })
-            : await publishToAdded(deps, { orgId, id });
-        return orRefused(result, "replayed", replayRefusals).replayed;
-      });
-      void reply.code(202);
-      return replayed;
-    },
-  });
-}
+const replayRoute = route("replayPublication", "POST /api/v1/publications/:id/replay", {
+  access: usersAndKeys("member", { takes: ["customer"], names: "publication" }),
+  audit: itemAudit,
+  summary: "Send a publication once more to those that failed, or to targets that were added since",
+  body: PublicationReplayInput,
+  response: { 202: PublicationReplay },
+  errors: {
+    402: "The workspace is suspended",
+    409: "Too many targets would be reached",
+    410: "Its payload was erased",
+    429: "The workspace replays too many publications at once",
+  },
+  examples: examples.replayPublication,
+  async handle(call, deps) {
+    const { caller, params, body, reply } = call;
+    const { orgId } = caller;
+    const id = idOf(params.id);
+    const customerUid = customerOf(caller.scope);
+    const isNewWebhookId = body.webhook_id === "new";
+    const replayed = await deps.reads.run("publication-replays", call, async () => {
+      const result =
+        body.to === "failed"
+          ? await replayToFailed(deps, { orgId, id, customerUid, isNewWebhookId })
+          : await publishToAdded(deps, { orgId, id });
+      return orRefused(result, "replayed", replayRefusals).replayed;
+    });
+    void reply.code(202);
+    return replayed;
+  },
+});
 
 const replayRefusals = {
   not_found: notFound,

@@ -10,7 +10,7 @@ import { type StartDeps, startReplay, tryReplay } from "./startReplay.ts";
 import { cancelReplay, listReplays, maxRunning, readReplay, type StoredReplay } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
 
-const route = routesOf("Events");
+const route = routesOf<ReplayDeps>("Events");
 
 const about = `Works in the background, on any node, and goes on where it was when a node dies. Of what fits, every event \
 becomes one new event, as a single replay makes it: not billed, with \`source_event_id\`, and with \`replay_id\`. What is \
@@ -25,85 +25,77 @@ export function replayRoutes(deps: ReplayDeps): RouteRecord[] {
   return [startRoute(deps), listRoute(deps), readRoute(deps), cancelRoute(deps)];
 }
 
-function startRoute(deps: ReplayDeps): RouteRecord {
-  return route("startReplay", "POST /api/v1/replays", {
-    access: usersAndKeys("member", noLimitedKey),
-    audit: { none: "the job keeps who started it and what it did" },
-    summary: "Replay all events that fit a filter, or count them",
-    description: about,
-    body: NewReplay,
-    response: { 200: DryRun, 202: ReplayJob },
-    errors: {
-      404: "There is no such target",
-      409: "Too many replays are running",
-      429: "The workspace has too many counts of replays under way",
-    },
-    examples: examples.startReplay,
-    async handle(call) {
-      const { caller, body, reply } = call;
-      const { filter, rate_per_second: ratePerSecond = rates.default } = body;
-      const unknown = unknownNameIn(filter);
-      if (unknown !== undefined) throw new ApiError(400, unknown);
-      const wanted = { filter, includeReplayed: body.include_replayed === true };
-      if (body.dry_run === true) {
-        return deps.reads.run("replay-counts", call, async () => {
-          const matching = found(await tryReplay(deps, caller.orgId, wanted));
-          return { count: matching.count, count_is_exact: matching.isExact, sample: matching.sample };
-        });
-      }
-      const start = { ...wanted, ratePerSecond, isNewWebhookId: body.webhook_id === "new" };
-      const replay = await deps.reads.run("replay-counts", call, async () => {
-        const started = await startReplay(deps, caller, start);
-        return orRefused(started, "started", startRefusals).replay;
+const startRoute = route("startReplay", "POST /api/v1/replays", {
+  access: usersAndKeys("member", noLimitedKey),
+  audit: { none: "the job keeps who started it and what it did" },
+  summary: "Replay all events that fit a filter, or count them",
+  description: about,
+  body: NewReplay,
+  response: { 200: DryRun, 202: ReplayJob },
+  errors: {
+    404: "There is no such target",
+    409: "Too many replays are running",
+    429: "The workspace has too many counts of replays under way",
+  },
+  examples: examples.startReplay,
+  async handle(call, deps) {
+    const { caller, body, reply } = call;
+    const { filter, rate_per_second: ratePerSecond = rates.default } = body;
+    const unknown = unknownNameIn(filter);
+    if (unknown !== undefined) throw new ApiError(400, unknown);
+    const wanted = { filter, includeReplayed: body.include_replayed === true };
+    if (body.dry_run === true) {
+      return deps.reads.run("replay-counts", call, async () => {
+        const matching = found(await tryReplay(deps, caller.orgId, wanted));
+        return { count: matching.count, count_is_exact: matching.isExact, sample: matching.sample };
       });
-      void reply.code(202);
-      return replayAnswer(replay);
-    },
-  });
-}
+    }
+    const start = { ...wanted, ratePerSecond, isNewWebhookId: body.webhook_id === "new" };
+    const replay = await deps.reads.run("replay-counts", call, async () => {
+      const started = await startReplay(deps, caller, start);
+      return orRefused(started, "started", startRefusals).replay;
+    });
+    void reply.code(202);
+    return replayAnswer(replay);
+  },
+});
 
-function listRoute(deps: ReplayDeps): RouteRecord {
-  return route("listReplays", "GET /api/v1/replays", {
-    access: usersAndKeys("viewer", readKeys),
-    summary: "List replays of many events, newest first",
-    query: ReplayQuery,
-    response: { 200: Type.Object({ replays: Type.Array(ReplayJob) }) },
-    examples: examples.listReplays,
-    async handle({ caller, query }) {
-      const replays = await listReplays(deps.queries, caller.orgId, query);
-      return { replays: replays.map(replayAnswer) };
-    },
-  });
-}
+const listRoute = route("listReplays", "GET /api/v1/replays", {
+  access: usersAndKeys("viewer", readKeys),
+  summary: "List replays of many events, newest first",
+  query: ReplayQuery,
+  response: { 200: Type.Object({ replays: Type.Array(ReplayJob) }) },
+  examples: examples.listReplays,
+  async handle({ caller, query }, deps) {
+    const replays = await listReplays(deps.queries, caller.orgId, query);
+    return { replays: replays.map(replayAnswer) };
+  },
+});
 
-function readRoute(deps: ReplayDeps): RouteRecord {
-  return route("readReplay", "GET /api/v1/replays/:id", {
-    access: usersAndKeys("viewer", readKeys),
-    summary: "Read how far a replay of many events is",
-    response: { 200: ReplayJob },
-    examples: examples.readReplay,
-    async handle({ caller, params }) {
-      return replayAnswer(found(await readReplay(deps.queries, caller.orgId, idOf(params.id))));
-    },
-  });
-}
+const readRoute = route("readReplay", "GET /api/v1/replays/:id", {
+  access: usersAndKeys("viewer", readKeys),
+  summary: "Read how far a replay of many events is",
+  response: { 200: ReplayJob },
+  examples: examples.readReplay,
+  async handle({ caller, params }, deps) {
+    return replayAnswer(found(await readReplay(deps.queries, caller.orgId, idOf(params.id))));
+  },
+});
 
-function cancelRoute(deps: ReplayDeps): RouteRecord {
-  return route("cancelReplay", "POST /api/v1/replays/:id/cancel", {
-    access: usersAndKeys("member", noLimitedKey),
-    audit: { none: "the end of a job is on record with the job" },
-    summary: "Cancel a replay of many events; what was replayed already is delivered",
-    description: "Answers the same when it was canceled before.",
-    response: { 200: ReplayJob },
-    errors: { 409: "It is done" },
-    examples: examples.cancelReplay,
-    async handle({ caller, params }) {
-      const replay = found(await cancelReplay(deps.queries, caller.orgId, idOf(params.id)));
-      if (replay.status === "DONE") throw new ApiError(409, "the replay is done", "replay_ended");
-      return replayAnswer(replay);
-    },
-  });
-}
+const cancelRoute = route("cancelReplay", "POST /api/v1/replays/:id/cancel", {
+  access: usersAndKeys("member", noLimitedKey),
+  audit: { none: "the end of a job is on record with the job" },
+  summary: "Cancel a replay of many events; what was replayed already is delivered",
+  description: "Answers the same when it was canceled before.",
+  response: { 200: ReplayJob },
+  errors: { 409: "It is done" },
+  examples: examples.cancelReplay,
+  async handle({ caller, params }, deps) {
+    const replay = found(await cancelReplay(deps.queries, caller.orgId, idOf(params.id)));
+    if (replay.status === "DONE") throw new ApiError(409, "the replay is done", "replay_ended");
+    return replayAnswer(replay);
+  },
+});
 
 const startRefusals = {
   unknown_target: notFound,

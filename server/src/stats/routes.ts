@@ -17,8 +17,8 @@ import { HealthsQuery, isStep, ListedHealth, maxListed, Stats, StatsQuery, Targe
 import { rangeOf, stepsKept } from "./steps.ts";
 import examples from "./examples.json" with { type: "json" };
 
-const route = routesOf("Statistics");
-const targetRoute = routesOf("Targets");
+const route = routesOf<StatsDeps>("Statistics");
+const targetRoute = routesOf<StatsDeps>("Targets");
 
 export interface StatsDeps extends MailboxRouteDeps {
   pool: pg.Pool;
@@ -37,65 +37,59 @@ export function statsRoutes(deps: StatsDeps): RouteRecord[] {
   return [statsRoute(deps)];
 }
 
-function statsRoute(deps: StatsDeps): RouteRecord {
-  return route("readStats", "GET /api/v1/stats", {
-    access: usersAndKeys("viewer", readKeys),
-    summary: "Read what was accepted and delivered over time",
-    description:
-      "Steps in which nothing happened are left out. An id that is no target of the workspace has none.",
-    query: StatsQuery,
-    response: { 200: Stats },
-    errors: { 429: "The workspace has too many of these requests under way" },
-    examples: examples.readStats,
-    async handle(call) {
-      const { caller, query } = call;
-      const { target_id: targetId, from, to, step } = query;
-      if (step !== undefined && !isStep(step))
-        throw new ApiError(400, `step must be one of ${stepsKept.map(({ seconds }) => seconds).join(", ")}`);
-      const range = rangeOf({ from, to, step }, Math.floor(deps.nowMs() / 1000));
-      if (targetId !== undefined && !isId(targetId)) return { ...range, ...noStats };
-      const scope = { orgId: caller.orgId, targetId };
-      return {
-        ...range,
-        ...(await deps.reads.run("stats", call, () => readStats(deps.pool, scope, range))),
-      };
-    },
-  });
-}
+const statsRoute = route("readStats", "GET /api/v1/stats", {
+  access: usersAndKeys("viewer", readKeys),
+  summary: "Read what was accepted and delivered over time",
+  description:
+    "Steps in which nothing happened are left out. An id that is no target of the workspace has none.",
+  query: StatsQuery,
+  response: { 200: Stats },
+  errors: { 429: "The workspace has too many of these requests under way" },
+  examples: examples.readStats,
+  async handle(call, deps) {
+    const { caller, query } = call;
+    const { target_id: targetId, from, to, step } = query;
+    if (step !== undefined && !isStep(step))
+      throw new ApiError(400, `step must be one of ${stepsKept.map(({ seconds }) => seconds).join(", ")}`);
+    const range = rangeOf({ from, to, step }, Math.floor(deps.nowMs() / 1000));
+    if (targetId !== undefined && !isId(targetId)) return { ...range, ...noStats };
+    const scope = { orgId: caller.orgId, targetId };
+    return {
+      ...range,
+      ...(await deps.reads.run("stats", call, () => readStats(deps.pool, scope, range))),
+    };
+  },
+});
 
-function healthsRoute(deps: StatsDeps): RouteRecord {
-  return targetRoute("listTargetHealth", "GET /api/v1/target-health", {
-    access: usersAndKeys("viewer", customerReads("own")),
-    summary: "Read how several targets fare, with their last 24 hours",
-    description:
-      "One request for a page of targets, in the order of their ids. Ids that are no targets of the workspace are left out.",
-    query: HealthsQuery,
-    response: { 200: Type.Object({ targets: Type.Array(ListedHealth) }) },
-    errors: { 429: "The workspace has too many of these requests under way" },
-    async handle(call) {
-      const { caller, query } = call;
-      const ids = [...new Set(query.ids.split(","))];
-      if (ids.length > maxListed || !ids.every(isId))
-        throw new ApiError(400, `ids must be up to ${maxListed} ids of targets with commas between`);
-      const scope = { orgId: caller.orgId, ids, customerUid: customerOf(caller.scope) };
-      return { targets: await deps.reads.run("stats", call, () => listHealths(deps, scope)) };
-    },
-  });
-}
+const healthsRoute = targetRoute("listTargetHealth", "GET /api/v1/target-health", {
+  access: usersAndKeys("viewer", customerReads("own")),
+  summary: "Read how several targets fare, with their last 24 hours",
+  description:
+    "One request for a page of targets, in the order of their ids. Ids that are no targets of the workspace are left out.",
+  query: HealthsQuery,
+  response: { 200: Type.Object({ targets: Type.Array(ListedHealth) }) },
+  errors: { 429: "The workspace has too many of these requests under way" },
+  async handle(call, deps) {
+    const { caller, query } = call;
+    const ids = [...new Set(query.ids.split(","))];
+    if (ids.length > maxListed || !ids.every(isId))
+      throw new ApiError(400, `ids must be up to ${maxListed} ids of targets with commas between`);
+    const scope = { orgId: caller.orgId, ids, customerUid: customerOf(caller.scope) };
+    return { targets: await deps.reads.run("stats", call, () => listHealths(deps, scope)) };
+  },
+});
 
-function healthRoute(deps: StatsDeps): RouteRecord {
-  return targetRoute("readTargetHealth", "GET /api/v1/targets/:id/health", {
-    access: usersAndKeys("viewer", customerReads("target")),
-    summary: "Read how a target fares",
-    description: "Over all nodes. Mailboxes have what their stats have in place of what is sent.",
-    response: { 200: TargetHealth },
-    examples: examples.readTargetHealth,
-    async handle({ caller, params }): Promise<Static<typeof TargetHealth>> {
-      const health = found(await readHealth(deps.pool, caller.orgId, idOf(params.id)));
-      return isPulled(kindNumbers[health.kind]) ? mailboxHealth(deps, caller.orgId, health) : health;
-    },
-  });
-}
+const healthRoute = targetRoute("readTargetHealth", "GET /api/v1/targets/:id/health", {
+  access: usersAndKeys("viewer", customerReads("target")),
+  summary: "Read how a target fares",
+  description: "Over all nodes. Mailboxes have what their stats have in place of what is sent.",
+  response: { 200: TargetHealth },
+  examples: examples.readTargetHealth,
+  async handle({ caller, params }, deps): Promise<Static<typeof TargetHealth>> {
+    const health = found(await readHealth(deps.pool, caller.orgId, idOf(params.id)));
+    return isPulled(kindNumbers[health.kind]) ? mailboxHealth(deps, caller.orgId, health) : health;
+  },
+});
 
 async function listHealths(deps: StatsDeps, scope: HealthScope): Promise<Static<typeof ListedHealth>[]> {
   const healths = await readHealths(deps.pool, scope);

@@ -71,7 +71,7 @@ export function streamRoutes(deps: StreamRouteDeps): RouteRecord[] {
             .send(stream.body)
         );
       },
-    }),
+    })(),
   ];
 }
 

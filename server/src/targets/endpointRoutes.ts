@@ -17,25 +17,23 @@ import { updateTarget } from "./updateTarget.ts";
 import { Endpoint, endpointAnswer, endpointInputs, PatchedEndpoint } from "./webhook/endpoint.ts";
 import { webhook } from "./webhook/webhook.ts";
 
-const route = routesOf("Endpoints");
+const route = routesOf<KindDeps>("Endpoints");
 
 /** `/api/v1/endpoints`: webhook targets as older clients know them; other kinds do not exist here. */
 export function endpointRoutes(deps: KindDeps): RouteRecord[] {
   return [listRoute(deps), createRoute(deps), readRoute(deps), updateRoute(deps), removeRoute(deps)];
 }
 
-function listRoute(deps: KindDeps): RouteRecord {
-  return route("listEndpoints", "GET /api/v1/endpoints", {
-    access: usersAndKeys("viewer", readKeys),
-    summary: "List endpoints, oldest first",
-    response: { 200: Type.Object({ endpoints: Type.Array(Endpoint) }) },
-    errors: { 429: longLists },
-    async handle(call) {
-      const targets = await listInTurns(deps, call, { kind: webhook.name });
-      return { endpoints: targets.map(endpointAnswer) };
-    },
-  });
-}
+const listRoute = route("listEndpoints", "GET /api/v1/endpoints", {
+  access: usersAndKeys("viewer", readKeys),
+  summary: "List endpoints, oldest first",
+  response: { 200: Type.Object({ endpoints: Type.Array(Endpoint) }) },
+  errors: { 429: longLists },
+  async handle(call, deps) {
+    const targets = await listInTurns(deps, call, { kind: webhook.name });
+    return { endpoints: targets.map(endpointAnswer) };
+  },
+});
 
 function createRoute(deps: KindDeps): RouteRecord {
   const { newEndpoint } = endpointInputs(deps.config.maxBodyBytes);
@@ -61,19 +59,17 @@ function createRoute(deps: KindDeps): RouteRecord {
       deps.changes.publishTarget(call.caller.orgId, target.id);
       return { id: target.id, secret };
     },
-  });
+  })(deps);
 }
 
-function readRoute(deps: KindDeps): RouteRecord {
-  return route("readEndpoint", "GET /api/v1/endpoints/:id", {
-    access: usersAndKeys("viewer", readKeys),
-    summary: "Read an endpoint",
-    response: { 200: Type.Object({ endpoint: Endpoint }) },
-    handle: async ({ caller, params }) => ({
-      endpoint: endpointAnswer(await findEndpoint(deps, caller.orgId, params.id)),
-    }),
-  });
-}
+const readRoute = route("readEndpoint", "GET /api/v1/endpoints/:id", {
+  access: usersAndKeys("viewer", readKeys),
+  summary: "Read an endpoint",
+  response: { 200: Type.Object({ endpoint: Endpoint }) },
+  handle: async ({ caller, params }, deps) => ({
+    endpoint: endpointAnswer(await findEndpoint(deps, caller.orgId, params.id)),
+  }),
+});
 
 function updateRoute(deps: KindDeps): RouteRecord {
   const { endpointChanges } = endpointInputs(deps.config.maxBodyBytes);
@@ -96,7 +92,7 @@ function updateRoute(deps: KindDeps): RouteRecord {
       const { target, heldItems } = orThrow(await updateTarget(deps, originOf(call), present, changes));
       return { endpoint: { ...endpointAnswer(target), held_items: heldItems } };
     },
-  });
+  })(deps);
 }
 
 /** A body without the fields that its schema does not list: fields that only targets have are ignored here, and unchecked. */
@@ -104,17 +100,15 @@ function knownOf<B extends object>({ properties }: { properties: object }, body:
   return Object.fromEntries(Object.entries(body).filter(([field]) => Object.hasOwn(properties, field))) as B;
 }
 
-function removeRoute(deps: KindDeps): RouteRecord {
-  return route("deleteEndpoint", "DELETE /api/v1/endpoints/:id", {
-    access: usersAndKeys("member", noLimitedKey),
-    audit: "target.deleted",
-    summary: "Delete an endpoint; what is queued for it becomes CANCELED",
-    ...removal(async (call, id) => {
-      await findEndpoint(deps, call.caller.orgId, id);
-      orThrow(await deleteTarget(deps, originOf(call), id));
-    }),
-  });
-}
+const removeRoute = route("deleteEndpoint", "DELETE /api/v1/endpoints/:id", {
+  access: usersAndKeys("member", noLimitedKey),
+  audit: "target.deleted",
+  summary: "Delete an endpoint; what is queued for it becomes CANCELED",
+  ...removal(async (call, id, deps: KindDeps) => {
+    await findEndpoint(deps, call.caller.orgId, id);
+    orThrow(await deleteTarget(deps, originOf(call), id));
+  }),
+});
 
 async function findEndpoint(deps: KindDeps, orgId: string, id: string): Promise<StoredTarget> {
   const target = await findTarget(deps, orgId, id);

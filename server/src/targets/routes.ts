@@ -18,7 +18,7 @@ import { Consent, enabling, enablingRefusals, Target, targetInputs, TargetQuery 
 import { secretRoutes } from "./secretRoutes.ts";
 import { updateTarget } from "./updateTarget.ts";
 
-const route = routesOf("Targets");
+const route = routesOf<KindDeps>("Targets");
 
 const catalogued =
   "Where there is a catalogue of event types, what a target newly names in event_types has to be in it.";
@@ -36,24 +36,22 @@ export function targetRoutes(deps: KindDeps): RouteRecord[] {
   ];
 }
 
-function listRoute(deps: KindDeps): RouteRecord {
-  return route("listTargets", "GET /api/v1/targets", {
-    access: usersAndKeys("viewer", customerReads("own")),
-    summary: "List targets, oldest first",
-    description: "All of them, unless `limit` asks for a page.",
-    query: TargetQuery,
-    response: { 200: Type.Object({ targets: Type.Array(Target) }) },
-    errors: { 429: longLists },
-    async handle(call) {
-      const { caller } = call;
-      const { customer_uid: customerUid, ...query } = call.query;
-      const asked = { ...query, customerUid: customerUid === "" ? null : customerUid };
-      const filter = withinReach(caller.scope, asked);
-      const targets = filter === undefined ? [] : await listInTurns(deps, call, filter);
-      return { targets: await targetAnswers(deps, seenBy(caller, targets)) };
-    },
-  });
-}
+const listRoute = route("listTargets", "GET /api/v1/targets", {
+  access: usersAndKeys("viewer", customerReads("own")),
+  summary: "List targets, oldest first",
+  description: "All of them, unless `limit` asks for a page.",
+  query: TargetQuery,
+  response: { 200: Type.Object({ targets: Type.Array(Target) }) },
+  errors: { 429: longLists },
+  async handle(call, deps) {
+    const { caller } = call;
+    const { customer_uid: customerUid, ...query } = call.query;
+    const asked = { ...query, customerUid: customerUid === "" ? null : customerUid };
+    const filter = withinReach(caller.scope, asked);
+    const targets = filter === undefined ? [] : await listInTurns(deps, call, filter);
+    return { targets: await targetAnswers(deps, seenBy(caller, targets)) };
+  },
+});
 
 function createRoute(deps: KindDeps): RouteRecord {
   const { newTarget } = targetInputs(deps.config.maxBodyBytes);
@@ -77,18 +75,16 @@ function createRoute(deps: KindDeps): RouteRecord {
       deps.changes.publishTarget(caller.orgId, target.id);
       return targetAnswer(deps, asSeenBy(caller.scope, target), { secret });
     },
-  });
+  })(deps);
 }
 
-function readRoute(deps: KindDeps): RouteRecord {
-  return route("readTarget", "GET /api/v1/targets/:id", {
-    access: usersAndKeys("viewer", customerReads("target")),
-    summary: "Read a target",
-    response: { 200: Target },
-    handle: async ({ caller, params }) =>
-      targetAnswer(deps, asSeenBy(caller.scope, await findTarget(deps, caller.orgId, params.id))),
-  });
-}
+const readRoute = route("readTarget", "GET /api/v1/targets/:id", {
+  access: usersAndKeys("viewer", customerReads("target")),
+  summary: "Read a target",
+  response: { 200: Target },
+  handle: async ({ caller, params }, deps) =>
+    targetAnswer(deps, asSeenBy(caller.scope, await findTarget(deps, caller.orgId, params.id))),
+});
 
 function updateRoute(deps: KindDeps): RouteRecord {
   const { targetChanges } = targetInputs(deps.config.maxBodyBytes);
@@ -118,53 +114,49 @@ function updateRoute(deps: KindDeps): RouteRecord {
       const { target, heldItems } = orThrow(await updateTarget(deps, originOf(call), present, body));
       return targetAnswer(deps, asSeenBy(caller.scope, target), { heldItems });
     },
-  });
+  })(deps);
 }
 
-function removeRoute(deps: KindDeps): RouteRecord {
-  return route("deleteTarget", "DELETE /api/v1/targets/:id", {
-    access: usersAndKeys("member", customerChanges("target")),
-    audit: "target.deleted",
-    summary: "Delete a target; what is queued for it becomes CANCELED",
-    ...removal(async (call, id) => {
-      const { caller } = call;
-      if (caller.scope !== undefined) {
-        const target = await findTarget(deps, caller.orgId, id);
-        throwRefused(await refuseBeyondReach(deps.queries, caller, target));
-      }
-      orThrow(await deleteTarget(deps, originOf(call), id));
-    }),
-  });
-}
+const removeRoute = route("deleteTarget", "DELETE /api/v1/targets/:id", {
+  access: usersAndKeys("member", customerChanges("target")),
+  audit: "target.deleted",
+  summary: "Delete a target; what is queued for it becomes CANCELED",
+  ...removal(async (call, id, deps: KindDeps) => {
+    const { caller } = call;
+    if (caller.scope !== undefined) {
+      const target = await findTarget(deps, caller.orgId, id);
+      throwRefused(await refuseBeyondReach(deps.queries, caller, target));
+    }
+    orThrow(await deleteTarget(deps, originOf(call), id));
+  }),
+});
 
-function refreshRoute(deps: KindDeps): RouteRecord {
-  return route("refreshTarget", "POST /api/v1/targets/:id/refresh", {
-    access: usersAndKeys("member", noLimitedKey),
-    audit: "target.card_replaced",
-    summary: "Read the agent card of an a2a target again",
-    description:
-      "The card is judged wholly before it takes the place of the last good one. A card that moves the agent to an origin that the bearer token was not given for waits for confirm_origin.",
-    body: Consent,
-    response: { 200: Target },
-    errors: {
-      409: "The card needs the owner's consent; the last good one stays in use",
-      502: "The card cannot be read or used; the last good one stays in use",
-    },
-    async handle(call) {
-      const { caller, params, body } = call;
-      const canRefresh = (kind: AnyKind): boolean => kind.refresh !== undefined;
-      const { id, kind } = await findTargetThat(canRefresh, deps, caller.orgId, params.id);
-      const outcome = await kindNamed(kind).refresh!(deps, id, {
-        origin: originOf(call),
-        confirmOrigin: body?.confirm_origin,
-        confirmSignature: body?.confirm_signature,
-      });
-      throwUnrefreshed(outcome);
-      deps.changes.publishTarget(caller.orgId, id);
-      return targetAnswer(deps, await findTarget(deps, caller.orgId, id));
-    },
-  });
-}
+const refreshRoute = route("refreshTarget", "POST /api/v1/targets/:id/refresh", {
+  access: usersAndKeys("member", noLimitedKey),
+  audit: "target.card_replaced",
+  summary: "Read the agent card of an a2a target again",
+  description:
+    "The card is judged wholly before it takes the place of the last good one. A card that moves the agent to an origin that the bearer token was not given for waits for confirm_origin.",
+  body: Consent,
+  response: { 200: Target },
+  errors: {
+    409: "The card needs the owner's consent; the last good one stays in use",
+    502: "The card cannot be read or used; the last good one stays in use",
+  },
+  async handle(call, deps) {
+    const { caller, params, body } = call;
+    const canRefresh = (kind: AnyKind): boolean => kind.refresh !== undefined;
+    const { id, kind } = await findTargetThat(canRefresh, deps, caller.orgId, params.id);
+    const outcome = await kindNamed(kind).refresh!(deps, id, {
+      origin: originOf(call),
+      confirmOrigin: body?.confirm_origin,
+      confirmSignature: body?.confirm_signature,
+    });
+    throwUnrefreshed(outcome);
+    deps.changes.publishTarget(caller.orgId, id);
+    return targetAnswer(deps, await findTarget(deps, caller.orgId, id));
+  },
+});
 
 function seenBy({ scope }: Caller, targets: readonly StoredTarget[]): StoredTarget[] {
   return targets.map((target) => asSeenBy(scope, target));

@@ -17,63 +17,9 @@ import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import type { TargetDeps } from "./record/deps.ts";
 import { gone, type Refused } from "./record/refusal.ts";
 
-const route = routesOf("Targets");
+const route = routesOf<KindDeps>("Targets");
 
 const isSigned = (kind: AnyKind): boolean => kind.isSigned;
-
-/** The signing secrets of webhook targets. */
-export function secretRoutes(deps: KindDeps): RouteRecord[] {
-  return [rotateRoute(deps), revealRoute(deps), deletePreviousRoute(deps)];
-}
-
-function rotateRoute(deps: KindDeps): RouteRecord {
-  return route("rotateSigningSecret", "POST /api/v1/targets/:id/signing-secret/rotate", {
-    access: usersAndKeys("member", customerChanges("target")),
-    audit: "target.secret_rotated",
-    summary: "Give a webhook target a new signing secret",
-    description:
-      "Deliveries carry the signatures of both secrets until the previous one is deleted, or ends by itself when the rotation says so. Rotating again before that drops the oldest of the three.",
-    body: RotationBody,
-    response: { 200: Target },
-    async handle(call) {
-      const { id } = await findTargetThat(isSigned, deps, call.caller.orgId, call.params.id);
-      const { target, secret } = orThrow(await rotateSecret(deps, originOf(call), id, call.body ?? {}));
-      return targetAnswer(deps, asSeenBy(call.caller.scope, target), { secret });
-    },
-  });
-}
-
-function revealRoute(deps: KindDeps): RouteRecord {
-  return route("revealSigningSecret", "POST /api/v1/targets/:id/signing-secret/reveal", {
-    access: users("admin"),
-    audit: "target.secret_revealed",
-    summary: "Read the signing secret of a webhook target again",
-    description:
-      "Only where the organization's `secrets_can_be_revealed` is on, and with an admin's session. Each time is on record in the audit log as `target.secret_revealed`, committed before the answer leaves.",
-    response: { 200: RevealedSecrets },
-    answerHeaders: ["Cache-Control"],
-    examples: { answer: { secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } },
-    async handle(call) {
-      const { id } = await findTargetThat(isSigned, deps, call.caller.orgId, call.params.id);
-      const { secrets } = orThrow(await revealSecret(deps, originOf(call), id));
-      void call.reply.header("cache-control", "no-store");
-      return secrets;
-    },
-  });
-}
-
-function deletePreviousRoute(deps: KindDeps): RouteRecord {
-  return route("deletePreviousSigningSecret", "DELETE /api/v1/targets/:id/signing-secret/previous", {
-    access: usersAndKeys("member", customerChanges("target")),
-    audit: "target.previous_secret_deleted",
-    summary: "Delete the previous signing secret, which ends a rotation",
-    description: "Answers the same when no rotation is in progress, so that it is safe to repeat.",
-    ...removal(async (call, id) => {
-      const target = await findTargetThat(isSigned, deps, call.caller.orgId, id);
-      orThrow(await deletePreviousSecret(deps, originOf(call), target));
-    }),
-  });
-}
 
 /** The signing secrets that deliveries are signed with at this moment. */
 const RevealedSecrets = Type.Object(
@@ -82,6 +28,58 @@ const RevealedSecrets = Type.Object(
     previous_secret: Type.Optional(Type.String({ description: "While a rotation is in progress" })),
   },
   { title: "RevealedSecrets" },
+);
+
+/** The signing secrets of webhook targets. */
+export function secretRoutes(deps: KindDeps): RouteRecord[] {
+  return [rotateRoute(deps), revealRoute(deps), deletePreviousRoute(deps)];
+}
+
+const rotateRoute = route("rotateSigningSecret", "POST /api/v1/targets/:id/signing-secret/rotate", {
+  access: usersAndKeys("member", customerChanges("target")),
+  audit: "target.secret_rotated",
+  summary: "Give a webhook target a new signing secret",
+  description:
+    "Deliveries carry the signatures of both secrets until the previous one is deleted, or ends by itself when the rotation says so. Rotating again before that drops the oldest of the three.",
+  body: RotationBody,
+  response: { 200: Target },
+  async handle(call, deps) {
+    const { id } = await findTargetThat(isSigned, deps, call.caller.orgId, call.params.id);
+    const { target, secret } = orThrow(await rotateSecret(deps, originOf(call), id, call.body ?? {}));
+    return targetAnswer(deps, asSeenBy(call.caller.scope, target), { secret });
+  },
+});
+
+const revealRoute = route("revealSigningSecret", "POST /api/v1/targets/:id/signing-secret/reveal", {
+  access: users("admin"),
+  audit: "target.secret_revealed",
+  summary: "Read the signing secret of a webhook target again",
+  description:
+    "Only where the organization's `secrets_can_be_revealed` is on, and with an admin's session. Each time is on record in the audit log as `target.secret_revealed`, committed before the answer leaves.",
+  response: { 200: RevealedSecrets },
+  answerHeaders: ["Cache-Control"],
+  examples: { answer: { secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } },
+  async handle(call, deps) {
+    const { id } = await findTargetThat(isSigned, deps, call.caller.orgId, call.params.id);
+    const { secrets } = orThrow(await revealSecret(deps, originOf(call), id));
+    void call.reply.header("cache-control", "no-store");
+    return secrets;
+  },
+});
+
+const deletePreviousRoute = route(
+  "deletePreviousSigningSecret",
+  "DELETE /api/v1/targets/:id/signing-secret/previous",
+  {
+    access: usersAndKeys("member", customerChanges("target")),
+    audit: "target.previous_secret_deleted",
+    summary: "Delete the previous signing secret, which ends a rotation",
+    description: "Answers the same when no rotation is in progress, so that it is safe to repeat.",
+    ...removal(async (call, id, deps: KindDeps) => {
+      const target = await findTargetThat(isSigned, deps, call.caller.orgId, id);
+      orThrow(await deletePreviousSecret(deps, originOf(call), target));
+    }),
+  },
 );
 
 /**

@@ -53,7 +53,7 @@ export function testRoutes(deps: TestDeps & { queries: Queries }): RouteRecord[]
           },
         };
       },
-    }),
+    })(),
   ];
 }
 

@@ -55,6 +55,6 @@ export function tryoutRoutes(deps: { pool: pg.Pool; queries: Queries }): RouteRe
           })),
         };
       },
-    }),
+    })(),
   ];
 }

@@ -19,14 +19,14 @@ const fast = () => undefined;
 
 describe("a route's record", () => {
   it("has a schema of the parameters that its path names", () => {
-    const { method, path, params } = route("tryOut", "GET /a/:first/b/:second_one", open);
+    const { method, path, params } = route("tryOut", "GET /a/:first/b/:second_one", open)();
     expect([method, path]).toEqual(["GET", "/a/:first/b/:second_one"]);
     expect(params).toMatchObject({
       type: "object",
       required: ["first", "second_one"],
       properties: { first: { type: "string" }, second_one: { type: "string" } },
     });
-    expect(route("tryOut", "GET /tried", open)).not.toHaveProperty("params");
+    expect(route("tryOut", "GET /tried", open)()).not.toHaveProperty("params");
   });
 
   it("types what its handler gets", () => {
@@ -46,7 +46,7 @@ describe("a route's record", () => {
         // @ts-expect-error: the body has no such field
         call.body.limit,
       ],
-    });
+    })();
     const call = { params: { id: "1" }, query: { limit: 2 }, body: { name: "3" } };
     expect(record.handle(call as never)).toEqual(["1", 2, "3", undefined, undefined]);
   });
@@ -84,8 +84,8 @@ describe("a route's record", () => {
     // @ts-expect-error: the documentation has no such section
     routesOf("Trials");
     const inSql = { ...described, ...none, access: keysCheckedInSql(noLimitedKey), fast };
-    expect(route("tryOut", "POST /tried", inSql)).toHaveProperty("fast");
+    expect(route("tryOut", "POST /tried", inSql)()).toHaveProperty("fast");
     const ofTargets = { ...described, access: keys(customerReads("target")) };
-    expect(route("tryOut", "GET /tried/:id", ofTargets)).toHaveProperty("scope", customerReads("target"));
+    expect(route("tryOut", "GET /tried/:id", ofTargets)()).toHaveProperty("scope", customerReads("target"));
   });
 });

@@ -149,6 +149,7 @@ type Parameter<Path extends string> = Path extends `${string}:${infer Rest}`
 
 /** The argument of {@link route}: a record whose schemas type the handler's inputs, as its path names the parameters. */
 type Declared<
+  Deps,
   Path extends string,
   Query extends TSchema | undefined,
   Body extends TSchema | undefined,
@@ -176,15 +177,17 @@ type Declared<
       Query extends TSchema ? Static<Query> : Record<string, never>,
       Body extends TSchema ? Static<Body> : undefined
     >,
+    deps: Deps,
   ): unknown;
 };
 
 /**
  * A section's way to declare a route: `route("readKey", "GET /api/v1/keys/:id", { access: …, … })`. `handle` sees body, query
- * and parameters typed by the record, and returns the answer's body. Parameters of the path are any text: an unknown id is
- * a 404, whatever its form.
+ * and parameters typed by the record, and what the section needs of the process; it returns the answer's body. Parameters of
+ * the path are any text: an unknown id is a 404, whatever its form.
+ * @returns makes the record with what the section needs.
  */
-export function routesOf(tag: Tag) {
+export function routesOf<Deps = void>(tag: Tag) {
   return <
     M extends Method,
     const Path extends `/${string}`,
@@ -193,12 +196,13 @@ export function routesOf(tag: Tag) {
   >(
     operationId: string,
     address: `${M} ${Path}`,
-    { access, ...record }: Declared<Path, Query, Body> & Access<M, Path> & Change<M>,
-  ): RouteRecord => {
+    declared: Declared<Deps, Path, Query, Body> & Access<M, Path> & Change<M>,
+  ): ((deps: Deps) => RouteRecord) => {
+    const { access, ...record } = declared;
     const [method, path] = address.split(" ") as [M, Path];
     const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
     const params = Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])));
-    return {
+    return (deps) => ({
       method,
       path,
       operationId,
@@ -206,7 +210,8 @@ export function routesOf(tag: Tag) {
       ...access,
       ...record,
       ...(names.length > 0 && { params }),
-    };
+      handle: (call) => declared.handle(call as never, deps),
+    });
   };
 }
 
@@ -217,11 +222,13 @@ export function sendAnswer(reply: FastifyReply, { status, text, headers = [] }: 
 }
 
 /** The answer and the handler of a route that removes what its path's `:id` names; 404 for what is no id. */
-export function removal(remove: (call: RouteCall<{ id: string }>, id: string) => Promise<unknown>) {
+export function removal<Deps>(
+  remove: (call: RouteCall<{ id: string }>, id: string, deps: Deps) => Promise<unknown>,
+) {
   return {
     response: { 200: Deleted },
-    async handle(call: RouteCall<{ id: string }>) {
-      await remove(call, idOf(call.params.id));
+    async handle(call: RouteCall<{ id: string }>, deps: Deps) {
+      await remove(call, idOf(call.params.id), deps);
       return { deleted: true };
     },
   };
