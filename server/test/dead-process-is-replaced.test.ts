@@ -76,6 +76,25 @@ describe("a process that is killed", () => {
     expect(dead).not.toContain((await untilServing(service, 2))[0]);
   });
 
+  it("while the database is away is replaced, and serves when the database is back", async ({
+    start,
+    proxy,
+  }) => {
+    const service = await start(twoProcesses, proxy.url);
+    const dead = await untilServing(service, 2);
+    proxy.accepts = false;
+    proxy.sever();
+    for (const pid of dead) process.kill(pid, "SIGKILL");
+    const next = await until(
+      () => servingOf(service),
+      (pids) => pids.length === 2 && !pids.some((pid) => dead.includes(pid)),
+    );
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(503);
+    proxy.accepts = true;
+    await until(async () => (await fetch(`${service.url}/readyz`)).status === 200);
+    expect(servingOf(service)).toEqual(next);
+  });
+
   it("again and again as soon as it is there ends the service, with a reason and a code", async ({
     service,
   }) => {

@@ -67,8 +67,8 @@ export interface Service {
   metricValues(): Promise<MetricValues[]>;
   /** Compares this process's clock with the database's, before it serves. */
   checkClock(): Promise<void>;
-  /** Starts dispatch and maintenance, as the roles say. */
-  start(): void;
+  /** Starts dispatch and maintenance, as the roles say: those of the configuration unless told. */
+  start(roles?: Config["roles"]): void;
   /** Takes no more, finishes what is under way and gives the rest back. The pools stay open. */
   stop(): Promise<void>;
 }
@@ -203,11 +203,11 @@ export function createService(deps: ServiceDeps): Service {
       // A database that is away is asked again once the service runs.
       await foundation.clock.look().catch(() => undefined);
     },
-    start() {
+    start(roles = config.roles) {
       presence.start();
       foundation.streams.start();
-      for (const part of parts) startCell(part, config);
-      if (!config.roles.has("maintenance")) return;
+      for (const part of parts) startCell(part, roles);
+      if (!roles.has("maintenance")) return;
       maintenance = startMaintenance({ ...foundation, config, pool, log, nowMs, cells: parts });
       const { clock } = foundation;
       billing = startBillingWorker({ config, pool, cells, log, nowMs, clock });
@@ -223,7 +223,7 @@ export function createService(deps: ServiceDeps): Service {
   };
 }
 
-function startCell({ dispatcher, handoffs, mailboxes, replays }: CellParts, { roles }: Config): void {
+function startCell({ dispatcher, handoffs, mailboxes, replays }: CellParts, roles: Config["roles"]): void {
   dispatcher.start();
   handoffs.start();
   if (roles.has("api")) mailboxes.start();

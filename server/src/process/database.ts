@@ -11,7 +11,7 @@ import { explainFullDisk } from "../postgres/embedded/fullDisk.ts";
 import { type Cells, closeCells, openCells } from "../postgres/cells.ts";
 import { untilServes } from "../postgres/untilServes.ts";
 import { roomWhenEmbedded } from "./connectionRoom.ts";
-import { loadOrMakeKey } from "./encryptionKey.ts";
+import { loadOrMakeKey, refuseForeignKey } from "./encryptionKey.ts";
 import { refuseMoved } from "./movedMarker.ts";
 import { type StartProgress, tellProgress } from "./startProgress.ts";
 import { endAllLeases } from "../delivery/rows/sweepDeliveries.ts";
@@ -43,11 +43,21 @@ export interface Opening {
   signal?: AbortSignal;
 }
 
-/** Opens the configured database, or starts the embedded one; brings its schema up to date. */
+/**
+ * Opens the configured database, or starts the embedded one; brings its schema up to date.
+ * @throws a sentence when it cannot be opened, or its secrets were sealed with another key.
+ */
 export async function openDatabase(config: Config, log: Log, opening: Opening): Promise<OpenDatabase> {
-  return config.databaseUrl === undefined
-    ? openEmbedded(config, log, opening)
-    : openExternal(config, log, opening);
+  const open = config.databaseUrl === undefined ? openEmbedded : openExternal;
+  const database = await open(config, log, opening);
+  try {
+    const keys = { current: database.encryptionKey, previous: config.previousEncryptionKeys };
+    await refuseForeignKey(database.pool, keys);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
 }
 
 async function openEmbedded(config: Config, log: Log, opening: Opening): Promise<OpenDatabase> {

@@ -28,7 +28,7 @@ export async function serve(config: Config, say: (line: string) => void, isRunBy
       } catch (cause) {
         throw new Error(listenFailure(config, cause as NodeJS.ErrnoException), { cause });
       }
-      return listeningPort(app.server.address()) ?? config.port;
+      return { port: listeningPort(app.server.address()) ?? config.port, roles: config.roles };
     },
     onServing: ({ isDashboardBuilt }, port) => greet(config, { port, isDashboardBuilt }, say),
   });

@@ -7,10 +7,9 @@ import type { Log } from "../telemetry/log.ts";
 import type { MetricValues } from "../telemetry/metricsText.ts";
 import { startTelemetry } from "../telemetry/otel/startTelemetry.ts";
 import type { Telemetry } from "../telemetry/traces.ts";
-import { telemetryChoice } from "../telemetry/telemetryChoice.ts";
+import { type TelemetryChoice, telemetryChoice } from "../telemetry/telemetryChoice.ts";
 import { createService, type Service, type ServiceDeps } from "./assemble.ts";
 import type { OpenDatabase } from "./database.ts";
-import { refuseForeignKey } from "./encryptionKey.ts";
 import { endBy } from "./stopRequest.ts";
 
 /** How long a process may take to stop. Deliveries that it still holds then are taken over when their leases lapse. */
@@ -26,10 +25,10 @@ export interface ServiceRun {
   database: OpenDatabase;
   /** Resolves with what asked the process to stop. */
   stopAsked: Promise<string>;
-  /** Which of the service's processes this is; undefined for the only one. */
-  instance?: string;
-  /** Opens the port, and gives its number. */
-  listen: (app: FastifyInstance) => Promise<number>;
+  /** Which of the service's processes this is, once that is known; absent for the only one. */
+  instance?: Promise<string>;
+  /** Opens the port, and tells its number and the roles of this process. */
+  listen: (app: FastifyInstance) => Promise<{ port: number; roles: Config["roles"] }>;
   /** The process serves. */
   onServing: (service: Service, port: number) => void;
   /** It begins to stop; with the reason, a sentence, when it cannot go on. */
@@ -48,10 +47,7 @@ export async function runService(run: ServiceRun): Promise<void> {
   const { config, log, database } = run;
   let telemetry: Telemetry | undefined;
   try {
-    const keys = { current: database.encryptionKey, previous: config.previousEncryptionKeys };
-    await refuseForeignKey(database.pool, keys);
-    const choice = { ...telemetryChoice(config), instance: run.instance ?? null };
-    telemetry = await startTelemetry(choice, log);
+    telemetry = await startTelemetry(await telemetryOf(run), log);
     const service = createService({
       telemetry,
       config,
@@ -65,12 +61,12 @@ export async function runService(run: ServiceRun): Promise<void> {
     await service.checkClock();
     // Now, because `kill -9` leaves no time for it, and it stops the process for most of a second after an installation.
     flushCompileCache();
-    const port = await run.listen(service.app).catch(async (cause: unknown) => {
+    const { port, roles } = await run.listen(service.app).catch(async (cause: unknown) => {
       await service.stop();
       throw cause;
     });
-    service.start();
-    log.info({ version, host: config.host, port, roles: [...config.roles] }, "started");
+    service.start(roles);
+    log.info({ version, host: config.host, port, roles: [...roles] }, "started");
     run.onServing(service, port);
     const overtaken = await untilItEnds(run, service);
     setTimeout(endLate, stopLimitMs, log).unref();
@@ -85,6 +81,13 @@ export async function runService(run: ServiceRun): Promise<void> {
     await log.flush();
     if (telemetry !== undefined) endSoon();
   }
+}
+
+/** The export names the process that it is from, so a spare that exports waits here until it is told. */
+async function telemetryOf({ config, instance }: ServiceRun): Promise<TelemetryChoice> {
+  const choice = telemetryChoice(config);
+  const isOff = choice.traces === null && choice.metrics === null;
+  return isOff || instance === undefined ? choice : { ...choice, instance: await instance };
 }
 
 /** @returns why the process cannot go on, undefined when it was asked to stop. */

@@ -9,32 +9,31 @@ import type { Service } from "./assemble.ts";
 import { fitCollectorToCores } from "./garbageCollector.ts";
 import { listeningPort } from "./listening.ts";
 import { runService } from "./runService.ts";
-import type { FromWorker, ToWorker } from "./workers/messages.ts";
+import type { FromWorker, Place, Preparation, ToWorker } from "./workers/messages.ts";
 import { version } from "../config/version.ts";
 import { closeCells, openCells } from "../postgres/cells.ts";
 import { createPool, type DatabaseConnection, isDatabaseAway } from "../postgres/pool.ts";
 import { newProcessRecord, noteAlive, whyOvertaken } from "../postgres/processes.ts";
 import { leave, type OpenDatabase, poolError } from "./database.ts";
 
-type Serve = Extract<ToWorker, { say: "serve" }>;
-
 /** How long `/metrics` waits for the supervisor, which itself waits a second for the other processes. */
 const siblingsLimitMs = 3_000;
 
-/** Runs one of several processes of a service: serves when the supervisor says so, until the supervisor or SIGTERM stops it. */
+/**
+ * Runs one of several processes of a service: prepares everything, serves when the supervisor gives it a place, and stops when the
+ * supervisor or SIGTERM asks for it.
+ */
 export async function serveAsWorker(env: NodeJS.ProcessEnv): Promise<void> {
   fitCollectorToCores();
   const supervisor = listenToSupervisor();
-  const given = await supervisor.instructions;
-  const config: Config = { ...loadConfig(env), roles: new Set(given.roles) as Config["roles"] };
+  const { connection, encryptionKey } = await supervisor.preparation;
+  const config = loadConfig(env);
   const log = createLog(config.logLevel, { everyRequest: config.logRequests, pid: process.pid });
-  // Sockets that this process kept open would take connections that nobody accepts.
-  for (const fd of given.otherFds) closeSync(fd);
   try {
     const database = await joinDatabase({
       config,
-      connection: given.connection,
-      encryptionKey: Buffer.from(given.encryptionKey, "base64"),
+      connection,
+      encryptionKey: Buffer.from(encryptionKey, "base64"),
       log,
       trouble: supervisor.trouble,
     });
@@ -44,11 +43,15 @@ export async function serveAsWorker(env: NodeJS.ProcessEnv): Promise<void> {
       database,
       stopAsked: supervisor.stopAsked,
       siblings: supervisor.siblings,
-      instance: String(given.slot),
+      instance: supervisor.place.then(({ slot }) => String(slot)),
       async listen(app) {
+        await app.ready();
+        const { fd, otherFds, roles } = await supervisor.place;
+        // Sockets that this process kept open would take connections that nobody accepts.
+        for (const other of otherFds) closeSync(other);
         // Fastify passes unknown options on to Node. The host only prevents a lookup of "localhost".
-        await app.listen({ fd: given.fd, host: "127.0.0.1" } as FastifyListenOptions);
-        return listeningPort(app.server.address())!;
+        await app.listen({ fd, host: "127.0.0.1" } as FastifyListenOptions);
+        return { port: listeningPort(app.server.address())!, roles: new Set(roles) as Config["roles"] };
       },
       onServing(service, port) {
         supervisor.counts(service);
@@ -66,7 +69,8 @@ export async function serveAsWorker(env: NodeJS.ProcessEnv): Promise<void> {
 }
 
 interface Supervisor {
-  instructions: Promise<Serve>;
+  preparation: Promise<Preparation>;
+  place: Promise<Place>;
   stopAsked: Promise<string>;
   trouble: () => Error | undefined;
   /** The metrics of the other processes. */
@@ -78,7 +82,8 @@ interface Supervisor {
 }
 
 function listenToSupervisor(): Supervisor {
-  const instructions = Promise.withResolvers<Serve>();
+  const preparation = Promise.withResolvers<Preparation>();
+  const place = Promise.withResolvers<Place>();
   const stopping = Promise.withResolvers<string>();
   const answers = new Map<number, (values: MetricValues[][]) => void>();
   let ids = 0;
@@ -87,8 +92,11 @@ function listenToSupervisor(): Supervisor {
 
   function hear(message: ToWorker): void {
     switch (message.say) {
+      case "prepare":
+        preparation.resolve(message);
+        break;
       case "serve":
-        instructions.resolve(message);
+        place.resolve(message);
         break;
       case "stop":
         stopping.resolve("the supervisor");
@@ -108,7 +116,8 @@ function listenToSupervisor(): Supervisor {
   process.on("message", (message) => hear(message as ToWorker));
   process.on("SIGTERM", () => stopping.resolve("SIGTERM"));
   return {
-    instructions: instructions.promise,
+    preparation: preparation.promise,
+    place: place.promise,
     stopAsked: stopping.promise,
     trouble: () => trouble,
     siblings(own) {

@@ -5,11 +5,9 @@ import { createLineWriter } from "../telemetry/lineWriter.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { refuseTooManyConnections } from "./connectionRoom.ts";
 import { leave, type OpenDatabase } from "./database.ts";
-import { refuseForeignKey } from "./encryptionKey.ts";
 import { greet, listenFailure } from "./listening.ts";
 import { openUnlessStopped } from "./openUnlessStopped.ts";
 import { listenForStop, type StopRequest } from "./stopRequest.ts";
-import type { Instructions } from "./workers/messages.ts";
 import { bindSharedPort, type SharedPort } from "./workers/sharedPort.ts";
 import { Workers } from "./workers/workers.ts";
 import { startWorkerProcess } from "./workers/workerProcess.ts";
@@ -69,14 +67,15 @@ interface Supervision {
 /** Serves until the service is asked to stop. @throws the reason why it cannot go on. */
 async function runWorkers(supervision: Supervision): Promise<void> {
   const { config, log, stop, port, workers, database, say } = supervision;
-  const keys = { current: database.encryptionKey, previous: config.previousEncryptionKeys };
-  await refuseForeignKey(database.pool, keys);
   await refuseTooManyConnections(database.pool, config);
   const unasked = workers.failed.then((reason): never => {
     throw new Error(reason);
   });
   const begun = await Promise.race([
-    workers.serve((slot) => instructionsOf(supervision, slot)),
+    workers.serve(
+      { connection: database.connection, encryptionKey: database.encryptionKey.toString("base64") },
+      (slot) => rolesOf(config, slot),
+    ),
     stop.asked.then(() => undefined),
     unasked,
   ]);
@@ -101,13 +100,8 @@ async function runWorkers(supervision: Supervision): Promise<void> {
 }
 
 /** One worker has the role maintenance: the chores of several would wait for each other's locks. */
-function instructionsOf({ config, database }: Supervision, slot: number): Instructions {
-  return {
-    slot,
-    connection: database.connection,
-    encryptionKey: database.encryptionKey.toString("base64"),
-    roles: [...config.roles].filter((role) => role !== "maintenance" || slot === 0),
-  };
+function rolesOf({ roles }: Config, slot: number): string[] {
+  return [...roles].filter((role) => role !== "maintenance" || slot === 0);
 }
 
 /** Workers do not see the embedded server's log, which tells that its disk is full; their answers are to say so. */

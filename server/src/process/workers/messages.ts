@@ -1,19 +1,27 @@
 import type { DatabaseConnection } from "../../postgres/pool.ts";
 import type { MetricValues } from "../../telemetry/metricsText.ts";
 
-/** Everything that a worker needs beside its environment to serve. */
-export interface Instructions {
-  /** The number of its slot, which its successors inherit. */
-  slot: number;
+/** What a worker, and the spare, needs beside its environment to be ready to serve. */
+export interface Preparation {
   connection: DatabaseConnection;
   /** In base64. */
   encryptionKey: string;
+}
+
+/** The place that a worker serves in. */
+export interface Place {
+  /** The number of its slot, which its successors inherit. */
+  slot: number;
+  /** The descriptor that it listens on. */
+  fd: number;
+  otherFds: number[];
   roles: string[];
 }
 
 /** Messages from the supervisor to a worker. */
 export type ToWorker =
-  | ({ say: "serve"; fd: number; otherFds: number[] } & Instructions)
+  | ({ say: "prepare" } & Preparation)
+  | ({ say: "serve" } & Place)
   | { say: "stop" }
   /** Asks for the worker's own metrics. */
   | { say: "count"; id: number }

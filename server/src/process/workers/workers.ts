@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "../../telemetry/log.ts";
-import type { FromWorker, Instructions } from "./messages.ts";
+import type { FromWorker, Preparation } from "./messages.ts";
 import { createRestarts, mostQuickDeaths, quickDeathMs } from "./restarts.ts";
 import { ServiceMetrics, WorkerMetrics } from "./serviceMetrics.ts";
 import type { SharedPort } from "./sharedPort.ts";
@@ -32,8 +32,8 @@ interface Worker {
 const spareAfterMs = 1_000;
 
 /**
- * The processes of a service: a worker in each slot, and one spare that has loaded the service. The spare takes the slot of a worker that
- * dies. A process that has yet to load takes a second or more, during which clients of the slot would wait.
+ * The processes of a service: a worker in each slot, and one spare that is ready to serve but for its slot. It takes the slot of a worker that
+ * dies. A process that has yet to load takes most of a second, during which clients of the slot would wait.
  */
 export class Workers {
   /** Resolves with the reason, a sentence, for which the whole service is to end. */
@@ -47,7 +47,8 @@ export class Workers {
   readonly #allServe = Promise.withResolvers<{ isDashboardBuilt: boolean }>();
   readonly #fail: (reason: string) => void;
   #spare: Worker | undefined;
-  #instructions: ((slot: number) => Instructions) | undefined;
+  #preparation: Preparation | undefined;
+  #rolesOf: (slot: number) => string[] = () => [];
   #hasStarted = false;
   #isStopping = false;
 
@@ -67,9 +68,14 @@ export class Workers {
   }
 
   /** Lets all workers serve; resolves when they all do. It never resolves when one fails: see `failed`. */
-  serve(instructions: (slot: number) => Instructions): Promise<{ isDashboardBuilt: boolean }> {
-    this.#instructions = instructions;
-    for (const worker of this.#slots) if (worker !== undefined) this.#instruct(worker);
+  serve(
+    preparation: Preparation,
+    rolesOf: (slot: number) => string[],
+  ): Promise<{ isDashboardBuilt: boolean }> {
+    this.#preparation = preparation;
+    this.#rolesOf = rolesOf;
+    for (const { process } of this.#running) process.tell({ say: "prepare", ...preparation });
+    for (const worker of this.#slots) if (worker !== undefined) this.#place(worker);
     return this.#allServe.promise;
   }
 
@@ -124,17 +130,19 @@ export class Workers {
     };
     this.#running.add(worker);
     void process.ended.then((end) => this.#ended(worker, end));
+    if (this.#preparation !== undefined) process.tell({ say: "prepare", ...this.#preparation });
     return worker;
   }
 
-  #instruct({ process, slot }: Worker): void {
+  #place({ process, slot }: Worker): void {
     const { fds, socketOf } = this.#deps.port;
     const own = socketOf(slot!);
     process.tell({
       say: "serve",
+      slot: slot!,
       fd: firstSocketFd + own,
       otherFds: [...fds.keys()].filter((index) => index !== own).map((index) => firstSocketFd + index),
-      ...this.#instructions!(slot!),
+      roles: this.#rolesOf(slot!),
     });
   }
 
@@ -144,7 +152,7 @@ export class Workers {
     this.#spare = undefined;
     Object.assign(worker, { slot, vacantSinceMs });
     this.#slots[slot] = worker;
-    this.#instruct(worker);
+    this.#place(worker);
   }
 
   #hear(worker: Worker, message: FromWorker): void {
