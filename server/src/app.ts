@@ -7,7 +7,6 @@ import type { Passwords } from "./accounts/passwords.ts";
 import { billingRoutes } from "./billing/routes.ts";
 import type { Config } from "./config/config.ts";
 import type { Cells } from "./postgres/cells.ts";
-import type { Queries } from "./postgres/tables.ts";
 import { eventRoutes } from "./events/routes.ts";
 import { eventTypeRoutes } from "./eventTypes/routes.ts";
 import type { Handoffs } from "./handoff/handoffs.ts";
@@ -16,7 +15,6 @@ import { routedByCell } from "./http/routedByCell.ts";
 import { addDashboard } from "./http/dashboard.ts";
 import { addDocumentation } from "./http/reference/documentation.ts";
 import { type HealthDeps, healthRoutes } from "./http/health.ts";
-import type { ReadTurns } from "./http/contract/readTurns.ts";
 import type { RouteRecord } from "./http/contract/route.ts";
 import type { ServerDeps } from "./http/contract/serverDeps.ts";
 import { addConnections, addRoutes, createServer } from "./http/server.ts";
@@ -29,8 +27,6 @@ import { mailboxRoutes } from "./mailbox/routes.ts";
 import { type McpRouteDeps, mcpRoutes, refuseOtherMethods } from "./mcp/routes.ts";
 import { invitationRoutes } from "./members/invitationRoutes.ts";
 import { memberRoutes } from "./members/routes.ts";
-import type { ParsedNetworks } from "./outbound/addressGuard.ts";
-import type { Outbound } from "./outbound/outbound.ts";
 import { erasureRoutes } from "./erasures/routes.ts";
 import { notificationRoutes } from "./notifications/routes.ts";
 import { endpointRoutes } from "./targets/endpointRoutes.ts";
@@ -43,36 +39,21 @@ import { filterRoutes } from "./filters/routes.ts";
 import { targetRoutes } from "./targets/routes.ts";
 import { testRoutes } from "./testsend/routes.ts";
 import { tryoutRoutes } from "./tryout/routes.ts";
-import type { Changes } from "./items/changes.ts";
 import type { ConsumerTraces } from "./mailbox/traceConsumers.ts";
-import type { Traces } from "./telemetry/traces.ts";
 import { type StreamRouteDeps, streamRoutes } from "./stream/routes.ts";
-import type { SecretBox } from "./items/secretBox.ts";
+import type { Parts } from "./items/parts.ts";
 
 /** The parts that the features take what they need from; `assemble.ts` makes them all. */
-export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRouteDeps {
+export interface AppDeps
+  extends ServerDeps, HealthDeps, StreamRouteDeps, McpRouteDeps, Omit<Parts, "cells" | "onMailboxItems"> {
   config: Config;
-  queries: Queries;
   passwords: Passwords;
   /** Absent where the operator has set no mail server. */
   mailer?: Mailer | undefined;
-  box: SecretBox;
-  outbound: Outbound;
-  /** Networks exempt from the address guard. */
-  networks: ParsedNetworks;
   intake: Intake;
   mailboxes: Mailboxes;
-  /** Turns of the requests that read much from this cell. */
-  reads: ReadTurns;
-  changes: Changes;
-  /** Traces of items and of their consumers; absent when nothing is traced. */
-  traces?: Traces | undefined;
   consumerTraces?: ConsumerTraces | undefined;
   handoffs: Handoffs;
-  nowMs: () => number;
-  randomBytes: (size: number) => Buffer;
-  /** Tells the local dispatcher that something became due. */
-  onDue: () => void;
   /** Tells the local worker that there is a new replay of many events. */
   onReplay: () => void;
   /** Tells the local billing worker that the payment processor sent a notice. */

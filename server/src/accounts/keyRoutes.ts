@@ -1,5 +1,4 @@
 import { Type } from "typebox";
-import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import { originOf } from "../audit/origin.ts";
 import { users, usersAndKeys } from "../http/contract/access.ts";
@@ -19,12 +18,11 @@ import { createKey, deleteKey, listKeys } from "./keyStore.ts";
 import { readScope, scopeAnswer, ScopeFields } from "./keyScope.ts";
 import { Name, readName } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
+import type { Parts } from "../items/parts.ts";
 
 const route = routesOf<KeyDeps>("API keys");
 
-export interface KeyDeps {
-  pool: pg.Pool;
-  nowMs: () => number;
+export interface KeyDeps extends Pick<Parts, "pool" | "nowMs"> {
   config: Pick<Config, "maxKeys">;
 }
 

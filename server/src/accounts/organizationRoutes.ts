@@ -1,5 +1,4 @@
 import { Type } from "typebox";
-import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
@@ -10,12 +9,11 @@ import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
 import { Name, readName } from "./schemas.ts";
 import { changeOrganization, readOrganization } from "./organizationStore.ts";
 import examples from "./examples.json" with { type: "json" };
+import type { Parts } from "../items/parts.ts";
 
 const route = routesOf<OrganizationDeps>("Organization");
 
-export interface OrganizationDeps {
-  pool: pg.Pool;
-}
+export type OrganizationDeps = Pick<Parts, "pool">;
 
 const billingStates = (["pending", "active", "grace", "suspended", "exempt"] as const).map((state) =>
   Type.Literal(state),

@@ -1,4 +1,3 @@
-import type pg from "pg";
 import { recordChange } from "../audit/recordChange.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
@@ -7,11 +6,10 @@ import { insertKey } from "./keyStore.ts";
 import { createOrganization, type NewOrganization, type Organization } from "./organizationStore.ts";
 import type { Passwords } from "./passwords.ts";
 import { insertUser, type User } from "./userStore.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface ProvisionDeps {
-  pool: pg.Pool;
+export interface ProvisionDeps extends Pick<Parts, "pool" | "nowMs"> {
   passwords: Passwords;
-  nowMs: () => number;
 }
 
 export interface ProvisionInput {

@@ -1,14 +1,12 @@
-import type pg from "pg";
 import { CommandError, UsageError } from "../runtime/commandError.ts";
 import { resetPassword, type ResetPasswordOutcome } from "./changePassword.ts";
 import type { Passwords } from "./passwords.ts";
 import { resetPasswordUsage } from "./resetPasswordUsage.ts";
 import { Password } from "./schemas.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface ResetPasswordDeps {
-  pool: pg.Pool;
+export interface ResetPasswordDeps extends Pick<Parts, "pool" | "nowMs"> {
   passwords: Passwords;
-  nowMs: () => number;
   /** The operator's login name, for the record. */
   operator: string;
   /** The new password, read from the standard input. */

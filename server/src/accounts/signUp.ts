@@ -1,4 +1,3 @@
-import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { RequestTrace } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
@@ -10,11 +9,10 @@ import { createOrganization } from "./organizationStore.ts";
 import type { Passwords } from "./passwords.ts";
 import { startSession } from "./sessionStore.ts";
 import { insertUser, type User } from "./userStore.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface SignUpDeps {
-  pool: pg.Pool;
+export interface SignUpDeps extends Pick<Parts, "pool" | "nowMs"> {
   passwords: Passwords;
-  nowMs: () => number;
   /** With live billing, a workspace starts pending and its first key is created after payment is set up. */
   config: Pick<Config, "billing">;
 }

@@ -1,8 +1,6 @@
 import type { Stripe } from "stripe";
 import type pg from "pg";
 import type { StripeConfig } from "../config/config.ts";
-import type { Cells } from "../postgres/cells.ts";
-import type { Log } from "../telemetry/log.ts";
 import { releaseInvoices } from "./holdInvoices.ts";
 import {
   escalateBatch,
@@ -17,15 +15,11 @@ import {
 import { readMeterTotal } from "./processor.ts";
 import { writeBatches } from "./writeBatches.ts";
 import { stripeLibrary } from "./stripeLibrary.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface ExportDeps {
-  pool: pg.Pool;
-  /** The cells with the ledger: each organization's part is in its own cell. */
-  cells: Cells;
+export interface ExportDeps extends Pick<Parts, "pool" | "cells" | "log" | "nowMs"> {
   stripe: Stripe;
   config: StripeConfig;
-  log: Log;
-  nowMs: () => number;
   /** Ends the run after the batches that are being sent. */
   signal: AbortSignal;
 }

@@ -1,24 +1,18 @@
 import type { Stripe } from "stripe";
-import type pg from "pg";
 import type { StripeConfig } from "../config/config.ts";
-import type { Cell, Cells } from "../postgres/cells.ts";
-import type { Log } from "../telemetry/log.ts";
+import type { Cell } from "../postgres/cells.ts";
 import { findAccountOfCustomer } from "./accountStore.ts";
 import { readMeterTotal } from "./processor.ts";
 import { type Period, periodBounds, periodOf } from "./period.ts";
 import { stripeLibrary } from "./stripeLibrary.ts";
+import type { Parts } from "../items/parts.ts";
 
-interface HoldDeps {
-  pool: pg.Pool;
+interface HoldDeps extends Pick<Parts, "pool" | "nowMs"> {
   stripe: Stripe;
-  nowMs: () => number;
 }
 
-export interface ReleaseDeps extends HoldDeps {
-  /** The cells with the ledger, which says how much of a month is not exported yet. */
-  cells: Cells;
+export interface ReleaseDeps extends HoldDeps, Pick<Parts, "cells" | "log"> {
   config: StripeConfig;
-  log: Log;
 }
 
 /**

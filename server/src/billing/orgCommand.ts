@@ -4,20 +4,16 @@ import type pg from "pg";
 import { readName } from "../accounts/schemas.ts";
 import type { Passwords } from "../accounts/passwords.ts";
 import { type ProvisionOutcome, provisionOrganization } from "../accounts/provision.ts";
-import type { Cells } from "../postgres/cells.ts";
 import type { BillingStatus } from "../postgres/tables.ts";
 import { CommandError } from "../runtime/commandError.ts";
 import { setStatus } from "./changeStatus.ts";
 import { type SettleOutcome, settleByOperator } from "./settleByOperator.ts";
 import { describeOrganization, findOrganizationId, listOrganizations } from "./organizationReport.ts";
 import { OrgUsageError } from "./orgUsage.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface OrgCommandDeps {
-  pool: pg.Pool;
-  /** The cells with the ledger: each organization's part is in its own cell. */
-  cells: Cells;
+export interface OrgCommandDeps extends Pick<Parts, "pool" | "cells" | "nowMs"> {
   passwords: Passwords;
-  nowMs: () => number;
   /** The operator's login name, for the record. */
   operator: string;
   /** Shows the command's result. */

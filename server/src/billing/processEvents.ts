@@ -1,16 +1,10 @@
 import type { Stripe } from "stripe";
-import type pg from "pg";
-import type { Cells } from "../postgres/cells.ts";
-import type { Log } from "../telemetry/log.ts";
 import { holdInvoice } from "./holdInvoices.ts";
 import { syncSubscription } from "./syncSubscription.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface ProcessDeps {
-  pool: pg.Pool;
-  cells: Cells;
+export interface ProcessDeps extends Pick<Parts, "pool" | "cells" | "log" | "nowMs"> {
   stripe: Stripe;
-  log: Log;
-  nowMs: () => number;
   /** Ends the run after the notice that is being processed. */
   signal: AbortSignal;
 }

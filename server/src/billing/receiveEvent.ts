@@ -1,8 +1,8 @@
 import type { Stripe } from "stripe";
-import type pg from "pg";
 import type { StripeConfig } from "../config/config.ts";
 import { holdInvoice } from "./holdInvoices.ts";
 import { askProcessor, type ProcessorFailure } from "./processor.ts";
+import type { Parts } from "../items/parts.ts";
 
 /** How old a signature may be. */
 const toleranceSeconds = 300;
@@ -25,11 +25,9 @@ const handledTypes = new Set([
   "invoice.marked_uncollectible",
 ]);
 
-export interface ReceiveDeps {
-  pool: pg.Pool;
+export interface ReceiveDeps extends Pick<Parts, "pool" | "nowMs"> {
   stripe: Stripe;
   config: StripeConfig;
-  nowMs: () => number;
 }
 
 export type ReceiveOutcome =

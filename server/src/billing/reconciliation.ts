@@ -7,6 +7,7 @@ import { billableItems, pendingItems, readLedgerMonth } from "./ledger.ts";
 import { readMeterTotal, askProcessor, type ProcessorFailure } from "./processor.ts";
 import { periodBounds, periodOf } from "./period.ts";
 import { centsOf } from "./price.ts";
+import type { Parts } from "../items/parts.ts";
 
 const InvoiceEvidence = Type.Object({
   number: NullableString,
@@ -39,9 +40,7 @@ export const Reconciliation = Type.Object(
   { title: "Reconciliation" },
 );
 
-export interface ReconciliationDeps {
-  pool: pg.Pool;
-  nowMs: () => number;
+export interface ReconciliationDeps extends Pick<Parts, "pool" | "nowMs"> {
   /** Undefined while live billing is disabled. */
   processor: { stripe: Stripe; config: StripeConfig } | undefined;
 }

@@ -1,4 +1,3 @@
-import type pg from "pg";
 import type { Stripe } from "stripe";
 import { Type } from "typebox";
 import { type Config, publicUrlOf, type StripeConfig } from "../config/config.ts";
@@ -6,7 +5,6 @@ import { anyone, users } from "../http/contract/access.ts";
 import { ApiError, found, notFound, orRefused } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { NullableTimestamp } from "../http/contract/schemas.ts";
-import type { Log } from "../telemetry/log.ts";
 import { billingColumns } from "../accounts/organizationStore.ts";
 import type { BillingStatus } from "../postgres/tables.ts";
 import { findAccount } from "./accountStore.ts";
@@ -17,15 +15,13 @@ import { askProcessor, createProcessor, type ProcessorFailure } from "./processo
 import { receiveEvent } from "./receiveEvent.ts";
 import { reconcile, Reconciliation } from "./reconciliation.ts";
 import { usageRoute } from "./usageRoutes.ts";
+import type { Parts } from "../items/parts.ts";
 
 const route = routesOf<RouteDeps>("Billing");
 
 /** Dependencies of the billing routes. */
-export interface BillingDeps {
-  pool: pg.Pool;
-  log: Log;
+export interface BillingDeps extends Pick<Parts, "pool" | "log" | "nowMs"> {
   config: Pick<Config, "billing" | "publicUrl" | "host" | "port">;
-  nowMs: () => number;
   /** Called when a notice of the processor is stored and waits to be processed. */
   onBillingEvent: () => void;
 }

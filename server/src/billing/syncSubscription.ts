@@ -1,19 +1,14 @@
 import type { Stripe } from "stripe";
-import type pg from "pg";
-import type { Cells } from "../postgres/cells.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { BillingAccount } from "./accountStore.ts";
 import { findAccountOfCustomer } from "./accountStore.ts";
 import { applyChange, lockStatus } from "./changeStatus.ts";
 import { type Period, periodOf } from "./period.ts";
 import { changeAfter, type ProcessorFacts, summarizeSubscriptions } from "./subscriptionState.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface SyncDeps {
-  pool: pg.Pool;
-  /** The cells with the ledger; a change of the billing state may waive a part of it. */
-  cells: Cells;
+export interface SyncDeps extends Pick<Parts, "pool" | "cells" | "nowMs"> {
   stripe: Stripe;
-  nowMs: () => number;
 }
 
 /** Readings that another process overtook, before the notice is postponed. */

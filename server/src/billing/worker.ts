@@ -1,20 +1,14 @@
-import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import { type Loop, startLoop } from "../maintenance/chore.ts";
-import type { Cells } from "../postgres/cells.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
-import type { Log } from "../telemetry/log.ts";
 import { suspendLapsedGraces } from "./changeStatus.ts";
 import { exportUsage } from "./exportUsage.ts";
 import { processEvents } from "./processEvents.ts";
 import { createProcessor } from "./processor.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface BillingWorkerDeps {
-  pool: pg.Pool;
-  cells: Cells;
-  log: Log;
+export interface BillingWorkerDeps extends Pick<Parts, "pool" | "cells" | "log" | "nowMs"> {
   config: Pick<Config, "billing" | "meterExportSeconds">;
-  nowMs: () => number;
   clock: Pick<ClockCheck, "look">;
 }
 

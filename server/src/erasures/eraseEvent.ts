@@ -2,12 +2,10 @@ import type pg from "pg";
 import { callFunction } from "../postgres/hot/callFunction.ts";
 import { bucketOf } from "../postgres/ids.ts";
 import { finishErasure, type StoredErasure } from "./store.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface EraseDeps {
-  pool: pg.Pool;
+export interface EraseDeps extends Pick<Parts, "pool" | "onMailboxItems"> {
   mailboxRetentionMs: number;
-  /** Wakes the long polls and streams of these mailboxes, which have changed. */
-  onMailboxItems: (mailboxIds: string[]) => void;
 }
 
 /** Carries out a request for one event. `busy`: see {@link eraseWithCopies}; the request stays open. */

@@ -1,4 +1,3 @@
-import type pg from "pg";
 import { type Static, Type } from "typebox";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
@@ -29,15 +28,13 @@ import {
   type Subject,
 } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
+import type { Parts } from "../items/parts.ts";
 
 const route = routesOf<ErasureRouteDeps>("Erasure");
 
-export interface ErasureRouteDeps {
-  pool: pg.Pool;
+export interface ErasureRouteDeps extends Pick<Parts, "pool" | "nowMs"> {
   mailboxes: Pick<Mailboxes, "onMailboxItems">;
   config: Pick<Config, "mailboxRetentionSeconds">;
-  /** Unix milliseconds. */
-  nowMs: () => number;
 }
 
 const Erasure = Type.Object(

@@ -1,9 +1,7 @@
 import { Type } from "typebox";
-import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, noneNamed } from "../http/contract/errors.ts";
-import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { customerReads, noLimitedKey } from "../http/contract/scope.ts";
 import { checkEventType, isTypeName } from "./checkEventType.ts";
@@ -24,14 +22,11 @@ import {
 } from "./schemas.ts";
 import { isObject } from "./subschemas.ts";
 import examples from "./examples.json" with { type: "json" };
+import type { Parts } from "../items/parts.ts";
 
 const route = routesOf<EventTypeDeps>("Event types");
 
-interface EventTypeDeps {
-  pool: pg.Pool;
-  reads: ReadTurns;
-  nowMs: () => number;
-}
+type EventTypeDeps = Pick<Parts, "pool" | "reads" | "nowMs">;
 
 /** `/api/v1/event-types`: the catalogue of what an organization sends. */
 export function eventTypeRoutes(deps: EventTypeDeps): RouteRecord[] {

@@ -1,27 +1,18 @@
 import { acceptedStatus, isPulled, type KindNumber } from "../postgres/kinds.ts";
-import type pg from "pg";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
 import { bucketOf, idTimeMs, newId } from "../postgres/ids.ts";
 import { withPartitions } from "../postgres/partitions.ts";
-import type { Queries } from "../postgres/tables.ts";
-import type { Changes } from "../items/changes.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { inSnapshot } from "./listEvents.ts";
 import { readProgress } from "./progress.ts";
 import { readEvents } from "./store.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface ReplayDeps {
+export interface ReplayDeps extends Pick<Parts, "queries" | "pool" | "nowMs" | "onDue" | "changes"> {
   config: Pick<Config, "mailboxRetentionSeconds">;
-  queries: Queries;
-  pool: pg.Pool;
-  /** Unix milliseconds. */
-  nowMs: () => number;
   clock: Pick<ClockCheck, "refuseApart">;
-  /** Tells the local dispatcher that something may have become due. */
-  onDue: () => void;
-  changes: Changes;
   mailboxes: Pick<Mailboxes, "onMailboxItems">;
 }
 

@@ -18,10 +18,9 @@ import { cardColumns } from "./card/cardStore.ts";
 import { securityRequirements, unmetSecurity } from "./card/cardSecurity.ts";
 import { examineCard } from "./card/examineCard.ts";
 import { refreshCard, type RefreshDeps } from "./card/refreshCard.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface AgentTargetsDeps extends RefreshDeps {
-  box: SecretBox;
-}
+export type AgentTargetsDeps = RefreshDeps & Pick<Parts, "box">;
 
 /** The agents behind a2a targets: their cards, credentials and result targets. */
 export function createAgentTargets(deps: AgentTargetsDeps): Agents {

@@ -1,19 +1,10 @@
 import { createHmac, randomInt, timingSafeEqual } from "node:crypto";
-import type pg from "pg";
 import type { Registry } from "prom-client";
-import type { Config } from "../config/config.ts";
-import type { Queries } from "../postgres/tables.ts";
 import type { AttemptResult, Delivery } from "../items/delivery.ts";
 import type { TargetConfig } from "../targets/record/targetConfig.ts";
-import type { ParsedNetworks } from "../outbound/addressGuard.ts";
-import type { Outbound } from "../outbound/outbound.ts";
 import type { Agents as TargetAgents } from "../targets/a2a/agents.ts";
-import type { Changes } from "../items/changes.ts";
-import type { SecretBox } from "../items/secretBox.ts";
 import type { Quiet } from "../runtime/quiet.ts";
 import { createHandoffMetrics } from "../telemetry/deliveryMetrics.ts";
-import type { Log } from "../telemetry/log.ts";
-import type { Traces } from "../telemetry/traces.ts";
 import { createAgents } from "./agent/agent.ts";
 import { createAgentTargets } from "./agentTargets.ts";
 import { Follower } from "./follow/follower.ts";
@@ -22,26 +13,27 @@ import { createCardRereader, refreshDueCards } from "./card/refreshCard.ts";
 import { sendHandoff } from "./send/sendHandoff.ts";
 import { answerTask, type CancelOutcome, cancelTask, type SteerOutcome } from "./follow/steerTask.ts";
 import { isId } from "../postgres/ids.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface HandoffsDeps {
-  config: Config;
-  pool: pg.Pool;
-  queries: Queries;
-  box: SecretBox;
+export interface HandoffsDeps extends Pick<
+  Parts,
+  | "config"
+  | "pool"
+  | "queries"
+  | "box"
+  | "outbound"
+  | "networks"
+  | "log"
+  | "changes"
+  | "traces"
+  | "nowMs"
+  | "onDue"
+  | "onMailboxItems"
+> {
   encryptionKey: Buffer;
-  outbound: Outbound;
-  networks: ParsedNetworks;
-  log: Log;
   registry: Registry;
-  changes: Changes;
-  traces?: Traces | undefined;
-  nowMs: () => number;
   /** Ended by tasks that are due. */
   quiet: Quiet;
-  /** Tells the local dispatcher that something became due. */
-  onDue: () => void;
-  /** Wakes consumers that wait for messages of these mailboxes. */
-  onMailboxItems: (mailboxIds: string[]) => void;
 }
 
 /** The part of a process that talks to agents. */

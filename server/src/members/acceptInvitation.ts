@@ -1,4 +1,3 @@
-import type pg from "pg";
 import { emailKey, type EmailAddress, readEmail } from "../accounts/emailAddress.ts";
 import { lockOrganization } from "../accounts/organizationStore.ts";
 import type { Passwords } from "../accounts/passwords.ts";
@@ -13,11 +12,10 @@ import { inTransaction } from "../postgres/pool.ts";
 import { findOpenInvitation, type StoredInvitation, useInvitation } from "./invitationStore.ts";
 import { countOfOrganization } from "../postgres/countOfOrganization.ts";
 import { maxMembers } from "./memberStore.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface AcceptDeps {
-  pool: pg.Pool;
+export interface AcceptDeps extends Pick<Parts, "pool" | "nowMs"> {
   passwords: Passwords;
-  nowMs: () => number;
 }
 
 export interface Acceptance {

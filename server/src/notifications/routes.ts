@@ -1,4 +1,3 @@
-import type pg from "pg";
 import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
@@ -7,7 +6,6 @@ import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, oneOf, pageBefore, Timestamp } from "../http/contract/schemas.ts";
 import { newRootId } from "../postgres/ids.ts";
-import type { Queries } from "../postgres/tables.ts";
 import { operationalEventTypes } from "./eventTypes.ts";
 import {
   listNotificationTargets,
@@ -16,15 +14,11 @@ import {
   saveNotificationTarget,
 } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
+import type { Parts } from "../items/parts.ts";
 
 const route = routesOf<NotificationRouteDeps>("Notifications");
 
-export interface NotificationRouteDeps {
-  pool: pg.Pool;
-  queries: Queries;
-  /** Unix milliseconds. */
-  nowMs: () => number;
-}
+export type NotificationRouteDeps = Pick<Parts, "pool" | "queries" | "nowMs">;
 
 const EventTypes = Type.Array(oneOf(operationalEventTypes), {
   minItems: 1,

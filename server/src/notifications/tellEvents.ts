@@ -1,18 +1,10 @@
-import type pg from "pg";
-import type { Changes } from "../items/changes.ts";
 import { callFunction } from "../postgres/hot/callFunction.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import { idTimeMs } from "../postgres/ids.ts";
 import { isPulled, kindNumbers, type TargetKind } from "../postgres/kinds.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface TellDeps {
-  pool: pg.Pool;
-  changes: Changes;
-  /** Wakes the local dispatcher: a delivery is due. */
-  onDue: () => void;
-  /** Wakes the long polls and streams of these mailboxes, which have new messages. */
-  onMailboxItems: (mailboxIds: string[]) => void;
-}
+export type TellDeps = Pick<Parts, "pool" | "changes" | "onDue" | "onMailboxItems">;
 
 interface Told {
   item_id: string;

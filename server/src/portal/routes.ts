@@ -21,13 +21,12 @@ import {
 import { endPortalSession, endPortalSessions } from "./sessions.ts";
 import { checkSettings, none, readSettings, saveSettings } from "./settings.ts";
 import examples from "./examples.json" with { type: "json" };
+import type { Parts } from "../items/parts.ts";
 
 const route = routesOf<PortalDeps>("Portal");
 
-export interface PortalDeps {
-  pool: pg.Pool;
+export interface PortalDeps extends Pick<Parts, "pool" | "nowMs"> {
   config: Pick<Config, "publicUrl" | "host" | "port">;
-  nowMs: () => number;
 }
 
 /** The portal of customers: links to it, their sessions, and how it looks. */

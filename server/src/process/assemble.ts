@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance } from "fastify";
-import type pg from "pg";
 import { Registry } from "prom-client";
 import { createKeyOwners } from "../accounts/keyOwners.ts";
 import { createKeyUsage } from "../accounts/keyUsage.ts";
@@ -25,7 +24,6 @@ import type { ProcessRecord } from "../postgres/processes.ts";
 import { createQuiet } from "../runtime/quiet.ts";
 import { createStreams, type Streams } from "../stream/streams.ts";
 import { registerLoadMetrics } from "../telemetry/loadMetrics.ts";
-import type { Log } from "../telemetry/log.ts";
 import { createMailMetrics } from "../telemetry/mailMetrics.ts";
 import { registerMaintenanceMetrics } from "../telemetry/maintenanceMetrics.ts";
 import { metricsText, type MetricValues, metricValues, sumText } from "../telemetry/metricsText.ts";
@@ -37,17 +35,14 @@ import { acrossCells, assembleCell, type CellParts } from "./assembleCell.ts";
 import { startMaintenance } from "./chores.ts";
 import { connectionLimitOf } from "./descriptorLimit.ts";
 import { createPresence, type Presence } from "./presence.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface ServiceDeps {
-  config: Config;
-  /** A pool whose database has the current schema. */
-  pool: pg.Pool;
+export interface ServiceDeps extends Pick<Parts, "config" | "pool" | "log"> {
   /** Where its items are; all in one cell on the pool unless told. */
   cells?: Cells | undefined;
   encryptionKey: Buffer;
   /** This process, as the database has it. */
   process?: ProcessRecord | undefined;
-  log: Log;
   /** The export by OpenTelemetry; absent when nothing is exported. */
   telemetry?: Telemetry | undefined;
   /** Tells this process's metrics and gives those of the service's other processes, for `/metrics`; absent when there are none. */

@@ -1,11 +1,10 @@
-import type pg from "pg";
 import { sweepRateLimits } from "../accounts/rateLimit.ts";
 import { sweepResets } from "../accounts/resetStore.ts";
 import { sweepSessions } from "../accounts/sessionStore.ts";
 import { sweepPortals } from "../portal/sessions.ts";
 import { forgetEntries } from "../audit/store.ts";
 import { foldUsage } from "../billing/foldUsage.ts";
-import { type Config, mailboxRetentionMs } from "../config/config.ts";
+import { mailboxRetentionMs } from "../config/config.ts";
 import {
   foldMailboxActivity,
   forgetDeletedMailboxes,
@@ -16,7 +15,6 @@ import { endRotations } from "../targets/webhook/rotateSecret.ts";
 import { sweepInvitations } from "../members/invitationStore.ts";
 import type { Handoffs } from "../handoff/handoffs.ts";
 import { sweepPolls } from "../handoff/follow/pollStore.ts";
-import type { Log } from "../telemetry/log.ts";
 import { analyzePartitions } from "../maintenance/analyzePartitions.ts";
 import { buildIndexes } from "../maintenance/buildIndexes.ts";
 import { cancelExpired, cancelOrphans } from "../delivery/rows/cancelDeliveries.ts";
@@ -24,7 +22,6 @@ import { forgetInterventions } from "../mailbox/finish/forceMessage.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { carryOnErasures, eraseDigests } from "../erasures/chores.ts";
 import { tellEvents } from "../notifications/tellEvents.ts";
-import type { Changes } from "../items/changes.ts";
 import { firstIdAt } from "../postgres/ids.ts";
 import type { Cell } from "../postgres/cells.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
@@ -40,16 +37,12 @@ import { sweepCircuits } from "../delivery/rows/openCircuits.ts";
 import { sweepPermits } from "../delivery/rows/permits.ts";
 import { sweepDeliveries } from "../delivery/rows/sweepDeliveries.ts";
 import { sweepHeaderSets } from "../targets/webhook/headerSets.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface MaintenanceDeps {
-  config: Config;
-  pool: pg.Pool;
-  log: Log;
-  nowMs: () => number;
+export interface MaintenanceDeps extends Pick<Parts, "config" | "pool" | "log" | "nowMs" | "changes"> {
   clock: Pick<ClockCheck, "look">;
   /** Told how many days past retention a cell still has. */
   onHeldDays: (cellNumber: number, days: number) => void;
-  changes: Changes;
   quiet: Quiet;
   cells: readonly CellDeps[];
 }

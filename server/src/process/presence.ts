@@ -1,10 +1,9 @@
-import type pg from "pg";
 import type { ClockCheck } from "../postgres/clock.ts";
 import type { Cells } from "../postgres/cells.ts";
 import { noteAlive, type ProcessRecord, whyOvertaken } from "../postgres/processes.ts";
 import { type Loop, startLoop } from "../maintenance/chore.ts";
 import type { Quiet } from "../runtime/quiet.ts";
-import type { Log } from "../telemetry/log.ts";
+import type { Parts } from "../items/parts.ts";
 
 /** How often a process writes down that it runs, and looks whether it still can. */
 const everyMs = 10_000;
@@ -19,11 +18,9 @@ export interface Presence {
   stop(): Promise<void>;
 }
 
-export interface PresenceDeps {
-  pool: pg.Pool;
+export interface PresenceDeps extends Pick<Parts, "pool" | "log"> {
   /** One unless told. */
   cells?: Cells | undefined;
-  log: Log;
   clock: Pick<ClockCheck, "look">;
   /** Never quiet unless told. */
   quiet?: Quiet;

@@ -1,6 +1,5 @@
 import { Type } from "typebox";
 import type { IncomingHttpHeaders } from "node:http";
-import type pg from "pg";
 import { mailboxRetentionMs } from "../config/config.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
 import { keysCheckedInSql, usersAndKeys } from "../http/contract/access.ts";
@@ -13,7 +12,6 @@ import {
   workspacePending,
   workspaceSuspended,
 } from "../http/contract/errors.ts";
-import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { payloadErased } from "../events/refusals.ts";
 import {
   type FastAnswer,
@@ -32,7 +30,6 @@ import { billingRefusals, itemAudit, ItemHeaders } from "../intake/routes.ts";
 import { acceptTraced } from "../intake/traceAcceptance.ts";
 import { acceptedStatus } from "../postgres/kinds.ts";
 import { isPathUid } from "../targets/record/names.ts";
-import type { Traces } from "../telemetry/traces.ts";
 import { listPublications, readPublication } from "./readPublication.ts";
 import { publishToAdded, replayToFailed } from "./replayPublication.ts";
 import {
@@ -44,15 +41,13 @@ import {
   PublicationSummary,
 } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
+import type { Parts } from "../items/parts.ts";
 
 const route = routesOf<PublicationDeps>("Publications");
 const ingestionRoute = routesOf("Ingestion");
 
-export interface PublicationDeps extends ReplayDeps {
-  pool: pg.Pool;
+export interface PublicationDeps extends ReplayDeps, Pick<Parts, "pool" | "reads" | "traces"> {
   intake: Intake;
-  reads: ReadTurns;
-  traces?: Traces | undefined;
 }
 
 /** One call, an item for every target: `POST /p/:customer` and `POST /p`; and `/api/v1/publications`, where each went. */

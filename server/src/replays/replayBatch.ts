@@ -1,10 +1,8 @@
 import { isPulled } from "../postgres/kinds.ts";
 import { sql } from "kysely";
-import type pg from "pg";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import { inSnapshot, listIds } from "../events/listEvents.ts";
 import { readEvents, type StoredEvent } from "../events/store.ts";
-import type { Changes } from "../items/changes.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
@@ -15,18 +13,12 @@ import type { Queries } from "../postgres/tables.ts";
 import type { ClaimedReplay } from "./claimReplay.ts";
 import { pageFilter } from "./replayFilter.ts";
 import { withoutReplayed } from "./withoutReplayed.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface BatchDeps {
+export interface BatchDeps extends Pick<Parts, "pool" | "queries" | "changes" | "nowMs" | "onDue"> {
   config: Pick<Config, "mailboxRetentionSeconds">;
-  pool: pg.Pool;
-  queries: Queries;
   clock: Pick<ClockCheck, "mayMakeItems">;
-  changes: Changes;
   mailboxes: Pick<Mailboxes, "onMailboxItems">;
-  /** Unix milliseconds. */
-  nowMs: () => number;
-  /** Tells the local dispatcher that something became due. */
-  onDue: () => void;
 }
 
 /** The outcome of a batch. */

@@ -9,12 +9,10 @@ import { inSnapshot, listIds, searchRests } from "../events/listEvents.ts";
 import type { EventScope } from "../events/store.ts";
 import { restBetween } from "../runtime/restBetween.ts";
 import { pageFilter } from "./replayFilter.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface StartDeps {
+export interface StartDeps extends Pick<Parts, "queries" | "nowMs"> {
   config: Pick<Config, "mailboxRetentionSeconds">;
-  queries: Queries;
-  /** Unix milliseconds. */
-  nowMs: () => number;
   /** Tells the local worker that there is a new job. */
   onReplay: () => void;
 }

@@ -1,8 +1,6 @@
 import { type Static, Type } from "typebox";
-import type pg from "pg";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, found, idOf } from "../http/contract/errors.ts";
-import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { customerOf, customerReads, readKeys } from "../http/contract/scope.ts";
 import { type MailboxRouteDeps, readDeps } from "../mailbox/routeDeps.ts";
@@ -16,16 +14,12 @@ import { noStats, readStats } from "./readStats.ts";
 import { HealthsQuery, isStep, ListedHealth, maxListed, Stats, StatsQuery, TargetHealth } from "./schemas.ts";
 import { rangeOf, stepsKept } from "./steps.ts";
 import examples from "./examples.json" with { type: "json" };
+import type { Parts } from "../items/parts.ts";
 
 const route = routesOf<StatsDeps>("Statistics");
 const targetRoute = routesOf<StatsDeps>("Targets");
 
-export interface StatsDeps extends MailboxRouteDeps {
-  pool: pg.Pool;
-  reads: ReadTurns;
-  /** Unix milliseconds. */
-  nowMs: () => number;
-}
+export type StatsDeps = MailboxRouteDeps & Pick<Parts, "pool" | "reads" | "nowMs">;
 
 /** The present state of targets. */
 export function targetHealthRoutes(deps: StatsDeps): RouteRecord[] {

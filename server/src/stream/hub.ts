@@ -4,11 +4,10 @@ import { FrameRing, type NumberedFrame } from "./frameRing.ts";
 import type { Frame } from "./gatherChanges.ts";
 import type { OpenStream } from "./openStream.ts";
 import type { Caller } from "../http/contract/credentials.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface HubDeps {
-  pool: pg.Pool;
+export interface HubDeps extends Pick<Parts, "pool" | "nowMs"> {
   log: Pick<Log, "warn">;
-  nowMs: () => number;
   /** Tells this node's ids from those of others. */
   nodeTag: string;
   /** The first stream of an organization; resolves when what happens in it is reported. */

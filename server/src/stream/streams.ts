@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import type pg from "pg";
 import type { Changes } from "../items/changes.ts";
 import type { Quiet } from "../runtime/quiet.ts";
 import type { Log } from "../telemetry/log.ts";
@@ -7,6 +6,7 @@ import { type Frame, GatheredChanges } from "./gatherChanges.ts";
 import { StreamHub } from "./hub.ts";
 import { createRelay } from "./relay.ts";
 import { Watches } from "./watches.ts";
+import type { Parts } from "../items/parts.ts";
 
 /** The streams of one node: what it sees goes to those who watch here, and to the nodes where others watch. */
 export interface Streams {
@@ -20,10 +20,8 @@ export interface Streams {
   stop(): Promise<void>;
 }
 
-export interface StreamsDeps {
-  pool: pg.Pool;
+export interface StreamsDeps extends Pick<Parts, "pool" | "nowMs"> {
   log: Pick<Log, "warn">;
-  nowMs: () => number;
   quiet: Quiet;
 }
 

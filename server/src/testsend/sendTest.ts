@@ -1,19 +1,14 @@
-import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { AttemptResult, Delivery } from "../items/delivery.ts";
-import type { SecretBox } from "../items/secretBox.ts";
 import type { Outbound } from "../outbound/outbound.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
 import { type DeliveredKind, kindNumbers, type TargetKind } from "../postgres/kinds.ts";
 import { createSenders } from "../targets/kinds.ts";
 import { loadTargets, type TargetConfig } from "../targets/record/targetConfig.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface TestDeps {
+export interface TestDeps extends Pick<Parts, "pool" | "box" | "outbound" | "nowMs"> {
   config: Pick<Config, "deliveryTimeoutMs">;
-  pool: pg.Pool;
-  box: SecretBox;
-  outbound: Outbound;
-  nowMs: () => number;
 }
 
 export interface TestToSend {

@@ -1,26 +1,15 @@
 import { timingSafeEqual } from "node:crypto";
-import type pg from "pg";
 import { version } from "../config/version.ts";
 import { sign } from "../items/signature.ts";
 import { openSigningKey } from "../items/signingSecret.ts";
-import type { SecretBox } from "../items/secretBox.ts";
 import type { ExchangeResult } from "../outbound/exchangeResult.ts";
 import type { LocalReceiver, OutboundRequest } from "../outbound/outbound.ts";
-import type { Cells } from "../postgres/cells.ts";
 import { bucketOf, isId, newId } from "../postgres/ids.ts";
-import type { Log } from "../telemetry/log.ts";
 import { findTryoutTargets, keepRequests, type StoredRequest, type TryoutTarget } from "./store.ts";
 import { answerOf, tryoutOrigin } from "./tryoutUrl.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface ReceiverDeps {
-  /** Finds targets. */
-  pool: pg.Pool;
-  /** Each keeps the requests of its own targets. */
-  cells: Cells;
-  box: SecretBox;
-  log: Log;
-  nowMs: () => number;
-}
+export type ReceiverDeps = Pick<Parts, "pool" | "cells" | "box" | "log" | "nowMs">;
 
 /** How many requests of each target are kept. */
 const keptPerTarget = 50;

@@ -1,14 +1,11 @@
-import type { ParsedNetworks } from "../../outbound/addressGuard.ts";
-import type { Outbound } from "../../outbound/outbound.ts";
 import { checkTargetUrl } from "../../outbound/targetUrl.ts";
 import { type SignatureFinding, verifyCard } from "./cardSignature.ts";
 import { fetchCard, fetchKeySet } from "./fetchCard.ts";
 import { type AgentCard, parseCard } from "./parseCard.ts";
+import type { Parts } from "../../items/parts.ts";
 
-export interface ExamineDeps {
-  outbound: Outbound;
+export interface ExamineDeps extends Pick<Parts, "outbound" | "networks"> {
   config: { allowHttpTargets: boolean };
-  networks: ParsedNetworks;
 }
 
 /** The card at an address as it is now. `problem` completes a sentence that begins with `the agent card`. */

@@ -1,18 +1,13 @@
 import type { Origin } from "../../audit/origin.ts";
-import type { Queries } from "../../postgres/tables.ts";
 import type { RefreshOutcome } from "../../targets/record/kind.ts";
-import type { Log } from "../../telemetry/log.ts";
 import { cardRetryMs } from "./cardFreshness.ts";
 import type { CardSignatureState } from "./cardSignature.ts";
 import { type CredentialForm, unmetSecurity } from "./cardSecurity.ts";
 import { noteCardFailure, noteCardUnchanged, readCard, replaceCard, takeDueCards } from "./cardStore.ts";
 import { examineCard, type ExamineDeps, type GoodCard } from "./examineCard.ts";
+import type { Parts } from "../../items/parts.ts";
 
-export interface RefreshDeps extends ExamineDeps {
-  queries: Queries;
-  log: Log;
-  nowMs: () => number;
-}
+export type RefreshDeps = ExamineDeps & Pick<Parts, "queries" | "log" | "nowMs">;
 
 /** The owner's agreement; a card that needs it is not used before. */
 export interface CardConsent {

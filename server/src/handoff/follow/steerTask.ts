@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { isId, newRootId } from "../../postgres/ids.ts";
 import { isHandoff } from "../../postgres/kinds.ts";
 import type { HandoffRow, Queries } from "../../postgres/tables.ts";
-import type { SecretBox } from "../../items/secretBox.ts";
 import { type Agent, loadAgent, maskOf } from "../agent/agent.ts";
 import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
 import { type FollowDeps, getTask, pollTimeoutMs } from "./followTask.ts";
@@ -11,11 +10,9 @@ import { recordHandoff } from "../record/handoffStore.ts";
 import { toMessage } from "../agent/message.ts";
 import { deadlineMs, firstPollMs } from "../record/pollSchedule.ts";
 import { isInterrupted, readSendAnswer, readTask, type TaskView } from "../agent/readTask.ts";
+import type { Parts } from "../../items/parts.ts";
 
-export interface SteerDeps extends FollowDeps {
-  queries: Queries;
-  box: SecretBox;
-}
+export type SteerDeps = FollowDeps & Pick<Parts, "queries" | "box">;
 
 export type SteerOutcome =
   /** The agent has taken the message, now or (`isReplayed`) from an earlier request of the same key. */

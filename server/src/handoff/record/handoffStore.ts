@@ -3,13 +3,13 @@ import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { withPartitions } from "../../postgres/partitions.ts";
 import { bucketOf, newId } from "../../postgres/ids.ts";
 import { isPulled, kindNumbers } from "../../postgres/kinds.ts";
-import type { Changes } from "../../items/changes.ts";
 import type { Delivery } from "../../items/delivery.ts";
 import { messaging, type Traces } from "../../telemetry/traces.ts";
 import type { Outcome, TaskView } from "../agent/readTask.ts";
 import { readResultTarget, resultItem, type ResultTarget } from "./resultItem.ts";
 import { traceOf } from "../../items/traceOf.ts";
 import type { TraceContext } from "../../telemetry/traceContext.ts";
+import type { Parts } from "../../items/parts.ts";
 
 /** The next step with an item that is due at an agent. */
 export type Beginning =
@@ -81,16 +81,7 @@ async function note(
   });
 }
 
-export interface RecordDeps {
-  pool: pg.Pool;
-  nowMs: () => number;
-  changes: Changes;
-  traces?: Traces | undefined;
-  /** Tells the local dispatcher that something became due. */
-  onDue: () => void;
-  /** Wakes consumers that wait for messages of these mailboxes. */
-  onMailboxItems: (mailboxIds: string[]) => void;
-}
+export type RecordDeps = Pick<Parts, "pool" | "nowMs" | "changes" | "traces" | "onDue" | "onMailboxItems">;
 
 export interface HandoffRecord {
   eventId: string;

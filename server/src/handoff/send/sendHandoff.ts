@@ -1,8 +1,5 @@
-import type pg from "pg";
 import type { AttemptResult, AttemptOutcome, Delivery } from "../../items/delivery.ts";
 import type { TargetConfig } from "../../targets/record/targetConfig.ts";
-import type { Outbound } from "../../outbound/outbound.ts";
-import type { Log } from "../../telemetry/log.ts";
 import { type Agent, type Agents, maskOf } from "../agent/agent.ts";
 import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
 import { findTask } from "./findTask.ts";
@@ -18,11 +15,9 @@ import { toMessage } from "../agent/message.ts";
 import { deadlineMs, firstPollMs } from "../record/pollSchedule.ts";
 import type { TaskView } from "../agent/readTask.ts";
 import type { RereadCard } from "../card/refreshCard.ts";
+import type { Parts } from "../../items/parts.ts";
 
-export interface SendHandoffDeps extends RecordDeps {
-  pool: pg.Pool;
-  log: Log;
-  outbound: Outbound;
+export interface SendHandoffDeps extends RecordDeps, Pick<Parts, "pool" | "log" | "outbound"> {
   agents: Agents;
   /** The limit of a whole attempt with all its requests, in milliseconds. */
   timeoutMs: number;
