@@ -3,7 +3,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished } from "vitest";
 import { expectNothingLost } from "./support/afterwards.ts";
 import { stagedTest } from "./support/fixtures.ts";
+import { sendItem } from "./support/items.ts";
 import { startLoad } from "./support/load.ts";
+import { answerOk } from "./support/receiver.ts";
 import { until } from "./support/until.ts";
 import { childrenOf, metricOf, servingOf, signal, twoProcesses, untilServing } from "./support/workers.ts";
 
@@ -74,6 +76,22 @@ describe("a process that is killed", () => {
     );
     expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
     expect(dead).not.toContain((await untilServing(service, 2))[0]);
+  });
+
+  it("leaves nothing behind until its leases lapse: others send it at once", async ({
+    service,
+    account,
+    target,
+    receiver,
+  }) => {
+    receiver.answer = () => undefined;
+    const id = await sendItem(service, account, target.id);
+    await receiver.arrivals(1);
+    receiver.answer = answerOk;
+    for (const pid of await untilServing(service, 2)) process.kill(pid, "SIGKILL");
+    await until(() => /"deliveries":1,"msg":"took over what the ended process left"/.test(service.output()));
+    await receiver.arrivals(2);
+    expect(receiver.received.map((one) => one.id)).toEqual([id, id]);
   });
 
   it("while the database is away is replaced, and serves when the database is back", async ({

@@ -1,4 +1,4 @@
-import { createHmac, randomInt, timingSafeEqual } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Registry } from "prom-client";
 import type { AttemptResult, Delivery } from "../items/delivery.ts";
 import type { TargetConfig } from "../targets/record/targetConfig.ts";
@@ -34,6 +34,8 @@ export interface HandoffsDeps extends Pick<
   registry: Registry;
   /** Ended by tasks that are due. */
   quiet: Quiet;
+  /** Makes lease tokens; see `leaseTokens.ts`. */
+  newToken: () => number;
 }
 
 /** The part of a process that talks to agents. */
@@ -80,7 +82,6 @@ export function createHandoffs(deps: HandoffsDeps): Handoffs {
   const follower = new Follower({
     ...followDeps,
     metrics: createHandoffMetrics(registry),
-    newToken: () => randomInt(2 ** 47),
   });
   let isStopping = false;
   const isFollowing = config.roles.has("dispatcher");

@@ -10,6 +10,7 @@ import type { Config } from "../config/config.ts";
 import { version } from "../config/version.ts";
 import { isDashboardBuilt } from "../http/dashboard.ts";
 import { closeServer } from "../http/server.ts";
+import { createLeaseTokens, type TokenRange } from "../items/leaseTokens.ts";
 import { createSecretBox } from "../items/secretBox.ts";
 import type { Handoffs } from "../handoff/handoffs.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
@@ -54,6 +55,8 @@ export interface ServiceDeps extends Pick<Parts, "config" | "pool" | "log"> {
 export interface Service {
   app: FastifyInstance;
   isDashboardBuilt: boolean;
+  /** The tokens of its leases. */
+  leases: TokenRange;
   mailboxes: Pick<Mailboxes, "start" | "waiting">;
   handoffs: Pick<Handoffs, "refreshDueCards">;
   /** Resolves with the reason once the process cannot go on; it is to be stopped then. */
@@ -97,6 +100,7 @@ function layFoundation(deps: ServiceDeps) {
     onHeldDays: (cellNumber: number, days: number) => void heldDays.set(cellNumber, days),
     networks,
     // One cell's dispatcher has its own.
+    leaseTokens: createLeaseTokens(),
     admission: cells.all().length > 1 ? new Admission(config.maxInFlight) : undefined,
     outbound: connectOutbound(config, networks, createTryoutReceiver({ pool, cells, box, log, nowMs })),
     box,
@@ -187,6 +191,7 @@ export function createService(deps: ServiceDeps): Service {
   return {
     app,
     isDashboardBuilt: isDashboardBuilt(),
+    leases: foundation.leaseTokens.range,
     mailboxes: {
       start: () => parts.forEach(({ mailboxes }) => mailboxes.start()),
       waiting: () => parts.reduce((sum, { mailboxes }) => sum + mailboxes.waiting(), 0),
@@ -194,10 +199,8 @@ export function createService(deps: ServiceDeps): Service {
     handoffs: parts[0]!.handoffs,
     overtaken: presence.overtaken,
     metricValues: counted.values,
-    async checkClock() {
-      // A database that is away is asked again once the service runs.
-      await foundation.clock.look().catch(() => undefined);
-    },
+    // A database that is away is asked again once the service runs.
+    checkClock: async () => void (await foundation.clock.look().catch(() => undefined)),
     start(roles = config.roles) {
       presence.start();
       foundation.streams.start();

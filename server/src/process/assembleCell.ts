@@ -28,7 +28,8 @@ export type CellParts = ReturnType<typeof assembleCell>;
 /** All that works with the items of one cell, on its pool; nothing of it is shared with another cell. */
 export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, cells }: Place) {
   const { config, encryptionKey, log, nowMs = Date.now } = deps;
-  const { box, changes, clock, keyUsage, networks, outbound, ownerOf, quiet, traces } = foundation;
+  const { box, changes, clock, keyUsage, leaseTokens, networks, outbound, ownerOf, quiet, traces } =
+    foundation;
   const { pool } = cell;
   // What a caller waits for is less patient than work in the background.
   const requestPool = limitQueries(pool, config.databaseTimeoutMs);
@@ -45,6 +46,7 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
     changes,
     traces,
     quiet,
+    newToken: leaseTokens.next,
   };
   // The dispatcher and handoffs call each other, as do handoffs and mailboxes, once all are there.
   const handoffs: Handoffs = createHandoffs({

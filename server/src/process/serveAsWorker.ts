@@ -55,7 +55,8 @@ export async function serveAsWorker(env: NodeJS.ProcessEnv): Promise<void> {
       },
       onServing(service, port) {
         supervisor.counts(service);
-        tell({ say: "serves", port, isDashboardBuilt: service.isDashboardBuilt });
+        const { isDashboardBuilt, leases } = service;
+        tell({ say: "serves", port, isDashboardBuilt, leases });
       },
       onStopping: (reason) => tell(reason === undefined ? { say: "stopping" } : { say: "overtaken", reason }),
       onCounted: (values) => tell({ say: "counted last", values }),

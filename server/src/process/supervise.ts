@@ -1,6 +1,9 @@
 import { extname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { version } from "../config/version.ts";
+import { endLeasesOf } from "../delivery/rows/sweepDeliveries.ts";
+import type { TokenRange } from "../items/leaseTokens.ts";
 import { createLineWriter } from "../telemetry/lineWriter.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { refuseTooManyConnections } from "./connectionRoom.ts";
@@ -14,6 +17,8 @@ import { startWorkerProcess } from "./workers/workerProcess.ts";
 
 /** How long all processes may take to stop. Deliveries that they still hold then are taken over when their leases lapse. */
 const stopLimitMs = 25_000;
+/** How long the database may take to end what a process had asked of it. What it leases then stays until the lease lapses. */
+const lastStatementsMs = 200;
 /** How often workers are told whether the embedded server's disk is full. */
 const troubleEveryMs = 1_000;
 
@@ -39,6 +44,7 @@ export async function serve(config: Config, say: Say, isRunByNpm: boolean): Prom
     log,
     start: (hear) =>
       startWorkerProcess({ entry, fds: port.fds, hear, write: (lines) => destination.write(lines) }),
+    onEnded: (leases) => void takeOver(database!, leases, log),
   });
   workers.load();
   let database: OpenDatabase | undefined;
@@ -102,6 +108,21 @@ async function runWorkers(supervision: Supervision): Promise<void> {
 /** One worker has the role maintenance: the chores of several would wait for each other's locks. */
 function rolesOf({ roles }: Config, slot: number): string[] {
   return [...roles].filter((role) => role !== "maintenance" || slot === 0);
+}
+
+/**
+ * Makes the items due at once that an ended process had leased, which would otherwise wait until the leases lapse. It is known here
+ * that the process has ended, as nobody can know who sees only the database. Never rejects.
+ */
+async function takeOver({ cells }: OpenDatabase, leases: TokenRange, log: Log): Promise<void> {
+  await delay(lastStatementsMs, undefined, { ref: false });
+  try {
+    let taken = 0;
+    for (const { pool } of cells.all()) taken += await endLeasesOf(pool, leases);
+    if (taken > 0) log.info({ deliveries: taken }, "took over what the ended process left");
+  } catch (error) {
+    log.warn({ err: error }, "what the ended process left becomes due when its leases lapse");
+  }
 }
 
 /** Workers do not see the embedded server's log, which tells that its disk is full; their answers are to say so. */

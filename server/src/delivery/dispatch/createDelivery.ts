@@ -1,4 +1,3 @@
-import { randomInt } from "node:crypto";
 import type pg from "pg";
 import type { Registry } from "prom-client";
 import type { Config } from "../../config/config.ts";
@@ -27,6 +26,8 @@ export interface DeliveryDeps {
   nowMs: () => number;
   senders: Senders;
   quiet: Quiet;
+  /** Makes lease tokens; see `leaseTokens.ts`. */
+  newToken: () => number;
   /** Shared by the cells of a process; a dispatcher has its own unless told. */
   admission?: Admission | undefined;
 }
@@ -52,7 +53,6 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
     targetConcurrency: config.targetConcurrency,
     maxInFlight: config.maxInFlight,
     nodeId,
-    newToken: () => randomInt(2 ** 47),
   });
   return dispatcher;
 }

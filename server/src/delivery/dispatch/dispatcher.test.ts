@@ -9,6 +9,7 @@ import { ensurePartitions } from "../../postgres/partitions.ts";
 import { parseNetworks } from "../../outbound/addressGuard.ts";
 import { createOutbound } from "../../outbound/outbound.ts";
 import { noChanges } from "../../items/changes.ts";
+import { createLeaseTokens } from "../../items/leaseTokens.ts";
 import { createSecretBox } from "../../items/secretBox.ts";
 import { neverQuiet } from "../../runtime/quiet.ts";
 import { createLog } from "../../telemetry/log.ts";
@@ -53,6 +54,7 @@ const it = databaseTest({ poolSize: 4 })
           registry: new Registry(),
           nowMs: Date.now,
           quiet: neverQuiet,
+          newToken: createLeaseTokens().next,
           senders: createSenders({ outbound, timeoutMs: 10_000, nowMs: Date.now, sendHandoff }),
         }),
   );

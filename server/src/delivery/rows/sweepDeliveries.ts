@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { TokenRange } from "../../items/leaseTokens.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 
 /** Makes deliveries due again whose node died, or stalled past its lease. @returns how many there were. */
@@ -12,20 +13,37 @@ export async function sweepDeliveries(pool: pg.Pool): Promise<number> {
  * leased then belongs to a process that is gone.
  */
 export async function endAllLeases(pool: pg.Pool): Promise<number> {
-  await pool.query(
-    "update handoff_polls set lease_until = null, lease_token = null where lease_until is not null",
-  );
   await pool.query("delete from target_shares");
+  return endLeasesOf(pool, allTokens);
+}
+
+const allTokens: TokenRange = { first: 0, last: Number.MAX_SAFE_INTEGER };
+
+/**
+ * Ends the leases of a process that has ended for certain: an item that it still sent would be sent twice.
+ * @returns how many items are due again.
+ */
+export async function endLeasesOf(pool: pg.Pool, { first, last }: TokenRange): Promise<number> {
+  await pool.query(
+    `update handoff_polls
+     set lease_until = null,
+       lease_token = null
+     where lease_until is not null
+       and lease_token between $1 and $2`,
+    [first, last],
+  );
   const { rows } = await pool.query<{ items: number }>(
     `with freed as (
        update deliveries
        set lease_until = null,
          lease_token = null
        where lease_until is not null
+         and lease_token between $1 and $2
        returning cardinality(event_ids) as items
      )
      select coalesce(sum(items), 0)::integer as items
      from freed`,
+    [first, last],
   );
   return rows[0]!.items;
 }

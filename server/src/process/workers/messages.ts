@@ -1,3 +1,4 @@
+import type { TokenRange } from "../../items/leaseTokens.ts";
 import type { DatabaseConnection } from "../../postgres/pool.ts";
 import type { MetricValues } from "../../telemetry/metricsText.ts";
 
@@ -32,7 +33,7 @@ export type ToWorker =
 
 /** Messages from a worker to its supervisor. */
 export type FromWorker =
-  | { say: "serves"; port: number; isDashboardBuilt: boolean }
+  | { say: "serves"; port: number; isDashboardBuilt: boolean; leases: TokenRange }
   /** It stops although the supervisor did not ask for it. */
   | { say: "stopping" }
   /** It cannot start; a later one may. */

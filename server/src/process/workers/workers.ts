@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import type { TokenRange } from "../../items/leaseTokens.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { FromWorker, Preparation } from "./messages.ts";
 import { createRestarts, mostQuickDeaths, quickDeathMs } from "./restarts.ts";
@@ -11,8 +12,12 @@ export interface WorkersDeps {
   port: Pick<SharedPort, "fds" | "socketOf" | "release">;
   /** Starts a process that loads the service. */
   start: (hear: (message: FromWorker) => void) => WorkerProcess;
+  /** A process has ended that had leases with these tokens, and may have left some. */
+  onEnded: (leases: TokenRange) => void;
   log: Pick<Log, "info" | "warn" | "error">;
 }
+
+type Serves = Extract<FromWorker, { say: "serves" }>;
 
 interface Worker {
   process: WorkerProcess;
@@ -22,6 +27,8 @@ interface Worker {
   /** When its slot fell vacant, by `performance.now()`; undefined at the service's start. */
   vacantSinceMs: number | undefined;
   servesSinceMs: number | undefined;
+  /** The tokens of its leases; undefined before it serves. */
+  leases: TokenRange | undefined;
   /** Its end is expected. */
   isLeaving: boolean;
   /** Why it cannot start, as it says. */
@@ -125,6 +132,7 @@ export class Workers {
       slot,
       vacantSinceMs: undefined,
       servesSinceMs: undefined,
+      leases: undefined,
       isLeaving: false,
       failure: undefined,
     };
@@ -189,8 +197,9 @@ export class Workers {
     asker.process.tell({ say: "counted all", id, values });
   }
 
-  #serves(worker: Worker, { isDashboardBuilt }: { isDashboardBuilt: boolean }): void {
+  #serves(worker: Worker, { isDashboardBuilt, leases }: Serves): void {
     worker.servesSinceMs = performance.now();
+    worker.leases = leases;
     if (worker.vacantSinceMs !== undefined) {
       const afterMs = Math.round(worker.servesSinceMs - worker.vacantSinceMs);
       this.#deps.log.info({ process: worker.process.pid, after_ms: afterMs }, "another process serves");
@@ -219,7 +228,9 @@ export class Workers {
     worker.metrics.end();
     this.#metrics.keep(worker.metrics.last());
     if (this.#spare === worker) this.#spare = undefined;
-    if (this.#isStopping || worker.isLeaving) return;
+    if (this.#isStopping) return;
+    if (worker.leases !== undefined) this.#deps.onEnded(worker.leases);
+    if (worker.isLeaving) return;
     const how = end.signal ?? (end.code === null ? "the operating system" : `code ${end.code}`);
     if (!this.#hasStarted) {
       this.#fail(failure ?? `a process of the service ended before it served (${how})`);
