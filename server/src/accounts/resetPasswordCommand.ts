@@ -1,5 +1,6 @@
 import { CommandError, UsageError } from "../runtime/commandError.ts";
-import { resetPassword, type ResetPasswordOutcome } from "./changePassword.ts";
+import { orRefused } from "../http/contract/errors.ts";
+import { resetPassword } from "./changePassword.ts";
 import type { Passwords } from "./passwords.ts";
 import { resetPasswordUsage } from "./resetPasswordUsage.ts";
 import { Password } from "./schemas.ts";
@@ -34,26 +35,16 @@ export function readResetPasswordCommand(args: string[]): (deps: ResetPasswordDe
   }
   return async (deps) => {
     const wanted = requirePassword(deps.password);
-    const { user, sessionsEnded } = resetUser(
-      await resetPassword(deps, { email, wanted, operator: deps.operator }),
-    );
+    const reset = await resetPassword(deps, { email, wanted, operator: deps.operator });
+    const { user, sessionsEnded } = orRefused(reset, "reset", {
+      not_found: () => new CommandError("no account has this address", "notFound"),
+      overloaded: () => new CommandError("too many passwords wait to be hashed: try again", "failed"),
+    });
     const what = { user_id: user.id, org_id: user.org_id, sessions_ended: sessionsEnded };
     const time = new Date(deps.nowMs()).toISOString();
     deps.audit(JSON.stringify({ audit: "reset-password", time, operator: deps.operator, ...what }));
     deps.print(JSON.stringify({ email: user.email, ...what }, null, 2));
   };
-}
-
-/** The user whose password was reset. @throws {CommandError} when none was. */
-function resetUser(reset: ResetPasswordOutcome): Extract<ResetPasswordOutcome, { outcome: "reset" }> {
-  switch (reset.outcome) {
-    case "reset":
-      return reset;
-    case "not_found":
-      throw new CommandError("no account has this address", "notFound");
-    case "overloaded":
-      throw new CommandError("too many passwords wait to be hashed: try again", "failed");
-  }
 }
 
 function requirePassword(text: string): string {

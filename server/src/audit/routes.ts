@@ -4,6 +4,7 @@ import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import {
+  fieldsOf,
   Id,
   nullable,
   NullableString,
@@ -126,15 +127,9 @@ function boundsOf(query: Static<typeof Query>): { from?: string; below?: string 
 
 function entryAnswer(row: AuditRow): Static<typeof AuditEntry> {
   return {
-    id: row.id,
+    ...fieldsOf(AuditEntry, row),
     at: Math.floor(idTimeMs(row.id) / 1000),
-    action: row.action,
     actor: { kind: row.actor_kind, id: row.actor_id, name: row.actor_name },
     object: { kind: row.object_kind, id: row.object_id, name: row.object_name },
-    before: row.before,
-    after: row.after,
-    client_address: row.client_address,
-    user_agent: row.user_agent,
-    request_id: row.request_id,
   };
 }

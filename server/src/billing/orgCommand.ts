@@ -3,11 +3,12 @@ import { parseArgs } from "node:util";
 import type pg from "pg";
 import { readName } from "../accounts/schemas.ts";
 import type { Passwords } from "../accounts/passwords.ts";
-import { type ProvisionOutcome, provisionOrganization } from "../accounts/provision.ts";
+import { provisionOrganization } from "../accounts/provision.ts";
+import { orRefused } from "../http/contract/errors.ts";
 import type { BillingStatus } from "../postgres/tables.ts";
 import { CommandError } from "../runtime/commandError.ts";
 import { setStatus } from "./changeStatus.ts";
-import { type SettleOutcome, settleByOperator } from "./settleByOperator.ts";
+import { settleByOperator } from "./settleByOperator.ts";
 import { describeOrganization, findOrganizationId, listOrganizations } from "./organizationReport.ts";
 import { OrgUsageError } from "./orgUsage.ts";
 import type { Parts } from "../items/parts.ts";
@@ -69,25 +70,16 @@ function create(args: string[]): OrgCommand {
     const owner =
       email === undefined ? undefined : { email, password: randomBytes(18).toString("base64url") };
     const input = { name: readable.value, billingStatus: status, owner, operator: deps.operator };
-    const { organization, apiKey } = createdOrganization(await provisionOrganization(deps, input));
+    const created = await provisionOrganization(deps, input);
+    const { organization, apiKey } = orRefused(created, "created", {
+      invalid: ({ message }) => new CommandError(message, "usage"),
+      email_taken: () => new CommandError("the email has an account already", "conflict"),
+      overloaded: () => new CommandError("too many passwords wait to be hashed: try again", "failed"),
+    });
     audit(deps, "org create", { org_id: organization.id, to: status });
     // The key and the password are shown here and nowhere else.
     showResult(deps, { ...organization, api_key: apiKey, ...(owner && { owner }) }, values);
   };
-}
-
-/** The created organization. @throws {CommandError} when none was created. */
-function createdOrganization(created: ProvisionOutcome): Extract<ProvisionOutcome, { outcome: "created" }> {
-  switch (created.outcome) {
-    case "created":
-      return created;
-    case "invalid":
-      throw new CommandError(created.message, "usage");
-    case "email_taken":
-      throw new CommandError("the email has an account already", "conflict");
-    case "overloaded":
-      throw new CommandError("too many passwords wait to be hashed: try again", "failed");
-  }
 }
 
 function list(args: string[]): OrgCommand {
@@ -142,25 +134,17 @@ function settle(args: string[]): OrgCommand {
   return async (deps) => {
     const nowSeconds = secondsOf(deps);
     const by = { identifier, outcome, operator: deps.operator, nowSeconds } as const;
-    requireSettled(await settleByOperator(deps.pool, by), identifier);
+    orRefused(await settleByOperator(deps.pool, by), "settled", {
+      not_found: () => new CommandError(`there is no unsettled batch ${identifier}`, "failed"),
+      another_open: () =>
+        new CommandError(
+          "another batch of the same customer is under way: try again when it is settled",
+          "failed",
+        ),
+    });
     audit(deps, "org settle-batch", { identifier, outcome });
     showResult(deps, { identifier, outcome }, values);
   };
-}
-
-/** @throws {CommandError} when the batch was not settled. */
-function requireSettled(outcome: SettleOutcome, identifier: string): void {
-  switch (outcome) {
-    case "settled":
-      return;
-    case "not_found":
-      throw new CommandError(`there is no unsettled batch ${identifier}`, "failed");
-    case "another_open":
-      throw new CommandError(
-        "another batch of the same customer is under way: try again when it is settled",
-        "failed",
-      );
-  }
 }
 
 /** The id of an organization, by id or slug. @throws {CommandError} when there is none. */

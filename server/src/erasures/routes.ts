@@ -6,6 +6,7 @@ import { ApiError, found, idOf } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import {
+  fieldsOf,
   Id,
   nullable,
   nullableInteger,
@@ -144,15 +145,8 @@ async function present(deps: ErasureRouteDeps, orgId: string, id: string): Promi
 }
 
 function erasureAnswer(erasure: StoredErasure): Static<typeof Erasure> {
-  const { id, event_id, correlation_id, status, total, erased, created_by } = erasure;
   return {
-    id,
-    event_id,
-    correlation_id,
-    status,
-    total,
-    erased,
-    created_by,
+    ...fieldsOf(Erasure, erasure),
     created_at: Math.floor(erasure.created_at / 1000),
     finished_at: erasure.finished_at === null ? null : Math.floor(erasure.finished_at / 1000),
   };

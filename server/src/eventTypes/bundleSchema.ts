@@ -1,7 +1,8 @@
 import { DocumentProblem, lastSegment, resolveLocal, shownReference } from "./jsonPointer.ts";
 import type { ReadingBudget } from "./readingBudget.ts";
 import type { JsonSchema } from "./schemas.ts";
-import { isObject, type Keywords, mapSchemas } from "./subschemas.ts";
+import { type Keywords, mapSchemas } from "./subschemas.ts";
+import { isJsonObject } from "../http/contract/json.ts";
 
 /**
  * A schema of an OpenAPI document with everything that it refers to, by whatever way, in `$defs` of its own. Each is there
@@ -25,7 +26,7 @@ export function bundleSchema(document: Keywords, schema: Keywords, budget: Readi
     definitions.set(name, mapSchemas(found.value, rewrite));
   }
   if (definitions.size === 0) return bundled;
-  const present = isObject(bundled["$defs"]) ? Object.entries(bundled["$defs"]) : [];
+  const present = isJsonObject(bundled["$defs"]) ? Object.entries(bundled["$defs"]) : [];
   return { ...bundled, $defs: Object.fromEntries([...present, ...definitions]) };
 }
 
@@ -34,7 +35,7 @@ function rootOf(document: Keywords, schema: Keywords): [root: Keywords, own: str
   const reference = schema["$ref"];
   if (typeof reference !== "string" || Object.keys(schema).length > 1) return [schema, undefined];
   const found = resolveLocal(document, reference);
-  return isObject(found?.value) && !isObject(found.value["$defs"])
+  return isJsonObject(found?.value) && !isJsonObject(found.value["$defs"])
     ? [found.value, reference]
     : [schema, undefined];
 }
@@ -48,7 +49,7 @@ class Names {
   readonly #wanted: { reference: string; name: string }[] = [];
 
   constructor(root: Keywords) {
-    this.#taken = new Set(isObject(root["$defs"]) ? Object.keys(root["$defs"]) : []);
+    this.#taken = new Set(isJsonObject(root["$defs"]) ? Object.keys(root["$defs"]) : []);
   }
 
   /** Lets a reference mean a definition; undefined for the root. */
@@ -89,11 +90,11 @@ class Names {
 /** A schema's keywords with its references rewritten: `$ref`, and the mapping by which OpenAPI tells alternatives apart. */
 function rewritten(keywords: Keywords, referTo: (reference: string) => string): Keywords {
   const { $ref: reference, discriminator } = keywords;
-  const mapping = isObject(discriminator) ? discriminator["mapping"] : undefined;
+  const mapping = isJsonObject(discriminator) ? discriminator["mapping"] : undefined;
   return {
     ...keywords,
     ...(typeof reference === "string" && { $ref: referTo(reference) }),
-    ...(isObject(mapping) && {
+    ...(isJsonObject(mapping) && {
       discriminator: { ...(discriminator as Keywords), mapping: mapEntries(mapping, referTo) },
     }),
   };

@@ -1,7 +1,8 @@
 import { resolveLocal } from "./jsonPointer.ts";
 import { type Dialect, keywordFault } from "./keywordForms.ts";
 import type { JsonSchema } from "./schemas.ts";
-import { findInSchemas, isObject, type Place } from "./subschemas.ts";
+import { findInSchemas, type Place } from "./subschemas.ts";
+import { isJsonObject } from "../http/contract/json.ts";
 
 /** Characters of a `pattern`: the engine reads it, and never matches anything with it. */
 const maxPatternCharacters = 1_024;
@@ -51,7 +52,7 @@ function referenceFault({ keywords: { $ref: reference }, path, resource }: Place
 
 function patternsFault({ keywords: { pattern, patternProperties }, path }: Place): string | undefined {
   const fault = typeof pattern === "string" ? patternFault([...path, "pattern"], pattern) : undefined;
-  if (fault !== undefined || !isObject(patternProperties)) return fault;
+  if (fault !== undefined || !isJsonObject(patternProperties)) return fault;
   for (const name of Object.keys(patternProperties)) {
     const found = patternFault([...path, "patternProperties", name], name);
     if (found !== undefined) return found;

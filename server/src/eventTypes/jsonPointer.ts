@@ -1,4 +1,4 @@
-import { isObject } from "./subschemas.ts";
+import { isJsonObject } from "../http/contract/json.ts";
 
 /** The value that a reference of the form `#/a/b` points to within a document (RFC 6901); undefined for nothing. */
 export function resolveLocal(document: unknown, reference: string): { value: unknown } | undefined {
@@ -8,7 +8,7 @@ export function resolveLocal(document: unknown, reference: string): { value: unk
   for (const segment of segments ?? []) {
     if (Array.isArray(value) && /^(?:0|[1-9]\d{0,5})$/.test(segment) && Number(segment) < value.length) {
       value = value[Number(segment)] as unknown;
-    } else if (isObject(value) && Object.hasOwn(value, segment)) {
+    } else if (isJsonObject(value) && Object.hasOwn(value, segment)) {
       value = value[segment];
     } else {
       return undefined;

@@ -1,4 +1,5 @@
-import { holdMany, holdNamed, holdOne, isObject } from "./subschemas.ts";
+import { holdMany, holdNamed, holdOne } from "./subschemas.ts";
+import { isJsonObject } from "../http/contract/json.ts";
 
 /** The drafts of JSON Schema that a catalogue takes. */
 export type Dialect = "draft7" | "draft2020";
@@ -13,7 +14,7 @@ const form =
 
 const types = ["array", "boolean", "integer", "null", "number", "object", "string"];
 const isType = (value: unknown): boolean => types.includes(value as string);
-const isSchema = (value: unknown): boolean => typeof value === "boolean" || isObject(value);
+const isSchema = (value: unknown): boolean => typeof value === "boolean" || isJsonObject(value);
 const areSchemas = (value: unknown): boolean =>
   Array.isArray(value) && value.length > 0 && value.every(isSchema);
 
@@ -42,7 +43,7 @@ const list = form(Array.isArray, "must be a list");
 const schemas = form(areSchemas, "must be a list of at least one schema");
 const schema = form(isSchema, "must be a schema: an object, true or false");
 const named = form(
-  (value) => isObject(value) && Object.values(value).every(isSchema),
+  (value) => isJsonObject(value) && Object.values(value).every(isSchema),
   "must be an object of schemas",
 );
 
@@ -73,14 +74,14 @@ const forms = new Map<string, Form>([
   [
     "dependentRequired",
     form(
-      (value) => isObject(value) && Object.values(value).every(areNames),
+      (value) => isJsonObject(value) && Object.values(value).every(areNames),
       "must be an object of lists of names",
     ),
   ],
   [
     "dependencies",
     form(
-      (value) => isObject(value) && Object.values(value).every((one) => isSchema(one) || areNames(one)),
+      (value) => isJsonObject(value) && Object.values(value).every((one) => isSchema(one) || areNames(one)),
       "must be an object of schemas and of lists of names",
     ),
   ],

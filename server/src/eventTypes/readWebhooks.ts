@@ -9,7 +9,8 @@ import {
 import { DocumentProblem, resolveLocal, shownReference } from "./jsonPointer.ts";
 import { ReadingBudget } from "./readingBudget.ts";
 import { maxEventTypes } from "./schemas.ts";
-import { isObject, type Keywords } from "./subschemas.ts";
+import { type Keywords } from "./subschemas.ts";
+import { isJsonObject } from "../http/contract/json.ts";
 
 /** The event types that an OpenAPI document describes, and the webhooks that could not become one. */
 export interface ReadWebhooks {
@@ -53,7 +54,7 @@ function webhooksOf({ openapi, webhooks }: Keywords): { ok: true; webhooks: Keyw
   if (typeof openapi !== "string" || !/^3\.[12]\.\d/.test(openapi)) {
     return { ok: false, message: "openapi must be a version of 3.1 or 3.2, in which webhooks are described" };
   }
-  if (!isObject(webhooks) || Object.keys(webhooks).length === 0) {
+  if (!isJsonObject(webhooks) || Object.keys(webhooks).length === 0) {
     return { ok: false, message: "webhooks is required: the document describes none" };
   }
   const count = Object.keys(webhooks).length;
@@ -82,7 +83,7 @@ function eventTypeOf(reading: Reading, name: string, given: unknown): GivenEvent
   const { tags } = operation;
   const text = [operation["description"], operation["summary"], item["description"], item["summary"]];
   const body = jsonBodyOf(reading, operation);
-  const schema = isObject(body["schema"])
+  const schema = isJsonObject(body["schema"])
     ? bundleSchema(reading.document, body["schema"], reading.budget)
     : null;
   const example = exampleOf(reading, body);
@@ -100,7 +101,7 @@ function eventTypeOf(reading: Reading, name: string, given: unknown): GivenEvent
 const methods = ["post", "put", "patch", "delete", "get"];
 
 function operationOf(reading: Reading, item: Keywords): Keywords {
-  const method = methods.find((one) => isObject(item[one]));
+  const method = methods.find((one) => isJsonObject(item[one]));
   return method === undefined ? {} : followed(reading, item[method]);
 }
 
@@ -108,7 +109,7 @@ function operationOf(reading: Reading, item: Keywords): Keywords {
 function jsonBodyOf(reading: Reading, { requestBody }: Keywords): Keywords {
   if (requestBody === undefined) return {};
   const { content } = followed(reading, requestBody);
-  if (!isObject(content)) return {};
+  if (!isJsonObject(content)) return {};
   const types = Object.keys(content);
   const type =
     types.find((one) => /^application\/json\s*(?:;|$)/i.test(one)) ??
@@ -119,9 +120,9 @@ function jsonBodyOf(reading: Reading, { requestBody }: Keywords): Keywords {
 /** The first example of the body, or of its schema. */
 function exampleOf(reading: Reading, { example, examples, schema }: Keywords): unknown {
   if (example !== undefined) return example;
-  const [first] = isObject(examples) ? Object.values(examples) : [];
+  const [first] = isJsonObject(examples) ? Object.values(examples) : [];
   if (first !== undefined) return followed(reading, first)["value"] ?? null;
-  if (!isObject(schema)) return null;
+  if (!isJsonObject(schema)) return null;
   const described = followed(reading, schema);
   const { examples: ofSchema } = described;
   return described["example"] ?? (Array.isArray(ofSchema) ? (ofSchema[0] as unknown) : undefined) ?? null;
@@ -130,7 +131,7 @@ function exampleOf(reading: Reading, { example, examples, schema }: Keywords): u
 /** An object of the document, or the one that it refers to. @throws {DocumentProblem} when there is none. */
 function followed({ document }: Reading, given: unknown): Keywords {
   let value = given;
-  for (let hops = 0; isObject(value) && typeof value["$ref"] === "string"; hops++) {
+  for (let hops = 0; isJsonObject(value) && typeof value["$ref"] === "string"; hops++) {
     const reference = value["$ref"];
     if (hops === maxHops) throw new DocumentProblem(`$ref ${shownReference(reference)} leads in a circle`);
     const found = resolveLocal(document, reference);
@@ -138,5 +139,5 @@ function followed({ document }: Reading, given: unknown): Keywords {
       throw new DocumentProblem(`$ref ${shownReference(reference)} points to nothing in the document`);
     value = found.value;
   }
-  return isObject(value) ? value : {};
+  return isJsonObject(value) ? value : {};
 }

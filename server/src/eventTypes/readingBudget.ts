@@ -1,6 +1,6 @@
 import { DocumentProblem } from "./jsonPointer.ts";
 import { maxJsonBytes } from "./schemas.ts";
-import { isObject } from "./subschemas.ts";
+import { isJsonObject } from "../http/contract/json.ts";
 
 /** Characters of JSON that one import reads; a value that several webhooks refer to counts for each of them. */
 const maxCharacters = 4 * 1024 * 1024;
@@ -20,9 +20,9 @@ export class ReadingBudget {
     let most = maxJsonBytes;
     return (part) => {
       const bound = Math.min(most, this.#left);
-      const isKnown = isObject(part) && this.#tooLarge.has(part);
+      const isKnown = isJsonObject(part) && this.#tooLarge.has(part);
       const taken = isKnown ? undefined : charactersOf(part, bound);
-      if (taken === undefined && isObject(part)) this.#tooLarge.add(part);
+      if (taken === undefined && isJsonObject(part)) this.#tooLarge.add(part);
       this.#left -= taken ?? bound;
       if (taken !== undefined) most -= taken;
       else if (bound < most)
@@ -39,10 +39,10 @@ export class ReadingBudget {
 function charactersOf(value: unknown, most: number): number | undefined {
   let count = 0;
   const add = (one: unknown): boolean => {
-    count += typeof one === "string" ? one.length + 2 : Array.isArray(one) || isObject(one) ? 2 : 1;
+    count += typeof one === "string" ? one.length + 2 : Array.isArray(one) || isJsonObject(one) ? 2 : 1;
     if (count > most) return false;
     if (Array.isArray(one)) return one.every(add);
-    if (!isObject(one)) return true;
+    if (!isJsonObject(one)) return true;
     return Object.entries(one).every(([name, member]) => {
       count += name.length + 3;
       return add(member);

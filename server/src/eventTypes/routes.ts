@@ -20,9 +20,10 @@ import {
   ListedEventType,
   OpenApiDocument,
 } from "./schemas.ts";
-import { isObject } from "./subschemas.ts";
+
 import examples from "./examples.json" with { type: "json" };
 import type { Parts } from "../items/parts.ts";
+import { isJsonObject } from "../http/contract/json.ts";
 
 const route = routesOf<EventTypeDeps>("Event types");
 
@@ -133,7 +134,7 @@ async function documentOf(body: Record<string, unknown> | string): Promise<Recor
   if (typeof body !== "string") return body;
   const parsed = await parseYaml(body);
   if (!parsed.ok) throw new ApiError(400, parsed.message);
-  if (isObject(parsed.value)) return parsed.value;
+  if (isJsonObject(parsed.value)) return parsed.value;
   throw new ApiError(400, "the document must be an object");
 }
 

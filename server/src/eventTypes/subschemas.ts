@@ -1,3 +1,5 @@
+import { isJsonObject } from "../http/contract/json.ts";
+
 /** A schema that is an object; `true` and `false` are schemas, too, without anything in them. */
 export type Keywords = Readonly<Record<string, unknown>>;
 
@@ -28,7 +30,7 @@ export function findInSchemas<Found>(
   visit: (place: Place) => Found | undefined,
 ): Found | undefined {
   const search = (value: unknown, path: readonly string[], around: Keywords): Found | undefined => {
-    if (!isObject(value)) return undefined;
+    if (!isJsonObject(value)) return undefined;
     const resource = path.length > 0 && hasOwnId(value) ? value : around;
     const own = visit({ keywords: value, path, resource });
     if (own !== undefined) return own;
@@ -47,18 +49,18 @@ export function findInSchemas<Found>(
 function schemasIn(keyword: string, held: unknown): [steps: string[], schema: unknown][] {
   if (holdsMany(keyword) && Array.isArray(held)) return held.map((one, index) => [[String(index)], one]);
   if (holdOne.has(keyword)) return [[[], held]];
-  if (!holdNamed.has(keyword) || !isObject(held)) return [];
+  if (!holdNamed.has(keyword) || !isJsonObject(held)) return [];
   return Object.entries(held).map(([name, one]) => [[name], one]);
 }
 
 /** A copy of a schema in which each schema's own keywords are changed by `change`. Schemas with an `$id` stay as they are. */
 export function mapSchemas(schema: unknown, change: (keywords: Keywords) => Keywords): unknown {
-  if (!isObject(schema) || hasOwnId(schema)) return schema;
+  if (!isJsonObject(schema) || hasOwnId(schema)) return schema;
   const within = (one: unknown): unknown => mapSchemas(one, change);
   const entries = Object.entries(change(schema)).map(([keyword, held]): [string, unknown] => {
     if (holdsMany(keyword) && Array.isArray(held)) return [keyword, held.map(within)];
     if (holdOne.has(keyword)) return [keyword, within(held)];
-    if (holdNamed.has(keyword) && isObject(held)) {
+    if (holdNamed.has(keyword) && isJsonObject(held)) {
       return [keyword, Object.fromEntries(Object.entries(held).map(([name, one]) => [name, within(one)]))];
     }
     return [keyword, held];
@@ -73,8 +75,4 @@ function holdsMany(keyword: string): boolean {
 /** Whether `#` means this schema in it, and not the one around it. */
 function hasOwnId({ $id: id }: Keywords): boolean {
   return typeof id === "string" && !id.startsWith("#");
-}
-
-export function isObject(value: unknown): value is Keywords {
-  return value !== null && typeof value === "object" && !Array.isArray(value);
 }

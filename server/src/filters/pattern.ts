@@ -1,3 +1,5 @@
+import { isJsonObject } from "../http/contract/json.ts";
+
 /*
  * Filters in the pattern grammar of Amazon EventBridge: an object names fields, a field has a list of what it may be, and
  * all fields have to match. Read once into a tree of tests; `matchFilter.ts` walks it.
@@ -80,7 +82,7 @@ function readObject(written: Readonly<Record<string, unknown>>, path: string): P
 }
 
 function readField(written: unknown, path: string): Leaf | Pattern {
-  if (isObject(written)) return readObject(written, path);
+  if (isJsonObject(written)) return readObject(written, path);
   if (!Array.isArray(written)) {
     throw new FilterError(
       path,
@@ -91,7 +93,7 @@ function readField(written: unknown, path: string): Leaf | Pattern {
   const entries: Entries = { values: new Set(), folded: [], tests: [], exists: new Set() };
   written.forEach((one: unknown, index) => {
     const here = join(path, String(index));
-    if (isObject(one)) readOperator(one, here, entries);
+    if (isJsonObject(one)) readOperator(one, here, entries);
     else entries.values.add(readScalar(one, here));
   });
   const { values, folded, tests, exists } = entries;
@@ -116,7 +118,7 @@ function readAlternatives(written: unknown, path: string): Pattern[] {
   }
   return written.map((one: unknown, index) => {
     const here = join(path, String(index));
-    if (!isObject(one)) throw new FilterError(here, "is an object of fields");
+    if (!isJsonObject(one)) throw new FilterError(here, "is an object of fields");
     return readObject(one, here);
   });
 }
@@ -181,7 +183,7 @@ function stepsOfFolding(length: number): number {
 
 /** A prefix or suffix: a text, or `{"equals-ignore-case": text}`. */
 function readAffix(operand: unknown, path: string): { text: string; ignoresCase: boolean } {
-  if (!isObject(operand)) return { text: readText(operand, path), ignoresCase: false };
+  if (!isJsonObject(operand)) return { text: readText(operand, path), ignoresCase: false };
   return { text: readText(onlyOperand(operand, "equals-ignore-case", path), path), ignoresCase: true };
 }
 
@@ -218,7 +220,7 @@ function anythingBut({ isMatch, stepsOf }: Test): Test {
 
 /** A test that the exceptions of `anything-but` pass. */
 function readExceptions(operand: unknown, path: string): Test {
-  if (!isObject(operand)) {
+  if (!isJsonObject(operand)) {
     return equalsAny(new Set<Scalar>(readList(operand, path, readTextOrNumber)));
   }
   const name = Object.keys(operand)[0] ?? "";
@@ -305,10 +307,6 @@ function readText(value: unknown, path: string): string {
 function onlyOperand(written: Readonly<Record<string, unknown>>, name: string, path: string): unknown {
   if (Object.keys(written).length === 1 && Object.hasOwn(written, name)) return written[name];
   throw new FilterError(path, `is a text, or an object of ${name} alone`);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function short(value: unknown): string {

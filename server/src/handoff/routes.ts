@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { anyone, usersAndKeys } from "../http/contract/access.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
+import { ApiError, notFound, orRefused } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey } from "../http/contract/scope.ts";
 import { readItem } from "../intake/readItem.ts";
@@ -15,7 +15,7 @@ export interface HandoffRouteDeps {
   handoffs: Handoffs;
 }
 
-const refusals = {
+const errors = {
   409: "There is no task that could be steered: not handed over, ended, or not waiting for input",
   502: "The agent did not answer or did not do it",
 };
@@ -40,16 +40,15 @@ const answerRoute = route("answerAgent", "POST /api/v1/events/:id/handoff/messag
     "idempotency-key": Type.Optional(Type.String({ description: "1 to 255 characters" })),
   }),
   response: { 200: Type.Object({ handoff: Handoff }) },
-  errors: refusals,
+  errors,
   rawBody: "json",
   async handle({ caller, params, request, reply }, deps) {
     const payload = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
     const { idempotencyKey: key } = readItem(request.headers, payload);
     const input = { orgId: caller.orgId, eventId: params.id, payload, key };
-    const outcome = await deps.handoffs.answer(input);
-    if (outcome.kind !== "answered") throw refusalError(outcome);
-    if (outcome.isReplayed) void reply.header("idempotency-replayed", "true");
-    return { handoff: outcome.handoff };
+    const { isReplayed, handoff } = orRefused(await deps.handoffs.answer(input), "answered", refusals);
+    if (isReplayed) void reply.header("idempotency-replayed", "true");
+    return { handoff };
   },
 });
 
@@ -59,39 +58,33 @@ const cancelRoute = route("cancelTask", "POST /api/v1/events/:id/handoff/cancel"
   summary: "Ask an agent to cancel a task",
   description: "The answer shows what became of it; an agent may take its time.",
   response: { 200: Type.Object({ handoff: Handoff }) },
-  errors: refusals,
+  errors,
   async handle({ caller, params }, deps) {
-    const outcome = await deps.handoffs.cancel({ orgId: caller.orgId, eventId: params.id });
-    if (outcome.kind !== "asked") throw refusalError(outcome);
-    return { handoff: outcome.handoff };
+    const asked = await deps.handoffs.cancel({ orgId: caller.orgId, eventId: params.id });
+    return { handoff: orRefused(asked, "asked", refusals).handoff };
   },
 });
 
-function refusalError(refusal: SteerRefusal): ApiError {
-  switch (refusal.kind) {
-    case "unknown":
-      return notFound();
-    case "not_for_an_agent":
-      return new ApiError(409, "only items of a2a targets are handed to an agent");
-    case "not_handed_over":
-      return new ApiError(409, "the item has not been handed over yet");
-    case "ended":
-      return new ApiError(
-        409,
-        refusal.outcome === "UNKNOWN"
-          ? "the task is no longer followed: its outcome is UNKNOWN"
-          : `the task has ended: ${refusal.outcome}`,
-      );
-    case "target_deleted":
-      return new ApiError(409, "the target of this event was deleted");
-    case "not_waiting":
-      return new ApiError(409, `the task does not wait for input: it is ${refusal.state}`);
-    case "not_cancelable":
-      return new ApiError(409, `the task cannot be canceled: ${refusal.message}`);
-    case "agent_failed":
-      return new ApiError(502, refusal.message);
-  }
-}
+type Refused<Kind> = Extract<SteerRefusal, { kind: Kind }>;
+
+const refusals = {
+  unknown: notFound,
+  not_for_an_agent: () => new ApiError(409, "only items of a2a targets are handed to an agent"),
+  not_handed_over: () => new ApiError(409, "the item has not been handed over yet"),
+  ended: ({ outcome }: Refused<"ended">) =>
+    new ApiError(
+      409,
+      outcome === "UNKNOWN"
+        ? "the task is no longer followed: its outcome is UNKNOWN"
+        : `the task has ended: ${outcome}`,
+    ),
+  target_deleted: () => new ApiError(409, "the target of this event was deleted"),
+  not_waiting: ({ state }: Refused<"not_waiting">) =>
+    new ApiError(409, `the task does not wait for input: it is ${state}`),
+  not_cancelable: ({ message }: Refused<"not_cancelable">) =>
+    new ApiError(409, `the task cannot be canceled: ${message}`),
+  agent_failed: ({ message }: Refused<"agent_failed">) => new ApiError(502, message),
+};
 
 const notifiedRoute = notificationRoute("receiveAgentNotification", "POST /a2a/notifications/:token", {
   access: anyone,

@@ -3,7 +3,7 @@ import { Type } from "typebox";
 import { prometheusContentType } from "prom-client";
 import { anyone } from "./contract/access.ts";
 import { ApiError, unauthorized } from "./contract/errors.ts";
-import { createReadiness, type ReadinessDeps } from "./readiness.ts";
+import { createReadiness, type ReadinessDeps, singleFlight } from "./readiness.ts";
 import { routesOf, type RouteRecord } from "./contract/route.ts";
 
 const route = routesOf("Operation");
@@ -20,7 +20,7 @@ export interface HealthDeps extends ReadinessDeps {
 
 /** Liveness, readiness and metrics, for operators and load balancers. */
 export function healthRoutes(deps: HealthDeps): RouteRecord[] {
-  const whyNotReady = singleFlight(createReadiness(deps));
+  const whyNotReady = createReadiness(deps);
   const gather = singleFlight(async () => Buffer.from(await deps.metricsText()));
   return [
     route("isAlive", "GET /healthz", {
@@ -66,17 +66,4 @@ export function healthRoutes(deps: HealthDeps): RouteRecord[] {
 function isBearer(header: string | undefined, token: string): boolean {
   const given = /^bearer +(\S+)$/i.exec(header ?? "")?.[1] ?? "";
   return timingSafeEqual(hash("sha256", given, "buffer"), hash("sha256", token, "buffer"));
-}
-
-/**
- * Single flight: calls during `work` share its result or error; a later call runs it again.
- */
-function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
-  let underWay: Promise<T> | undefined;
-  return () => {
-    underWay ??= work().finally(() => {
-      underWay = undefined;
-    });
-    return underWay;
-  };
 }

@@ -26,13 +26,8 @@ const troubleMs = 5_000;
  * became of the last items. Answers within 2 s; those who ask at once share one look.
  */
 export function createReadiness(deps: ReadinessDeps): () => Promise<string | undefined> {
-  let looking: Promise<string | undefined> | undefined;
-  return async () => {
-    looking ??= look(deps).finally(() => {
-      looking = undefined;
-    });
-    return withinLimit(looking);
-  };
+  const looking = singleFlight(() => look(deps));
+  return () => withinLimit(looking());
 }
 
 async function look(deps: ReadinessDeps): Promise<string | undefined> {
@@ -81,4 +76,15 @@ function withinLimit(answer: Promise<string | undefined>): Promise<string | unde
       resolve(reason);
     });
   });
+}
+
+/** Single flight: calls during `work` share its result or error; a later call runs it again. */
+export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | undefined;
+  return () => {
+    underWay ??= work().finally(() => {
+      underWay = undefined;
+    });
+    return underWay;
+  };
 }

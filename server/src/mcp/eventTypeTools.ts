@@ -1,8 +1,8 @@
 import { type Static, Type } from "typebox";
 import { maxPayloadBytes, partOf } from "./payloadPart.ts";
 import { EventTypeName, Moment, Notice, notice, PayloadPart } from "./schemas.ts";
-import { call, changes, defineTool, fieldsOf, read, reads, type Tool } from "./tool.ts";
-import { nullable } from "../http/contract/schemas.ts";
+import { call, changes, defineTool, read, reads, type Tool } from "./tool.ts";
+import { fieldsOf, nullable } from "../http/contract/schemas.ts";
 
 /** In a path: `.` and `..` would name another one. */
 const TypeName = Type.String({

@@ -14,8 +14,8 @@ import {
   Status,
   Text,
 } from "./schemas.ts";
-import { call, changes, defineTool, fieldsOf, read, reads, type Tool } from "./tool.ts";
-import { nullable } from "../http/contract/schemas.ts";
+import { call, changes, defineTool, read, reads, type Tool } from "./tool.ts";
+import { fieldsOf, nullable } from "../http/contract/schemas.ts";
 
 const sendItem = defineTool(
   {

@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { type TProperties, Type } from "typebox";
 import { maxPayloadBytes, readPayloadPart } from "./payloadPart.ts";
 import { closed, Id, MaybeMoment, Moment, Name, Notice, notice, PayloadPart, Text } from "./schemas.ts";
-import { call, changes, defineTool, fieldsOf, type Tool, type ToolContext } from "./tool.ts";
-import { nullable } from "../http/contract/schemas.ts";
+import { call, changes, defineTool, type Tool, type ToolContext } from "./tool.ts";
+import { fieldsOf, nullable } from "../http/contract/schemas.ts";
 
 const maxClaimed = 10;
 

@@ -2,8 +2,8 @@ import { type Static, Type } from "typebox";
 import { eventStatuses } from "../items/eventStatuses.ts";
 import { handOver, itemFields } from "./handOver.ts";
 import { Id, MaybeMoment, Moment, Name, Notice, notice, Status, Text } from "./schemas.ts";
-import { changes, defineTool, fieldsOf, read, reads, type Tool } from "./tool.ts";
-import { nullable } from "../http/contract/schemas.ts";
+import { changes, defineTool, read, reads, type Tool } from "./tool.ts";
+import { fieldsOf, nullable } from "../http/contract/schemas.ts";
 
 /** One answer names at most so many items. */
 const mostItemsShown = 100;

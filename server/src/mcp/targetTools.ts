@@ -1,8 +1,8 @@
 import { Type } from "typebox";
 import { targetKinds } from "../postgres/kinds.ts";
 import { Id, Notice, notice, Text } from "./schemas.ts";
-import { defineTool, fieldsOf, read, reads, type Tool } from "./tool.ts";
-import { nullable } from "../http/contract/schemas.ts";
+import { defineTool, read, reads, type Tool } from "./tool.ts";
+import { fieldsOf, nullable } from "../http/contract/schemas.ts";
 
 const Target = Type.Object({
   id: Type.String(),

@@ -84,15 +84,6 @@ export async function call<Body>(
   return JSON.parse(bytes.toString()) as Body;
 }
 
-/** The fields of an answer that the schema names; addresses and future fields are left out. */
-export function fieldsOf<Schema extends TObject>(
-  { properties }: Schema,
-  answer: Record<string, unknown>,
-): Static<Schema> {
-  const fields = Object.keys(properties).map((name) => [name, answer[name] ?? null]);
-  return Object.fromEntries(fields) as Static<Schema>;
-}
-
 /** Looks and changes nothing. */
 export function reads(title: string): Annotations {
   return { title, readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };

@@ -1,12 +1,12 @@
 import { usersAndKeys } from "../http/contract/access.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
+import { ApiError, notFound, orRefused } from "../http/contract/errors.ts";
 import { type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { customerChanges } from "../http/contract/scope.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { findTarget } from "../targets/findTarget.ts";
 import { kindNamed, kindNames } from "../targets/kinds.ts";
 import type { StoredTarget } from "../targets/record/store.ts";
-import { sendTest, type TestDeps, type TestOutcome } from "./sendTest.ts";
+import { sendTest, type TestDeps } from "./sendTest.ts";
 import examples from "./examples.json" with { type: "json" };
 import type { FastifyReply } from "fastify";
 import type pg from "pg";
@@ -39,7 +39,12 @@ export function testRoutes(deps: TestDeps & { queries: Queries }): RouteRecord[]
           throw new ApiError(429, `too many tests: ${testLimits}`, { retryAfterSeconds });
         }
         const eventType = body?.event_type ?? "postrider.test";
-        const { eventId, result } = wasSent(await sendTest(deps, target, { eventType, payload }));
+        const sent = await sendTest(deps, target, { eventType, payload });
+        const { eventId, result } = orRefused(sent, "sent", {
+          gone: notFound,
+          unsent: ({ error }) =>
+            new ApiError(503, `the test could not be sent: ${error}`, { retryAfterSeconds: 5 }),
+        });
         const { outcome, statusCode, durationMs, responseBody } = result;
         return {
           event_id: eventId,
@@ -63,18 +68,6 @@ function refuseUntestable({ kind }: StoredTarget): void {
   if (testFault === undefined) return;
   const testable = kindNames((one) => one.testFault === undefined, "and");
   throw new ApiError(400, `only ${testable}s can be tested: ${testFault}`);
-}
-
-/** @throws {ApiError} 404 when the target was deleted meanwhile, 503 when this process lacks what it takes to send. */
-function wasSent(test: TestOutcome): Extract<TestOutcome, { kind: "sent" }> {
-  switch (test.kind) {
-    case "sent":
-      return test;
-    case "gone":
-      throw notFound();
-    case "unsent":
-      throw new ApiError(503, `the test could not be sent: ${test.error}`, { retryAfterSeconds: 5 });
-  }
 }
 
 /** @throws {ApiError} 413 when it is larger than the target takes. */

@@ -90,17 +90,10 @@ export async function listRequests(
   pool: pg.Pool,
   target: { orgId: string; id: string },
 ): Promise<Omit<StoredRequest, "targetId">[]> {
-  const { rows } = await pool.query<{
-    id: string;
-    event_id: string;
-    headers: string;
-    body: Buffer;
-    size: number;
-    is_verified: boolean;
-    answered: number;
-  }>({
+  const { rows } = await pool.query<Omit<StoredRequest, "targetId">>({
     name: "list_tryout_requests",
-    text: `select r.id, r.event_id, r.headers, r.body, r.size, r.is_verified, r.answered
+    text: `select
+             r.id, r.event_id as "eventId", r.headers, r.body, r.size, r.is_verified as "isVerified", r.answered
            from tryout_requests r
            join targets t on t.id = r.target_id
            where t.id = $1
@@ -108,13 +101,5 @@ export async function listRequests(
            order by r.id desc`,
     values: [target.id, target.orgId],
   });
-  return rows.map((row) => ({
-    id: row.id,
-    eventId: row.event_id,
-    headers: row.headers,
-    body: row.body,
-    size: row.size,
-    isVerified: row.is_verified,
-    answered: row.answered,
-  }));
+  return rows;
 }

@@ -1,6 +1,7 @@
 import type { ExchangeError, ExchangeHeaders, ExchangeResult } from "../../outbound/exchangeResult.ts";
 import type { Outbound } from "../../outbound/outbound.ts";
 import type { Agent, AgentCredential } from "./agent.ts";
+import { isJsonObject } from "../../http/contract/json.ts";
 
 export interface AgentCall {
   method: "GET" | "POST";
@@ -161,13 +162,13 @@ function saidIn(value: unknown): string | null {
 
 function errorIn(value: unknown): object {
   const error = (value as { error?: unknown } | null | undefined)?.error;
-  return isObject(error) ? error : {};
+  return isJsonObject(error) ? error : {};
 }
 
 /** `google.rpc.ErrorInfo` (section 11.6); lenient about its type's name. */
 function reasonOf(details: readonly unknown[]): string | null {
   for (const detail of details) {
-    if (!isObject(detail)) continue;
+    if (!isJsonObject(detail)) continue;
     const { reason } = detail as { reason?: unknown };
     if (typeof reason === "string" && /^[A-Z][A-Z0-9_]{0,63}$/.test(reason)) return reason;
   }
@@ -180,10 +181,6 @@ function parseJson(body: Buffer): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is object {
-  return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
 /** An agent's text as logs, attempts and its owner get it: one line, bounded. */

@@ -1,3 +1,5 @@
+import { isJsonObject } from "../../http/contract/json.ts";
+
 /** Metadata that is sent with an item's payload. */
 export interface MessageParts {
   /** Stable per item, so that a message sent twice can be recognized. */
@@ -49,7 +51,7 @@ export function toMessage(input: MessageParts): OutgoingMessage {
 }
 
 function passThrough(message: JsonObject, input: MessageParts, ids: object): OutgoingMessage {
-  const own = isObject(message["metadata"]) ? message["metadata"] : {};
+  const own = isJsonObject(message["metadata"]) ? message["metadata"] : {};
   const { messageId } = message;
   const metadata = {
     ...own,
@@ -66,22 +68,18 @@ const contents = ["text", "raw", "url", "data"];
 
 /** Whether a payload is a message: it has a role, besides parts, which other data may have, too. */
 function isUserMessage(value: unknown): value is JsonObject {
-  if (!isObject(value) || value["role"] !== "ROLE_USER") return false;
+  if (!isJsonObject(value) || value["role"] !== "ROLE_USER") return false;
   const { parts } = value;
   if (!Array.isArray(parts) || parts.length === 0) return false;
   return parts.every(
     (part: unknown) =>
-      isObject(part) && contents.filter((content) => Object.hasOwn(part, content)).length === 1,
+      isJsonObject(part) && contents.filter((content) => Object.hasOwn(part, content)).length === 1,
   );
 }
 
 function spokenText(value: unknown): string | undefined {
   if (typeof value === "string") return value;
-  if (!isObject(value) || typeof value["text"] !== "string") return undefined;
+  if (!isJsonObject(value) || typeof value["text"] !== "string") return undefined;
   const hasMore = Object.keys(value).some((name) => name !== "text" && name !== "event_type");
   return hasMore ? undefined : value["text"];
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return value !== null && typeof value === "object" && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { CredentialMask } from "./credentialMask.ts";
+import { isJsonObject } from "../../http/contract/json.ts";
 
 /** The parts of a task that the service keeps, or those of the message that an agent answered with in place of one. */
 export interface TaskView {
@@ -26,8 +27,6 @@ export type Outcome = "COMPLETED" | "FAILED" | "CANCELED" | "REJECTED" | "UNKNOW
 /** `problem` completes a sentence that begins with `the agent's answer`. */
 export type Reading = { ok: true; view: TaskView } | { ok: false; problem: string };
 
-type JsonObject = Readonly<Record<string, unknown>>;
-
 const maxIdLength = 512;
 const maxTextLength = 4_096;
 const maxStatusBytes = 16 * 1024;
@@ -38,7 +37,7 @@ const maxArtifactBytes = 64 * 1024;
  * @param mask Hides the agent's credential in the texts that are kept; ids and states are kept as they are.
  */
 export function readSendAnswer(value: unknown, mask: CredentialMask): Reading {
-  if (!isObject(value)) return wrong("is not a JSON object");
+  if (!isJsonObject(value)) return wrong("is not a JSON object");
   if (value["task"] !== undefined) return readTask(value["task"], mask, "$.task");
   if (value["message"] !== undefined) return readMessage(value["message"], mask);
   return wrong("has neither $.task nor $.message");
@@ -46,16 +45,16 @@ export function readSendAnswer(value: unknown, mask: CredentialMask): Reading {
 
 /** Reads a task (section 4.1.1). An unknown state counts as one that has not ended. */
 export function readTask(task: unknown, mask: CredentialMask, path: string = "$"): Reading {
-  if (!isObject(task)) return wrong(`has no task at ${path}`);
+  if (!isJsonObject(task)) return wrong(`has no task at ${path}`);
   const taskId = readId(task["id"]);
   if (taskId === null) return wrong(`has no usable ${path}.id`);
   const status = task["status"];
-  if (!isObject(status)) return wrong(`has no ${path}.status`);
+  if (!isJsonObject(status)) return wrong(`has no ${path}.status`);
   const state = status["state"];
   if (typeof state !== "string" || !/^[A-Z][A-Z0-9_]{0,63}$/.test(state)) {
     return wrong(`has no task state at ${path}.status.state`);
   }
-  const message = isObject(status["message"]) ? status["message"] : {};
+  const message = isJsonObject(status["message"]) ? status["message"] : {};
   const parts = mask.value(message["parts"]);
   const said = keepParts(parts, maxStatusBytes);
   const artifacts = keepArtifacts(mask.value(task["artifacts"]));
@@ -83,7 +82,7 @@ export function isInterrupted(state: string | null): boolean {
 
 /** An agent that answers with a message has done its work, and there is no task to follow. */
 function readMessage(message: unknown, mask: CredentialMask): Reading {
-  if (!isObject(message) || !Array.isArray(message["parts"])) return wrong("has no $.message.parts");
+  if (!isJsonObject(message) || !Array.isArray(message["parts"])) return wrong("has no $.message.parts");
   const parts = mask.value(message["parts"]);
   const kept = keepParts(parts, maxArtifactBytes);
   return {
@@ -124,7 +123,7 @@ function readId(value: unknown): string | null {
 function textOf(parts: unknown): string | null {
   if (!Array.isArray(parts)) return null;
   const texts = parts.flatMap((part: unknown) =>
-    isObject(part) && typeof part["text"] === "string" ? [part["text"]] : [],
+    isJsonObject(part) && typeof part["text"] === "string" ? [part["text"]] : [],
   );
   if (texts.length === 0) return null;
   const text = texts.join("\n").replaceAll("\0", "\ufffd").toWellFormed();
@@ -158,7 +157,7 @@ function keepArtifacts(artifacts: unknown): Kept {
   let isTruncated = false;
   let leftBytes = maxArtifactBytes;
   for (const artifact of artifacts as unknown[]) {
-    if (!isObject(artifact)) continue;
+    if (!isJsonObject(artifact)) continue;
     const { parts, ...description } = artifact;
     const head = JSON.stringify(description);
     const headBytes = Buffer.byteLength(head) + 16;
@@ -181,8 +180,4 @@ function fingerprint(seen: unknown): string {
 
 function wrong(problem: string): Reading {
   return { ok: false, problem };
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return value !== null && typeof value === "object" && !Array.isArray(value);
 }

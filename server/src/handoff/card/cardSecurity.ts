@@ -1,3 +1,5 @@
+import { isJsonObject } from "../../http/contract/json.ts";
+
 /** A security scheme of an agent, as far as a target can meet it. */
 export type SecurityScheme =
   /** A token in `Authorization: Bearer`. */
@@ -23,9 +25,9 @@ type Fields = Readonly<Record<string, unknown>>;
 export function securityRequirements(document: Fields): SecurityRequirement[] {
   const written = document["securityRequirements"] ?? document["security"];
   if (!Array.isArray(written)) return [];
-  const schemes = isFields(document["securitySchemes"]) ? document["securitySchemes"] : {};
-  const alternatives = written.filter(isFields).map((one) => {
-    const names = isFields(one["schemes"]) ? one["schemes"] : one;
+  const schemes = isJsonObject(document["securitySchemes"]) ? document["securitySchemes"] : {};
+  const alternatives = written.filter(isJsonObject).map((one) => {
+    const names = isJsonObject(one["schemes"]) ? one["schemes"] : one;
     return Object.keys(names).map((name) => readScheme(name, schemes[name]));
   });
   return alternatives.some((one) => one.length === 0) ? [] : alternatives;
@@ -116,18 +118,14 @@ function readScheme(name: string, written: unknown): SecurityScheme {
 
 /** The scheme's kind in lower case, and its fields. */
 function formOf(written: unknown): [form: string, fields: Fields] {
-  if (!isFields(written)) return ["", {}];
+  if (!isJsonObject(written)) return ["", {}];
   if (typeof written["type"] === "string") return [written["type"].toLowerCase(), written];
   const leaked = written["scheme"];
-  if (isFields(leaked) && typeof leaked["$case"] === "string") {
-    return [leaked["$case"].toLowerCase(), isFields(leaked["value"]) ? leaked["value"] : {}];
+  if (isJsonObject(leaked) && typeof leaked["$case"] === "string") {
+    return [leaked["$case"].toLowerCase(), isJsonObject(leaked["value"]) ? leaked["value"] : {}];
   }
-  const member = Object.entries(written).find(([, value]) => isFields(value));
+  const member = Object.entries(written).find(([, value]) => isJsonObject(value));
   return member === undefined ? ["", {}] : [member[0].toLowerCase(), member[1] as Fields];
-}
-
-function isFields(value: unknown): value is Fields {
-  return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
 const maxShownCharacters = 64;

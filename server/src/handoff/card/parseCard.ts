@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { type SecurityRequirement, securityRequirements } from "./cardSecurity.ts";
 import { isPlainLine } from "../../http/contract/plainText.ts";
+import { isJsonObject } from "../../http/contract/json.ts";
 
 /** The parts of a valid and usable agent card that the service needs. */
 export interface AgentCard {
@@ -71,7 +72,7 @@ function parseDocument(bytes: Buffer): Readonly<Record<string, unknown>> {
     throw new CardProblem("is not JSON");
   }
   refuseUnstorable(value, "$", 0);
-  if (!isObject(value)) throw new CardProblem(`must be a JSON object, not ${nameOf(value)} (at $)`);
+  if (!isJsonObject(value)) throw new CardProblem(`must be a JSON object, not ${nameOf(value)} (at $)`);
   return value;
 }
 
@@ -85,14 +86,14 @@ function readCard(document: Readonly<Record<string, unknown>>): AgentCard {
   requirePlain(version, "$.version");
   const interfaces = requiredArray(document, "supportedInterfaces");
   const capabilities = required(document, "capabilities");
-  if (!isObject(capabilities)) throw wrongKind("$.capabilities", "an object", capabilities);
+  if (!isJsonObject(capabilities)) throw wrongKind("$.capabilities", "an object", capabilities);
   for (const modes of ["defaultInputModes", "defaultOutputModes"]) {
     for (const [index, mode] of requiredArray(document, modes).entries()) {
       if (typeof mode !== "string") throw wrongKind(`$.${modes}[${index}]`, "a string", mode);
     }
   }
   for (const [index, skill] of requiredArray(document, "skills").entries()) {
-    if (!isObject(skill)) throw wrongKind(`$.skills[${index}]`, "an object", skill);
+    if (!isJsonObject(skill)) throw wrongKind(`$.skills[${index}]`, "an object", skill);
   }
   return {
     name,
@@ -125,7 +126,7 @@ function chooseInterface(interfaces: readonly unknown[]): AgentInterface {
   const offered: string[] = [];
   for (const [index, entry] of interfaces.entries()) {
     const path = `$.supportedInterfaces[${index}]`;
-    if (!isObject(entry)) throw wrongKind(path, "an object", entry);
+    if (!isJsonObject(entry)) throw wrongKind(path, "an object", entry);
     const binding = entry["protocolBinding"];
     if (typeof binding !== "string") throw wrongKind(`${path}.protocolBinding`, "a string", binding);
     const version = entry["protocolVersion"];
@@ -157,7 +158,7 @@ function readExtensions(value: unknown): string[] {
   }
   return value.map((extension: unknown, index) => {
     const path = `$.capabilities.extensions[${index}]`;
-    if (!isObject(extension)) throw wrongKind(path, "an object", extension);
+    if (!isJsonObject(extension)) throw wrongKind(path, "an object", extension);
     const { uri } = extension;
     if (typeof uri !== "string") throw wrongKind(`${path}.uri`, "a string", uri);
     // Requests that activate the extension carry it in a header.
@@ -176,7 +177,7 @@ function readSignatures(value: unknown): CardSignature[] {
   }
   return value.map((entry: unknown, index) => {
     const path = `$.signatures[${index}]`;
-    if (!isObject(entry)) throw wrongKind(path, "an object", entry);
+    if (!isJsonObject(entry)) throw wrongKind(path, "an object", entry);
     const { protected: header, signature } = entry;
     if (typeof header !== "string") throw wrongKind(`${path}.protected`, "a string", header);
     if (typeof signature !== "string") throw wrongKind(`${path}.signature`, "a string", signature);
@@ -217,7 +218,7 @@ function refuseUnstorable(value: unknown, path: string, depth: number): void {
     if (!value.isWellFormed()) throw new CardProblem(`has a lone surrogate (at ${path})`);
   } else if (Array.isArray(value)) {
     for (const [index, element] of value.entries()) refuseUnstorable(element, `${path}[${index}]`, depth + 1);
-  } else if (isObject(value)) {
+  } else if (isJsonObject(value)) {
     for (const [name, member] of Object.entries(value)) {
       refuseUnstorable(name, path, depth + 1);
       refuseUnstorable(member, depth < 6 ? `${path}.${shown(name)}` : path, depth + 1);
@@ -229,10 +230,6 @@ function wrongKind(path: string, expected: string, value: unknown): CardProblem 
   return new CardProblem(
     value === undefined ? `lacks ${path}` : `has ${nameOf(value)} at ${path}, where ${expected} must be`,
   );
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
 function nameOf(value: unknown): string {

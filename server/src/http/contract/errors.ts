@@ -133,27 +133,34 @@ export function orInvalid<T>(read: Read<T>): T {
   return read.value;
 }
 
-type NameOf<Outcome> = Outcome extends { outcome: infer Name } ? Name : Outcome;
+/** An outcome by its name alone, or with more, under `kind` or `outcome`. */
+type Named<Name> = Name | { kind: Name } | { outcome: Name };
+type NameOf<Outcome> = Outcome extends { kind: infer Name }
+  ? Name
+  : Outcome extends { outcome: infer Name }
+    ? Name
+    : Outcome;
+type Of<Outcome, Name> = Outcome extends unknown ? (NameOf<Outcome> extends Name ? Outcome : never) : never;
 
-/** For each outcome but the wanted ones, the error that says why. */
+/** For each outcome but the wanted one, the error that says why. */
 type Refusals<Outcome, Wanted> = {
-  [Name in Exclude<NameOf<Outcome>, Wanted> & string]: (
-    refused: Extract<Outcome, Name | { outcome: Name }>,
-  ) => ApiError;
+  [Name in Exclude<NameOf<Outcome>, Wanted> & string]: (refused: Of<Outcome, Name>) => Error;
 };
 
-/** The outcome, when it is the wanted one. @throws {ApiError} the refusal of any other. */
-export function orRefused<
-  Outcome extends string | { outcome: string },
-  Wanted extends NameOf<Outcome> & string,
->(
+/** The outcome, when it is the wanted one. @throws the error that the table has for any other. */
+export function orRefused<Outcome extends Named<string>, Wanted extends NameOf<Outcome> & string>(
   outcome: Outcome,
   wanted: Wanted,
   refusals: Refusals<Outcome, Wanted>,
-): Extract<Outcome, Wanted | { outcome: Wanted }> {
-  const name = typeof outcome === "string" ? outcome : outcome.outcome;
-  if (name === wanted) return outcome as Extract<Outcome, Wanted | { outcome: Wanted }>;
-  throw (refusals as unknown as Record<string, (refused: Outcome) => ApiError>)[name]!(outcome);
+): Of<Outcome, Wanted> {
+  const name = nameOf(outcome);
+  if (name === wanted) return outcome as Of<Outcome, Wanted>;
+  throw (refusals as unknown as Record<string, (refused: Outcome) => Error>)[name]!(outcome);
+}
+
+function nameOf(outcome: Named<string>): string {
+  if (typeof outcome === "string") return outcome;
+  return "kind" in outcome ? outcome.kind : outcome.outcome;
 }
 
 /** 402 for what a workspace may not do while an invoice is unpaid. */

@@ -6,6 +6,13 @@ import { ApiError } from "./errors.ts";
 
 const require = createRequire(import.meta.url);
 
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Whether a value of JSON is an object; an array is none. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return value !== null && typeof value === "object" && !Array.isArray(value);
+}
+
 /** Parses bytes as JSON. @throws {ApiError} 400 that says where the document is wrong. */
 export function parseJson(body: Buffer): unknown {
   if (body.length === 0) throw new ApiError(400, "the body is empty: send a JSON document");

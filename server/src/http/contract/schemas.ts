@@ -1,4 +1,4 @@
-import { type Static, type TSchema, type TString, Type } from "typebox";
+import { type Static, type TObject, type TSchema, type TString, Type } from "typebox";
 
 /** 32 lower-case hex characters. Paths take any text, because an unknown id is a 404 and not a 400. */
 export const Id = Type.String({ pattern: "^[0-9a-f]{32}$", examples: ["0192f3a4b5c67d8e9fa0b1c2d3e4f506"] });
@@ -66,4 +66,11 @@ export function pageByName(Name: TString, [name, thing]: readonly [name: string,
 /** A body that may also be absent. */
 export function optionalBody<P extends Record<string, TSchema>>(properties: P) {
   return nullable(Type.Object(properties));
+}
+
+/** The values of the fields that a schema names, null where there is none. All others are left out. */
+export function fieldsOf<Schema extends TObject>({ properties }: Schema, values: object): Static<Schema> {
+  const given = values as Record<string, unknown>;
+  const fields = Object.keys(properties).map((name) => [name, given[name] ?? null]);
+  return Object.fromEntries(fields) as Static<Schema>;
 }

@@ -1,5 +1,5 @@
 import { type Static, Type } from "typebox";
-import { Id, Timestamp } from "../../http/contract/schemas.ts";
+import { fieldsOf, Id, Timestamp } from "../../http/contract/schemas.ts";
 import {
   allOptional,
   commonFields,
@@ -57,17 +57,5 @@ export function endpointInputs(maxBodyBytes: number) {
 
 /** A webhook target as `/api/v1/endpoints` answers it: `event_types` is JSON text there. */
 export function endpointAnswer(target: StoredTarget): Static<typeof Endpoint> {
-  return {
-    id: target.id,
-    name: target.name,
-    url: target.url!,
-    description: target.description,
-    event_types: JSON.stringify(target.event_types),
-    max_payload_bytes: target.max_payload_bytes,
-    max_retries: target.max_retries,
-    retry_interval_seconds: target.retry_interval_seconds,
-    enabled: target.enabled,
-    created_at: target.created_at,
-    updated_at: target.updated_at,
-  };
+  return { ...fieldsOf(Endpoint, target), event_types: JSON.stringify(target.event_types) };
 }
