@@ -6,7 +6,8 @@ import { emailKey } from "./emailAddress.ts";
 import type { Passwords } from "./passwords.ts";
 import { endResetsOfUser } from "./resetStore.ts";
 import { endSessionsOfUser } from "./sessionStore.ts";
-import { findPasswordHash, findUserByEmail, lockUser, setPasswordHash, type User } from "./userStore.ts";
+import { findPasswordHash, findUserByEmail, lockUser, setPasswordHash } from "./userStore.ts";
+import type { User } from "./schemas.ts";
 
 export interface PasswordDeps {
   pool: pg.Pool;

@@ -5,7 +5,8 @@ import { inTransaction } from "../postgres/pool.ts";
 import { emailKey } from "./emailAddress.ts";
 import type { Passwords } from "./passwords.ts";
 import { startSession } from "./sessionStore.ts";
-import { findUserByEmail, lockUser, type User } from "./userStore.ts";
+import { findUserByEmail, lockUser } from "./userStore.ts";
+import type { User } from "./schemas.ts";
 
 export interface LogInDeps {
   pool: pg.Pool;

@@ -5,7 +5,8 @@ import { type EmailAddress, readEmail } from "./emailAddress.ts";
 import { insertKey } from "./keyStore.ts";
 import { createOrganization, type NewOrganization, type Organization } from "./organizationStore.ts";
 import type { Passwords } from "./passwords.ts";
-import { insertUser, type User } from "./userStore.ts";
+import { insertUser } from "./userStore.ts";
+import type { User } from "./schemas.ts";
 import type { Parts } from "../items/parts.ts";
 
 export interface ProvisionDeps extends Pick<Parts, "pool" | "nowMs"> {

@@ -1,4 +1,4 @@
-import { Type } from "typebox";
+import { type Static, Type } from "typebox";
 import { Id } from "../http/contract/schemas.ts";
 import { maxEmailCharacters } from "./emailAddress.ts";
 import type { Read } from "../http/contract/errors.ts";
@@ -18,6 +18,7 @@ export const User = Type.Object(
   },
   { title: "User" },
 );
+export type User = Static<typeof User>;
 
 /** An email address, before it is read. */
 export const Email = Type.String({ maxLength: maxEmailCharacters, examples: ["ada@example.com"] });

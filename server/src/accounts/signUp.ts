@@ -8,7 +8,8 @@ import { insertKey } from "./keyStore.ts";
 import { createOrganization } from "./organizationStore.ts";
 import type { Passwords } from "./passwords.ts";
 import { startSession } from "./sessionStore.ts";
-import { insertUser, type User } from "./userStore.ts";
+import { insertUser } from "./userStore.ts";
+import type { User } from "./schemas.ts";
 import type { Parts } from "../items/parts.ts";
 
 export interface SignUpDeps extends Pick<Parts, "pool" | "nowMs"> {

@@ -1,15 +1,7 @@
 import type pg from "pg";
 import type { Role } from "../http/contract/access.ts";
 import type { EmailAddress } from "./emailAddress.ts";
-
-/** A user as the interface shows it. */
-export interface User {
-  id: string;
-  email: string;
-  name: string;
-  org_id: string;
-  role: Role;
-}
+import type { User } from "./schemas.ts";
 
 export interface NewUser {
   id: string;

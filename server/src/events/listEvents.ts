@@ -70,7 +70,11 @@ function searchTooLong(): ApiError {
 }
 
 /** The ids of a page, in order. */
-export async function listIds(snapshot: Queries, filter: EventFilter, run: Run): Promise<string[]> {
+export async function listIds(
+  snapshot: Queries,
+  filter: EventFilter,
+  run: Run = async (statement) => (await statement.execute(snapshot)).rows,
+): Promise<string[]> {
   if (filter.targetId !== undefined) {
     const kind = await ownedKind(snapshot, filter.orgId, filter.targetId);
     if (kind === undefined || !canHave(kind, filter)) return [];

@@ -2,7 +2,8 @@ import { emailKey, type EmailAddress, readEmail } from "../accounts/emailAddress
 import { lockOrganization } from "../accounts/organizationStore.ts";
 import type { Passwords } from "../accounts/passwords.ts";
 import { startSession } from "../accounts/sessionStore.ts";
-import { insertUser, type User } from "../accounts/userStore.ts";
+import { insertUser } from "../accounts/userStore.ts";
+import type { User } from "../accounts/schemas.ts";
 import type { RequestTrace } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { hashCredential } from "../http/contract/credentials.ts";

@@ -79,11 +79,7 @@ async function readPage(deps: BatchDeps, job: ClaimedReplay): Promise<Page> {
       return { cursor: job.cursor, isLast: false, sources: [], waiting: 0, isBusy: true };
     }
     const wanted = pageFilter({ filter, targetId, scope }, { after: job.cursor, until, limit });
-    const ids = await listIds(
-      snapshot,
-      wanted,
-      async (statement) => (await statement.execute(snapshot)).rows,
-    );
+    const ids = await listIds(snapshot, wanted);
     const kept = await withoutReplayed(snapshot, job, scope, ids);
     const events = (await readEvents(snapshot, scope, kept)).reverse();
     const waiting = events.filter((event) => wasWaiting(event, job));

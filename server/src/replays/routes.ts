@@ -1,4 +1,4 @@
-import { type Static, Type } from "typebox";
+import { Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, found, idOf, notFound, orRefused } from "../http/contract/errors.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
@@ -7,7 +7,7 @@ import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { DryRun, NewReplay, rates, ReplayJob, ReplayQuery } from "./schemas.ts";
 import { unknownNameIn } from "./replayFilter.ts";
 import { type StartDeps, startReplay, tryReplay } from "./startReplay.ts";
-import { cancelReplay, listReplays, maxRunning, readReplay, type StoredReplay } from "./store.ts";
+import { cancelReplay, listReplays, maxRunning, readReplay } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
 
 const route = routesOf<ReplayDeps>("Events");
@@ -56,7 +56,7 @@ const startRoute = route("startReplay", "POST /api/v1/replays", {
       return orRefused(started, "started", startRefusals).replay;
     });
     void reply.code(202);
-    return replayAnswer(replay);
+    return replay;
   },
 });
 
@@ -67,8 +67,7 @@ const listRoute = route("listReplays", "GET /api/v1/replays", {
   response: { 200: Type.Object({ replays: Type.Array(ReplayJob) }) },
   examples: examples.listReplays,
   async handle({ caller, query }, deps) {
-    const replays = await listReplays(deps.queries, caller.orgId, query);
-    return { replays: replays.map(replayAnswer) };
+    return { replays: await listReplays(deps.queries, caller.orgId, query) };
   },
 });
 
@@ -78,7 +77,7 @@ const readRoute = route("readReplay", "GET /api/v1/replays/:id", {
   response: { 200: ReplayJob },
   examples: examples.readReplay,
   async handle({ caller, params }, deps) {
-    return replayAnswer(found(await readReplay(deps.queries, caller.orgId, idOf(params.id))));
+    return found(await readReplay(deps.queries, caller.orgId, idOf(params.id)));
   },
 });
 
@@ -93,7 +92,7 @@ const cancelRoute = route("cancelReplay", "POST /api/v1/replays/:id/cancel", {
   async handle({ caller, params }, deps) {
     const replay = found(await cancelReplay(deps.queries, caller.orgId, idOf(params.id)));
     if (replay.status === "DONE") throw new ApiError(409, "the replay is done", "replay_ended");
-    return replayAnswer(replay);
+    return replay;
   },
 });
 
@@ -106,28 +105,3 @@ const startRefusals = {
       "too_many_replays",
     ),
 };
-
-function replayAnswer(replay: StoredReplay): Static<typeof ReplayJob> {
-  const skipped = {
-    still_waiting: replay.skippedWaiting,
-    target_deleted: replay.skippedNoTarget,
-    mailbox_disabled: replay.skippedMailboxDisabled,
-    expired: replay.skippedExpired,
-  };
-  return {
-    id: replay.id,
-    status: replay.status,
-    filter: replay.filter,
-    include_replayed: replay.includeReplayed,
-    rate_per_second: replay.ratePerSecond,
-    total: replay.total,
-    replayed: replay.replayed,
-    delivered: replay.delivered,
-    failed: replay.failed,
-    skipped: Object.values(skipped).reduce((sum, count) => sum + count),
-    skipped_reasons: skipped,
-    created_by: replay.createdBy,
-    created_at: Math.floor(replay.createdAtMs / 1000),
-    finished_at: replay.finishedAtMs === null ? null : Math.floor(replay.finishedAtMs / 1000),
-  };
-}

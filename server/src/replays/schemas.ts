@@ -19,9 +19,7 @@ const Moment = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
 export const ReplayFilter = Type.Object(
   {
     target_id: Type.Optional(EventId),
-    status: Type.Optional(
-      Type.Unsafe<(typeof replayableStatuses)[number]>({ type: "string", enum: [...replayableStatuses] }),
-    ),
+    status: Type.Optional(oneOf(replayableStatuses)),
     event_type: Type.Optional(Type.String({ pattern: "^[ -~]{1,256}$" })),
     correlation_id: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" })),
     created_after: Type.Optional(described(Moment, "Accepted at or after this, in Unix seconds")),

@@ -1,27 +1,12 @@
 import { sql } from "kysely";
+import type { Static } from "typebox";
 import type { Caller } from "../http/contract/credentials.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import type { Filter } from "./replayFilter.ts";
+import type { ReplayJob } from "./schemas.ts";
 
-/** A job as it stands. Moments are Unix milliseconds. */
-export interface StoredReplay {
-  id: string;
-  status: "RUNNING" | "DONE" | "CANCELED";
-  filter: Filter;
-  includeReplayed: boolean;
-  ratePerSecond: number;
-  total: number | null;
-  replayed: number;
-  delivered: number;
-  failed: number;
-  skippedWaiting: number;
-  skippedNoTarget: number;
-  skippedMailboxDisabled: number;
-  skippedExpired: number;
-  createdBy: string;
-  createdAtMs: number;
-  finishedAtMs: number | null;
-}
+/** A job as it stands. */
+export type StoredReplay = Static<typeof ReplayJob>;
 
 export interface ReplayToStore {
   id: string;
@@ -43,19 +28,22 @@ const columns = sql`
   r.id,
   r.status,
   r.filter,
-  r.include_replayed as "includeReplayed",
-  r.rate_per_second as "ratePerSecond",
+  r.include_replayed,
+  r.rate_per_second,
   r.total,
   r.replayed,
   r.delivered,
   r.failed,
-  r.skipped_waiting as "skippedWaiting",
-  r.skipped_no_target as "skippedNoTarget",
-  r.skipped_mailbox_disabled as "skippedMailboxDisabled",
-  r.skipped_expired as "skippedExpired",
-  r.created_by as "createdBy",
-  r.created_at as "createdAtMs",
-  r.finished_at as "finishedAtMs"
+  r.skipped_waiting + r.skipped_no_target + r.skipped_mailbox_disabled + r.skipped_expired as skipped,
+  json_build_object(
+    'still_waiting', r.skipped_waiting,
+    'target_deleted', r.skipped_no_target,
+    'mailbox_disabled', r.skipped_mailbox_disabled,
+    'expired', r.skipped_expired
+  ) as skipped_reasons,
+  r.created_by,
+  r.created_at / 1000 as created_at,
+  r.finished_at / 1000 as finished_at
 `;
 
 /** Stores a job, ready to be worked on; one without targets has ended. Undefined when the organization has {@link maxRunning}. */

@@ -90,11 +90,7 @@ async function countRest(
   const span = { after: part.countedTo, until: job.until, limit: perStep };
   const page = pageFilter({ filter: job.filter, targetId: part.targetId, scope }, span);
   const { ids, counted } = await inSnapshot(deps.queries, async (snapshot) => {
-    const found = await listIds(
-      snapshot,
-      page,
-      async (statement) => (await statement.execute(snapshot)).rows,
-    );
+    const found = await listIds(snapshot, page);
     return { ids: found, counted: (await withoutReplayed(snapshot, job, scope, found)).length };
   });
   await sql`
