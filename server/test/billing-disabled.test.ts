@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { foldUsage } from "../src/billing/foldUsage.ts";
-import { addMonths, periodBounds, periodOf } from "../src/billing/period.ts";
+import { addMonths, periodBounds, periodOf } from "../src/billing/ledger.ts";
 import { createMailboxTarget } from "./support/items.ts";
 import { type Account, type Answer, bodyOf, signUp } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { expect } from "vitest";
 import { foldUsage } from "../src/billing/foldUsage.ts";
-import { periodBounds, periodOf } from "../src/billing/period.ts";
+import { periodBounds, periodOf } from "../src/billing/ledger.ts";
 import { Crash, createCrashingPool } from "./support/billing/crashingPool.ts";
 import { createLab, type Lab } from "./support/billing/lab.ts";
 import { createRandom, type Random } from "./support/billing/random.ts";

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { listInvoices } from "../src/billing/invoices.ts";
-import { periodBounds, periodOf } from "../src/billing/period.ts";
+import { periodBounds, periodOf } from "../src/billing/ledger.ts";
 import { createLab } from "./support/billing/lab.ts";
 import { file, databaseTest } from "./support/fixtures.ts";
 

@@ -1,6 +1,5 @@
 import { describe, expect } from "vitest";
-import { pendingItems, readLedgerMonth } from "../src/billing/ledger.ts";
-import { addMonths, periodBounds } from "../src/billing/period.ts";
+import { addMonths, pendingItems, periodBounds, readLedgerMonth } from "../src/billing/ledger.ts";
 import { reconcile } from "../src/billing/reconciliation.ts";
 import { labTest } from "./support/billing/labTest.ts";
 

@@ -3,7 +3,7 @@ import { createPasswords } from "../src/accounts/passwords.ts";
 import { readOrgCommand } from "../src/billing/orgCommand.ts";
 import { OrgUsageError } from "../src/billing/orgUsage.ts";
 import { oneCell } from "../src/postgres/cells.ts";
-import { periodOf } from "../src/billing/period.ts";
+import { periodOf } from "../src/billing/ledger.ts";
 import { entries } from "./support/auditLog.ts";
 import { newEmail } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";

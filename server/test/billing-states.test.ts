@@ -1,7 +1,6 @@
 import { describe, expect } from "vitest";
 import { setStatus, suspendLapsedGraces } from "../src/billing/changeStatus.ts";
-import { readLedgerMonth } from "../src/billing/ledger.ts";
-import { periodBounds } from "../src/billing/period.ts";
+import { periodBounds, readLedgerMonth } from "../src/billing/ledger.ts";
 import { reconcile } from "../src/billing/reconciliation.ts";
 import { labTest } from "./support/billing/labTest.ts";
 

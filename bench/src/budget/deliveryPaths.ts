@@ -11,9 +11,8 @@ import { createOpenCircuits } from "../../../server/src/delivery/rows/openCircui
 import { claimDeliveries, finishDeliveries, firstCursor } from "../../../server/src/delivery/rows/store.ts";
 import { noChanges } from "../../../server/src/items/changes.ts";
 import type { Delivery } from "../../../server/src/items/delivery.ts";
-import { createSecretBox, type SecretBox } from "../../../server/src/items/secretBox.ts";
+import { createSecretBox, sealSigningSecret, type SecretBox } from "../../../server/src/items/secretBox.ts";
 import { signingSecretOf } from "../../../server/src/items/signature.ts";
-import { sealSigningSecret } from "../../../server/src/items/signingSecret.ts";
 import { foldUsage } from "../../../server/src/billing/foldUsage.ts";
 import { foldActivity } from "../../../server/src/stats/foldActivity.ts";
 import { parseNetworks } from "../../../server/src/outbound/addressGuard.ts";

@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import { expect, test } from "vitest";
-import { drained } from "./drained.ts";
+import { drained } from "./load.ts";
 
 function slowSink(write: (done: (error?: Error) => void) => void): Writable {
   return new Writable({ highWaterMark: 1, write: (_chunk, _encoding, done) => setImmediate(write, done) });

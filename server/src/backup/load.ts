@@ -7,12 +7,12 @@ import { ensureCells } from "../postgres/ensureCells.ts";
 import { rowsInto } from "../postgres/copyStreams.ts";
 import { migrationLockKey } from "../postgres/migrate.ts";
 import { baseline, lastCommitBeforeBaseline, migrations } from "../postgres/migrations.ts";
-import { drained } from "./drained.ts";
 import { dropOwnTables, refuseUnlessEmpty } from "./emptiness.ts";
 import { tablesWithoutKey } from "../postgres/partitions.ts";
 import type { OwnTable } from "./ownTables.ts";
 import type { Contents, Manifest, OwnCell, Part, Sequence } from "./parts.ts";
 import { findFirstIn, openSession } from "./takeSnapshot.ts";
+import { once } from "node:events";
 
 /** Marks a database as filled by a restore. */
 export interface Mark {
@@ -183,4 +183,15 @@ async function endOf(sink: Writable): Promise<number> {
 async function setSequence(client: pg.Client, { name, last }: Sequence): Promise<void> {
   if (last === null) return;
   await client.query("select setval($1::regclass, $2::bigint)", [pg.escapeIdentifier(name), last]);
+}
+
+/** Waits until a stream takes more, or has ended. It leaves no listeners behind. @throws what the stream fails with. */
+export async function drained(sink: Writable): Promise<void> {
+  const settled = new AbortController();
+  const { signal } = settled;
+  try {
+    await Promise.race([once(sink, "drain", { signal }), finished(sink, { signal, cleanup: true })]);
+  } finally {
+    settled.abort();
+  }
 }

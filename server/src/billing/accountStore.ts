@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { inTransaction } from "../postgres/pool.ts";
-import type { Period } from "./period.ts";
+import type { Period } from "./ledger.ts";
 
 /** An organization's customer, payment page and subscription at the processor; a row of `billing_accounts`. */
 export interface BillingAccount {

@@ -3,7 +3,7 @@ import type { StripeConfig } from "../config/config.ts";
 import type { Cell } from "../postgres/cells.ts";
 import { findAccountOfCustomer } from "./accountStore.ts";
 import { readMeterTotal } from "./processor.ts";
-import { type Period, periodBounds, periodOf } from "./period.ts";
+import { type Period, periodBounds, periodOf } from "./ledger.ts";
 import { stripeLibrary } from "./stripeLibrary.ts";
 import type { Parts } from "../items/parts.ts";
 

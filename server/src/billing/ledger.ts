@@ -1,6 +1,5 @@
 import type pg from "pg";
 import type { BillingStatus } from "../postgres/tables.ts";
-import type { Period } from "./period.ts";
 
 /** An organization's month in the ledger, and how far it is exported. All counts are items. */
 export interface LedgerMonth {
@@ -80,4 +79,39 @@ export function billableItems(month: LedgerMonth): number {
 export function pendingItems(month: LedgerMonth): number {
   if (month.billing_status === "exempt") return 0;
   return Math.max(billableItems(month) - month.exported, 0) + month.earlierPending;
+}
+
+/** The price: 10 US cents for each started 1,000 items of a month, from the first item on. */
+export const price = { currency: "usd", priceCents: 10, unitSize: 1000 } as const;
+
+/** The started units of a month's billable items. */
+export function unitsOf(items: number): number {
+  return Math.ceil(items / price.unitSize);
+}
+
+/** The cost of a month's billable items, in US cents. */
+export function centsOf(items: number): number {
+  return unitsOf(items) * price.priceCents;
+}
+
+/** A UTC calendar month as the ledger names it: year × 100 + month, such as 202611. */
+export type Period = number;
+
+/** The month of a time in Unix milliseconds. */
+export function periodOf(timeMs: number): Period {
+  const date = new Date(timeMs);
+  return date.getUTCFullYear() * 100 + date.getUTCMonth() + 1;
+}
+
+/** The first second of a month, and the first second after it, in Unix seconds. */
+export function periodBounds(period: Period): { startSeconds: number; endSeconds: number } {
+  const year = Math.floor(period / 100);
+  const month = (period % 100) - 1;
+  return { startSeconds: Date.UTC(year, month) / 1000, endSeconds: Date.UTC(year, month + 1) / 1000 };
+}
+
+/** The month `months` later, or earlier when negative. */
+export function addMonths(period: Period, months: number): Period {
+  const count = Math.floor(period / 100) * 12 + (period % 100) - 1 + months;
+  return Math.floor(count / 12) * 100 + (count % 12) + 1;
 }

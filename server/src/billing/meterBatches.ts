@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { inTransaction } from "../postgres/pool.ts";
-import type { Period } from "./period.ts";
+import type { Period } from "./ledger.ts";
 
 /** Usage of one organization and month, as it is sent to the processor's meter. */
 export interface MeterBatch {

@@ -2,8 +2,7 @@ import type pg from "pg";
 import { billingColumns } from "../accounts/organizationStore.ts";
 import { isId, unknownId } from "../postgres/ids.ts";
 import type { BillingStatus } from "../postgres/tables.ts";
-import { pendingItems, readLedgerMonth } from "./ledger.ts";
-import { periodOf } from "./period.ts";
+import { pendingItems, periodOf, readLedgerMonth } from "./ledger.ts";
 
 /** Finds an organization by its id or slug; undefined when there is none. */
 export async function findOrganizationId(pool: pg.Pool, idOrSlug: string): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { addMonths, periodBounds, periodOf } from "./period.ts";
+import { addMonths, periodBounds, periodOf } from "./ledger.ts";
 
 const moments = fc.integer({ min: Date.UTC(2000, 0), max: Date.UTC(2199, 11) });
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { centsOf, unitsOf } from "./price.ts";
+import { centsOf, unitsOf } from "./ledger.ts";
 
 describe("the price", () => {
   it.each([

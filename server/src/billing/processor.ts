@@ -1,6 +1,6 @@
 import type { Stripe } from "stripe";
 import type { StripeConfig } from "../config/config.ts";
-import { type Period, periodBounds } from "./period.ts";
+import { type Period, periodBounds } from "./ledger.ts";
 import { stripeLibrary } from "./stripeLibrary.ts";
 
 /** How long a request may wait without receiving a byte. */

@@ -3,10 +3,8 @@ import { type Static, Type } from "typebox";
 import type pg from "pg";
 import type { StripeConfig } from "../config/config.ts";
 import { nullable, nullableInteger, NullableString, Timestamp } from "../http/contract/schemas.ts";
-import { billableItems, pendingItems, readLedgerMonth } from "./ledger.ts";
+import { billableItems, centsOf, pendingItems, periodBounds, periodOf, readLedgerMonth } from "./ledger.ts";
 import { readMeterTotal, askProcessor, type ProcessorFailure } from "./processor.ts";
-import { periodBounds, periodOf } from "./period.ts";
-import { centsOf } from "./price.ts";
 import type { Parts } from "../items/parts.ts";
 
 const InvoiceEvidence = Type.Object({

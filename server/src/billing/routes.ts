@@ -10,7 +10,7 @@ import type { BillingStatus } from "../postgres/tables.ts";
 import { findAccount } from "./accountStore.ts";
 import { openCheckout } from "./checkout.ts";
 import { Invoice, listInvoices } from "./invoices.ts";
-import { price } from "./price.ts";
+import { price } from "./ledger.ts";
 import { askProcessor, createProcessor, type ProcessorFailure } from "./processor.ts";
 import { receiveEvent } from "./receiveEvent.ts";
 import { reconcile, Reconciliation } from "./reconciliation.ts";

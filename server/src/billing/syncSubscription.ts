@@ -3,7 +3,7 @@ import { inTransaction } from "../postgres/pool.ts";
 import type { BillingAccount } from "./accountStore.ts";
 import { findAccountOfCustomer } from "./accountStore.ts";
 import { applyChange, lockStatus } from "./changeStatus.ts";
-import { type Period, periodOf } from "./period.ts";
+import { type Period, periodOf } from "./ledger.ts";
 import { changeAfter, type ProcessorFacts, summarizeSubscriptions } from "./subscriptionState.ts";
 import type { Parts } from "../items/parts.ts";
 

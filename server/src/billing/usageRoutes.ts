@@ -5,9 +5,15 @@ import { found } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { Timestamp } from "../http/contract/schemas.ts";
-import { billableItems, pendingItems, readLedgerMonth } from "./ledger.ts";
-import { periodBounds, periodOf } from "./period.ts";
-import { centsOf, unitsOf } from "./price.ts";
+import {
+  billableItems,
+  centsOf,
+  pendingItems,
+  periodBounds,
+  periodOf,
+  readLedgerMonth,
+  unitsOf,
+} from "./ledger.ts";
 import examples from "./examples.json" with { type: "json" };
 
 const route = routesOf("Billing");

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { maxAgeSeconds, safeSeconds } from "./meterBatches.ts";
-import { addMonths, periodBounds, periodOf } from "./period.ts";
+import { addMonths, periodBounds, periodOf } from "./ledger.ts";
 
 const organizationsAtOnce = 1_000;
 /** How many earlier months can still be exported: events may be 35 days old, which reaches back two months at most. */

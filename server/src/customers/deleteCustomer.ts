@@ -2,7 +2,7 @@ import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import { afterRemoval, removeTargetIn } from "../targets/deleteTarget.ts";
-import type { TargetDeps } from "../targets/record/deps.ts";
+import type { TargetDeps } from "../targets/record/kind.ts";
 import type { StoredTarget } from "../targets/record/store.ts";
 import { objectOf } from "./store.ts";
 

@@ -5,7 +5,7 @@ import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, noneNamed } from "../http/contract/errors.ts";
 import { type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
-import type { TargetDeps } from "../targets/record/deps.ts";
+import type { TargetDeps } from "../targets/record/kind.ts";
 import { isPathUid, metadataFault, MetadataField, Uid, uidRule } from "../targets/record/names.ts";
 import { deleteCustomer } from "./deleteCustomer.ts";
 import { listCustomers, putCustomer, readCustomer } from "./store.ts";

@@ -3,12 +3,12 @@ import { Type } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
-import { customerOf, customerChanges, customerReads } from "../http/contract/scope.ts";
+import { customerChanges, customerOf, customerReads } from "../http/contract/scope.ts";
 import { isHandoff } from "../postgres/kinds.ts";
-import { found, idOf, orRefused } from "../http/contract/errors.ts";
+import { ApiError, found, idOf, orRefused } from "../http/contract/errors.ts";
 import { Handoff, handoffAnswer } from "../handoff/record/handoffAnswer.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { attemptAnswer, eventAnswer, listedAnswer } from "./answers.ts";
 import { cancelEvent } from "./cancelEvent.ts";
 import { listEvents } from "./listEvents.ts";
@@ -16,7 +16,6 @@ import { filterOf, readFields } from "./query.ts";
 import { readEvent, readPayload } from "./readEvent.ts";
 import { turnOf } from "./sources.ts";
 import { cancelRefusals, payloadRefusals, replayRefusals } from "./refusals.ts";
-import { limitPortalReplays } from "./limitPortalReplays.ts";
 import { type ReplayDeps, replayEvent } from "./replayEvent.ts";
 import {
   CanceledEvent,
@@ -30,6 +29,9 @@ import {
 import type { EventScope } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
 import { nullable } from "../http/contract/schemas.ts";
+import type { FastifyReply } from "fastify";
+import { sayRateLimit } from "../http/contract/rateLimitHeaders.ts";
+import { countInWindow } from "../postgres/countInWindow.ts";
 
 const route = routesOf<EventDeps>("Events");
 
@@ -152,3 +154,23 @@ const cancelRoute = route("cancelEvent", "POST /api/v1/events/:id/cancel", {
     return { id, status };
   },
 });
+
+const windowSeconds = 60;
+/** A page of failures, twice. */
+const perCustomer = 100;
+
+/**
+ * Counts a replay that a customer asks for in its portal, by the database's clock and over all nodes: they are billed to nobody,
+ * and the organization's dispatchers send them. Other callers are the organization itself.
+ * @throws {ApiError} 429 when the customer's minute is used up.
+ */
+async function limitPortalReplays(pool: pg.Pool, caller: Caller, reply: FastifyReply): Promise<void> {
+  if (caller.kind !== "portal") return;
+  const window = { scope: "replays", subject: caller.customerId, limit: perCustomer, windowSeconds };
+  const hit = await countInWindow(pool, window);
+  sayRateLimit(reply, window, hit);
+  if (hit.isCounted) return;
+  throw new ApiError(429, `too many replays: a customer has ${perCustomer} a minute`, {
+    retryAfterSeconds: Math.max(1, hit.resetSeconds),
+  });
+}

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import { parseSigningSecret, signingSecretOf } from "./signature.ts";
 
 const cipherName = "aes-256-gcm";
 const keyBytes = 32;
@@ -92,4 +93,23 @@ function open(keys: ReadonlyMap<number, Buffer>, sealed: Buffer, context: string
 /** The header is of fixed length, so header and context cannot be shifted into each other. */
 function associatedData(header: Buffer, context: string): Buffer {
   return Buffer.concat([header, Buffer.from(context)]);
+}
+
+/** Seals the key inside a `whsec_` secret for storage with its target. */
+export function sealSigningSecret(box: SecretBox, targetId: string, secret: string): Buffer {
+  return box.seal(parseSigningSecret(secret), contextOf(targetId));
+}
+
+/** The signing key that {@link sealSigningSecret} sealed. @throws {Error} when it belongs to another target. */
+export function openSigningKey(box: SecretBox, targetId: string, sealed: Buffer): Buffer {
+  return box.open(sealed, contextOf(targetId));
+}
+
+/** The `whsec_` secret that {@link sealSigningSecret} sealed, as its owner first saw it. @throws {Error} as above. */
+export function openSigningSecret(box: SecretBox, targetId: string, sealed: Buffer): string {
+  return signingSecretOf(openSigningKey(box, targetId, sealed));
+}
+
+function contextOf(targetId: string): string {
+  return `signing-secret:${targetId}`;
 }

@@ -4,8 +4,7 @@ import { parseArgs } from "node:util";
 import { resetPasswordUsage } from "../accounts/resetPasswordUsage.ts";
 import type { OrgCommandDeps } from "../billing/orgCommand.ts";
 import { orgUsage } from "../billing/orgUsage.ts";
-import { UsageError } from "../runtime/commandError.ts";
-import { exitCodeOf } from "./exitCodeOf.ts";
+import { exitCodeOf, UsageError } from "../runtime/commandError.ts";
 import {
   type DatabaseCommandName,
   databaseUsage,

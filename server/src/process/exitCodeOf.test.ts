@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { CommandError } from "../runtime/commandError.ts";
-import { exitCodeOf } from "./exitCodeOf.ts";
+import { CommandError, exitCodeOf } from "../runtime/commandError.ts";
 
 /** As `docs/command-line.md` has them. */
 test.each([

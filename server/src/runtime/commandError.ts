@@ -20,3 +20,8 @@ export class UsageError extends CommandError {
     this.usage = usage;
   }
 }
+
+/** The exit code of a failed command. */
+export function exitCodeOf(error: unknown): number {
+  return error instanceof CommandError ? error.exitCode : exitCodes.failed;
+}

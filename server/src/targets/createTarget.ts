@@ -2,7 +2,7 @@ import type { Origin } from "../audit/origin.ts";
 import { readFilter, type StoredFilter } from "../filters/filter.ts";
 import { newTargetId } from "../postgres/ids.ts";
 import { type AnyKind, findKind, fieldsOf, type KindDeps, kindNames } from "./kinds.ts";
-import type { TargetDeps } from "./record/deps.ts";
+import type { TargetDeps } from "./record/kind.ts";
 import { rateColumns } from "./record/fields.ts";
 import { metadataFault } from "./record/names.ts";
 import { invalid, type Refused } from "./record/refusal.ts";

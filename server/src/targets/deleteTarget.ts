@@ -3,7 +3,7 @@ import { functionQuery } from "../postgres/functionQuery.ts";
 import { bucketOf } from "../postgres/ids.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import { holdsItems, kindNamed } from "./kinds.ts";
-import type { TargetDeps } from "./record/deps.ts";
+import type { TargetDeps } from "./record/kind.ts";
 import { gone, type Refused } from "./record/refusal.ts";
 import { deleteTargetRow, type StoredTarget } from "./record/store.ts";
 import { cancelDeliveries, cancelMessages } from "./waitingItems.ts";

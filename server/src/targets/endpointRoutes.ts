@@ -1,21 +1,77 @@
-import { Type } from "typebox";
+import { type Static, Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
-import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { removal, type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { ApiError, notFound } from "../http/contract/errors.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
-import { Id } from "../http/contract/schemas.ts";
+import { fieldsOf, Id, Timestamp } from "../http/contract/schemas.ts";
 import { createTarget } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
-import { findTarget } from "./findTarget.ts";
+import { findTarget, listInTurns, longLists } from "./findTarget.ts";
 import type { KindDeps } from "./kinds.ts";
 import { type StoredTarget, tooManyTargets } from "./record/store.ts";
-import { listInTurns, longLists } from "./listInTurns.ts";
 import { orThrow } from "./refusals.ts";
 import { enabling, enablingRefusals } from "./schemas.ts";
 import { updateTarget } from "./updateTarget.ts";
-import { Endpoint, endpointAnswer, endpointInputs, PatchedEndpoint } from "./webhook/endpoint.ts";
 import { webhook } from "./webhook/webhook.ts";
+import {
+  allOptional,
+  commonFields,
+  deliveryFields,
+  discardHeld,
+  HeldItems,
+  Name,
+  Url,
+} from "./record/fields.ts";
+import { endpointFields } from "./webhook/schemas.ts";
+
+/** A webhook target as the legacy routes answer it. */
+const Endpoint = Type.Object(
+  {
+    id: Id,
+    name: Type.String(),
+    url: Type.String(),
+    description: Type.String(),
+    event_types: Type.String({ description: "The array of event types as JSON text; `[]` means all" }),
+    max_payload_bytes: Type.Integer(),
+    max_retries: Type.Integer(),
+    retry_interval_seconds: Type.Integer(),
+    enabled: Type.Boolean(),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: "Endpoint" },
+);
+
+/** The answer to a PATCH of an endpoint: the fields that the contract lists, and what enabling says. */
+const PatchedEndpoint = Type.Object({
+  ...Type.Pick(Endpoint, ["id", "name", "url", "description", "event_types", "enabled", "updated_at"])
+    .properties,
+  held_items: HeldItems,
+});
+
+/** The bodies that create and change endpoints. */
+function endpointInputs(maxBodyBytes: number) {
+  const { description, max_payload_bytes } = commonFields(maxBodyBytes);
+  const { max_retries, retry_interval_seconds } = deliveryFields;
+  const options = {
+    description,
+    event_types: endpointFields.event_types,
+    max_payload_bytes,
+    max_retries,
+    retry_interval_seconds,
+  };
+  const changes = { name: Name, url: Url, enabled: Type.Boolean(), discard_held: discardHeld, ...options };
+  return {
+    newEndpoint: Type.Object({ name: Name, url: Url, ...allOptional(options) }, { title: "NewEndpoint" }),
+    endpointChanges: Type.Object(allOptional(changes), { title: "EndpointChanges" }),
+  };
+}
+
+/** A webhook target as `/api/v1/endpoints` answers it: `event_types` is JSON text there. */
+function endpointAnswer(target: StoredTarget): Static<typeof Endpoint> {
+  return { ...fieldsOf(Endpoint, target), event_types: JSON.stringify(target.event_types) };
+}
 
 const route = routesOf<KindDeps>("Endpoints");
 

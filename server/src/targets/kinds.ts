@@ -2,8 +2,7 @@ import type { TProperties } from "typebox";
 import { isPulled, kindNumbers, type TargetKind, targetKinds } from "../postgres/kinds.ts";
 import { a2a, type AgentDeps } from "./a2a/a2a.ts";
 import { mailbox } from "./mailbox/mailbox.ts";
-import type { Kind } from "./record/kind.ts";
-import type { SendDeps, Senders } from "./record/sender.ts";
+import type { Kind, SendDeps, Senders } from "./record/kind.ts";
 import { webhook } from "./webhook/webhook.ts";
 
 /** Every kind of target, by its name. */

@@ -12,9 +12,9 @@ import { deletePreviousSecret, rotateSecret } from "./webhook/rotateSecret.ts";
 import { RotationBody } from "./webhook/schemas.ts";
 import { type Static, Type } from "typebox";
 import { recordChange } from "../audit/recordChange.ts";
-import { openSigningSecret } from "../items/signingSecret.ts";
+import { openSigningSecret } from "../items/secretBox.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
-import type { TargetDeps } from "./record/deps.ts";
+import type { TargetDeps } from "./record/kind.ts";
 import { gone, type Refused } from "./record/refusal.ts";
 
 const route = routesOf<KindDeps>("Targets");

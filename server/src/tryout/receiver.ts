@@ -1,7 +1,7 @@
 import { timingSafeEqual } from "node:crypto";
 import { version } from "../config/version.ts";
 import { sign } from "../items/signature.ts";
-import { openSigningKey } from "../items/signingSecret.ts";
+import { openSigningKey } from "../items/secretBox.ts";
 import type { ExchangeResult } from "../outbound/exchangeResult.ts";
 import type { LocalReceiver, OutboundRequest } from "../outbound/outbound.ts";
 import { bucketOf, isId, newId } from "../postgres/ids.ts";

@@ -1,5 +1,5 @@
 import { type DatabaseCommandName, readDatabaseCommand } from "../../src/process/databaseCommands.ts";
-import { exitCodeOf } from "../../src/process/exitCodeOf.ts";
+import { exitCodeOf } from "../../src/runtime/commandError.ts";
 
 /** The result of a database command; `err` is its output, with the error at the end. */
 export interface Ended {

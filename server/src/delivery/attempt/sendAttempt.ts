@@ -1,5 +1,5 @@
 import { type AttemptResult, type Delivery, notSent } from "../../items/delivery.ts";
-import type { Senders } from "../../targets/record/sender.ts";
+import type { Senders } from "../../targets/record/kind.ts";
 import type { TargetConfig } from "../../targets/record/targetConfig.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Traces } from "../../telemetry/traces.ts";

@@ -5,7 +5,7 @@ import type { Changes } from "../../items/changes.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
 import { newRootId } from "../../postgres/ids.ts";
 import type { Quiet } from "../../runtime/quiet.ts";
-import type { Senders } from "../../targets/record/sender.ts";
+import type { Senders } from "../../targets/record/kind.ts";
 import { createDeliveryMetrics } from "../../telemetry/deliveryMetrics.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { Traces } from "../../telemetry/traces.ts";

@@ -8,7 +8,7 @@ import type { DeliveryGauges, DeliveryMetrics } from "../../telemetry/deliveryMe
 import type { Log } from "../../telemetry/log.ts";
 import type { Traces } from "../../telemetry/traces.ts";
 import { finishAttempt, type FinishDeps } from "../attempt/finishAttempt.ts";
-import type { Senders } from "../../targets/record/sender.ts";
+import type { Senders } from "../../targets/record/kind.ts";
 import { sendAttempt } from "../attempt/sendAttempt.ts";
 import { createReleases, type Releases } from "../rows/releases.ts";
 import { Admission } from "./admission.ts";

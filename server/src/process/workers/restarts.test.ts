@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createRestarts, mostQuickDeaths, quickDeathMs } from "./restarts.ts";
+import { createRestarts, mostQuickDeaths, quickDeathMs } from "./workers.ts";
 
 const workers = 2;
 

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { nullable, nullableString, NullableString, NullableTimestamp } from "../../http/contract/schemas.ts";
-import type { TargetDeps } from "../record/deps.ts";
+import type { Creation, Kind, KindChange, TargetDeps } from "../record/kind.ts";
 import {
   deliveryAnswer,
   deliveryFields,
@@ -9,7 +9,6 @@ import {
   type Given,
   Url,
 } from "../record/fields.ts";
-import type { Creation, Kind, KindChange } from "../record/kind.ts";
 import { invalid, type Refused } from "../record/refusal.ts";
 import type { TargetKey } from "../record/store.ts";
 import { Auth, readAuth } from "./agentAuth.ts";

@@ -1,12 +1,15 @@
 import type { Insertable, Updateable } from "kysely";
 import type { TProperties } from "typebox";
 import type { Origin } from "../../audit/origin.ts";
-import type { TargetKind } from "../../postgres/kinds.ts";
+import type { DeliveredKind, TargetKind } from "../../postgres/kinds.ts";
 import type { Queries, TargetRow } from "../../postgres/tables.ts";
 import type { Given } from "./fields.ts";
 import type { Refused } from "./refusal.ts";
-import type { SendDeps, Sender } from "./sender.ts";
 import type { CreationSteps, StoredTarget, TargetChange, TargetKey } from "./store.ts";
+import type { Config } from "../../config/config.ts";
+import type { Parts } from "../../items/parts.ts";
+import type { AttemptResult, Delivery } from "../../items/delivery.ts";
+import type { TargetConfig } from "./targetConfig.ts";
 
 /**
  * All that one kind of target is, besides the traits of its items in `postgres/kinds.ts`: its fields, how it is made and
@@ -95,3 +98,32 @@ export type RefreshOutcome =
   /** It is good, and waits for the owner's consent. */
   | { kind: "held"; problem: string; code: "origin_unconfirmed" | "signature_unconfirmed" }
   | { kind: "gone" };
+
+/** The parts of the process that targets need, whatever their kind. */
+export interface TargetDeps extends Pick<
+  Parts,
+  "queries" | "reads" | "box" | "networks" | "changes" | "nowMs" | "randomBytes" | "onDue"
+> {
+  config: Pick<Config, "allowHttpTargets" | "maxBodyBytes">;
+}
+
+/**
+ * Makes one attempt at a delivery and calls `ended` once, after it has returned; one that throws, or rejects before it
+ * calls, has failed.
+ */
+export type Sender = (
+  delivery: Delivery,
+  target: TargetConfig,
+  ended: (result: AttemptResult) => void,
+) => Promise<void> | void;
+
+/** The senders of the kinds whose items are delivered. */
+export type Senders = Record<DeliveredKind, Sender>;
+
+/** The parts of the process that senders need. */
+export interface SendDeps extends Pick<Parts, "outbound" | "nowMs"> {
+  /** The limit of one attempt, in milliseconds. */
+  timeoutMs: number;
+  /** Makes one attempt at handing an item to an agent. */
+  sendHandoff: (delivery: Delivery, target: TargetConfig) => Promise<AttemptResult>;
+}

@@ -1,6 +1,5 @@
 import type pg from "pg";
-import type { SecretBox } from "../../items/secretBox.ts";
-import { openSigningKey } from "../../items/signingSecret.ts";
+import { openSigningKey, type SecretBox } from "../../items/secretBox.ts";
 import { type OpenHeaders, openHeaders } from "./headers.ts";
 
 /** A target as deliveries need it, at one version of it. */

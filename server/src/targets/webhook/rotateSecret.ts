@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import type { Origin } from "../../audit/origin.ts";
 import { newSigningSecret, parseSigningSecret } from "../../items/signature.ts";
-import { sealSigningSecret } from "../../items/signingSecret.ts";
+import { sealSigningSecret } from "../../items/secretBox.ts";
 import { inTransactionOf, type Queries } from "../../postgres/tables.ts";
-import type { TargetDeps } from "../record/deps.ts";
+import type { TargetDeps } from "../record/kind.ts";
 import { invalid, type Refused } from "../record/refusal.ts";
 import { changeTarget, type Stored, type StoredTarget, type TargetChange } from "../record/store.ts";
 import type { Rotation } from "./schemas.ts";

@@ -1,9 +1,7 @@
-import { sealSigningSecret } from "../../items/signingSecret.ts";
-import type { TargetDeps } from "../record/deps.ts";
+import { sealSigningSecret } from "../../items/secretBox.ts";
+import type { Creation, Kind, KindChange, TargetDeps } from "../record/kind.ts";
 import { deliveryFields, deliveryValues, type Given } from "../record/fields.ts";
-import type { Creation, Kind, KindChange } from "../record/kind.ts";
 import { invalid, type Refused } from "../record/refusal.ts";
-import { urlFault } from "../receiver/urlFault.ts";
 import type { StoredTarget, TargetKey } from "../record/store.ts";
 import { decideHeaders, refuseOtherOrigin } from "./changeHeaders.ts";
 import { checkCatalogue, eventTypesFault } from "./eventTypes.ts";
@@ -12,6 +10,8 @@ import { headersAnswer, sealHeaders } from "../record/headers.ts";
 import { chooseSecret } from "./rotateSecret.ts";
 import { signingScheme, webhookFields } from "./schemas.ts";
 import { webhookSender } from "./send/sendWebhook.ts";
+import { checkTargetUrl } from "../../outbound/targetUrl.ts";
+import { isTryoutUrl, refuseTryoutUrl } from "../../tryout/tryoutUrl.ts";
 
 type Fields = typeof webhookFields;
 
@@ -100,4 +100,20 @@ async function change(
     decide: async (_transaction, locked) =>
       decideHeaders({ box: deps.box, nowSeconds }, locked, { url, headers }),
   };
+}
+
+/** Why the service must not or cannot call this URL. */
+async function urlFault(
+  deps: Pick<TargetDeps, "config" | "networks">,
+  url: string,
+): Promise<string | undefined> {
+  if (isTryoutUrl(url)) {
+    const reason = refuseTryoutUrl(url);
+    return reason === undefined ? undefined : `url ${reason}`;
+  }
+  const check = await checkTargetUrl(url, {
+    allowHttp: deps.config.allowHttpTargets,
+    networks: deps.networks,
+  });
+  return check.ok ? undefined : `url ${check.reason}`;
 }

@@ -4,7 +4,7 @@ import type { Stripe } from "stripe";
 import type pg from "pg";
 import { openCheckout } from "../../../src/billing/checkout.ts";
 import { exportUsage, type ExportCounts } from "../../../src/billing/exportUsage.ts";
-import { periodOf } from "../../../src/billing/period.ts";
+import { periodOf } from "../../../src/billing/ledger.ts";
 import { processEvents } from "../../../src/billing/processEvents.ts";
 import { createProcessor } from "../../../src/billing/processor.ts";
 import { receiveEvent } from "../../../src/billing/receiveEvent.ts";

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { expect } from "vitest";
-import { periodBounds, periodOf } from "../../../src/billing/period.ts";
+import { periodBounds, periodOf } from "../../../src/billing/ledger.ts";
 import { closeCells, openCells } from "../../../src/postgres/cells.ts";
 import { createPool } from "../../../src/postgres/pool.ts";
 import { databaseTest, file } from "../fixtures.ts";

@@ -1,7 +1,7 @@
 import { type AttemptResult, notSent } from "../../../items/delivery.ts";
 import { sign } from "../../../items/signature.ts";
 import type { OutboundRequest } from "../../../outbound/outbound.ts";
-import type { SendDeps, Sender } from "../../record/sender.ts";
+import type { SendDeps, Sender } from "../../record/kind.ts";
 import { attemptResult, bodyLimitBytes } from "../../receiver/classify.ts";
 import type { ExchangeResult } from "../../../outbound/exchangeResult.ts";
 
