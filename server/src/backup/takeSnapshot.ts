@@ -5,6 +5,7 @@ import { presentCells } from "../postgres/ensureCells.ts";
 import { tableSchema } from "../postgres/partitions.ts";
 import { baseline, refuseUnknownMigrations } from "../postgres/migrations.ts";
 import type { DatabaseConnection } from "../postgres/pool.ts";
+import { CommandError } from "../runtime/commandError.ts";
 import { type OwnTable, ownTables } from "./ownTables.ts";
 import type { Contents, Manifest, OwnCell, Part, Sequence } from "./parts.ts";
 
@@ -39,11 +40,13 @@ export async function openSession(connection: DatabaseConnection): Promise<pg.Cl
  * other reads each table in a transaction of its own, so that no table stays locked for longer than it is read: a lock on
  * a partition that retention drops meanwhile would hold up everybody behind the drop.
  * @throws {Error} when the database was changed by a newer version.
+ * @throws {CommandError} when its cells are on other servers.
  */
 export async function withSnapshot<T>(source: Source, use: (contents: Contents) => Promise<T>): Promise<T> {
   const holder = await openSession(source.connection);
   const reader = await openSession(source.connection);
   try {
+    await refuseDistributed(holder);
     await holder.query("begin isolation level repeatable read read only");
     const { rows } = await holder.query<{ id: string }>("select pg_export_snapshot() as id");
     const manifest = await describe(holder, source);
@@ -58,6 +61,22 @@ export async function withSnapshot<T>(source: Source, use: (contents: Contents) 
   } finally {
     await Promise.allSettled([holder.end(), reader.end()]);
   }
+}
+
+/** A snapshot is one server's: rows that Citus keeps on several would be of several moments. */
+async function refuseDistributed(client: pg.Client): Promise<void> {
+  // Citus lists the schemas that it has distributed here; the table is missing without it.
+  const { rows: lists } = await client.query<{ name: string | null }>(
+    "select to_regclass('pg_catalog.pg_dist_schema') as name",
+  );
+  if (lists[0]!.name === null) return;
+  const { rows } = await client.query("select 1 as found from pg_dist_schema limit 1");
+  if (rows.length === 0) return;
+  throw new CommandError(
+    "the database's cells are on several servers, and one snapshot covers one server: take a base backup of each server with " +
+      "pg_basebackup, archive their WAL, and name a common moment with select citus_create_restore_point('NAME'); see docs/backup.md",
+    "conflict",
+  );
 }
 
 async function describe(client: pg.Client, source: Source): Promise<Manifest> {
