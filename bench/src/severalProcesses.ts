@@ -7,8 +7,11 @@ import { processorTimeOf } from "./usage.ts";
 import { connections, fixedItem, host, inTemporaryDirectory, received } from "./workload.ts";
 
 const counts = [1, 2, 4];
-/** Items per second that each process is offered while cost is measured, so that batches are equally large. */
-const steadyRate = 1_500;
+/**
+ * Items per second that each process is offered while cost is measured, so that batches are equally large. Four processes with this rate,
+ * the client and the receiver fit on two cores.
+ */
+const steadyRate = 500;
 
 interface Contender {
   count: number;
