@@ -10,7 +10,6 @@ import {
   rounds,
   type Slice,
   sliceOf,
-  warmUp,
 } from "./figures.ts";
 import { runTraffic, trafficFigures } from "./outside/mailboxTraffic.ts";
 import { startProgram } from "./processes.ts";
@@ -24,6 +23,10 @@ const crowds = [
   { producers: 32, consumers: 1 },
 ];
 const batch = 50;
+/** The first round, which warms up. */
+const firstSlice: Slice = { durationMs: 1_500, warmupMs: 0 };
+/** Messages that consumers may claim in its milliseconds one by one. */
+const firstPerMs = 10;
 
 /** A service to claim messages from, or the bare server in its place. */
 interface Place {
@@ -44,14 +47,14 @@ export async function mailboxFigures(size: BenchSize): Promise<Figure[]> {
     const service = await startService({ dataDir, roles: "api,maintenance" });
     const mailboxId = await service.createTarget({ kind: "mailbox", name: "bench" });
     const place = { port: service.port, key: service.key, mailboxId };
-    await fill(service, mailboxId, (size.warmupMs + size.durationMs) * 80);
+    const stock = createStock(service, place);
     const measured: Round[] = [];
     for (let round = 0; round <= rounds; round++) {
-      const slice = round === 0 ? warmUp(size) : sliceOf(size);
+      const slice = round === 0 ? firstSlice : sliceOf(size);
       const result = {
         bare: await consume(nowhere, slice, 1),
-        single: await consume(place, slice, 1),
-        batched: await consume(place, slice, batch),
+        single: await stock.consume(slice, 1),
+        batched: await stock.consume(slice, batch),
       };
       if (round > 0) measured.push(result);
     }
@@ -61,6 +64,27 @@ export async function mailboxFigures(size: BenchSize): Promise<Figure[]> {
   });
   await bare.stop();
   return all;
+}
+
+/**
+ * Puts as many messages into the mailbox as each run of consumers may claim, by the rate of the run before it: enough for any machine
+ * would take a slow one minutes.
+ */
+function createStock(service: BenchService, place: Place) {
+  const perMs = new Map([
+    [1, firstPerMs],
+    [batch, 4 * firstPerMs],
+  ]);
+  return {
+    async consume(slice: Slice, perClaim: number): Promise<ConsumerResult> {
+      const expected = perMs.get(perClaim)!;
+      await fill(service, place.mailboxId, Math.ceil((slice.warmupMs + slice.durationMs) * expected * 1.5));
+      const result = await consume(place, slice, perClaim);
+      // A run that found the mailbox empty says little about the rate.
+      perMs.set(perClaim, Math.max(result.completedPerSecond / 1_000, expected / 2, 1));
+      return result;
+    },
+  };
 }
 
 async function putAndConsume(service: BenchService, { durationMs }: BenchSize): Promise<Figure[]> {
