@@ -28,6 +28,21 @@ const acrossCells = [
   "server/test/{billing-months,billing-states}.test.ts",
 ];
 
+/** What else works with items, and looks at them through the interface alone. */
+const onWorkers = [
+  ...acrossCells,
+  "server/test/{cells-on-citus,filters-choose-items,customers,target-health,revocation-is-immediate}.test.ts",
+  "server/test/{events-read,replays-are-listed-and-bounded,erasure-leaves-nothing,tryout-shows-what-a-receiver-gets}.test.ts",
+  "server/test/{mailbox-ordering,mailboxes-by-hand,handoff-follows-task,handoff-results,handoff-steering}.test.ts",
+];
+
+/** The same with two cells on the workers of a Citus cluster, instead of everything else. */
+const onCitus = {
+  extends: true as const,
+  test: { name: "citus", include: onWorkers, env: { TEST_CELLS: "2" } },
+};
+const isOnCitus = (process.env["TEST_CITUS_URL"] ?? "") !== "";
+
 export default defineConfig({
   test: {
     reporters: ["default", closingLine],
@@ -45,27 +60,29 @@ export default defineConfig({
     // Node runs these sources as they are, and keeps what it compiled: Vite's transforms, once a project, and the way in
     // which they read each imported name take a sixth of the processors' time. Nothing here replaces modules by mocks.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: "all",
-          include: [
-            "{server,sdk,cli,bench,dashboard}/**/*.test.ts",
-            "faults/{knownBadBuilds.test,src/**/*.test}.ts",
-          ],
-        },
-      },
-      {
-        extends: true,
-        // With everything off that was written by hand for speed: see server/test/support/plain.ts.
-        test: { name: "plain", include: core, env: { TEST_PLAIN: "1" } },
-      },
-      {
-        extends: true,
-        // With the data plane in four schemas: see docs/scaling.md.
-        test: { name: "cells", include: acrossCells, env: { TEST_CELLS: "4" } },
-      },
-    ],
+    projects: isOnCitus
+      ? [onCitus]
+      : [
+          {
+            extends: true,
+            test: {
+              name: "all",
+              include: [
+                "{server,sdk,cli,bench,dashboard}/**/*.test.ts",
+                "faults/{knownBadBuilds.test,src/**/*.test}.ts",
+              ],
+            },
+          },
+          {
+            extends: true,
+            // With everything off that was written by hand for speed: see server/test/support/plain.ts.
+            test: { name: "plain", include: core, env: { TEST_PLAIN: "1" } },
+          },
+          {
+            extends: true,
+            // With the data plane in four schemas: see docs/scaling.md.
+            test: { name: "cells", include: acrossCells, env: { TEST_CELLS: "4" } },
+          },
+        ],
   },
 });

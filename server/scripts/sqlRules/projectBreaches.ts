@@ -5,14 +5,19 @@ import type pg from "pg";
 import { functionSchema } from "../../src/postgres/functionSchema.ts";
 import { tablePlaces } from "../../src/postgres/tablePlaces.ts";
 import { schemaBreaches } from "./schemaRules.ts";
-import { type Breach, functionBreaches, statementBreaches, type Surroundings } from "./statementRules.ts";
+import {
+  type Breach,
+  functionBreaches,
+  readingFunctions,
+  statementBreaches,
+  type Surroundings,
+} from "./statementRules.ts";
 import { type InstalledFunction, sourceStatements } from "./statements.ts";
 
 const source = join(import.meta.dirname, "../../src");
 
 /** All that breaks a rule of cells: in a migrated database's tables and functions, and in the statements of the service. */
 export async function projectBreaches(client: pg.ClientBase): Promise<Breach[]> {
-  const surroundings: Surroundings = { places: tablePlaces, volatile: await volatileFunctions(client) };
   const { rows } = await client.query<InstalledFunction>(
     `select p.proname as name, l.lanname as language, pg_get_functiondef(p.oid) as definition
      from pg_proc p
@@ -20,6 +25,11 @@ export async function projectBreaches(client: pg.ClientBase): Promise<Breach[]> 
      where p.pronamespace = $1::regnamespace`,
     [functionSchema],
   );
+  const surroundings: Surroundings = {
+    places: tablePlaces,
+    volatile: await volatileFunctions(client),
+    reading: readingFunctions(rows, tablePlaces),
+  };
   const found = [
     ...(await schemaBreaches(client, tablePlaces)),
     ...rows.flatMap((installed) => functionBreaches(installed, surroundings)),

@@ -14,8 +14,6 @@ interface TableRow {
   identity: string;
   /** Columns whose default, or identity, is a sequence. */
   numbered: string[];
-  /** Columns with a statistics target of their own. */
-  measured: string[];
 }
 
 /** The rules of cells that the tables of a database break, as its catalogue has them. */
@@ -37,14 +35,7 @@ const tables = `
       left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
       where a.attrelid = c.oid
         and (a.attidentity <> '' or pg_get_expr(d.adbin, d.adrelid) like '%nextval(%')
-    ) as numbered,
-    array(
-      select a.attname::text
-      from pg_attribute a
-      where a.attrelid = c.oid
-        and a.attnum > 0
-        and a.attstattarget >= 0
-    ) as measured
+    ) as numbered
   from pg_class c
   left join pg_inherits i on i.inhrelid = c.oid
   left join pg_class parent on parent.oid = i.inhparent
@@ -56,9 +47,6 @@ function tableBreaches(row: TableRow, places: Places): Breach[] {
   const breaches: string[] = [];
   if (place === undefined) breaches.push("stands nowhere in tablePlaces.ts");
   if (place === "cell") {
-    if (row.measured.length > 0 && row.is_partition)
-      breaches.push("a partition has a statistics target of its own");
-    if (!row.has_key && !row.is_partition && row.name !== keyless) breaches.push("has no primary key");
     if (!row.has_key && row.identity === "d") breaches.push("has no replica identity");
     breaches.push(
       ...(row.is_partition ? [] : row.numbered).map((column) => `${column} comes from a sequence`),
@@ -67,10 +55,10 @@ function tableBreaches(row: TableRow, places: Places): Breach[] {
   return breaches.map((rule) => ({ rule, place: row.table_name }));
 }
 
-/** Whose rows are found by their event alone: a unique index would cost each attempt as much as the index that lists it. */
-const keyless = "attempts";
-
-/** Foreign keys may lead within one place, and from a cell to what is copied beside it. */
+/**
+ * Foreign keys may lead within one place, and to what is copied beside the cells: those of the control plane are dropped where
+ * Citus places the cells (`postgres/distribute.ts`).
+ */
 async function crossingKeys(client: pg.ClientBase, places: Places): Promise<Breach[]> {
   const { rows } = await client.query<{ name: string; from: string; to: string }>(
     `select k.conname as name, f.relname as "from", t.relname as "to"
@@ -82,9 +70,6 @@ async function crossingKeys(client: pg.ClientBase, places: Places): Promise<Brea
        and k.connamespace = (select relnamespace from pg_class where oid = 'events'::regclass)`,
   );
   return rows
-    .filter(({ from, to }) => {
-      const [fromPlace, toPlace] = [places.get(from), places.get(to)];
-      return fromPlace !== toPlace && !(fromPlace === "cell" && toPlace === "reference");
-    })
+    .filter(({ from, to }) => places.get(from) !== places.get(to) && places.get(to) !== "reference")
     .map(({ name, from, to }) => ({ rule: `the foreign key ${name} leads to ${to}`, place: from }));
 }

@@ -19,6 +19,8 @@ export interface Surroundings {
   places: ReadonlyMap<string, TablePlace>;
   /** Names of functions that have a volatile form. */
   volatile: ReadonlySet<string>;
+  /** Names of the service's functions that read tables, by themselves or through others: see {@link readingFunctions}. */
+  reading: ReadonlySet<string>;
 }
 
 /** The rules of cells that statements break which touch the data plane or what is copied beside it. */
@@ -51,11 +53,38 @@ export function functionBreaches(installed: InstalledFunction, surroundings: Sur
   const place = installed.name;
   const breaches = judged.flatMap((one) => one.breaches);
   const places = new Set(judged.flatMap((one) => Array.from(one.places)));
-  if (places.has("cell") && installed.language === "sql")
+  if ((places.has("cell") || places.has("reference")) && installed.language === "sql")
     breaches.push({ rule: "a function of language SQL reads the data plane", place });
   if (places.has("cell") && places.has("local"))
     breaches.push({ rule: "a function of the data plane uses a local table", place });
   return breaches;
+}
+
+/** Names of the functions whose statements name tables, or call functions that do. */
+export function readingFunctions(
+  functions: readonly InstalledFunction[],
+  places: Surroundings["places"],
+): Set<string> {
+  const trees = functions.map((installed) => ({
+    name: installed.name,
+    trees: functionStatements(installed).flatMap((statement): Node[] => {
+      const tree = treeOf(statement);
+      return tree === undefined ? [] : [tree];
+    }),
+  }));
+  const reading = new Set<string>();
+  for (let size = -1; size < reading.size;) {
+    size = reading.size;
+    for (const { name, trees: ofFunction } of trees) {
+      const isReading = ofFunction.some(
+        (tree) =>
+          namesInTree(tree).some((table) => places.has(table)) ||
+          some(tree, (node) => reading.has(calledFunction(node) ?? "")),
+      );
+      if (isReading) reading.add(name);
+    }
+  }
+  return reading;
 }
 
 const treeRules: readonly { rule: string; isBroken: (tree: Node, surroundings: Surroundings) => boolean }[] =
@@ -65,9 +94,11 @@ const treeRules: readonly { rule: string; isBroken: (tree: Node, surroundings: S
       isBroken: (tree) => some(tree, (node) => assigned(node).some(endsWithSubscript)),
     },
     {
-      rule: "calls a volatile function in an update",
+      rule: "calls a volatile function in an update or a delete",
       isBroken: (tree, { volatile }) =>
-        updates(tree).some((update) => some(update, (node) => volatile.has(calledFunction(node) ?? ""))),
+        [...updates(tree), ...deletions(tree)].some((change: unknown) =>
+          some(change, (node) => volatile.has(calledFunction(node) ?? "")),
+        ),
     },
     {
       rule: "uses ctid beside an insert",
@@ -76,6 +107,23 @@ const treeRules: readonly { rule: string; isBroken: (tree: Node, surroundings: S
     {
       rule: "has several modifying CTEs",
       isBroken: (tree) => walk(tree).filter(isModifyingCte).length > 1,
+    },
+    {
+      // Citus carries such a statement out on a worker, where the function finds neither tables nor other functions.
+      rule: "calls a function that reads tables beside a table",
+      isBroken: (tree, { reading }) => some(tree, (node) => reading.has(calledFunction(node) ?? "")),
+    },
+    {
+      rule: "inserts what it selects from a table of a cell",
+      isBroken: (tree, { places }) =>
+        inserted(tree).some(({ fromClause }) =>
+          namesInTree({ fromClause }).some((name) => places.get(name) === "cell"),
+        ),
+    },
+    {
+      rule: "has a subquery in VALUES",
+      isBroken: (tree) =>
+        inserted(tree).some(({ valuesLists }) => some(valuesLists, (node) => "SubLink" in node)),
     },
   ];
 
@@ -92,6 +140,26 @@ function updates(tree: Node): Update[] {
   return walk(tree).flatMap((node) => {
     const update = node["UpdateStmt"] ?? node["onConflictClause"];
     return update === undefined ? [] : [update as Update];
+  });
+}
+
+function deletions(tree: Node): Node[] {
+  return walk(tree).flatMap((node) => {
+    const deletion = node["DeleteStmt"] as Node | undefined;
+    return deletion === undefined ? [] : [deletion];
+  });
+}
+
+interface Select {
+  fromClause?: unknown;
+  valuesLists?: unknown;
+}
+
+/** What the inserts of a statement insert. */
+function inserted(tree: Node): Select[] {
+  return walk(tree).flatMap((node) => {
+    const insert = node["InsertStmt"] as { selectStmt?: { SelectStmt?: Select } } | undefined;
+    return insert?.selectStmt?.SelectStmt ?? [];
   });
 }
 

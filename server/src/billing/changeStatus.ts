@@ -130,18 +130,24 @@ async function recordGraceEnd(client: pg.PoolClient, orgId: string, endedAt: num
 
 /** Waives the items that an exempt organization has accepted, so that they are not exported when it stops being exempt. */
 async function waiveUnexported(client: pg.PoolClient, orgId: string): Promise<void> {
-  await client.query(
-    `insert into meter_counters (org_id, period, waived)
-     select $1::uuid, u.period, sum(u.items)
+  // One statement, because records move into the totals.
+  const { rows } = await client.query<{ period: number; items: number }>(
+    `select u.period, sum(u.items)::bigint as items
      from (
        select period, items from usage_totals where org_id = $1
        union all
        select period, items from usage_records where org_id = $1
      ) u
-     group by u.period
+     group by u.period`,
+    [orgId],
+  );
+  await client.query(
+    `insert into meter_counters (org_id, period, waived)
+     select $1::uuid, u.period, u.items
+     from unnest($2::integer[], $3::bigint[]) as u (period, items)
      on conflict (org_id, period) do update
      set waived = greatest(excluded.waived - meter_counters.batched, meter_counters.waived)`,
-    [orgId],
+    [orgId, rows.map(({ period }) => period), rows.map(({ items }) => items)],
   );
 }
 

@@ -52,8 +52,9 @@ interface HeldInvoice {
   org_id: string;
   customer_id: string;
   period: Period;
-  /** Items of the month that are not confirmed at the processor. */
-  waiting: number;
+  is_exempt: boolean;
+  /** Items of the month that are never exported, and those that are confirmed at the processor. */
+  waived: number;
   exported: number;
   /** Unix seconds of the last confirmation. */
   settled_at: number | null;
@@ -85,8 +86,9 @@ async function findReleasable(cell: Cell, nowSeconds: number): Promise<HeldInvoi
        h.org_id,
        h.period,
        a.customer_id,
+       o.billing_status = 'exempt' as is_exempt,
+       coalesce(c.waived, 0) as waived,
        coalesce(c.exported, 0) as exported,
-       case when o.billing_status = 'exempt' then 0 else u.accepted - coalesce(c.waived, 0) - coalesce(c.exported, 0) end as waiting,
        (
          select max(b.settled_at)
          from meter_batches b
@@ -97,23 +99,35 @@ async function findReleasable(cell: Cell, nowSeconds: number): Promise<HeldInvoi
      join organizations o on o.id = h.org_id
      join billing_accounts a on a.org_id = h.org_id
      left join meter_counters c on c.org_id = h.org_id and c.period = h.period
-     cross join lateral (
-       select coalesce(sum(l.items), 0)::bigint as accepted
-       from (
-         select items from usage_totals where org_id = h.org_id and period = h.period
-         union all
-         select items from usage_records where org_id = h.org_id and period = h.period
-       ) l
-     ) u
      where h.released_at is null
        and get_byte(uuid_send(h.org_id), 15) between $2 and $3
      order by h.held_at
      limit $1`,
     [invoicesPerRun, firstBucket, lastBucket],
   );
-  return rows.filter(
-    ({ period, waiting }) => waiting <= 0 && nowSeconds >= periodBounds(period).endSeconds + settlingSeconds,
+  const over = rows.filter(({ period }) => nowSeconds >= periodBounds(period).endSeconds + settlingSeconds);
+  const accepted = await readAccepted(pool, over);
+  return over.filter(
+    ({ is_exempt, waived, exported }, n) => is_exempt || accepted[n]! - waived - exported <= 0,
   );
+}
+
+/** The items that organizations accepted in months, after what of them was exported: never too few. */
+async function readAccepted(pool: Cell["pool"], months: readonly HeldInvoice[]): Promise<number[]> {
+  const { rows } = await pool.query<{ accepted: number }>(
+    `select (
+       select coalesce(sum(l.items), 0)::bigint
+       from (
+         select items from usage_totals where org_id = m.org_id and period = m.period
+         union all
+         select items from usage_records where org_id = m.org_id and period = m.period
+       ) l
+     ) as accepted
+     from unnest($1::uuid[], $2::integer[]) with ordinality as m (org_id, period, n)
+     order by m.n`,
+    [months.map((month) => month.org_id), months.map((month) => month.period)],
+  );
+  return rows.map((row) => row.accepted);
 }
 
 async function isCounted(deps: ReleaseDeps, held: HeldInvoice): Promise<boolean> {

@@ -16,30 +16,36 @@ export interface LedgerMonth {
 }
 
 /**
- * Reads a month in one statement, so that a record that moves into the totals meanwhile counts exactly once.
- * Undefined when there is no such organization.
+ * Reads a month; undefined when there is no such organization. The ledger is read in one statement, so that a record that moves
+ * into the totals meanwhile counts exactly once.
  */
 export async function readLedgerMonth(
   pool: pg.Pool,
   orgId: string,
   period: Period,
 ): Promise<LedgerMonth | undefined> {
+  const ledger = await pool.query<{ period: number; accepted: number }>({
+    name: "read_ledger",
+    text: `select u.period, sum(u.items)::bigint as accepted
+           from (
+             select t.period, t.items
+             from usage_totals t
+             where t.org_id = $1
+               and t.period <= $2
+             union all
+             select r.period, r.items
+             from usage_records r
+             where r.org_id = $1
+               and r.period <= $2
+           ) u
+           group by u.period`,
+    values: [orgId, period],
+  });
   const { rows } = await pool.query<LedgerMonth>({
     name: "read_ledger_month",
     text: `with ledger as (
-             select u.period, sum(u.items)::bigint as accepted
-             from (
-               select t.period, t.items
-               from usage_totals t
-               where t.org_id = $1
-                 and t.period <= $2
-               union all
-               select r.period, r.items
-               from usage_records r
-               where r.org_id = $1
-                 and r.period <= $2
-             ) u
-             group by u.period
+             select l.period, l.accepted
+             from unnest($3::integer[], $4::bigint[]) as l (period, accepted)
            )
            select
              o.billing_status,
@@ -61,7 +67,7 @@ export async function readLedgerMonth(
            left join billing_accounts a on a.org_id = o.id
            left join meter_counters c on c.org_id = o.id and c.period = $2
            where o.id = $1`,
-    values: [orgId, period],
+    values: [orgId, period, ledger.rows.map((row) => row.period), ledger.rows.map((row) => row.accepted)],
   });
   return rows[0];
 }

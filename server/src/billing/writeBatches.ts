@@ -16,13 +16,48 @@ export async function writeBatches(pool: pg.Pool, nowSeconds: number): Promise<n
   const current = periodOf(nowSeconds * 1000);
   const periods = Array.from({ length: monthsBack + 1 }, (_, back) => addMonths(current, -back));
   const lastSeconds = periods.map((period) => periodBounds(period).endSeconds - 1);
+  const accounts = await pool.query<{ org_id: string }>(
+    "select org_id from billing_accounts where export_from is not null",
+  );
+  const { rows: ledger } = await pool.query<{ org_id: string; period: number; accepted: number }>({
+    name: "read_ledgers",
+    text: ledgerText,
+    values: [accounts.rows.map((row) => row.org_id), periods],
+  });
+  if (ledger.length === 0) return 0;
   const { rowCount } = await pool.query({
     name: "write_meter_batches",
     text: statement,
-    values: [periods, lastSeconds, nowSeconds, maxAgeSeconds, organizationsAtOnce, safeSeconds],
+    values: [
+      periods,
+      lastSeconds,
+      nowSeconds,
+      maxAgeSeconds,
+      organizationsAtOnce,
+      safeSeconds,
+      ledger.map((row) => row.org_id),
+      ledger.map((row) => row.period),
+      ledger.map((row) => row.accepted),
+    ],
   });
   return rowCount ?? 0;
 }
+
+/** One statement, because records move into the totals. */
+const ledgerText = `
+select u.org_id, u.period, sum(u.items)::bigint as accepted
+from (
+  select t.org_id, t.period, t.items
+  from unnest($1::uuid[]) as a (org_id)
+  join usage_totals t on t.org_id = a.org_id
+  where t.period = any ($2)
+  union all
+  select r.org_id, r.period, r.items
+  from unnest($1::uuid[]) as a (org_id)
+  join usage_records r on r.org_id = a.org_id
+  where r.period = any ($2)
+) u
+group by u.org_id, u.period`;
 
 const statement = `
 with month as (
@@ -30,21 +65,8 @@ with month as (
   from unnest($1::integer[], $2::bigint[]) as m (period, last_second)
 ),
 ledger as (
-  select u.org_id, u.period, sum(u.items)::bigint as accepted
-  from (
-    select t.org_id, t.period, t.items
-    from billing_accounts a
-    join usage_totals t on t.org_id = a.org_id
-    where a.export_from is not null
-      and t.period = any ($1)
-    union all
-    select r.org_id, r.period, r.items
-    from billing_accounts a
-    join usage_records r on r.org_id = a.org_id
-    where a.export_from is not null
-      and r.period = any ($1)
-  ) u
-  group by u.org_id, u.period
+  select *
+  from unnest($7::uuid[], $8::integer[], $9::bigint[]) as l (org_id, period, accepted)
 ),
 due as (
   select distinct on (l.org_id)

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
@@ -55,6 +56,7 @@ function removeSome(deps: TargetDeps, origin: Origin, uid: string): Promise<Remo
     const isWhole = ids.length < maxAtOnce;
     if (isWhole) {
       await deleteKeysOf(transaction, origin, uid);
+      await deletePortalAccess(transaction, origin.orgId, uid);
       await transaction.deleteFrom("customers").where("id", "=", customer.id).execute();
       await recordChange(transaction, origin, {
         action: "customer.deleted",
@@ -64,6 +66,14 @@ function removeSome(deps: TargetDeps, origin: Origin, uid: string): Promise<Remo
     }
     return { targets, isWhole };
   });
+}
+
+/** The foreign keys would do the same, but are not there where Citus places the cells. */
+async function deletePortalAccess(transaction: Queries, orgId: string, uid: string): Promise<void> {
+  await sql`delete from portal_links where org_id = ${orgId} and customer_uid = ${uid}`.execute(transaction);
+  await sql`delete from portal_sessions where org_id = ${orgId} and customer_uid = ${uid}`.execute(
+    transaction,
+  );
 }
 
 /** Deletes the keys that are limited to the customer: a later customer with the same uid is another one. */

@@ -95,11 +95,10 @@ const clockToleranceMs = 10 * 60_000;
  * the handoff in its payload and was created at the handoff's end; this runs before the payload is erased.
  */
 async function nameResults(pool: pg.Pool, orgId: string, ids: readonly string[]): Promise<void> {
-  await pool.query({
-    name: "name_results",
-    text: `update handoffs h
-           set result_event_id = e.id
-           from unnest($2::uuid[], $3::smallint[]) as i (id, bucket), events e
+  const { rows } = await pool.query<{ bucket: number; event_id: string; result_id: string }>({
+    name: "find_results",
+    text: `select h.bucket, h.event_id, e.id as result_id
+           from unnest($2::uuid[], $3::smallint[]) as i (id, bucket), handoffs h, events e
            where h.bucket = i.bucket
              and h.event_id = i.id
              and h.outcome is not null
@@ -114,5 +113,20 @@ async function nameResults(pool: pg.Pool, orgId: string, ids: readonly string[])
                convert_to('"event_id":"' || replace(h.event_id::text, '-', '') || '"', 'UTF8') in e.payload
              ) > 0`,
     values: [orgId, ids, ids.map(bucketOf), clockToleranceMs],
+  });
+  if (rows.length === 0) return;
+  await pool.query({
+    name: "name_results",
+    text: `update handoffs h
+           set result_event_id = i.result_id
+           from unnest($1::smallint[], $2::uuid[], $3::uuid[]) as i (bucket, event_id, result_id)
+           where h.bucket = i.bucket
+             and h.event_id = i.event_id
+             and h.result_event_id is null`,
+    values: [
+      rows.map((row) => row.bucket),
+      rows.map((row) => row.event_id),
+      rows.map((row) => row.result_id),
+    ],
   });
 }

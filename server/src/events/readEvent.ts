@@ -52,8 +52,11 @@ export async function readPayload(
     select
       e.kind,
       ${databaseNowMs} as now_ms,
-      stored_payload(e.publication_id, e.payload) as payload
+      coalesce(p.payload, e.payload) as payload
     from events e
+    left join publications p
+      on p.bucket = get_byte(uuid_send(e.publication_id), 15)
+      and p.id = e.publication_id
     where e.org_id = ${orgId}
       and e.id = ${id}
   `.execute(queries);

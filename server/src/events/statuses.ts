@@ -19,9 +19,7 @@ export interface IdBounds {
 export function statusOf(mailboxRetentionMs: number, bounds?: IdBounds): RawBuilder<EventStatus> {
   return sql`coalesce(
     (select s.status ${settlementOf(bounds)}),
-    case when is_pulled(e.kind) then
-      mailbox_item_status(e.bucket, e.target_id, e.id, ${databaseNowMs}, ${mailboxRetentionMs})
-    end,
+    case when is_pulled(e.kind) then ${messageStatusOf(mailboxRetentionMs, bounds)} end,
     (
       select case
         when not exists (select from targets t where t.id = d.target_id) then 'CANCELED'
@@ -49,6 +47,28 @@ export function statusOf(mailboxRetentionMs: number, bounds?: IdBounds): RawBuil
       else 'CANCELED'
     end
   )`;
+}
+
+/** The status of the row `e` of `events`, an item of a mailbox, as SQL. */
+function messageStatusOf(retentionMs: number, bounds?: IdBounds): RawBuilder<EventStatus> {
+  return sql`case
+    when e.id < first_id_at(${databaseNowMs} - ${retentionMs}) then 'EXPIRED'
+    else coalesce(
+      (
+        select case when c.dead then 'DEAD' else 'ACKNOWLEDGED' end
+        ${closedMessageOf(bounds)}
+      ),
+      (
+        select message_status(m.state, m.claimable_at, m.claim_count, t.max_claims, ${databaseNowMs})
+        from messages m
+        join targets t on t.id = m.mailbox_id
+        where m.bucket = e.bucket
+          and m.id = e.id
+      ),
+      -- Neither held nor closed: its mailbox was deleted.
+      'CANCELED'
+    )
+  end`;
 }
 
 /**

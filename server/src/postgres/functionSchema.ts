@@ -9,7 +9,7 @@ export const functionFiles = readSqlFiles(new URL("./sql/", import.meta.url));
  * call that happened to be first, nor on statistics from a time when a table was empty: one that reads a whole index or table
  * costs five times as much and more, for as long as the session lives.
  */
-export const plannerSettings = [
+const plannerSettings = [
   "plan_cache_mode = force_generic_plan",
   "jit = off",
   "enable_seqscan = off",
@@ -18,6 +18,17 @@ export const plannerSettings = [
   "enable_mergejoin = off",
 ] as const;
 
+/** The same where Citus has placed the cells on servers: it makes no distributed plan without the parameters' values. */
+export function plannerSettingsOn(isDistributed: boolean): readonly string[] {
+  if (!isDistributed) return plannerSettings;
+  return ["plan_cache_mode = auto", ...plannerSettings.filter((one) => !one.startsWith("plan_cache_mode"))];
+}
+
+/** Functions with planner's settings of their own. It joins arrays of 20,000 elements, of which the planner expects ten. */
+export const ownSettings: ReadonlyMap<string, readonly string[]> = new Map([
+  ["fold_activity", ["enable_nestloop = off"]],
+]);
+
 /** Functions that only others call: they run under their caller's settings and need not set them again each time. */
 export const innerFunctions = [
   "try_lock_message_keys",
@@ -25,7 +36,6 @@ export const innerFunctions = [
   "unpark_messages",
   "choose_keyed_messages",
   "message_refusal",
-  "mailbox_item_status",
   "bury_messages",
   "return_messages",
   "return_message_of_key",
@@ -48,14 +58,14 @@ export const innerFunctions = [
   "note_dead_messages",
   "make_operational_items",
   "latency_percentiles",
-  "publication_payload",
+  "publication_targets_of",
   "erase_publication",
   "idempotency_winners",
   "store_published_items",
 ] as const;
 
 /** The schema of this version's functions: another version, or another working copy, has other ones beside it. */
-export const functionSchema = `postrider_f_${digestOf([functionFiles, plannerSettings, innerFunctions])}`;
+export const functionSchema = `postrider_f_${digestOf([functionFiles, plannerSettings, [...ownSettings], innerFunctions])}`;
 
 /** Names that {@link functionSchema} can have, as a regular expression of PostgreSQL. */
 export const functionSchemaPattern = "^postrider_f_[0-9a-f]{12}$";

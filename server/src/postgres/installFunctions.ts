@@ -1,5 +1,11 @@
 import type pg from "pg";
-import { functionFiles, functionSchema, innerFunctions, plannerSettings } from "./functionSchema.ts";
+import {
+  functionFiles,
+  functionSchema,
+  innerFunctions,
+  ownSettings,
+  plannerSettingsOn,
+} from "./functionSchema.ts";
 import { SchemaError } from "./migrations.ts";
 import type { SqlFile } from "./sqlFiles.ts";
 
@@ -42,7 +48,9 @@ async function createFunctions(client: pg.ClientBase, { name, text }: SqlFile): 
   }
 }
 
-async function steerPlanner(client: pg.ClientBase): Promise<void> {
+/** Gives each function that the service calls the planner's settings of this database. */
+export async function steerPlanner(client: pg.ClientBase): Promise<void> {
+  const settings = plannerSettingsOn(await hasDistributedCells(client));
   const { rows } = await client.query<{ name: string; signature: string }>(
     `select p.proname as name, p.oid::regprocedure::text as signature
      from pg_proc p
@@ -54,9 +62,20 @@ async function steerPlanner(client: pg.ClientBase): Promise<void> {
   const inner = new Set<string>(innerFunctions);
   for (const { name, signature } of rows) {
     if (inner.delete(name)) continue;
-    await client.query(`alter function ${signature} ${plannerSettings.map((one) => `set ${one}`).join(" ")}`);
+    const its = (ownSettings.get(name) ?? settings).map((one) => `set ${one}`);
+    await client.query(`alter function ${signature} ${its.join(" ")}`);
   }
   if (inner.size > 0) throw new SchemaError(`there is no function ${[...inner].join(", ")}`);
+}
+
+/** Whether Citus has placed cells on servers of their own. */
+async function hasDistributedCells(client: pg.ClientBase): Promise<boolean> {
+  const { rows } = await client.query<{ has: boolean }>(
+    "select to_regclass('pg_catalog.pg_dist_schema') is not null as has",
+  );
+  if (!rows[0]!.has) return false;
+  const { rowCount } = await client.query("select from pg_dist_schema limit 1");
+  return rowCount === 1;
 }
 
 const insufficientPrivilege = "42501";

@@ -183,9 +183,16 @@ async function createPartition(client: pg.ClientBase, { home, table, day }: Part
        autovacuum_vacuum_insert_scale_factor = ${doubled}
      )`,
   );
-  await leaveOutOfStatistics(client, `${home}.${table}`, `${home}.${name}`);
+  // Citus refuses to set it for a table on a worker.
+  if (!isCell(home)) await leaveOutOfStatistics(client, `${home}.${table}`, `${home}.${name}`);
   if (tablesWithoutKey.includes(table))
     await client.query(`alter table ${home}.${name} replica identity full`);
+}
+
+const cellPatterns = [new RegExp(cellSchemaPattern), new RegExp(unfinishedSchemaPattern)];
+
+function isCell(schema: string): boolean {
+  return cellPatterns.some((pattern) => pattern.test(schema));
 }
 
 /**

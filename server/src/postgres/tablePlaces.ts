@@ -46,13 +46,13 @@ const cell = [
   "erasures",
 ] as const;
 
+// A table comes after those that it refers to.
 const reference = [
   "organizations",
+  "customers",
   "api_keys",
   "targets",
   "agent_cards",
-  // Targets and keys refer to it.
-  "customers",
   // Every statement that ends items asks whether anybody is to be told.
   "notification_targets",
 ] as const;

@@ -96,63 +96,12 @@ function lookAt(
 /** Counts what has ended, and plans the next look at the rest. @returns how many have ended. */
 async function settle(queries: Queries, looked: readonly Looked[]): Promise<number> {
   const { rows } = await sql<{ ended: number }>`
-    with looked as materialized (
-      select l.replay_id, l.event_id, l.is_delivered, l.in_ms
-      from unnest(
-        ${looked.map((one) => one.replayId)}::uuid[],
-        ${looked.map((one) => one.eventId)}::uuid[],
-        ${looked.map((one) => one.isDelivered)}::boolean[],
-        ${looked.map((one) => one.inMs)}::integer[]
-      ) as l (replay_id, event_id, is_delivered, in_ms)
-    ),
-    -- In one order for all nodes, so that two cannot deadlock; what another holds it counts itself.
-    held as materialized (
-      select p.replay_id, p.event_id, l.is_delivered, l.in_ms
-      from looked l
-      join replay_pending p on p.replay_id = l.replay_id and p.event_id = l.event_id
-      for update of p skip locked
-    ),
-    gone as (
-      delete from replay_pending p
-      using held h
-      where p.replay_id = h.replay_id
-        and p.event_id = h.event_id
-        and h.in_ms is null
-      returning p.replay_id, h.is_delivered
-    ),
-    later as (
-      update replay_pending p
-      set due_at = (extract(epoch from statement_timestamp()) * 1000)::bigint + h.in_ms
-      from held h
-      where p.replay_id = h.replay_id
-        and p.event_id = h.event_id
-        and h.in_ms is not null
-    ),
-    sums as materialized (
-      select
-        g.replay_id,
-        count(*) filter (where g.is_delivered) as delivered,
-        count(*) filter (where not g.is_delivered) as failed
-      from gone g
-      group by g.replay_id
-    ),
-    locked as materialized (
-      select r.id
-      from replays r
-      join sums s on s.replay_id = r.id
-      order by r.id
-      for no key update of r
-    ),
-    counted as (
-      update replays r
-      set delivered = r.delivered + s.delivered,
-        failed = r.failed + s.failed
-      from sums s
-      join locked l on l.id = s.replay_id
-      where r.id = s.replay_id
-    )
-    select coalesce(sum(s.delivered + s.failed), 0)::integer as ended
-    from sums s
+    select settle_replayed(
+      ${looked.map((one) => one.replayId)}::uuid[],
+      ${looked.map((one) => one.eventId)}::uuid[],
+      ${looked.map((one) => one.isDelivered)}::boolean[],
+      ${looked.map((one) => one.inMs)}::integer[]
+    ) as ended
   `.execute(queries);
   return rows[0]!.ended;
 }
@@ -167,7 +116,7 @@ function nextLookInMs(eventId: string, nowMs: number): number {
 export async function forgetReplays(queries: Queries, retentionDays: number): Promise<number> {
   const { rows } = await sql<{ id: string }>`
     delete from replays
-    where finished_at < extract(epoch from clock_timestamp()) * 1000 - ${retentionDays}::bigint * 86400000
+    where finished_at < extract(epoch from statement_timestamp()) * 1000 - ${retentionDays}::bigint * 86400000
     returning id
   `.execute(queries);
   return rows.length;

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Static } from "typebox";
 import type { Caller } from "../http/contract/credentials.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
@@ -85,20 +85,19 @@ export async function insertReplay(
 }
 
 /** The name of the caller, for people. */
-async function nameOf(queries: Queries, caller: Caller) {
+async function nameOf(queries: Queries, caller: Caller): Promise<string> {
+  const { rows } = await namedBy(caller).execute(queries);
+  return rows[0]?.name ?? "a user who is gone";
+}
+
+function namedBy(caller: Caller): RawBuilder<{ name: string }> {
   switch (caller.kind) {
-    case "session": {
-      const user = await queries
-        .selectFrom("users")
-        .select("email")
-        .where("id", "=", caller.userId)
-        .executeTakeFirst();
-      return sql`${user?.email ?? "a user who is gone"}`;
-    }
+    case "session":
+      return sql`select u.email as name from users u where u.id = ${caller.userId}`;
     case "apiKey":
-      return sql`(select k.name || ' (' || k.prefix || '…)' from api_keys k where k.id = ${caller.keyId})`;
+      return sql`select k.name || ' (' || k.prefix || '…)' as name from api_keys k where k.id = ${caller.keyId}`;
     case "portal":
-      return sql`(select c.uid from customers c where c.id = ${caller.customerId})`;
+      return sql`select c.uid as name from customers c where c.id = ${caller.customerId}`;
   }
 }
 

@@ -33,8 +33,9 @@ export function registerDatabaseMetrics(registry: Registry, pool: pg.Pool): void
 }
 
 async function readValues(pool: pg.Pool): Promise<Record<string, unknown>> {
-  const { rows } = await pool.query<Record<string, unknown>>(statement);
-  return rows[0]!;
+  const waiting = await pool.query<Record<string, unknown>>(waitingText);
+  const table = await pool.query<Record<string, unknown>>(tableText);
+  return { ...waiting.rows[0]!, ...table.rows[0]! };
 }
 
 /** The number of items of each row that waits for target `t`. */
@@ -49,7 +50,7 @@ const itemsOfTarget = `
  * A loose scan: one step of the index per waiting target, up to 10,000 of them, so that what is held for a target that
  * is disabled is not looked through for what is due.
  */
-const statement = `
+const waitingText = `
   with recursive now as (
     select extract(epoch from clock_timestamp()) * 1000 as ms
   ),
@@ -105,7 +106,12 @@ const statement = `
       select coalesce(sum(cardinality(event_ids)), 0)
       from deliveries
       where lease_until is not null
-    ) as postrider_leased_deliveries,
+    ) as postrider_leased_deliveries
+  from due, held, now`;
+
+/** Apart from the statement above: Citus plans no recursion beside catalogues. */
+const tableText = `
+  select
     (
       select greatest(0, n_live_tup)
       from pg_stat_user_tables
@@ -117,5 +123,4 @@ const statement = `
       select max(age(backend_xmin))
       from pg_stat_activity
       where backend_xmin is not null
-    ) as postrider_oldest_xmin_age
-  from due, held, now`;
+    ) as postrider_oldest_xmin_age`;

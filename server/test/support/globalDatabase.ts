@@ -5,6 +5,7 @@ import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { createPool, type DatabaseConnection } from "../../src/postgres/pool.ts";
 import { startEmbedded } from "../../src/postgres/embedded/startEmbedded.ts";
+import { citusUrl, dropOnNodes } from "./citus.ts";
 import { clusterFolder } from "./clusterFolder.ts";
 import { installedVersion, programsOf } from "./postgresVersions.ts";
 
@@ -68,7 +69,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 
 async function start(): Promise<Running> {
   const prefix = `postrider_test_${randomBytes(4).toString("hex")}`;
-  const url = process.env["TEST_DATABASE_URL"];
+  const url = citusUrl ?? process.env["TEST_DATABASE_URL"];
   if (url !== undefined && url !== "") {
     const connection = { url };
     return { postgres: { connection, prefix }, stop: () => dropDatabases(connection, prefix) };
@@ -98,7 +99,10 @@ async function dropDatabases(connection: DatabaseConnection, prefix: string): Pr
     "select datname from pg_database where starts_with(datname, $1)",
     [prefix],
   );
-  for (const { datname } of rows)
-    await pool.query(`drop database ${pg.escapeIdentifier(datname)} with (force)`);
+  for (const { datname } of rows) {
+    if (citusUrl === undefined)
+      await pool.query(`drop database ${pg.escapeIdentifier(datname)} with (force)`);
+    else await dropOnNodes(pg.escapeIdentifier(datname));
+  }
   await pool.end();
 }

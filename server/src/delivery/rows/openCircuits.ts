@@ -82,16 +82,21 @@ interface Changed {
 }
 
 async function writeCircuits(pool: pg.Pool, nodeId: string, { open, closed }: Changed): Promise<void> {
-  await pool.query({
-    name: "write_open_circuits",
-    text: `with gone as (
-             delete from open_circuits c
-             using unnest($5::smallint[], $6::uuid[]) as i (bucket, target_id)
+  if (closed.length > 0) {
+    await pool.query({
+      name: "remove_open_circuits",
+      text: `delete from open_circuits c
+             using unnest($2::smallint[], $3::uuid[]) as i (bucket, target_id)
              where c.bucket = i.bucket
                and c.target_id = i.target_id
-               and c.node_id = $1
-           )
-           insert into open_circuits (bucket, target_id, node_id, open_until)
+               and c.node_id = $1`,
+      values: [nodeId, closed.map(bucketOf), closed],
+    });
+  }
+  if (open.length === 0) return;
+  await pool.query({
+    name: "write_open_circuits",
+    text: `insert into open_circuits (bucket, target_id, node_id, open_until)
            select i.bucket, i.target_id, $1, (extract(epoch from clock_timestamp()) * 1000)::bigint + i.for_ms
            from unnest($2::smallint[], $3::uuid[], $4::bigint[]) as i (bucket, target_id, for_ms)
            on conflict (bucket, target_id, node_id) do update
@@ -101,8 +106,6 @@ async function writeCircuits(pool: pg.Pool, nodeId: string, { open, closed }: Ch
       open.map(({ targetId }) => bucketOf(targetId)),
       open.map(({ targetId }) => targetId),
       open.map(({ forMs }) => forMs),
-      closed.map(bucketOf),
-      closed,
     ],
   });
 }
@@ -115,7 +118,7 @@ export async function sweepCircuits(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query({
     name: "sweep_open_circuits",
     text: `delete from open_circuits
-           where open_until < (extract(epoch from clock_timestamp()) * 1000)::bigint - $1`,
+           where open_until < (extract(epoch from statement_timestamp()) * 1000)::bigint - $1`,
     values: [circuitMemoryMs],
   });
   return rowCount ?? 0;

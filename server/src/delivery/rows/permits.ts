@@ -67,7 +67,7 @@ export async function sweepPermits(pool: pg.Pool): Promise<number> {
   const { rowCount: shares } = await pool.query({
     name: "sweep_shares",
     text: `delete from target_shares
-           where until_ms < (extract(epoch from clock_timestamp()) * 1000)::bigint`,
+           where until_ms < (extract(epoch from statement_timestamp()) * 1000)::bigint`,
   });
   const { rowCount: paces } = await pool.query({
     name: "sweep_paces",

@@ -32,7 +32,7 @@ export async function sweepClaimIds(pool: pg.Pool): Promise<number> {
            where (bucket, mailbox_id, key_id, claim_digest) in (
              select bucket, mailbox_id, key_id, claim_digest
              from message_claims
-             where expires_at < extract(epoch from clock_timestamp()) * 1000
+             where expires_at < extract(epoch from statement_timestamp()) * 1000
              order by expires_at
              limit $1
              for update skip locked
@@ -51,37 +51,7 @@ export async function foldMailboxActivity(pool: pg.Pool): Promise<number> {
   for (;;) {
     const { rows } = await pool.query<{ folded: number }>({
       name: "fold_mailbox_activity",
-      text: `with gone as (
-               delete from mailbox_activity a
-               where a.ctid = any (array(
-                 select ctid
-                 from mailbox_activity
-                 limit $1
-                 for update skip locked
-               ))
-               returning a.bucket, a.minute, a.mailbox_id, a.accepted, a.acknowledged, a.held
-             ),
-             seen as (
-               insert into target_activity (bucket, accepted, delivered, target_id, org_id, at_ms)
-               select g.bucket, sum(g.accepted), sum(g.acknowledged), g.mailbox_id, t.org_id, g.minute::bigint * 60000
-               from gone g
-               join targets t on t.id = g.mailbox_id
-               where g.accepted > 0
-                 or g.acknowledged > 0
-               group by g.bucket, g.minute, g.mailbox_id, t.org_id
-             ),
-             folded as (
-               insert into mailbox_minutes as n (bucket, minute, mailbox_id, accepted, acknowledged, held)
-               select g.bucket, g.minute, g.mailbox_id, sum(g.accepted), sum(g.acknowledged), sum(g.held)
-               from gone g
-               group by g.bucket, g.minute, g.mailbox_id
-               order by g.bucket, g.mailbox_id, g.minute
-               on conflict (bucket, mailbox_id, minute) do update
-               set accepted = n.accepted + excluded.accepted,
-                 acknowledged = n.acknowledged + excluded.acknowledged,
-                 held = n.held + excluded.held
-             )
-             select count(*) as folded from gone`,
+      text: "select fold_mailbox_activity($1) as folded",
       values: [rowsPerStatement],
     });
     const { folded } = rows[0]!;
@@ -94,29 +64,7 @@ export async function foldMailboxActivity(pool: pg.Pool): Promise<number> {
 async function foldMinutes(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ folded: number }>({
     name: "fold_mailbox_minutes",
-    text: `with gone as (
-             delete from mailbox_minutes n
-             where n.ctid = any (array(
-               select ctid
-               from mailbox_minutes
-               where minute > 0
-                 and minute < extract(epoch from clock_timestamp()) / 60 - $1
-               limit $2
-               for update skip locked
-             ))
-             returning n.bucket, n.mailbox_id, n.held
-           ),
-           folded as (
-             insert into mailbox_minutes as n (bucket, minute, mailbox_id, accepted, acknowledged, held)
-             select g.bucket, 0, g.mailbox_id, 0, 0, sum(g.held)
-             from gone g
-             where exists (select from targets t where t.id = g.mailbox_id)
-             group by g.bucket, g.mailbox_id
-             order by g.bucket, g.mailbox_id
-             on conflict (bucket, mailbox_id, minute) do update
-             set held = n.held + excluded.held
-           )
-           select count(*) as folded from gone`,
+    text: "select fold_mailbox_minutes($1, $2) as folded",
     values: [minutesKept, rowsPerStatement],
   });
   return rows[0]!.folded;

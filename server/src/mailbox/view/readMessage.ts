@@ -96,7 +96,7 @@ export async function readMessage(deps: ReadDeps, orgId: string, id: string): Pr
     MessageRow & { payload: string | null; interventions: Intervention[] | null }
   >({
     name: "read_message",
-    text: `select ${messageColumns}, nullif(convert_from(stored_payload(e.publication_id, e.payload), 'UTF8'), '') as payload, (
+    text: `select ${messageColumns}, nullif(convert_from(coalesce(p.payload, e.payload), 'UTF8'), '') as payload, (
              select json_agg(i)
              from (
                select n.action, n.email as by, n.at_ms / 1000 as at, n.reason,
@@ -109,6 +109,9 @@ export async function readMessage(deps: ReadDeps, orgId: string, id: string): Pr
              ) i
            ) as interventions
            from events e
+           left join publications p
+             on p.bucket = get_byte(uuid_send(e.publication_id), 15)
+             and p.id = e.publication_id
            left join messages m on m.bucket = $3 and m.id = $5
            left join closed_messages c on c.bucket = $3 and c.mailbox_id = $4 and c.id = $5
            where e.bucket = $3

@@ -92,6 +92,18 @@ export const functions = {
     parameters: { p_ms: "int8" },
     columns: { first_id_at: "uuid" },
   },
+  fold_activity: {
+    parameters: { p_limit: "int4", p_steps: "int4[]", p_published_limit: "int4" },
+    columns: { folded: "int4", is_more: "bool" },
+  },
+  fold_mailbox_activity: {
+    parameters: { p_limit: "int4" },
+    columns: { fold_mailbox_activity: "int4" },
+  },
+  fold_mailbox_minutes: {
+    parameters: { p_minutes_kept: "int4", p_limit: "int4" },
+    columns: { fold_mailbox_minutes: "int4" },
+  },
   force_message: {
     parameters: { p_retention_ms: "int8", p_org: "uuid", p_mailbox: "uuid", p_id: "uuid", p_reason: "text", p_user: "uuid", p_email: "text", p_intervention: "uuid" },
     columns: { force_message: "text" },
@@ -140,10 +152,6 @@ export const functions = {
     parameters: { p_id: "uuid", p_number: "int4", p_bucket: "int4" },
     columns: { numbered_id: "uuid" },
   },
-  publication_targets_of: {
-    parameters: { p_orgs: "uuid[]", p_customers: "text[]", p_event_types: "text[]", p_except: "uuid[]", p_most: "int4", p_verdict_numbers: "int2[]", p_verdict_filters: "uuid[]", p_verdict_passed: "bool[]" },
-    columns: { number: "int2", target_id: "uuid", kind: "int2", version: "int8", max_retries: "int2", held: "bool", max_bytes: "int4", filter: "text" },
-  },
   publish_items: {
     parameters: { p_lease_ms: "int4", p_lease_token: "int8", p_room: "int4", p_full_target_ids: "uuid[]", p_most_items: "int4", p_key_hashes: "bytea[]", p_customers: "text[]", p_payloads: "bytea[]", p_sizes: "int4[]", p_event_types: "text[]", p_correlation_ids: "text[]", p_ordering_keys: "text[]", p_key_digests: "uuid[]", p_body_digests: "uuid[]", p_trace_contexts: "bytea[]", p_verdict_numbers: "int2[]", p_verdict_filters: "uuid[]", p_verdict_passed: "bool[]" },
     columns: { number: "int2", code: "text", publication_id: "uuid", item_ids: "uuid[]", target_ids: "uuid[]", kinds: "int2[]", versions: "int8[]", states: "text", row_ids: "uuid[]", filters: "text[]" },
@@ -180,13 +188,13 @@ export const functions = {
     parameters: { p_first: "uuid", p_items: "int8" },
     columns: { row_of_items: "uuid" },
   },
+  settle_replayed: {
+    parameters: { p_replay_ids: "uuid[]", p_event_ids: "uuid[]", p_delivered: "bool[]", p_in_ms: "int4[]" },
+    columns: { settle_replayed: "int4" },
+  },
   slot_of: {
     parameters: { p_id: "uuid" },
     columns: { slot_of: "int8" },
-  },
-  stored_payload: {
-    parameters: { p_publication: "uuid", p_payload: "bytea" },
-    columns: { stored_payload: "bytea" },
   },
   sweep_deliveries: {
     parameters: {},

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { newEntryId } from "../../audit/recordChange.ts";
+import { inTransaction } from "../../postgres/pool.ts";
 
 /** How long a target must have failed every attempt before it is disabled. */
 const failingLimitSeconds = 5 * 86_400;
@@ -20,10 +21,10 @@ export async function noteFailure(
   pool: pg.Pool,
   { targetId, eventId, nowSeconds }: HealthNote,
 ): Promise<boolean> {
-  const { rows } = await pool.query<{ enabled: boolean }>({
-    name: "note_failure",
-    text: `with changed as (
-             update targets
+  return inTransaction(pool, async (client) => {
+    const { rows } = await client.query<Changed & { enabled: boolean }>({
+      name: "note_failure",
+      text: `update targets
              set failing_since = coalesce(failing_since, $2),
                enabled = coalesce(failing_since, $2) > $3,
                disabled_reason = case
@@ -35,16 +36,13 @@ export async function noteFailure(
              where id = $1
                and enabled
                and (failing_since is null or failing_since <= $3)
-             returning id, org_id, name, enabled, disabled_reason
-           ),
-           ${recorded("$5")}
-           select c.enabled, case when not c.enabled then
-             note_operational_event('target.disabled', c.org_id, c.id, array[$4::uuid], c.disabled_reason)
-           end as is_told
-           from changed c`,
-    values: [targetId, nowSeconds, nowSeconds - failingLimitSeconds, eventId, newEntryId()],
+             returning id, org_id, name, enabled, disabled_reason`,
+      values: [targetId, nowSeconds, nowSeconds - failingLimitSeconds],
+    });
+    const isDisabled = rows[0]?.enabled === false;
+    if (isDisabled) await recordDisabled(client, rows[0]!, eventId);
+    return isDisabled;
   });
-  return rows[0]?.enabled === false;
 }
 
 /** A target that failed for less than this and delivers again makes no operational event. */
@@ -55,28 +53,28 @@ export async function noteRecovery(
   pool: pg.Pool,
   { targetId, eventId, nowSeconds }: HealthNote,
 ): Promise<void> {
-  await pool.query({
-    name: "note_recovery",
-    text: `with former as (
-             select id, failing_since
+  await inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ org_id: string; failing_since: number }>({
+      name: "find_failing",
+      text: `select org_id, failing_since
              from targets
              where id = $1
                and failing_since is not null
-             for update
-           ),
-           changed as (
-             update targets t
-             set failing_since = null,
-               version = t.version + 1
-             from former f
-             where t.id = f.id
-             returning t.id, t.org_id, f.failing_since
-           )
-           select case when c.failing_since <= $2 then
-             note_operational_event('target.recovered', c.org_id, c.id, array[$3::uuid], 'a delivery was taken')
-           end as is_told
-           from changed c`,
-    values: [targetId, nowSeconds - tellingRecoverySeconds, eventId],
+             for update`,
+      values: [targetId],
+    });
+    if (rows[0] === undefined) return;
+    await client.query({
+      name: "note_recovery",
+      text: "update targets set failing_since = null, version = version + 1 where id = $1",
+      values: [targetId],
+    });
+    if (rows[0].failing_since > nowSeconds - tellingRecoverySeconds) return;
+    await client.query({
+      name: "tell_recovery",
+      text: "select note_operational_event('target.recovered', $1, $2, array[$3::uuid], 'a delivery was taken')",
+      values: [rows[0].org_id, targetId, eventId],
+    });
   });
 }
 
@@ -86,35 +84,46 @@ export async function disableTarget(
   { targetId, eventId, nowSeconds }: HealthNote,
   reason: string,
 ): Promise<void> {
-  await pool.query({
-    name: "disable_target",
-    text: `with changed as (
-             update targets
+  await inTransaction(pool, async (client) => {
+    const { rows } = await client.query<Changed>({
+      name: "disable_target",
+      text: `update targets
              set enabled = false,
                disabled_reason = $2,
                version = version + 1,
                updated_at = $3
              where id = $1
                and enabled
-             returning id, org_id, name, enabled, disabled_reason
-           ),
-           ${recorded("$5")}
-           select note_operational_event('target.disabled', c.org_id, c.id, array[$4::uuid], c.disabled_reason)
-             as is_told
-           from changed c`,
-    values: [targetId, reason, nowSeconds, eventId, newEntryId()],
+             returning id, org_id, name, disabled_reason`,
+      values: [targetId, reason, nowSeconds],
+    });
+    if (rows[0] !== undefined) await recordDisabled(client, rows[0], eventId);
   });
 }
 
-/** The audit log's entry of a target that the service disables, as a part of the statement that does. */
-function recorded(entryId: string): string {
-  return `recorded as (
-             insert into audit_log
-               (id, org_id, action, actor_kind, actor_name, object_kind, object_id, object_name, before, after)
-             select ${entryId}::uuid, org_id, 'target.disabled', 'service', 'delivery', 'target', id, name,
-               '{"enabled": true}',
-               jsonb_build_object('enabled', false, 'disabled_reason', disabled_reason)
-             from changed
-             where not enabled
-           )`;
+interface Changed {
+  id: string;
+  org_id: string;
+  name: string;
+  disabled_reason: string;
+}
+
+/** Writes the audit log's entry of a target that the service disabled, and tells the organization. */
+async function recordDisabled(client: pg.PoolClient, target: Changed, eventId: string): Promise<void> {
+  const { id, org_id: orgId, name, disabled_reason: reason } = target;
+  await client.query({
+    name: "record_disabled",
+    text: `insert into audit_log
+             (id, org_id, action, actor_kind, actor_name, object_kind, object_id, object_name, before, after)
+           values (
+             $1, $2, 'target.disabled', 'service', 'delivery', 'target', $3, $4, '{"enabled": true}',
+             jsonb_build_object('enabled', false, 'disabled_reason', $5::text)
+           )`,
+    values: [newEntryId(), orgId, id, name, reason],
+  });
+  await client.query({
+    name: "tell_disabled",
+    text: "select note_operational_event('target.disabled', $1, $2, array[$3::uuid], $4)",
+    values: [orgId, id, eventId, reason],
+  });
 }

@@ -6,8 +6,10 @@ create function cancel_deliveries(
   p_limit integer
 )
 returns integer language plpgsql as $$
+declare
+  v_ids uuid[];
 begin
-  return cancel_locked_deliveries(p_bucket, p_target, array(
+  v_ids := array(
     select d.id
     from (
       select
@@ -33,6 +35,7 @@ begin
       for update skip locked
     ) d
     where first.total - first.items < p_limit
-  ));
+  );
+  return cancel_locked_deliveries(p_bucket, p_target, v_ids);
 end
 $$;

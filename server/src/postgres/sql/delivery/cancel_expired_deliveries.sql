@@ -12,6 +12,7 @@ declare
   v_bucket smallint := -1;
   v_target uuid := '00000000-0000-0000-0000-000000000000';
   v_tried integer;
+  v_ids uuid[];
   v_count integer := 0;
 begin
   while v_count < p_limit loop
@@ -28,7 +29,7 @@ begin
 
     -- Each half is in the order of the items' ids in deliveries_listed.
     for v_tried in 0..1 loop
-      v_count := v_count + cancel_locked_deliveries(v_bucket, v_target, array(
+      v_ids := array(
         select d.id
         from deliveries d
         where d.bucket = v_bucket
@@ -40,7 +41,8 @@ begin
         order by d.event_ids[cardinality(d.event_ids)]
         limit p_limit
         for update skip locked
-      ));
+      );
+      v_count := v_count + cancel_locked_deliveries(v_bucket, v_target, v_ids);
     end loop;
   end loop;
   return v_count;

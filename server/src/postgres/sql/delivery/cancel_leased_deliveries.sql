@@ -6,14 +6,17 @@ create function cancel_leased_deliveries(
   p_target uuid
 )
 returns integer language plpgsql as $$
+declare
+  v_ids uuid[];
 begin
-  return cancel_locked_deliveries(p_bucket, p_target, array(
+  v_ids := array(
     select d.id
     from deliveries d
     where d.bucket = p_bucket
       and d.target_id = p_target
       and d.lease_until is not null
     for update skip locked
-  ));
+  );
+  return cancel_locked_deliveries(p_bucket, p_target, v_ids);
 end
 $$;

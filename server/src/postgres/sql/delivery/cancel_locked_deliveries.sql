@@ -7,6 +7,7 @@ create function cancel_locked_deliveries(
 )
 returns integer language plpgsql as $$
 declare
+  v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_count integer;
 begin
   with gone as (
@@ -16,7 +17,7 @@ begin
     returning d.event_ids, d.org_id
   )
   insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
-  select p_bucket, 'CANCELED', i.id, gone.org_id, p_target, extract(epoch from clock_timestamp()) * 1000
+  select p_bucket, 'CANCELED', i.id, gone.org_id, p_target, v_now_ms
   from gone
   cross join unnest(gone.event_ids) as i (id)
   on conflict do nothing;

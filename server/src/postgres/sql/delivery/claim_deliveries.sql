@@ -265,7 +265,16 @@ begin
         array_agg(x.id) as ids,
         array_agg(x.event_type) as types,
         array_agg(x.correlation_id) as correlations,
-        array_agg(stored_payload(x.publication_id, x.payload)) as payloads,
+        array_agg(
+          case when x.publication_id is null then x.payload else (
+            select p.payload
+            from publications p
+            where p.bucket = get_byte(uuid_send(x.publication_id), 15)
+              and p.id = x.publication_id
+              -- Stored with its items: the same for the days of `publications`.
+              and p.id between first_id_at(slot_of(v_low) * 1024) and v_high
+          ) end
+        ) as payloads,
         -- Null for who does not trace.
         array_agg(x.trace_context) filter (where p_is_traced) as contexts,
         -- Nulls are left out, which is all that there is in most rows.

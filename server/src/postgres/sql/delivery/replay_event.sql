@@ -18,6 +18,7 @@ declare
   v_bucket smallint := get_byte(uuid_send(p_id), 15);
   v_target record;
   v_erasure uuid;
+  v_source record;
 begin
   -- An erasure waits for the lock, and then finds the copy that is made here.
   select e.kind, e.target_id, e.erasure_id
@@ -55,30 +56,24 @@ begin
     return;
   end if;
 
+  select
+    coalesce(e.webhook_id, e.id) as webhook_id, e.event_type, e.correlation_id, e.ordering_key, e.is_operational,
+    e.trace_context, coalesce(p.payload, e.payload) as payload
+  into v_source
+  from events e
+  left join publications p on p.bucket = get_byte(uuid_send(e.publication_id), 15) and p.id = e.publication_id
+  where e.bucket = v_bucket
+    and e.target_id = replay_event.target_id
+    and e.id = p_source;
   insert into events (
     bucket, kind, max_retries, billable, target_id, id, org_id, source_event_id, webhook_id, event_type, correlation_id,
     ordering_key, payload, is_operational, trace_context
   )
-  select
-    e.bucket,
-    e.kind,
-    v_target.max_retries,
-    false,
-    e.target_id,
-    p_id,
-    e.org_id,
-    e.id,
-    case when not p_new_webhook_id then coalesce(e.webhook_id, e.id) end,
-    e.event_type,
-    e.correlation_id,
-    e.ordering_key,
-    stored_payload(e.publication_id, e.payload),
-    e.is_operational,
-    e.trace_context
-  from events e
-  where e.bucket = v_bucket
-    and e.target_id = replay_event.target_id
-    and e.id = p_source;
+  values (
+    v_bucket, kind, v_target.max_retries, false, target_id, p_id, p_org, p_source,
+    case when not p_new_webhook_id then v_source.webhook_id end, v_source.event_type, v_source.correlation_id,
+    v_source.ordering_key, v_source.payload, v_source.is_operational, v_source.trace_context
+  );
 
   if is_pulled(kind) then
     perform put_message(target_id, p_id, v_now_ms);

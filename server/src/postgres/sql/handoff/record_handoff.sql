@@ -35,6 +35,7 @@ declare
   v_bucket smallint := get_byte(uuid_send(p_event_id), 15);
   v_handoff record;
   v_target record;
+  v_event record;
   v_result_target uuid;
 begin
   select h.org_id, h.target_id, h.accepted_at, h.outcome, h.state, h.status_message
@@ -129,22 +130,8 @@ begin
     return 'r';
   end if;
 
-  insert into events (
-    bucket, kind, max_retries, billable, target_id, id, org_id, event_type, correlation_id, payload,
-    trace_context
-  )
-  select
-    get_byte(uuid_send(p_result_id), 15),
-    kind_number(v_target.kind),
-    v_target.max_retries,
-    false,
-    v_target.id,
-    p_result_id,
-    e.org_id,
-    p_result_type,
-    e.correlation_id,
-    p_result_payload,
-    e.trace_context
+  select e.correlation_id, e.trace_context
+  into v_event
   from events e
   where e.bucket = v_bucket
     and e.target_id = v_handoff.target_id
@@ -152,6 +139,14 @@ begin
   if not found then
     return 'r';
   end if;
+  insert into events (
+    bucket, kind, max_retries, billable, target_id, id, org_id, event_type, correlation_id, payload,
+    trace_context
+  )
+  values (
+    get_byte(uuid_send(p_result_id), 15), kind_number(v_target.kind), v_target.max_retries, false, v_target.id,
+    p_result_id, v_handoff.org_id, p_result_type, v_event.correlation_id, p_result_payload, v_event.trace_context
+  );
   update handoffs h
   set result_event_id = p_result_id
   where h.bucket = v_bucket

@@ -156,63 +156,60 @@ begin
   end if;
 
   -- Arrays are read by subscripts here: unnesting this many keeps a copy of each.
-  with stored as (
-    insert into events (
-      bucket, kind, max_retries, billable, target_id, id, org_id, event_type, correlation_id, ordering_key, payload,
-      trace_context
-    )
-    select
-      get_byte(uuid_send(p_ids[n]), 15),
-      pair_kinds[p_pairs[n]],
-      v_pair_max_retries[p_pairs[n]],
-      true,
-      p_pair_target_ids[p_pairs[n]],
-      p_ids[n],
-      v_pair_orgs[p_pairs[n]],
-      p_event_types[n],
-      p_correlation_ids[n],
-      p_ordering_keys[n],
-      p_payloads[n],
-      p_trace_contexts[n]
-    from generate_series(1, v_count) as n
-    where v_codes is null
-      or v_codes[n] in ('a', 'f')
-  ),
-  due as (
-    insert into deliveries (bucket, kind, id, target_id, org_id, due_at, lease_until, lease_token, event_ids)
-    select
-      get_byte(uuid_send(p_group_ids[g]), 15),
-      pair_kinds[waiting.pair],
-      p_group_ids[g],
-      p_pair_target_ids[waiting.pair],
-      v_pair_orgs[waiting.pair],
-      v_now_ms,
-      case when p_group_immediate[g] and not pair_held[waiting.pair] then v_now_ms + p_lease_ms end,
-      case when p_group_immediate[g] and not pair_held[waiting.pair] then p_lease_token end,
-      waiting.event_ids
-    from generate_series(1, cardinality(p_group_ids)) as g
-    cross join lateral (
-      select array_agg(p_ids[n]) as event_ids, min(p_pairs[n]) as pair
-      from unnest(p_group_items[coalesce(p_group_ends[g - 1], 0) + 1 : p_group_ends[g]]) as n
-      where (v_codes is null or v_codes[n] = 'a')
-        and not is_pulled(pair_kinds[p_pairs[n]])
-    ) waiting
-    where waiting.pair is not null
-  ),
-  activity as (
-    insert into target_activity (bucket, accepted, target_id, org_id, at_ms)
-    select
-      get_byte(uuid_send(p_pair_target_ids[p_pairs[n]]), 15),
-      count(*),
-      p_pair_target_ids[p_pairs[n]],
-      v_pair_orgs[p_pairs[n]],
-      v_now_ms
-    from generate_series(1, v_count) as n
-    where (v_codes is null or v_codes[n] in ('a', 'f'))
-      -- Mailboxes have a ledger of their own.
-      and not is_pulled(pair_kinds[p_pairs[n]])
-    group by p_pairs[n]
+  insert into events (
+    bucket, kind, max_retries, billable, target_id, id, org_id, event_type, correlation_id, ordering_key, payload,
+    trace_context
   )
+  select
+    get_byte(uuid_send(p_ids[n]), 15),
+    pair_kinds[p_pairs[n]],
+    v_pair_max_retries[p_pairs[n]],
+    true,
+    p_pair_target_ids[p_pairs[n]],
+    p_ids[n],
+    v_pair_orgs[p_pairs[n]],
+    p_event_types[n],
+    p_correlation_ids[n],
+    p_ordering_keys[n],
+    p_payloads[n],
+    p_trace_contexts[n]
+  from generate_series(1, v_count) as n
+  where v_codes is null
+    or v_codes[n] in ('a', 'f');
+
+  insert into deliveries (bucket, kind, id, target_id, org_id, due_at, lease_until, lease_token, event_ids)
+  select
+    get_byte(uuid_send(p_group_ids[g]), 15),
+    pair_kinds[waiting.pair],
+    p_group_ids[g],
+    p_pair_target_ids[waiting.pair],
+    v_pair_orgs[waiting.pair],
+    v_now_ms,
+    case when p_group_immediate[g] and not pair_held[waiting.pair] then v_now_ms + p_lease_ms end,
+    case when p_group_immediate[g] and not pair_held[waiting.pair] then p_lease_token end,
+    waiting.event_ids
+  from generate_series(1, cardinality(p_group_ids)) as g
+  cross join lateral (
+    select array_agg(p_ids[n]) as event_ids, min(p_pairs[n]) as pair
+    from unnest(p_group_items[coalesce(p_group_ends[g - 1], 0) + 1 : p_group_ends[g]]) as n
+    where (v_codes is null or v_codes[n] = 'a')
+      and not is_pulled(pair_kinds[p_pairs[n]])
+  ) waiting
+  where waiting.pair is not null;
+
+  insert into target_activity (bucket, accepted, target_id, org_id, at_ms)
+  select
+    get_byte(uuid_send(p_pair_target_ids[p_pairs[n]]), 15),
+    count(*),
+    p_pair_target_ids[p_pairs[n]],
+    v_pair_orgs[p_pairs[n]],
+    v_now_ms
+  from generate_series(1, v_count) as n
+  where (v_codes is null or v_codes[n] in ('a', 'f'))
+    -- Mailboxes have a ledger of their own.
+    and not is_pulled(pair_kinds[p_pairs[n]])
+  group by p_pairs[n];
+
   insert into usage_records (bucket, period, items, org_id)
   select min(get_byte(uuid_send(p_ids[n]), 15)), v_period, count(*), v_pair_orgs[p_pairs[n]]
   from generate_series(1, v_count) as n
@@ -236,23 +233,24 @@ begin
 
   -- In the order of the batch, which is the order of acceptance.
   if pair_kinds && pulled_kinds() then
-    with message as (
-      select i.ord, i.id, i.size, p_pair_target_ids[i.pair] as mailbox_id, i.ordering_key
-      from unnest(p_ids, p_pairs, p_sizes, p_ordering_keys, v_codes) with ordinality
-        as i (id, pair, size, ordering_key, code, ord)
-      where coalesce(i.code, 'a') = 'a'
-        and is_pulled(pair_kinds[i.pair])
-    ),
-    held as (
-      insert into messages (bucket, size, mailbox_id, id, ordering_key)
-      select get_byte(uuid_send(m.id), 15), m.size, m.mailbox_id, m.id, m.ordering_key
-      from message m
-      order by m.ord
-    )
+    insert into messages (bucket, size, mailbox_id, id, ordering_key)
+    select get_byte(uuid_send(p_ids[n]), 15), p_sizes[n], p_pair_target_ids[p_pairs[n]], p_ids[n], p_ordering_keys[n]
+    from generate_series(1, v_count) as n
+    where (v_codes is null or v_codes[n] = 'a')
+      and is_pulled(pair_kinds[p_pairs[n]])
+    order by n;
     insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
-    select get_byte(uuid_send(m.mailbox_id), 15), v_now_ms / 60000, count(*), 0, count(*), m.mailbox_id
-    from message m
-    group by m.mailbox_id;
+    select
+      get_byte(uuid_send(p_pair_target_ids[p_pairs[n]]), 15),
+      v_now_ms / 60000,
+      count(*),
+      0,
+      count(*),
+      p_pair_target_ids[p_pairs[n]]
+    from generate_series(1, v_count) as n
+    where (v_codes is null or v_codes[n] = 'a')
+      and is_pulled(pair_kinds[p_pairs[n]])
+    group by p_pair_target_ids[p_pairs[n]];
   end if;
 end
 $$;

@@ -232,7 +232,14 @@ begin
         -- the executor leave out the other days of `events` at its start.
         left join lateral (
           select x.event_type, x.correlation_id, x.trace_context,
-            stored_payload(x.publication_id, x.payload) as payload
+            case when x.publication_id is null then x.payload else (
+              select p.payload
+              from publications p
+              where p.bucket = get_byte(uuid_send(x.publication_id), 15)
+                and p.id = x.publication_id
+                -- Stored with its items: the same for the days of `publications`.
+                and p.id between first_id_at(slot_of(v_choice.low_id) * 1024) and v_choice.high_id
+            ) end as payload
           from events x
           where x.bucket = v_box.bucket
             and x.target_id = v_box.id

@@ -111,10 +111,11 @@ begin
   select
     l.number::integer, 'c', l.claimed_by, l.mailbox_id, l.claim_count, l.claimable_at, l.ordering_key,
     e.event_type, e.correlation_id,
-    convert_from(stored_payload(e.publication_id, e.payload), 'UTF8'),
+    convert_from(coalesce(p.payload, e.payload), 'UTF8'),
     e.trace_context
   from leased l
-  join events e on e.bucket = l.bucket and e.target_id = l.mailbox_id and e.id = l.id;
+  join events e on e.bucket = l.bucket and e.target_id = l.mailbox_id and e.id = l.id
+  left join publications p on p.bucket = get_byte(uuid_send(e.publication_id), 15) and p.id = e.publication_id;
 
   return query
   select

@@ -89,8 +89,9 @@ begin
   from held h
   left join lateral (
     select x.event_type, x.correlation_id, x.trace_context,
-      stored_payload(x.publication_id, x.payload) as payload
+      coalesce(p.payload, x.payload) as payload
     from events x
+    left join publications p on p.bucket = get_byte(uuid_send(x.publication_id), 15) and p.id = x.publication_id
     where x.bucket = p_bucket
       and x.target_id = p_mailbox
       and x.id = h.id

@@ -9,18 +9,17 @@ create function put_message(
 returns void language plpgsql as $$
 declare
   v_bucket smallint := get_byte(uuid_send(p_id), 15);
+  v_item record;
 begin
-  insert into messages (bucket, size, mailbox_id, id, ordering_key)
-  select
-    e.bucket,
-    octet_length(stored_payload(e.publication_id, e.payload)),
-    e.target_id,
-    e.id,
-    e.ordering_key
+  -- Such an item carries its payload itself, which may be that of a publication.
+  select octet_length(e.payload) as size, e.ordering_key
+  into v_item
   from events e
   where e.bucket = v_bucket
     and e.target_id = p_mailbox
     and e.id = p_id;
+  insert into messages (bucket, size, mailbox_id, id, ordering_key)
+  values (v_bucket, v_item.size, p_mailbox, p_id, v_item.ordering_key);
   insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
   values (v_bucket, p_now_ms / 60000, 1, 0, 1, p_mailbox);
 end

@@ -16,6 +16,12 @@ returns integer language plpgsql as $$
 declare
   v_keys text[] := array(select distinct k from unnest(p_keys) as k where k is not null);
   v_locked text[];
+  v_dead uuid[];
+  v_gone_ids uuid[];
+  v_claim_counts integer[];
+  v_positions bigint[];
+  v_gone_keys text[];
+  v_reasons text[];
   v_count integer;
 begin
   if cardinality(v_keys) > 0 then
@@ -29,6 +35,10 @@ begin
       and (i.ordering_key is null or i.ordering_key = any (v_locked))
     returning m.claim_count, m.id, m.position, m.ordering_key, i.reason
   )
+  select
+    array_agg(g.id), array_agg(g.claim_count), array_agg(g.position), array_agg(g.ordering_key), array_agg(g.reason)
+  into v_gone_ids, v_claim_counts, v_positions, v_gone_keys, v_reasons
+  from gone g;
   insert into closed_messages (
     bucket, dead, claim_count, mailbox_id, id, position, closed_at, ordering_key, reason
   )
@@ -42,24 +52,23 @@ begin
     p_now_ms,
     g.ordering_key,
     'claimed ' || g.claim_count || ' times and never acknowledged' || coalesce(': ' || g.reason, '')
-  from gone g;
+  from unnest(v_gone_ids, v_claim_counts, v_positions, v_gone_keys, v_reasons)
+    as g (id, claim_count, position, ordering_key, reason);
   get diagnostics v_count = row_count;
   if v_count > 0 then
     insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
     values (p_bucket, p_now_ms / 60000, 0, 0, -v_count, p_mailbox);
     if exists (select from notification_targets) then
-      perform note_dead_messages(
-        p_mailbox,
-        array(
-          select c.id
-          from closed_messages c
-          where c.bucket = p_bucket
-            and c.mailbox_id = p_mailbox
-            and c.id = any (p_ids)
-            and c.dead
-            and c.closed_at = p_now_ms
-        )
+      v_dead := array(
+        select c.id
+        from closed_messages c
+        where c.bucket = p_bucket
+          and c.mailbox_id = p_mailbox
+          and c.id = any (p_ids)
+          and c.dead
+          and c.closed_at = p_now_ms
       );
+      perform note_dead_messages(p_mailbox, v_dead);
     end if;
   end if;
   if cardinality(v_locked) > 0 then

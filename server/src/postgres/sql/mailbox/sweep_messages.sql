@@ -11,6 +11,7 @@ declare
   v_bucket smallint;
   v_count integer := 0;
   v_gone integer;
+  v_ids uuid[];
   v_mailboxes uuid[];
   v_keys text[];
 begin
@@ -24,19 +25,31 @@ begin
         and m.id < v_expired_before
     )
   loop
+    select array_agg(x.id), array_agg(x.mailbox_id), array_agg(x.ordering_key)
+    into v_ids, v_mailboxes, v_keys
+    from (
+      select m.id, m.mailbox_id, m.ordering_key
+      from messages m
+      where m.bucket = v_bucket
+        and m.id < v_expired_before
+      limit p_limit
+    ) x;
+    -- A key that is busy is left for the next time: its next message must be looked for under its lock.
+    v_ids := array(
+      select x.id
+      from unnest(v_ids, v_mailboxes, v_keys) as x (id, mailbox_id, ordering_key)
+      where x.ordering_key is null
+        or pg_try_advisory_xact_lock(message_key_lock(x.mailbox_id, x.ordering_key))
+    );
     with gone as (
       delete from messages m
       using (
         select x.id
-        from messages x
-        where x.bucket = v_bucket
-          and x.id < v_expired_before
-          -- A key that is busy is left for the next time: its next message must be looked for under its lock.
-          and (x.ordering_key is null or pg_try_advisory_xact_lock(message_key_lock(x.mailbox_id, x.ordering_key)))
-        limit p_limit
-        for update skip locked
+        from unnest(v_ids) as i (id)
+        join messages x on x.bucket = v_bucket and x.id = i.id
+        for update of x skip locked
       ) old
-      where m.bucket = get_byte(uuid_send(old.id), 15)
+      where m.bucket = v_bucket
         and m.id = old.id
       returning m.mailbox_id, m.ordering_key
     )

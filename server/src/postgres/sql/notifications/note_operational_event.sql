@@ -53,9 +53,11 @@ $$;
 -- The same for messages of one mailbox that became dead.
 create function note_dead_messages(p_mailbox uuid, p_ids uuid[])
 returns void language plpgsql as $$
+declare
+  v_org uuid := (select t.org_id from targets t where t.id = p_mailbox);
 begin
-  perform note_operational_event('mailbox.message_dead', t.org_id, t.id, p_ids, null)
-  from targets t
-  where t.id = p_mailbox;
+  if v_org is not null then
+    perform note_operational_event('mailbox.message_dead', v_org, p_mailbox, p_ids, null);
+  end if;
 end
 $$;

@@ -14,6 +14,7 @@ declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_subject record;
   v_told record;
+  v_about record;
 begin
   for v_subject in
     select o.org_id, o.type, o.target_id, o.type in ('event.failed', 'mailbox.message_dead') as is_paced
@@ -37,6 +38,10 @@ begin
     continue when not pg_try_advisory_xact_lock(
       hashtextextended(v_subject.type || v_subject.target_id, hashtextextended(v_subject.org_id::text, 0))
     );
+    select t.name, t.kind
+    into v_about
+    from targets t
+    where t.id = v_subject.target_id;
     for v_told in
       with gone as (
         delete from operational_events o
@@ -67,8 +72,8 @@ begin
           'occurred_at', v_told.last_ms / 1000,
           'since', v_told.first_ms / 1000,
           'target_id', replace(v_subject.target_id::text, '-', ''),
-          'target_name', (select t.name from targets t where t.id = v_subject.target_id),
-          'target_kind', (select t.kind from targets t where t.id = v_subject.target_id),
+          'target_name', v_about.name,
+          'target_kind', v_about.kind,
           'reason', v_told.reason,
           'count', v_told.count,
           'event_ids', coalesce((string_to_array(replace(v_told.event_ids, '-', ''), ','))[:10], '{}')

@@ -22,7 +22,10 @@ returns table (
   max_bytes integer,
   filter text
 )
-language sql stable as $$
+language plpgsql stable as $$
+#variable_conflict use_column
+begin
+  return query
   select
     p.number::smallint,
     t.id,
@@ -79,5 +82,6 @@ language sql stable as $$
       order by n.id
       limit p_most + 1
     )
-  ) t
+  ) t;
+end
 $$;

@@ -21,6 +21,8 @@ declare
   v_bucket smallint := get_byte(uuid_send(p_org), 15);
   v_publication record;
   v_number constant smallint := 1;
+  -- The targets that it was sent to.
+  v_reached uuid[];
   v_held boolean[];
   v_versions bigint[];
   v_max_retries smallint[];
@@ -51,6 +53,11 @@ begin
     return;
   end if;
 
+  v_reached := array(
+    select e.target_id
+    from unnest(v_publication.event_ids) as i (id)
+    join events e on e.org_id = p_org and e.id = i.id
+  );
   select
     array_agg(t.target_id order by t.target_id),
     array_agg(t.kind order by t.target_id),
@@ -64,11 +71,7 @@ begin
     array[p_org],
     array[v_publication.customer_uid],
     array[v_publication.event_type],
-    array(
-      select e.target_id
-      from unnest(v_publication.event_ids) as i (id)
-      join events e on e.org_id = p_org and e.id = i.id
-    ),
+    v_reached,
     p_most_items,
     array_fill(v_number, array[cardinality(p_verdict_filters)]),
     p_verdict_filters,

@@ -41,28 +41,36 @@ returns table (
 declare
   v_period integer := extract(year from to_timestamp(p_now_ms / 1000.0) at time zone 'UTC') * 100
     + extract(month from to_timestamp(p_now_ms / 1000.0) at time zone 'UTC');
+  -- For each item that has an id.
+  v_numbers smallint[];
+  v_ids uuid[];
+  v_target_ids uuid[];
+  v_kinds smallint[];
+  v_versions bigint[];
+  v_max_retries smallint[];
+  v_states text[];
+  -- The row of deliveries that it waits in.
+  v_row_ids uuid[];
 begin
-  if p_kinds && pulled_kinds() then
-    with message as (
-      select i.id, i.mailbox_id, i.number
-      from unnest(p_numbers, p_ids, p_target_ids, p_kinds) as i (number, id, mailbox_id, kind)
-      where is_pulled(i.kind)
-        and i.id is not null
+  select
+    array_agg(c.number order by c.ord),
+    array_agg(c.id order by c.ord),
+    array_agg(c.target_id order by c.ord),
+    array_agg(c.kind order by c.ord),
+    array_agg(c.version order by c.ord),
+    array_agg(c.max_retries order by c.ord),
+    array_agg(
+      case
+        when is_pulled(c.kind) then 'u'
+        when c.held then 'h'
+        when c.sendable > p_room or c.target_id = any (p_full_target_ids) then 'd'
+        else 'l'
+      end
+      order by c.ord
     ),
-    stored as (
-      insert into messages (bucket, size, mailbox_id, id, ordering_key)
-      select get_byte(uuid_send(m.id), 15), p_sizes[m.number], m.mailbox_id, m.id, p_ordering_keys[m.number]
-      from message m
-      order by m.number
-    )
-    insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
-    select get_byte(uuid_send(m.mailbox_id), 15), p_now_ms / 60000, count(*), 0, count(*), m.mailbox_id
-    from message m
-    group by m.mailbox_id;
-  end if;
-
-  return query
-  with counted as (
+    array_agg(row_of_items(c.first_id, c.items) order by c.ord)
+  into v_numbers, v_ids, v_target_ids, v_kinds, v_versions, v_max_retries, v_states, v_row_ids
+  from (
     select
       i.number, i.id, i.target_id, i.kind, i.version, i.max_retries, i.ord, i.held,
       count(*) over of_target as items,
@@ -75,68 +83,63 @@ begin
     window
       of_target as (partition by i.target_id order by i.ord rows between unbounded preceding and unbounded following),
       upto as (order by i.target_id)
-  ),
-  item as materialized (
-    select
-      c.number, c.id, c.target_id, c.kind, c.version, c.max_retries, c.ord,
-      case
-        when is_pulled(c.kind) then 'u'
-        when c.held then 'h'
-        when c.sendable > p_room or c.target_id = any (p_full_target_ids) then 'd'
-        else 'l'
-      end as state,
-      c.items, c.first_id
-    from counted c
-  ),
-  waiting as materialized (
-    select
-      i.target_id, i.state, i.kind, row_of_items(i.first_id, i.items) as row_id, min(i.number) as number,
-      array_agg(i.id order by i.ord) as event_ids
-    from item i
-    where i.state <> 'u'
-    group by i.target_id, i.state, i.kind, i.first_id, i.items
-  ),
-  stored as (
-    insert into events (
-      bucket, kind, max_retries, billable, target_id, id, org_id, event_type, correlation_id, ordering_key, payload,
-      trace_context, publication_id
-    )
-    select
-      get_byte(uuid_send(i.id), 15), i.kind, i.max_retries, true, i.target_id, i.id, p_orgs[i.number],
-      p_event_types[i.number], p_correlation_ids[i.number], p_ordering_keys[i.number],
-      coalesce(p_late_payloads[i.number], ''), p_trace_contexts[i.number],
-      case when p_late_payloads is null then p_publication_ids[i.number] end
-    from item i
-    -- The order of ids.
-    order by i.ord
-  ),
-  due as (
-    insert into deliveries (bucket, kind, id, target_id, org_id, due_at, lease_until, lease_token, event_ids)
-    select
-      get_byte(uuid_send(w.row_id), 15), w.kind, w.row_id, w.target_id, p_orgs[w.number], p_now_ms,
-      case when w.state = 'l' then p_now_ms + p_lease_ms end,
-      case when w.state = 'l' then p_lease_token end,
-      w.event_ids
-    from waiting w
-  ),
-  activity as (
-    insert into published_activity (bucket, org_id, at_ms, target_ids, accepted)
-    select
-      get_byte(uuid_send(a.org_id), 15), a.org_id, p_now_ms, array_agg(a.target_id), array_agg(a.accepted)
-    from (
-      select
-        w.target_id, p_orgs[w.number] as org_id, cardinality(w.event_ids)::smallint as accepted,
-        row_number() over (partition by p_orgs[w.number]) - 1 as place
-      from waiting w
-    ) a
-    group by a.org_id, a.place / 64
-  ),
-  billed as (
-    insert into usage_records (bucket, period, items, org_id)
-    select min(get_byte(uuid_send(i.id), 15)), v_period, count(*), p_orgs[i.number]
-    from item i
-    group by p_orgs[i.number]
+  ) c;
+
+  -- The order of ids.
+  insert into events (
+    bucket, kind, max_retries, billable, target_id, id, org_id, event_type, correlation_id, ordering_key, payload,
+    trace_context, publication_id
   )
+  select
+    get_byte(uuid_send(i.id), 15), i.kind, i.max_retries, true, i.target_id, i.id, p_orgs[i.number],
+    p_event_types[i.number], p_correlation_ids[i.number], p_ordering_keys[i.number],
+    coalesce(p_late_payloads[i.number], ''), p_trace_contexts[i.number],
+    case when p_late_payloads is null then p_publication_ids[i.number] end
+  from unnest(v_numbers, v_ids, v_target_ids, v_kinds, v_max_retries) as i (number, id, target_id, kind, max_retries);
+
+  insert into deliveries (bucket, kind, id, target_id, org_id, due_at, lease_until, lease_token, event_ids)
+  select
+    get_byte(uuid_send(i.row_id), 15), i.kind, i.row_id, i.target_id, p_orgs[min(i.number)], p_now_ms,
+    case when i.state = 'l' then p_now_ms + p_lease_ms end,
+    case when i.state = 'l' then p_lease_token end,
+    array_agg(i.id order by i.ord)
+  from unnest(v_numbers, v_ids, v_target_ids, v_kinds, v_states, v_row_ids) with ordinality
+    as i (number, id, target_id, kind, state, row_id, ord)
+  where i.state <> 'u'
+  group by i.target_id, i.state, i.kind, i.row_id;
+
+  insert into published_activity (bucket, org_id, at_ms, target_ids, accepted)
+  select
+    get_byte(uuid_send(a.org_id), 15), a.org_id, p_now_ms, array_agg(a.target_id), array_agg(a.accepted)
+  from (
+    select
+      i.target_id, p_orgs[min(i.number)] as org_id, count(*)::smallint as accepted,
+      row_number() over (partition by p_orgs[min(i.number)]) - 1 as place
+    from unnest(v_numbers, v_target_ids, v_states) as i (number, target_id, state)
+    where i.state <> 'u'
+    group by i.target_id
+  ) a
+  group by a.org_id, a.place / 64;
+
+  insert into usage_records (bucket, period, items, org_id)
+  select min(get_byte(uuid_send(i.id), 15)), v_period, count(*), p_orgs[i.number]
+  from unnest(v_numbers, v_ids) as i (number, id)
+  group by p_orgs[i.number];
+
+  if p_kinds && pulled_kinds() then
+    insert into messages (bucket, size, mailbox_id, id, ordering_key)
+    select get_byte(uuid_send(i.id), 15), p_sizes[i.number], i.target_id, i.id, p_ordering_keys[i.number]
+    from unnest(v_numbers, v_ids, v_target_ids, v_kinds) as i (number, id, target_id, kind)
+    where is_pulled(i.kind)
+    order by i.number;
+    insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
+    select get_byte(uuid_send(i.target_id), 15), p_now_ms / 60000, count(*), 0, count(*), i.target_id
+    from unnest(v_target_ids, v_kinds) as i (target_id, kind)
+    where is_pulled(i.kind)
+    group by i.target_id;
+  end if;
+
+  return query
   select
     i.number,
     array_agg(i.id order by i.ord),
@@ -144,8 +147,9 @@ begin
     array_agg(i.kind order by i.ord),
     array_agg(i.version order by i.ord),
     string_agg(i.state, '' order by i.ord),
-    array_agg(case when i.state = 'l' then row_of_items(i.first_id, i.items) end order by i.ord)
-  from item i
+    array_agg(case when i.state = 'l' then i.row_id end order by i.ord)
+  from unnest(v_numbers, v_ids, v_target_ids, v_kinds, v_versions, v_states, v_row_ids) with ordinality
+    as i (number, id, target_id, kind, version, state, row_id, ord)
   group by i.number;
 end
 $$;

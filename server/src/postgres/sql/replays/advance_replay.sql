@@ -138,40 +138,68 @@ declare
   v_high uuid := p_source_ids[cardinality(p_source_ids)];
   v_kind smallint;
   v_made uuid[];
+  -- The same number of elements: the events that they repeat, and what is copied.
+  v_sources uuid[];
+  v_webhook_ids uuid[];
+  v_event_types text[];
+  v_correlation_ids text[];
+  v_ordering_keys text[];
+  v_payloads bytea[];
+  v_operational boolean[];
+  v_trace_contexts bytea[];
 begin
-  with made as (
-    insert into events (
-      bucket, kind, max_retries, billable, target_id, id, org_id, source_event_id, webhook_id, event_type,
-      correlation_id, ordering_key, payload, replay_id, is_operational, trace_context
-    )
+  select
+    array_agg(e.id order by n),
+    array_agg(p_ids[n] order by n),
+    min(e.kind),
+    array_agg(coalesce(e.webhook_id, e.id) order by n),
+    array_agg(e.event_type order by n),
+    array_agg(e.correlation_id order by n),
+    array_agg(e.ordering_key order by n),
+    array_agg(e.stored_payload order by n),
+    array_agg(e.is_operational order by n),
+    array_agg(e.trace_context order by n)
+  into v_sources, v_made, v_kind, v_webhook_ids, v_event_types, v_correlation_ids, v_ordering_keys, v_payloads,
+    v_operational, v_trace_contexts
+  from generate_series(1, cardinality(p_source_ids)) as n
+  cross join lateral (
     select
-      e.bucket, e.kind, p_max_retries, false, e.target_id, p_ids[n], e.org_id, e.id,
-      case when not p_new_webhook_id then coalesce(e.webhook_id, e.id) end, e.event_type, e.correlation_id,
-      e.ordering_key,
-      stored_payload(e.publication_id, e.payload), p_replay, e.is_operational, e.trace_context
-    from generate_series(1, cardinality(p_source_ids)) as n
-    cross join lateral (
-      select s.*
-      from events s
-      where s.bucket = v_bucket
-        and s.target_id = p_target
-        and s.id = p_source_ids[n]
-        -- Lets the executor leave out the other days of `events` at its start.
-        and s.id between v_low and v_high
-        and s.erasure_id is null
-      -- An erasure waits for the lock, and then finds the copy that is made here.
-      for share
-    ) e
-    where e.org_id = p_org
-      and e.id >= p_from_id
-    returning id, kind
-  )
-  select array_agg(m.id order by m.id), min(m.kind)
-  into v_made, v_kind
-  from made m;
+      s.*,
+      case when s.publication_id is null then s.payload else (
+        select p.payload
+        from publications p
+        where p.bucket = get_byte(uuid_send(s.publication_id), 15)
+          and p.id = s.publication_id
+      ) end as stored_payload
+    from events s
+    where s.bucket = v_bucket
+      and s.target_id = p_target
+      and s.id = p_source_ids[n]
+      -- Lets the executor leave out the other days of `events` at its start.
+      and s.id between v_low and v_high
+      and s.erasure_id is null
+    -- An erasure waits for the lock, and then finds the copy that is made here.
+    for share
+  ) e
+  where e.org_id = p_org
+    and e.id >= p_from_id;
   if v_made is null then
     return '{}';
   end if;
+  insert into events (
+    bucket, kind, max_retries, billable, target_id, id, org_id, source_event_id, webhook_id, event_type,
+    correlation_id, ordering_key, payload, replay_id, is_operational, trace_context
+  )
+  select
+    v_bucket, v_kind, p_max_retries, false, p_target, m.id, p_org, m.source_id,
+    case when not p_new_webhook_id then m.webhook_id end, m.event_type, m.correlation_id, m.ordering_key, m.payload,
+    p_replay, m.is_operational, m.trace_context
+  from unnest(
+    v_made, v_sources, v_webhook_ids, v_event_types, v_correlation_ids, v_ordering_keys, v_payloads, v_operational,
+    v_trace_contexts
+  ) as m (
+    id, source_id, webhook_id, event_type, correlation_id, ordering_key, payload, is_operational, trace_context
+  );
 
   if is_pulled(v_kind) then
     perform put_message(p_target, m.id, p_now_ms)

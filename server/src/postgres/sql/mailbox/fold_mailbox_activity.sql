@@ -1,0 +1,97 @@
+-- Folds rows of the ledger of mailboxes into minutes, at most p_limit; what they say of messages accepted and acknowledged goes on to the
+-- activity of targets. Gives how many they were.
+create function fold_mailbox_activity(p_limit integer)
+returns integer language plpgsql as $$
+declare
+  v_count integer;
+  -- Sums of a mailbox and a minute.
+  v_mailboxes uuid[];
+  v_minutes integer[];
+  v_accepted integer[];
+  v_acknowledged integer[];
+  v_held integer[];
+begin
+  with gone as materialized (
+    delete from mailbox_activity a
+    where a.ctid = any (array(
+      select ctid
+      from mailbox_activity
+      limit p_limit
+      for update skip locked
+    ))
+    returning a.minute, a.mailbox_id, a.accepted, a.acknowledged, a.held
+  )
+  select
+    coalesce(sum(s.count), 0),
+    array_agg(s.mailbox_id),
+    array_agg(s.minute),
+    array_agg(s.accepted),
+    array_agg(s.acknowledged),
+    array_agg(s.held)
+  into v_count, v_mailboxes, v_minutes, v_accepted, v_acknowledged, v_held
+  from (
+    select
+      g.mailbox_id, g.minute, count(*) as count, sum(g.accepted) as accepted, sum(g.acknowledged) as acknowledged,
+      sum(g.held) as held
+    from gone g
+    group by g.mailbox_id, g.minute
+  ) s;
+
+  insert into target_activity (bucket, accepted, delivered, target_id, org_id, at_ms)
+  select get_byte(uuid_send(s.mailbox_id), 15), s.accepted, s.acknowledged, s.mailbox_id, t.org_id, s.minute::bigint * 60000
+  from unnest(v_mailboxes, v_minutes, v_accepted, v_acknowledged) as s (mailbox_id, minute, accepted, acknowledged)
+  join targets t on t.id = s.mailbox_id
+  where s.accepted > 0
+    or s.acknowledged > 0;
+  insert into mailbox_minutes as n (bucket, minute, mailbox_id, accepted, acknowledged, held)
+  select get_byte(uuid_send(s.mailbox_id), 15), s.minute, s.mailbox_id, s.accepted, s.acknowledged, s.held
+  from unnest(v_mailboxes, v_minutes, v_accepted, v_acknowledged, v_held)
+    as s (mailbox_id, minute, accepted, acknowledged, held)
+  -- In one order for all processes, so that two cannot deadlock.
+  order by get_byte(uuid_send(s.mailbox_id), 15), s.mailbox_id, s.minute
+  on conflict (bucket, mailbox_id, minute) do update
+  set accepted = n.accepted + excluded.accepted,
+    acknowledged = n.acknowledged + excluded.acknowledged,
+    held = n.held + excluded.held;
+  return v_count;
+end
+$$;
+
+-- Folds minutes older than p_minutes_kept into the sum of their mailbox, at most p_limit. Gives how many they were.
+create function fold_mailbox_minutes(p_minutes_kept integer, p_limit integer)
+returns integer language plpgsql as $$
+declare
+  v_before integer := extract(epoch from clock_timestamp()) / 60 - p_minutes_kept;
+  v_count integer;
+  v_mailboxes uuid[];
+  v_held bigint[];
+begin
+  with gone as materialized (
+    delete from mailbox_minutes n
+    where (n.bucket, n.mailbox_id, n.minute) in (
+      select bucket, mailbox_id, minute
+      from mailbox_minutes
+      where minute > 0
+        and minute < v_before
+      limit p_limit
+      for update skip locked
+    )
+    returning n.mailbox_id, n.held
+  )
+  select coalesce(sum(s.count), 0), array_agg(s.mailbox_id), array_agg(s.held)
+  into v_count, v_mailboxes, v_held
+  from (
+    select g.mailbox_id, count(*) as count, sum(g.held) as held
+    from gone g
+    group by g.mailbox_id
+  ) s;
+  insert into mailbox_minutes as n (bucket, minute, mailbox_id, accepted, acknowledged, held)
+  select get_byte(uuid_send(s.mailbox_id), 15), 0, s.mailbox_id, 0, 0, s.held
+  from unnest(v_mailboxes, v_held) as s (mailbox_id, held)
+  where exists (select from targets t where t.id = s.mailbox_id)
+  order by get_byte(uuid_send(s.mailbox_id), 15), s.mailbox_id
+  on conflict (bucket, mailbox_id, minute) do update
+  set held = n.held + excluded.held;
+  return v_count;
+end
+$$;

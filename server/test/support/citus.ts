@@ -1,0 +1,77 @@
+import pg from "pg";
+
+/** The coordinator of a Citus cluster, whose workers its database knows; undefined where the run has none. */
+export const citusUrl = process.env["TEST_CITUS_URL"] || undefined;
+
+interface Server {
+  host: string;
+  port: number;
+}
+
+/** Creates a database on every node, from a template that each of them has. */
+export async function createOnNodes(name: string, template: string): Promise<void> {
+  for (const server of await nodes())
+    await onServer(server, "postgres", (client) =>
+      client.query(`create database ${name} template ${template} strategy file_copy`),
+    );
+}
+
+export async function dropOnNodes(name: string): Promise<void> {
+  for (const server of await nodes())
+    await onServer(server, "postgres", (client) =>
+      client.query(`drop database if exists ${name} with (force)`),
+    );
+}
+
+/** Gives the nodes' databases of this name the extension, and makes them a cluster of their own. */
+export async function joinNodes(name: string): Promise<void> {
+  const [coordinator, ...workers] = await nodes();
+  for (const server of [coordinator!, ...workers])
+    await onServer(server, name, (client) => client.query("create extension citus"));
+  await onServer(coordinator!, name, async (client) => {
+    await client.query("select citus_set_coordinator_host($1, $2)", [coordinator!.host, coordinator!.port]);
+    for (const { host, port } of workers) await client.query("select citus_add_node($1, $2)", [host, port]);
+  });
+}
+
+/** Ends the connections to a database and lets nobody open another, so that it can be a template: Citus itself keeps one. */
+export async function closeOnNodes(name: string): Promise<void> {
+  for (const server of await nodes())
+    await onServer(server, "postgres", async (client) => {
+      await client.query(`alter database ${name} allow_connections false`);
+      await client.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name]);
+    });
+}
+
+let known: Promise<Server[]> | undefined;
+
+/** The coordinator first. */
+function nodes(): Promise<Server[]> {
+  return (known ??= withClient(new pg.Client({ connectionString: citusUrl! }), async (client) => {
+    const { rows } = await client.query<Server>(
+      "select nodename as host, nodeport as port from pg_dist_node order by groupid",
+    );
+    return rows;
+  }));
+}
+
+function onServer(
+  { host, port }: Server,
+  database: string,
+  work: (client: pg.Client) => Promise<unknown>,
+): Promise<unknown> {
+  const url = new URL(citusUrl!);
+  url.hostname = host;
+  url.port = String(port);
+  url.pathname = `/${database}`;
+  return withClient(new pg.Client({ connectionString: url.href }), work);
+}
+
+async function withClient<T>(client: pg.Client, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
