@@ -27,7 +27,8 @@ export async function projectBreaches(client: pg.ClientBase): Promise<Breach[]> 
   );
   const surroundings: Surroundings = {
     places: tablePlaces,
-    volatile: await volatileFunctions(client),
+    volatile: await functionsThatAre(client, ["v"]),
+    mutable: await functionsThatAre(client, ["v", "s"]),
     reading: readingFunctions(rows, tablePlaces),
   };
   const found = [
@@ -50,14 +51,17 @@ async function sourceBreaches(surroundings: Surroundings): Promise<Breach[]> {
   return breaches;
 }
 
-/** Names that a volatile function of PostgreSQL or of the service has. */
-async function volatileFunctions(client: pg.ClientBase): Promise<Set<string>> {
+/** Names that functions of PostgreSQL or of the service with one of these volatilities have. */
+async function functionsThatAre(
+  client: pg.ClientBase,
+  volatilities: readonly string[],
+): Promise<Set<string>> {
   const { rows } = await client.query<{ name: string }>(
     `select distinct p.proname as name
      from pg_proc p
-     where p.provolatile = 'v'
+     where p.provolatile = any ($2)
        and p.pronamespace in ('pg_catalog'::regnamespace, $1::regnamespace)`,
-    [functionSchema],
+    [functionSchema, volatilities],
   );
   return new Set(rows.map(({ name }) => name));
 }

@@ -43,6 +43,8 @@ const plantedStatements: Record<string, string> = {
     "update deliveries d set event_ids = d.event_ids[2:] where d.bucket = 1",
   "calls a volatile function in an update or a delete":
     "update deliveries d set due_at = extract(epoch from clock_timestamp()) where d.bucket = 1",
+  "returns what a function that is not immutable gives":
+    "delete from deliveries d where d.bucket = 1 returning json_build_object('id', d.id) into strict p_x",
   "uses ctid beside an insert":
     "with old as (select d.ctid, d.id from deliveries d) insert into erased_digests (bucket, event_id) select 1, id from old where ctid is not null",
   "calls a function that reads tables beside a table":
@@ -63,7 +65,7 @@ for (const [rule, statement] of Object.entries(plantedStatements))
     const definition = `create function planted(p_x integer) returns void language plpgsql as $$ begin ${statement}; end $$`;
     const found = functionBreaches(
       { name: "planted", language: "plpgsql", definition },
-      { places: tablePlaces, volatile, reading },
+      { places: tablePlaces, volatile, reading, mutable: new Set(["json_build_object"]) },
     );
     const alsoLocal = rule.startsWith("joins") ? ["a function of the data plane uses a local table"] : [];
     expect(found.map((breach) => breach.rule)).toEqual([rule, ...alsoLocal]);
@@ -74,6 +76,7 @@ it("sees the forms in which the same is written", () => {
     places: tablePlaces,
     volatile: new Set(["gen_random_uuid"]),
     reading: new Set<string>(),
+    mutable: new Set<string>(),
   };
   const rulesOf = (text: string): string[] =>
     statementBreaches({ place: "planted", text, isBuilder: false }, surroundings).map(({ rule }) => rule);
@@ -93,7 +96,12 @@ it("sees the forms in which the same is written", () => {
 });
 
 it("sees a function of language SQL that reads the data plane, and one that mixes places over its statements", () => {
-  const surroundings = { places: tablePlaces, volatile: new Set<string>(), reading: new Set<string>() };
+  const surroundings = {
+    places: tablePlaces,
+    volatile: new Set<string>(),
+    reading: new Set<string>(),
+    mutable: new Set<string>(),
+  };
   const ofSql = "create function planted() returns bigint language sql as $$ select count(*) from events $$";
   expect(functionBreaches({ name: "planted", language: "sql", definition: ofSql }, surroundings)).toEqual([
     { place: "planted", rule: "a function of language SQL reads the data plane" },
@@ -106,7 +114,12 @@ it("sees a function of language SQL that reads the data plane, and one that mixe
 });
 
 it("sees statements of TypeScript, as text, with values in them and as chains of the query builder", () => {
-  const surroundings = { places: tablePlaces, volatile: new Set<string>(), reading: new Set<string>() };
+  const surroundings = {
+    places: tablePlaces,
+    volatile: new Set<string>(),
+    reading: new Set<string>(),
+    mutable: new Set<string>(),
+  };
   const sources = [
     'query("select 1 from events e, users u")',
     "query(`\n  select 1 from events e join users u on u.id = ${`x${1}`} `)",

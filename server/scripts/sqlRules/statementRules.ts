@@ -19,6 +19,8 @@ export interface Surroundings {
   places: ReadonlyMap<string, TablePlace>;
   /** Names of functions that have a volatile form. */
   volatile: ReadonlySet<string>;
+  /** Names of functions that have a form that is not immutable. */
+  mutable: ReadonlySet<string>;
   /** Names of the service's functions that read tables, by themselves or through others: see {@link readingFunctions}. */
   reading: ReadonlySet<string>;
 }
@@ -101,6 +103,11 @@ const treeRules: readonly { rule: string; isBroken: (tree: Node, surroundings: S
         ),
     },
     {
+      rule: "returns what a function that is not immutable gives",
+      isBroken: (tree, { mutable }) =>
+        returned(tree).some((list) => some(list, (node) => mutable.has(calledFunction(node) ?? ""))),
+    },
+    {
       rule: "uses ctid beside an insert",
       isBroken: (tree) => some(tree, (node) => "InsertStmt" in node) && some(tree, isCtid),
     },
@@ -148,6 +155,11 @@ function deletions(tree: Node): Node[] {
     const deletion = node["DeleteStmt"] as Node | undefined;
     return deletion === undefined ? [] : [deletion];
   });
+}
+
+/** What the changes of a statement return. */
+function returned(tree: Node): unknown[] {
+  return walk(tree).flatMap((node) => (node["returningClause"] === undefined ? [] : [node["returningClause"]]));
 }
 
 interface Select {

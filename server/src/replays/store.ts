@@ -63,8 +63,8 @@ export async function insertReplay(
     `.execute(transaction);
     if (running.rows[0]!.count >= maxRunning) return undefined;
     const isEmpty = replay.targetIds.length === 0;
-    const { rows } = await sql<StoredReplay>`
-      insert into replays as r (
+    await sql`
+      insert into replays (
         id, org_id, status, filter, rate_per_second, created_by, created_at, finished_at, until_id, total, due_at,
         new_webhook_id, include_replayed
       )
@@ -73,14 +73,13 @@ export async function insertReplay(
         ${replay.ratePerSecond}, ${await nameOf(transaction, caller)}, ${replay.createdAtMs}, ${isEmpty ? replay.createdAtMs : null},
         ${replay.until}, ${replay.total}, ${replay.createdAtMs}, ${replay.isNewWebhookId}, ${replay.includeReplayed}
       )
-      returning ${columns}
     `.execute(transaction);
     await sql`
       insert into replay_parts (replay_id, target_id, is_counted)
       select ${replay.id}::uuid, t.id, ${replay.total !== null}
       from unnest(${replay.targetIds}::uuid[]) as t (id)
     `.execute(transaction);
-    return rows[0]!;
+    return readReplay(transaction, caller.orgId, replay.id);
   });
 }
 
