@@ -11,10 +11,10 @@ import { file, stageTest } from "./support/fixtures.ts";
 import { installPackage } from "./support/installPackage.ts";
 import { createMailboxTarget, createWebhookTarget } from "./support/items.ts";
 import { programsOf, supportedVersions } from "./support/postgresVersions.ts";
-import { answerOk, isSignedWith, type Receiver } from "./support/receiver.ts";
+import { answerOk } from "./support/receiver.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { bodyOf, signUp } from "./support/testNode.ts";
-import { until } from "./support/until.ts";
+import { takesAndGives } from "./support/takesAndGives.ts";
 import { workspaceOf } from "./support/workspace.ts";
 
 /*
@@ -107,35 +107,3 @@ it.for(supportedVersions)("PostgreSQL %i", async (wanted, { startServer, launch,
   expect(await upgraded.stop(), upgraded.output()).toBe(0);
   expect(first.output() + upgraded.output()).not.toMatch(/"level":[56]0|a chore failed/);
 });
-
-/** An item to a webhook, one to a mailbox, one to all of a customer's, and a replay. */
-async function takesAndGives(service: ServiceProcess, receiver: Receiver): Promise<void> {
-  const { call, newTarget, send, settled, account } = workspaceOf(service, await signUp(service), receiver);
-  const webhook = await newTarget();
-  const delivered = await send(webhook.id, { hello: "webhook" });
-  const [arrived] = await receiver.arrivals(1, { path: webhook.path });
-  expect(isSignedWith(webhook.secret, arrived!)).toBe(true);
-  await settled(delivered, "DELIVERED");
-
-  const mailbox = await createMailboxTarget(service, account);
-  const message = await send(mailbox, { hello: "mailbox" });
-  const { messages } = await bodyOf(call("POST", `/api/v1/mailboxes/${mailbox}/claim`));
-  expect(messages.map(({ id }: { id: string }) => id)).toEqual([message]);
-  const { claim_token: token } = messages[0];
-  expect(
-    await bodyOf(call("POST", `/api/v1/mailbox-messages/${message}/ack`, { claim_token: token })),
-  ).toMatchObject({ status: "ACKNOWLEDGED" });
-
-  await bodyOf(call("PUT", "/api/v1/customers/shop", {}));
-  const ofShop = await newTarget({ customer_uid: "shop" });
-  expect((await call("POST", "/p/shop", { hello: "shop" })).status).toBe(202);
-  await receiver.arrivals(1, { path: ofShop.path });
-  const replay = await call("POST", `/api/v1/events/${delivered}/replay`);
-  expect(replay.status).toBe(202);
-  await receiver.arrivals(2, { path: webhook.path });
-  await settled(replay.body.id, "DELIVERED");
-  await until(
-    () => call("GET", "/api/v1/usage"),
-    ({ body }) => body.usage.accepted_events === 3,
-  );
-}

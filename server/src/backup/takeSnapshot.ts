@@ -4,7 +4,8 @@ import { rowsOf } from "../postgres/copyStreams.ts";
 import { presentCells } from "../postgres/ensureCells.ts";
 import { tableSchema } from "../postgres/partitions.ts";
 import { baseline, refuseUnknownMigrations } from "../postgres/migrations.ts";
-import type { DatabaseConnection } from "../postgres/pool.ts";
+import { type DatabaseConnection, keepAliveAfterMs } from "../postgres/pool.ts";
+import { refuseTransactionPooling } from "../postgres/refuseTransactionPooling.ts";
 import { CommandError } from "../runtime/commandError.ts";
 import { type OwnTable, ownTables } from "./ownTables.ts";
 import type { Contents, Manifest, OwnCell, Part, Sequence } from "./parts.ts";
@@ -22,10 +23,19 @@ export function fingerprintOf(key: Buffer): string {
   return createHash("sha256").update(key).digest("hex").slice(0, 16);
 }
 
-/** A session of its own, without the limits that the service sets itself. */
+/**
+ * A session of its own, without the limits that the service sets itself.
+ * @throws {Error} a sentence when a pooler lends it to others, too.
+ */
 export async function openSession(connection: DatabaseConnection): Promise<pg.Client> {
+  if ("url" in connection) await refuseTransactionPooling(connection.url);
   const where = "url" in connection ? { connectionString: connection.url } : connection;
-  const client = new pg.Client({ ...where, application_name: "postrider backup", keepAlive: true });
+  const client = new pg.Client({
+    ...where,
+    application_name: "postrider backup",
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveAfterMs,
+  });
   // A break also fails the statement under way, which tells it.
   client.on("error", () => undefined);
   await client.connect();

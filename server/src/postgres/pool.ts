@@ -54,6 +54,18 @@ export interface PoolOptions {
 
 /** For a new connection, and for one of the pool to be given back. */
 const connectTimeoutMs = 3_000;
+/** A connection that is silent for so long is probed, and given up ten seconds later if its host is gone. */
+export const keepAliveAfterMs = 10_000;
+
+/**
+ * Limits of a session in milliseconds, because one forgotten transaction would pin dead rows and stop the queue from
+ * shrinking.
+ */
+const sessionLimits = {
+  statement_timeout: 30_000,
+  lock_timeout: 10_000,
+  idle_in_transaction_session_timeout: 15_000,
+};
 
 /**
  * Limits the statements that are given as text or as a configuration, with a timer each. Calls of the hot path come as
@@ -87,8 +99,7 @@ class TappedClient extends ImpatientClient {
 
 /**
  * The connection pool, with the schema of this version's functions before the rest of each session's path. Sessions
- * give up on statements after 30 s, on locks after 10 s and on transactions left idle after 15 s, because one forgotten
- * transaction would pin dead rows and stop the queue from shrinking.
+ * give up on statements after 30 s, on locks after 10 s and on transactions left idle after 15 s.
  */
 export function createPool(options: PoolOptions): pg.Pool {
   const { connection } = options;
@@ -100,13 +111,11 @@ export function createPool(options: PoolOptions): pg.Pool {
     connectionTimeoutMillis: connectTimeoutMs,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveAfterMs,
     types,
-    statement_timeout: 30_000,
-    lock_timeout: 10_000,
-    idle_in_transaction_session_timeout: 15_000,
     application_name: "postrider",
     // The pool waits for the promise that it is given; its types do not say so.
-    onConnect: (client): unknown => findFunctions(client, options.schema),
+    onConnect: (client): unknown => setUpSession(client, options.schema),
   });
   if (options.isPlain !== true) notePool(pool);
   pool.on("error", options.onError);
@@ -120,13 +129,16 @@ export function createPool(options: PoolOptions): pg.Pool {
 }
 
 /**
- * Names of functions mean those of this version, inside of functions too; names of tables mean what they did. Not in the
- * startup message, because a PgBouncer between does not pass such settings on.
+ * Names of functions mean those of this version, inside of functions too; names of tables mean what they did. One statement for
+ * the path and the limits, and not in the startup message: PgBouncer refuses a connection whose startup message has them.
  */
-async function findFunctions(client: pg.ClientBase, schema: string | undefined): Promise<void> {
+async function setUpSession(client: pg.ClientBase, schema: string | undefined): Promise<void> {
+  const limits = Object.entries(sessionLimits).map(([name, ms]) => `set_config('${name}', '${ms}', false)`);
   // The driver knows the limit of a single query; its types do not.
   const statement = {
-    text: "select set_config('search_path', concat_ws(', ', $1::text, $2::text, current_setting('search_path')), false)",
+    text: `select
+      set_config('search_path', concat_ws(', ', $1::text, $2::text, current_setting('search_path')), false),
+      ${limits.join(", ")}`,
     values: [functionSchema, schema ?? null],
     query_timeout: connectTimeoutMs,
   };
@@ -205,7 +217,7 @@ export function isDatabaseAway(error: unknown): boolean {
   return (
     /^(08|53|58|57P0|25006|57014|55P03|40001|40P01|42883)/.test(code) ||
     /^E(CONN|PIPE|NOENT|NOTFOUND|TIMEDOUT|HOST|NET)|^EAI_/.test(code) ||
-    /Connection terminated|timeout exceeded when trying to connect|Query read timeout|Client has encountered|not queryable|closed the connection/i.test(
+    /Connection terminated|timeout (exceeded when trying to connect|expired)|Query read timeout|Client has encountered|not queryable|closed the connection/i.test(
       error.message,
     )
   );

@@ -9,6 +9,7 @@ import { createPool, type DatabaseConnection, isDatabaseAway } from "../postgres
 import { newProcessRecord, noteEnd, type ProcessRecord } from "../postgres/processes.ts";
 import { explainFullDisk } from "../postgres/embedded/fullDisk.ts";
 import { type Cells, closeCells, openCells } from "../postgres/cells.ts";
+import { refuseTransactionPooling } from "../postgres/refuseTransactionPooling.ts";
 import { untilServes } from "../postgres/untilServes.ts";
 import { roomWhenEmbedded } from "./connectionRoom.ts";
 import { loadOrMakeKey, refuseForeignKey } from "./encryptionKey.ts";
@@ -153,6 +154,7 @@ async function openExternal(config: Config, log: Log, opening: Opening): Promise
   progress.doing(`opening the database of DATABASE_URL (${where})`);
   const process = newProcessRecord(version);
   const open = async (): Promise<void> => {
+    await refuseTransactionPooling(url);
     await checkVersion(pool);
     await prepare({ pool, cells, log }, opening, { process, isAlone: false });
   };
