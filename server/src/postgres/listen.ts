@@ -1,5 +1,6 @@
 import pg from "pg";
 import type { Log } from "../telemetry/log.ts";
+import { connectionOf } from "./hot/privateParts.ts";
 
 export interface Listener {
   stop(): Promise<void>;
@@ -14,16 +15,24 @@ export interface ListenOptions {
   hear: (payload: string) => void;
   /** Called at each connect, to catch up on what was missed. */
   onConnected: () => void;
+  /** Between two questions whether the server still answers; 30 s unless told. */
+  askEveryMs?: number;
 }
 
 const firstDelayMs = 100;
 const maxDelayMs = 5_000;
+/** A server that is frozen, or was cut off and replaced, closes nothing: only a question shows that it is gone. */
+const usualAskEveryMs = 30_000;
+const answerWithinMs = 5_000;
+/** For a connection to be closed in order, before it is cut. */
+const endWithinMs = 1_000;
 
 /** Keeps one connection beside the pool listening on a channel of NOTIFY, whatever happens to it. */
 export function listen(options: ListenOptions): Listener {
   let isStopped = false;
   let client: pg.Client | undefined;
   let retryTimer: NodeJS.Timeout | undefined;
+  let askTimer: NodeJS.Timeout | undefined;
   let failures = 0;
   let connecting: Promise<void> = Promise.resolve();
 
@@ -35,7 +44,8 @@ export function listen(options: ListenOptions): Listener {
     const lose = (error?: Error): void => {
       if (isLost) return;
       isLost = true;
-      void next.end().catch(() => undefined);
+      clearTimeout(askTimer);
+      connectionOf(next).stream.destroy();
       if (isStopped) return;
       options.log.warn(
         { err: error },
@@ -51,12 +61,21 @@ export function listen(options: ListenOptions): Listener {
     next.on("notification", (message) => options.hear(message.payload ?? ""));
     try {
       await next.connect();
-      await next.query(`listen ${options.channel}`);
+      await next.query(limited(`listen ${options.channel}`));
       failures = 0;
+      askLater(next, lose);
       options.onConnected();
     } catch (error) {
       lose(error as Error);
     }
+  }
+
+  function askLater(asked: pg.Client, lose: (error: Error) => void): void {
+    if (isStopped) return;
+    askTimer = setTimeout(
+      () => void asked.query(limited("select 1")).then(() => askLater(asked, lose), lose),
+      options.askEveryMs ?? usualAskEveryMs,
+    );
   }
 
   connecting = connect();
@@ -65,7 +84,19 @@ export function listen(options: ListenOptions): Listener {
       isStopped = true;
       clearTimeout(retryTimer);
       await connecting;
-      await client?.end().catch(() => undefined);
+      clearTimeout(askTimer);
+      if (client !== undefined) await endSoon(client);
     },
   };
+}
+
+/** The driver knows the limit of a single query; its types do not. */
+function limited(text: string): { text: string; query_timeout: number } {
+  return { text, query_timeout: answerWithinMs };
+}
+
+async function endSoon(client: pg.Client): Promise<void> {
+  const cut = setTimeout(() => connectionOf(client).stream.destroy(), endWithinMs);
+  await client.end().catch(() => undefined);
+  clearTimeout(cut);
 }
