@@ -258,6 +258,21 @@ describe("sentences", () => {
     expect(problems[0]).toContain("openssl rand -base64 32");
   });
 
+  it.each([
+    "postgres://ada:x@a:5432,b:5432/postrider",
+    "postgres://ada:x@a,b/postrider?target_session_attrs=read-write",
+    "postgres://ada@/postrider?host=a,b",
+  ])("say that a database has one host: %s", (url) => {
+    const problems = problemsOf({ DATABASE_URL: url, POSTRIDER_ENCRYPTION_KEY: key });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain("must name one host");
+  });
+
+  it("take a comma in the password for what it is", () => {
+    const url = "postgres://ada:a,b@localhost/postrider";
+    expect(loadConfig({ DATABASE_URL: url, POSTRIDER_ENCRYPTION_KEY: key }).databaseUrl).toBe(url);
+  });
+
   it("name each missing Stripe setting", () => {
     const problems = problemsOf({ POSTRIDER_BILLING: "stripe", STRIPE_PRICE_ID: "price_1" });
     expect(problems).toHaveLength(4);

@@ -85,6 +85,13 @@ export function databaseUrl(text: string): string {
   if (!/^postgres(ql)?:\/\/\S+$/.test(text)) {
     throw new ValueError("must look like postgres://user:password@host:5432/database");
   }
+  const [, authority = ""] = /^\w+:\/\/([^/?]*)/.exec(text) ?? [];
+  const hosts = authority.slice(authority.lastIndexOf("@") + 1);
+  if (hosts.includes(",") || /[?&]host=[^&]*(,|%2c)/i.test(text)) {
+    throw new ValueError(
+      "must name one host: a name or address that follows the primary, not a list of servers",
+    );
+  }
   return text;
 }
 
