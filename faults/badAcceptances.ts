@@ -27,8 +27,9 @@ export const badAcceptances: readonly Mutant[] = [
     edits: [
       {
         file: "postgres/sql/intake/accept_items.sql",
-        find: "where (v_codes is null or v_codes[n] = 'a')\n",
-        replace: "where (v_codes is null or v_codes[n] = 'a') and not p_group_immediate[g]\n",
+        find: "where (v_codes is null or v_codes[n] = 'a')\n      and not is_pulled",
+        replace:
+          "where (v_codes is null or v_codes[n] = 'a') and not p_group_immediate[g]\n      and not is_pulled",
       },
     ],
     promise: 1,
@@ -128,8 +129,8 @@ export const badAcceptances: readonly Mutant[] = [
     edits: [
       {
         file: "postgres/sql/publish/store_published_items.sql",
-        find: "from waiting w\n  ),\n  activity",
-        replace: "from waiting w\n    where false\n  ),\n  activity",
+        find: "where i.state <> 'u'\n  group by i.target_id, i.state",
+        replace: "where false\n  group by i.target_id, i.state",
       },
       {
         file: "postgres/sql/publish/store_published_items.sql",

@@ -92,8 +92,8 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "postgres/sql/delivery/finish_deliveries.sql",
-        find: "    from held h\n    where h.is_group\n  ),",
-        replace: "    from held h\n    where false\n  ),",
+        find: "where h.is_group;\n    insert into target_activity",
+        replace: "where false;\n    insert into target_activity",
       },
     ],
     promise: 1,

@@ -83,6 +83,7 @@ export async function claimDeliveries(
     p_is_traced: traces !== undefined,
   });
   const { target_id: next, is_circle_closed: isCircleClosed } = rows.pop()!;
+  await fillPayloads(pool, rows);
   const deliveries = toDeliveries(rows, request.leaseToken, leaseDeadlineMs);
   if (traces !== undefined) traceClaim(traces, deliveries, startMs);
   return {
@@ -92,6 +93,21 @@ export async function claimDeliveries(
   };
 }
 
+/** Gives items of publications their payloads, which are stored once for all of a publication's items. */
+async function fillPayloads(pool: pg.Pool, rows: readonly ClaimRow[]): Promise<void> {
+  const published = rows.filter((row) => row.publication_ids !== null);
+  if (published.length === 0) return;
+  const ids = new Set(published.flatMap((row) => row.publication_ids!.filter((id) => id !== null)));
+  const found = await callFunction(pool, "publication_payloads", { p_ids: idArray([...ids]) });
+  const payloads = new Map(found.map((row) => [row.id!, row.payload!]));
+  for (const { payloads: own, publication_ids: its } of published) {
+    for (const [item, id] of its!.entries()) if (id !== null) own![item] = payloads.get(id) ?? erased;
+  }
+}
+
+/** JSON has at least one byte. */
+const erased = Buffer.alloc(0);
+
 function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadlineMs: number): Delivery[] {
   const deliveries: Delivery[] = [];
   for (const row of rows) {
@@ -99,6 +115,8 @@ function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadli
     const { event_ids: eventIds, event_types, correlation_ids, payloads, trace_contexts } = row;
     if (eventIds === null) continue;
     for (let item = 0; item < eventIds.length; item++) {
+      // An erasure came between; it has taken the lease away.
+      if (payloads![item]!.length === 0) continue;
       deliveries.push({
         eventId: eventIds[item]!,
         rowId: row.row_id!,

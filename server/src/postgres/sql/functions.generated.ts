@@ -58,7 +58,7 @@ export const functions = {
   },
   claim_deliveries: {
     parameters: { p_lease_ms: "int4", p_lease_token: "int8", p_bucket: "int2", p_target: "uuid", p_skip: "uuid[]", p_wide: "uuid[]", p_limit: "int4", p_per_target: "int4", p_few: "int4", p_max_targets: "int4", p_only: "uuid[]", p_is_traced: "bool" },
-    columns: { row_id: "uuid", attempts: "int2", schedule_attempts: "int2", kind: "int2", target_id: "uuid", target_version: "int8", source_event_id: "uuid", webhook_id: "uuid", is_circle_closed: "bool", event_ids: "uuid[]", event_types: "text[]", correlation_ids: "text[]", payloads: "bytea[]", trace_contexts: "bytea[]" },
+    columns: { row_id: "uuid", attempts: "int2", schedule_attempts: "int2", kind: "int2", target_id: "uuid", target_version: "int8", source_event_id: "uuid", webhook_id: "uuid", is_circle_closed: "bool", event_ids: "uuid[]", event_types: "text[]", correlation_ids: "text[]", payloads: "bytea[]", trace_contexts: "bytea[]", publication_ids: "uuid[]" },
   },
   claim_handoff_polls: {
     parameters: { p_lease_ms: "int4", p_lease_token: "int8", p_bucket: "int2", p_target: "uuid", p_skip: "uuid[]", p_limit: "int4", p_per_target: "int4", p_max_targets: "int4" },
@@ -151,6 +151,10 @@ export const functions = {
   numbered_id: {
     parameters: { p_id: "uuid", p_number: "int4", p_bucket: "int4" },
     columns: { numbered_id: "uuid" },
+  },
+  publication_payloads: {
+    parameters: { p_ids: "uuid[]" },
+    columns: { id: "uuid", payload: "bytea" },
   },
   publish_items: {
     parameters: { p_lease_ms: "int4", p_lease_token: "int8", p_room: "int4", p_full_target_ids: "uuid[]", p_most_items: "int4", p_key_hashes: "bytea[]", p_customers: "text[]", p_payloads: "bytea[]", p_sizes: "int4[]", p_event_types: "text[]", p_correlation_ids: "text[]", p_ordering_keys: "text[]", p_key_digests: "uuid[]", p_body_digests: "uuid[]", p_trace_contexts: "bytea[]", p_verdict_numbers: "int2[]", p_verdict_filters: "uuid[]", p_verdict_passed: "bool[]" },

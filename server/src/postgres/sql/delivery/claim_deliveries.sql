@@ -45,7 +45,9 @@ returns table (
   event_types text[],
   correlation_ids text[],
   payloads bytea[],
-  trace_contexts bytea[]
+  trace_contexts bytea[],
+  -- Where an item of the row is of a publication, which has its payload (publication_payloads): those of all items, null for others.
+  publication_ids uuid[]
 ) language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -258,23 +260,16 @@ begin
       e.types,
       e.correlations,
       e.payloads,
-      e.contexts
+      e.contexts,
+      e.publications
     from generate_series(1, cardinality(v_row_ids)) as r
     cross join lateral (
       select
         array_agg(x.id) as ids,
         array_agg(x.event_type) as types,
         array_agg(x.correlation_id) as correlations,
-        array_agg(
-          case when x.publication_id is null then x.payload else (
-            select p.payload
-            from publications p
-            where p.bucket = get_byte(uuid_send(x.publication_id), 15)
-              and p.id = x.publication_id
-              -- Stored with its items: the same for the days of `publications`.
-              and p.id between first_id_at(slot_of(v_low) * 1024) and v_high
-          ) end
-        ) as payloads,
+        array_agg(x.payload) as payloads,
+        case when count(x.publication_id) > 0 then array_agg(x.publication_id) end as publications,
         -- Null for who does not trace.
         array_agg(x.trace_context) filter (where p_is_traced) as contexts,
         -- Nulls are left out, which is all that there is in most rows.
@@ -305,6 +300,7 @@ begin
     null::text[],
     null::text[],
     null::bytea[],
-    null::bytea[];
+    null::bytea[],
+    null::uuid[];
 end
 $$;

@@ -20,16 +20,9 @@ declare
   v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);
   v_key_ids uuid[];
   v_key_orgs uuid[];
-  -- Of the messages that are done: their numbers, and what is kept.
   v_done integer[];
-  v_reasons text[];
-  v_claim_counts integer[];
-  v_mailboxes uuid[];
-  v_ids uuid[];
-  v_positions bigint[];
-  v_claimed_by uuid[];
-  v_claim_tokens uuid[];
-  v_keys text[];
+  v_keyed_mailboxes uuid[];
+  v_keyed_keys text[];
   v_keyed record;
   v_unparked integer;
 begin
@@ -54,6 +47,7 @@ begin
     returning
       i.number::integer as number,
       i.reason,
+      m.bucket,
       m.claim_count,
       m.mailbox_id,
       m.id,
@@ -61,26 +55,14 @@ begin
       m.claimed_by,
       m.claim_token,
       m.ordering_key
-  )
-  select
-    array_agg(g.number),
-    array_agg(g.reason),
-    array_agg(g.claim_count),
-    array_agg(g.mailbox_id),
-    array_agg(g.id),
-    array_agg(g.position),
-    array_agg(g.claimed_by),
-    array_agg(g.claim_token),
-    array_agg(g.ordering_key)
-  into v_done, v_reasons, v_claim_counts, v_mailboxes, v_ids, v_positions, v_claimed_by, v_claim_tokens, v_keys
-  from gone g;
-  if v_done is not null then
+  ),
+  closed as (
     insert into closed_messages (
       bucket, dead, claim_count, mailbox_id, id, position, closed_at, claimed_by, claim_token, ordering_key,
       reason
     )
     select
-      get_byte(uuid_send(g.id), 15),
+      g.bucket,
       g.reason is not null,
       g.claim_count,
       g.mailbox_id,
@@ -91,16 +73,20 @@ begin
       g.claim_token,
       g.ordering_key,
       g.reason
-    from unnest(
-      v_reasons, v_claim_counts, v_mailboxes, v_ids, v_positions, v_claimed_by, v_claim_tokens, v_keys
-    ) as g (reason, claim_count, mailbox_id, id, position, claimed_by, claim_token, ordering_key);
+    from gone g
+  ),
+  noted as (
     insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
-    select
-      get_byte(uuid_send(g.mailbox_id), 15), v_now_ms / 60000, 0, count(*) filter (where g.reason is null), -count(*),
-      g.mailbox_id
-    from unnest(v_mailboxes, v_reasons) as g (mailbox_id, reason)
-    group by g.mailbox_id;
-  end if;
+    select min(g.bucket), v_now_ms / 60000, 0, count(*) filter (where g.reason is null), -count(*), g.mailbox_id
+    from gone g
+    group by g.mailbox_id
+  )
+  select
+    array_agg(g.number),
+    array_agg(g.mailbox_id) filter (where g.ordering_key is not null),
+    array_agg(g.ordering_key) filter (where g.ordering_key is not null)
+  into v_done, v_keyed_mailboxes, v_keyed_keys
+  from gone g;
 
   -- A rejection always names the mailbox.
   if array_remove(p_reasons, null) <> '{}' and v_done is not null then
@@ -113,11 +99,10 @@ begin
     ) r;
   end if;
 
-  if array_remove(v_keys, null) <> '{}' then
+  if v_keyed_keys is not null then
     for v_keyed in
       select k.mailbox_id, array_agg(k.ordering_key) as keys
-      from unnest(v_mailboxes, v_keys) as k (mailbox_id, ordering_key)
-      where k.ordering_key is not null
+      from unnest(v_keyed_mailboxes, v_keyed_keys) as k (mailbox_id, ordering_key)
       group by k.mailbox_id
       order by k.mailbox_id
     loop
