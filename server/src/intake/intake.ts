@@ -4,6 +4,7 @@ import type { Acceptance, HeldLease, Lease, NewItem, UnmatchedItem } from "../it
 import { awayReason, isTooSlow } from "../postgres/awayReason.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
 import { createGroupCommit, type GroupCommit, type GroupCommitOptions } from "../runtime/groupCommit.ts";
+import { type Consumption, Pace } from "../runtime/pace.ts";
 import { acceptItems } from "./acceptItems.ts";
 import { dispatchAccepted, type ItemSink } from "./dispatchAccepted.ts";
 import {
@@ -46,8 +47,15 @@ export interface IntakeLimits {
   /** The owner of an API key. Owners have equal shares of each batch and of the queue. */
   ownerOf: (key: string) => string;
   filters: KnownFilters;
+  /** Those of mailboxes. When absent, no item waits for them. */
+  consumers?: BusyConsumers;
   /** Nothing is accepted while this process's clock is too far from the database's. */
   clock?: Pick<ClockCheck, "refuseApart"> | undefined;
+}
+
+interface BusyConsumers extends Consumption {
+  /** Whether the mailbox has many consumers that are behind. */
+  isBusy(mailboxId: string): boolean;
 }
 
 /** Bounds the memory of a batch on both sides, and lets batches of large payloads overlap: only a full batch does. */
@@ -56,11 +64,14 @@ const items = { maxBatch: 256, maxQueued: 10_000 };
 /** A batch has at most as many publications as a row of `deliveries` has items, and 65,536 items (`numbered_id`). */
 const publications = { maxBatch: 64, maxQueued: 2_000 };
 
-/** Items and publications each have a group commit of their own, see {@link createGroupCommit}. */
+/**
+ * Items and publications each have a group commit of their own, see {@link createGroupCommit}. So have the items of busy mailboxes:
+ * their batches take turns with those of consumers, for whom no other item waits.
+ */
 export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits): Intake {
-  const { filters, ownerOf } = limits;
+  const { consumers, filters, ownerOf } = limits;
   const outages = trackOutages(sink);
-  const itemCommits: GroupCommit<NewItem, Acceptance | UnmatchedItem> = createGroupCommit({
+  const itemOptions: GroupCommitOptions<NewItem, Acceptance | UnmatchedItem> = {
     ...batchOptions(limits),
     ...items,
     run: (batch: NewItem[]) =>
@@ -69,7 +80,19 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
         return acceptItems(pool, batch, startLease(sink), (item) => sink.hasRoom(item.targetId));
       }),
     committed: (batch: NewItem[], acceptances) => dispatchAccepted(sink, batch, acceptances),
-  });
+  };
+  const itemCommits = createGroupCommit(itemOptions);
+  const pacedCommits =
+    consumers &&
+    createGroupCommit({
+      ...itemOptions,
+      // Its producers are slowed down, so that little waits.
+      maxQueuedBytes: limits.maxQueuedBytes / 4,
+      turns: consumers.turns,
+      pace: new Pace(consumers),
+    });
+  const commitsOf = ({ targetId }: NewItem): GroupCommit<NewItem, Acceptance | UnmatchedItem> =>
+    pacedCommits !== undefined && consumers?.isBusy(targetId) ? pacedCommits : itemCommits;
   const publicationCommits: GroupCommit<MatchedPublication, StoredPublication> = createGroupCommit({
     ...batchOptions(limits),
     ...publications,
@@ -80,7 +103,7 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
     committed: (batch: MatchedPublication[], stored) => dispatchPublished(sink, batch, stored),
   });
   return {
-    add: (item) => submitItem(item, { commits: itemCommits, filters }),
+    add: (item) => submitItem(item, { commits: commitsOf(item), filters }),
     publish: (publication) =>
       submitPublication(publication, {
         commits: publicationCommits,
@@ -88,10 +111,14 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
         owner: ownerOf(publication.key),
       }),
     async drained() {
-      await Promise.all([itemCommits.drained(), publicationCommits.drained()]);
+      await Promise.all([itemCommits.drained(), pacedCommits?.drained(), publicationCommits.drained()]);
     },
-    pending: () => itemCommits.pending(),
-    waiting: () => itemCommits.waiting(),
+    pending: () => itemCommits.pending() + (pacedCommits?.pending() ?? 0),
+    waiting() {
+      const { count, bytes } = itemCommits.waiting();
+      const paced = pacedCommits?.waiting() ?? { count: 0, bytes: 0 };
+      return { count: count + paced.count, bytes: bytes + paced.bytes };
+    },
     trouble: () => outages.trouble,
     forgetTrouble: () => outages.end(),
   };

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { createGroupCommit, type GroupCommitOptions } from "../runtime/groupCommit.ts";
-import { Turns } from "../runtime/turns.ts";
+import type { Turns } from "../runtime/turns.ts";
 import { isTooSlow } from "../postgres/awayReason.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
 import type { Changes } from "../items/changes.ts";
@@ -18,6 +18,7 @@ import {
   type NamedClaimRequest,
 } from "./claim/claimNamedMessages.ts";
 import { type ChangeResult, closeMessages, type CloseRequest } from "./finish/closeMessages.ts";
+import { type Consumers, createConsumers } from "./consumers.ts";
 import { createWatermarks } from "./claim/watermarks.ts";
 import { type WaitingClaim, Waiters } from "./claim/waiters.ts";
 import { reportChanges } from "./reportChanges.ts";
@@ -31,6 +32,8 @@ export interface Mailboxes {
   change(request: ClaimChange): Promise<ClaimChangeOutcome>;
   /** Some mailboxes have new messages: wakes those who wait for them, on every node. */
   onMailboxItems(mailboxIds: string[]): void;
+  /** What intake takes into account. */
+  consumers: Consumers;
   /** How many requests wait for messages. */
   waiting(): number;
   start(): void;
@@ -55,18 +58,19 @@ export interface MailboxesDeps {
 const maxBatch = 256;
 const maxBatchMessages = 500;
 const maxQueued = 10_000;
-/** A named message that another transaction holds for a moment is asked for again so often. */
+/** How often a busy message is asked for again. */
 const maxBusyRetries = 20;
 
 /** The mailboxes of one node. */
 export function createMailboxes(input: MailboxesDeps): Mailboxes {
   const deps = { ...input, onMessagesReady: (ids: string[]) => wakeups.announce(ids) };
   const watermarks = createWatermarks(() => performance.now());
-  const turns = new Turns();
+  const consumers = createConsumers(() => performance.now());
+  const { turns } = consumers;
   const owned = { ownerOf: ({ key }: { key: string }) => input.ownerOf(key) };
   const claims = commits<ClaimRequest, ClaimOutcome>(turns, {
     ...owned,
-    run: (requests) => claimMessages({ ...deps, watermarks }, requests),
+    run: (requests) => claimMessages({ ...deps, watermarks, onClaimed: consumers.noteClaim }, requests),
     sizeOf: (request) => request.max,
   });
   const namedClaims = commits<NamedClaimRequest, NamedClaimOutcome>(turns, {
@@ -75,7 +79,10 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
   });
   const ends = commits<CloseRequest, ChangeResult>(turns, {
     ...owned,
-    run: (requests) => closeMessages(deps, requests),
+    run(requests) {
+      consumers.noteClosed(requests.length);
+      return closeMessages(deps, requests);
+    },
   });
   const changes = commits<ClaimChange, ClaimChangeOutcome>(turns, {
     ...owned,
@@ -100,17 +107,9 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
     undoing.add(work);
   }
 
-  async function claimNamed(request: NamedClaimRequest): Promise<NamedClaimOutcome> {
-    for (let tries = 0; ; tries++) {
-      const outcome = await namedClaims.add(request);
-      const isBusy = outcome.kind === "refused" && outcome.refusal === "busy";
-      if (!isBusy || tries === maxBusyRetries) return outcome;
-    }
-  }
-
   const calls = {
     claim: (request: WaitingClaim) => waiters.claim(request),
-    claimNamed,
+    claimNamed: (request: NamedClaimRequest) => retryBusy(() => namedClaims.add(request)),
     end: (request: CloseRequest) => ends.add(request),
     change: (request: ClaimChange) => changes.add(request),
   };
@@ -121,6 +120,7 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
       if (!input.changes.isWatched()) return;
       for (const id of new Set(mailboxIds)) input.changes.publish(id, { type: "mailbox", data: { id } });
     },
+    consumers,
     waiting: () => waiters.count(),
     start: () => wakeups.start(),
     stopWaiting: () => waiters.stop(),
@@ -131,6 +131,15 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
       await wakeups.stop();
     },
   };
+}
+
+/** Asks again for a message that another transaction holds for a moment. */
+async function retryBusy(claim: () => Promise<NamedClaimOutcome>): Promise<NamedClaimOutcome> {
+  for (let tries = 0; ; tries++) {
+    const outcome = await claim();
+    const isBusy = outcome.kind === "refused" && outcome.refusal === "busy";
+    if (!isBusy || tries === maxBusyRetries) return outcome;
+  }
 }
 
 /** The group commit of one kind of call. Kinds share turns, because a consumer's calls mostly follow one another. */

@@ -77,7 +77,8 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
   });
   const onDue = (): void => dispatcher.onDue();
   const sink = itemSink({ ...foundation, dispatcher, mailboxes, log });
-  const limits = { maxQueuedBytes: config.bodyMemoryBytes, ownerOf, filters: new KnownFilters(), clock };
+  const { consumers } = mailboxes;
+  const limits = { maxQueuedBytes: config.bodyMemoryBytes, ownerOf, filters: new KnownFilters(), consumers };
   return {
     cell,
     pool: requestPool,
@@ -88,7 +89,7 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
     mailboxes,
     onDue,
     consumerTraces: traces && createConsumerTraces(requestPool, traces),
-    intake: createIntake(requestPool, sink, limits),
+    intake: createIntake(requestPool, sink, { ...limits, clock }),
     reach: createReach(requestPool),
     reads: new ReadTurns(config.databasePool),
     replays: createReplayWorker({ ...common, clock, queries: createQueries(pool), mailboxes, onDue }),

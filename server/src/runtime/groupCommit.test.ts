@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import {
   createGroupCommit,
   type GroupCommit,
@@ -286,6 +286,67 @@ describe("a group commit", () => {
     runs[1]!.commit();
     expect(await second).toBe(4);
     await commits.drained();
+  });
+});
+
+describe("a group commit with a pace", () => {
+  /** A pace whose batches are held for as long as the test says. */
+  function heldPace() {
+    const begun: number[] = [];
+    return {
+      heldMs: 5_000,
+      begun,
+      pace: { heldMs: () => held.heldMs, begin: (size: number) => begun.push(size) },
+    };
+  }
+  let held: ReturnType<typeof heldPace>;
+
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    held = heldPace();
+  });
+  afterEach(() => void vi.useRealTimers());
+
+  it("gathers while its batch is held, and begins when the time is up", async () => {
+    const { commits, runs, begun } = controlled({ pace: held.pace });
+    const results = [1, 2].map((work) => commits.add(work));
+    await afterImmediates();
+    vi.advanceTimersByTime(4_999);
+    results.push(commits.add(3));
+    await afterImmediates();
+    expect(runs).toHaveLength(0);
+    held.heldMs = 0;
+    vi.advanceTimersByTime(5_000);
+    await begun(1);
+    expect([runs[0]!.batch, held.begun]).toEqual([[1, 2, 3], [3]]);
+    runs[0]!.commit();
+    expect(await Promise.all(results)).toEqual([2, 4, 6]);
+    await commits.drained();
+  });
+
+  it("begins when another's batch has ended and its own is no longer held", async () => {
+    const turns = new Turns();
+    const [consumers, producers] = [controlled({ turns }), controlled({ turns, pace: held.pace })];
+    const results = [producers.commits.add(1), consumers.commits.add(2)];
+    await consumers.begun(1);
+    consumers.runs[0]!.commit();
+    await afterImmediates();
+    expect(producers.runs).toHaveLength(0);
+    results.push(consumers.commits.add(3));
+    await consumers.begun(2);
+    held.heldMs = 0;
+    consumers.runs[1]!.commit();
+    await producers.begun(1);
+    producers.runs[0]!.commit();
+    expect(await Promise.all(results)).toEqual([2, 4, 6]);
+  });
+
+  it("holds no full batch", async () => {
+    const { commits, runs, begun } = controlled({ pace: held.pace, maxBatch: 2 });
+    const results = [1, 2].map((work) => commits.add(work));
+    await begun(1);
+    runs[0]!.commit();
+    expect(await Promise.all(results)).toEqual([2, 4]);
   });
 });
 

@@ -1,4 +1,5 @@
 import { FairQueue } from "./fairQueue.ts";
+import type { Pace } from "./pace.ts";
 import { Turns } from "./turns.ts";
 
 /** Group commit: gathers the work of many callers into few transactions. */
@@ -41,6 +42,8 @@ export interface GroupCommitOptions<T, R> {
   gather?: Gather;
   /** Shared with others whose batches are not to run at the same time. */
   turns?: Turns;
+  /** Holds batches, except full ones. None is held when absent. */
+  pace?: Pick<Pace, "heldMs" | "begin">;
   /** Pieces that may wait, and bytes of them; see {@link FairQueue} for what one owner may have of it. */
   maxQueued: number;
   maxQueuedBytes?: number;
@@ -95,6 +98,8 @@ class Batches<T, R> implements GroupCommit<T, R> {
   #isScheduled = false;
   #onDrained: (() => void)[] = [];
   #gathering: NodeJS.Timeout | undefined;
+  /** Ends the time for which a batch is held. */
+  #holding: NodeJS.Timeout | undefined;
   /** The first piece has waited for `gather.ms`, and fewer than `gather.few.count` wait. */
   #areFew = false;
 
@@ -179,13 +184,25 @@ class Batches<T, R> implements GroupCommit<T, R> {
         this.#turns.wait(this.#start, this.#running === 0 ? this.#startBesideOthers : undefined);
         return;
       }
+      if (this.#isHeld()) return;
       const batch = this.#queue.take();
       this.#running++;
       this.#turns.begin(this.#start);
+      this.#options.pace?.begin(batch.length);
       onlyFull = true;
       this.#underWay += batch.length;
       void this.#commit(batch);
     }
+  }
+
+  /** Whether the next batch is held. It is tried again when another batch has ended and when its time is up. */
+  #isHeld(): boolean {
+    clearTimeout(this.#holding);
+    const heldMs = this.#options.pace?.heldMs() ?? 0;
+    if (heldMs === 0 || this.#queue.isBatchFull()) return false;
+    this.#turns.wait(this.#start);
+    this.#holding = setTimeout(this.#start, heldMs);
+    return true;
   }
 
   #maxRunning(): number {

@@ -7,6 +7,7 @@ const patienceMs = 50;
  */
 export class Turns {
   #running = 0;
+  #begun = 0;
   /** Callbacks for the end of a batch in order, with the timers of those that wait for a limited time. */
   readonly #waiting = new Map<() => void, NodeJS.Timeout | undefined>();
 
@@ -15,9 +16,15 @@ export class Turns {
     return this.#running > 0;
   }
 
+  /** How many batches have begun so far. */
+  begun(): number {
+    return this.#begun;
+  }
+
   /** A batch begins, of the one that `start` starts. */
   begin(start: () => void): void {
     this.#running++;
+    this.#begun++;
     clearTimeout(this.#waiting.get(start));
     this.#waiting.delete(start);
   }

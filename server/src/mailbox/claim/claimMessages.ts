@@ -42,6 +42,12 @@ export interface ClaimDeps {
   onKeyUsed: (key: string) => void;
 }
 
+interface OldestDeps extends ClaimDeps {
+  watermarks: Watermarks;
+  /** Told of each mailbox that a statement claimed from: for how many requests, and how many ready messages it left. */
+  onClaimed?: (mailboxId: string, requests: number, ready: number) => void;
+}
+
 type ClaimRow = RowOf<"claim_messages">;
 /** The common part of the messages of one request. */
 type ClaimHead = NonNullable<ClaimRow["head"]>;
@@ -49,7 +55,7 @@ type MailboxRest = NonNullable<ClaimRow["rest"]>;
 
 /** Claims for many requests in one transaction; gives an outcome per request, in order. */
 export async function claimMessages(
-  deps: ClaimDeps & { watermarks: Watermarks },
+  deps: OldestDeps,
   requests: readonly ClaimRequest[],
 ): Promise<ClaimOutcome[]> {
   // Requests with the same Claim-Id go one after the other: the later one finds the answer of the earlier.
@@ -78,10 +84,7 @@ function repeatedClaimIds(requests: readonly ClaimRequest[]): Set<number> {
   return later;
 }
 
-async function claimDistinct(
-  deps: ClaimDeps & { watermarks: Watermarks },
-  requests: readonly ClaimRequest[],
-): Promise<ClaimOutcome[]> {
+async function claimDistinct(deps: OldestDeps, requests: readonly ClaimRequest[]): Promise<ClaimOutcome[]> {
   const { keyHashes, keyNumbers } = numberKeys(requests);
   const hasClaimIds = requests.some((request) => request.claimId !== null);
   const rows = await callFunction(deps.pool, "claim_messages", {
@@ -96,12 +99,20 @@ async function claimDistinct(
     p_watermarks: int8Array(requests.map(({ mailboxId }) => deps.watermarks.of(mailboxId))),
   });
   const answer = readAnswer(requests, rows);
-  for (const [mailboxId, { walkedTo }] of answer.boxes) deps.watermarks.note(mailboxId, walkedTo);
+  for (const [mailboxId, { walkedTo, remaining }] of answer.boxes) {
+    deps.watermarks.note(mailboxId, walkedTo);
+    const count = answer.boxes.size === 1 ? requests.length : requestsOf(mailboxId, requests);
+    deps.onClaimed?.(mailboxId, count, remaining.ready);
+  }
   const outcomes = requests.map((request, index) => outcomeOf(request, index, answer));
   requests.forEach(({ key }, index) => {
     if (outcomes[index]!.kind !== "unauthorized") deps.onKeyUsed(key);
   });
   return outcomes;
+}
+
+function requestsOf(mailboxId: string, requests: readonly ClaimRequest[]): number {
+  return requests.filter((request) => request.mailboxId === mailboxId).length;
 }
 
 const digestBytes = 16;

@@ -1,0 +1,79 @@
+import { describe, expect } from "vitest";
+import { databaseTest } from "../../test/support/fixtures.ts";
+import { storeApiKey, storeOrganization, storeTarget } from "../../test/support/storedItems.ts";
+import { KnownFilters } from "../filters/knownFilters.ts";
+import { noChanges } from "../items/changes.ts";
+import { bucketOf, newId } from "../postgres/ids.ts";
+import { ensurePartitions } from "../postgres/partitions.ts";
+import { Turns } from "../runtime/turns.ts";
+import type { ItemSink } from "./dispatchAccepted.ts";
+import { createIntake } from "./intake.ts";
+
+const it = databaseTest({ poolSize: 4 });
+const key = `ak_live_${"c".repeat(64)}`;
+
+it.beforeAll(({ pool }) => ensurePartitions(pool, Date.now()));
+
+/** Does nothing with what was accepted. */
+const sink: ItemSink = {
+  hasRoom: () => false,
+  fullTargets: () => [],
+  newLease: () => ({ token: 1, durationMs: 1_000 }),
+  take: () => undefined,
+  onDue: () => undefined,
+  onMailboxItems: () => undefined,
+  changes: noChanges,
+  onRefused: () => undefined,
+  onKeyUsed: () => undefined,
+};
+
+describe("items of a mailbox whose consumers are behind", () => {
+  it("wait until something is consumed, and nobody else's items with them", async ({ pool }) => {
+    const orgId = await storeOrganization(pool);
+    await storeApiKey(pool, orgId, key);
+    const [busyId, otherId] = [
+      await storeTarget(pool, orgId, { kind: "mailbox" }),
+      await storeTarget(pool, orgId, { kind: "mailbox" }),
+    ];
+    const turns = new Turns();
+    let consumed = 0;
+    const intake = createIntake(pool, sink, {
+      maxQueuedBytes: 1_000_000,
+      ownerOf: () => "",
+      filters: new KnownFilters(),
+      consumers: { turns, isBusy: (id) => id === busyId, isBehind: () => true, consumed: () => consumed },
+    });
+    const order: string[] = [];
+    const put = async (targetId: string, name: string) => {
+      const { outcome } = await intake.add({
+        id: newId(bucketOf(targetId), Date.now()),
+        targetId,
+        key,
+        legacy: false,
+        payload: Buffer.from("{}"),
+        eventType: null,
+        correlationId: null,
+        orderingKey: null,
+        traceContext: null,
+        match: null,
+        idempotencyKey: null,
+      });
+      expect(outcome).toBe("unread");
+      order.push(name);
+    };
+    await put(busyId, "first");
+
+    // A batch of consumers is under way.
+    turns.begin(() => undefined);
+    const held = put(busyId, "held");
+    expect(intake.pending()).toBe(1);
+    await put(otherId, "another mailbox's");
+    expect(intake.waiting()).toEqual({ count: 1, bytes: 2 });
+    consumed++;
+    turns.end();
+    await held;
+    expect(order).toEqual(["first", "another mailbox's", "held"]);
+    await intake.drained();
+    expect(intake.pending()).toBe(0);
+  });
+});

@@ -1,0 +1,59 @@
+import type { Consumption } from "../runtime/pace.ts";
+import { Turns } from "../runtime/turns.ts";
+
+/** The consumers of one node's mailboxes, as far as producers take them into account. */
+export interface Consumers extends Consumption {
+  /** Whether many consumers claim from the mailbox at this moment and are behind, or were just now. */
+  isBusy(mailboxId: string): boolean;
+  /** A claim served so many requests of the mailbox and left so many ready messages. */
+  noteClaim: (mailboxId: string, requests: number, ready: number) => void;
+  /** So many messages are being acknowledged or rejected. */
+  noteClosed(messages: number): void;
+}
+
+/** A mailbox becomes busy when a statement claims for so many requests: fewer are no match for producers. */
+const busyRequests = 10;
+/** Consumers are behind when a claim leaves so many ready messages. */
+const behindReady = 8;
+/** A mailbox stays busy for this long: producers that only sometimes take turns with consumers make more and smaller batches. */
+const busyMs = 200;
+const maxMailboxes = 1_000;
+
+interface BusyMailbox {
+  /** When its consumers were last found behind, by the monotonic clock. */
+  atMs: number;
+  /** Whether the last claim found them behind. */
+  isBehind: boolean;
+}
+
+/** @param nowMs the monotonic clock */
+export function createConsumers(nowMs: () => number): Consumers {
+  const busy = new Map<string, BusyMailbox>();
+  let closed = 0;
+  const isFresh = ({ atMs }: BusyMailbox): boolean => nowMs() - atMs < busyMs;
+  return {
+    turns: new Turns(),
+    isBusy(mailboxId) {
+      const mailbox = busy.get(mailboxId);
+      return mailbox !== undefined && isFresh(mailbox);
+    },
+    isBehind() {
+      for (const mailbox of busy.values()) if (mailbox.isBehind && isFresh(mailbox)) return true;
+      return false;
+    },
+    consumed: () => closed,
+    noteClaim(mailboxId, requests, ready) {
+      const isBehind = ready >= behindReady;
+      if (isBehind && requests >= busyRequests) {
+        if (busy.size >= maxMailboxes) busy.clear();
+        busy.set(mailboxId, { atMs: nowMs(), isBehind });
+      } else {
+        const known = busy.get(mailboxId);
+        if (known !== undefined) known.isBehind = isBehind;
+      }
+    },
+    noteClosed(messages) {
+      closed += messages;
+    },
+  };
+}
