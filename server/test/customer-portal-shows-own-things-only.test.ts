@@ -224,11 +224,15 @@ describe("a session", () => {
     const arrived = await receiver.arrivals(2, { path: "/own" });
     expect(arrived.map(({ headers }) => headers["x-event-id"])).toContain(body.id);
     // Nobody is billed for them, so a customer has a hundred a minute.
-    const more = await Promise.all(
-      Array.from({ length: 105 }, () => as("POST", `/api/v1/events/${own.event}/replay`)),
-    );
-    expect(more.filter((answer) => answer.status === 202)).toHaveLength(99);
-    expect(more.find((answer) => answer.status === 429)!.headers["retry-after"]).toMatch(/^\d+$/);
+    const more: Awaited<ReturnType<typeof as>>[] = [];
+    for (let round = 0; round < 7; round++) {
+      const replay = (): ReturnType<typeof as> => as("POST", `/api/v1/events/${own.event}/replay`);
+      more.push(...(await Promise.all(Array.from({ length: 15 }, replay))));
+    }
+    const statuses = Map.groupBy(more, (answer) => answer.status);
+    expect(new Set(statuses.keys())).toEqual(new Set([202, 429]));
+    expect(statuses.get(202)).toHaveLength(99);
+    expect(statuses.get(429)![0]!.headers["retry-after"]).toMatch(/^\d+$/);
   });
 
   it.for([
