@@ -98,7 +98,7 @@ async function claimDistinct(deps: OldestDeps, requests: readonly ClaimRequest[]
     p_claim_digests: hasClaimIds ? byteaArray(requests.map(({ claimId }) => digestOf(claimId))) : null,
     p_watermarks: int8Array(requests.map(({ mailboxId }) => deps.watermarks.of(mailboxId))),
   });
-  const answer = readAnswer(requests, rows);
+  const answer = readAnswer(requests, rows, await publishedPayloads(deps.pool, rows));
   for (const [mailboxId, { walkedTo, remaining }] of answer.boxes) {
     deps.watermarks.note(mailboxId, walkedTo);
     const count = answer.boxes.size === 1 ? requests.length : requestsOf(mailboxId, requests);
@@ -113,6 +113,18 @@ async function claimDistinct(deps: OldestDeps, requests: readonly ClaimRequest[]
 
 function requestsOf(mailboxId: string, requests: readonly ClaimRequest[]): number {
   return requests.filter((request) => request.mailboxId === mailboxId).length;
+}
+
+/** By the publication's id: payloads of messages that came in publications, which store them once for all of their items. */
+async function publishedPayloads(pool: pg.Pool, rows: readonly ClaimRow[]): Promise<Map<string, string>> {
+  const payloads = new Map<string, string>();
+  const published = rows.filter((row) => row.publication_id !== null);
+  if (published.length === 0) return payloads;
+  const ids = new Set(published.map((row) => row.publication_id!));
+  const found = await callFunction(pool, "publication_payloads", { p_ids: uuidArray([...ids]) });
+  // One that is empty was erased in between.
+  for (const { id, payload } of found) if (payload!.length > 0) payloads.set(id!, payload!.toString("utf8"));
+  return payloads;
 }
 
 const digestBytes = 16;
@@ -137,7 +149,11 @@ interface Box {
   walkedTo: number;
 }
 
-function readAnswer(requests: readonly ClaimRequest[], rows: readonly ClaimRow[]): ClaimAnswer {
+function readAnswer(
+  requests: readonly ClaimRequest[],
+  rows: readonly ClaimRow[],
+  published: ReadonlyMap<string, string>,
+): ClaimAnswer {
   const answer: ClaimAnswer = { boxes: new Map(), outcomes: [], claimed: requests.map(() => []) };
   let head: ClaimHead | undefined;
   for (const row of rows) {
@@ -149,7 +165,8 @@ function readAnswer(requests: readonly ClaimRequest[], rows: readonly ClaimRow[]
       head = row.head;
       answer.outcomes[head.request! - 1] = head.outcome;
     }
-    if (row.id === null || row.payload === null) continue;
+    const payload = row.publication_id === null ? row.payload : (published.get(row.publication_id) ?? null);
+    if (row.id === null || payload === null) continue;
     const index = head!.request! - 1;
     answer.claimed[index]!.push({
       id: row.id,
@@ -162,7 +179,7 @@ function readAnswer(requests: readonly ClaimRequest[], rows: readonly ClaimRow[]
       eventType: row.event_type,
       correlationId: row.correlation_id,
       traceContext: row.trace_context,
-      payload: row.payload,
+      payload,
     });
   }
   return answer;

@@ -66,7 +66,7 @@ export const functions = {
   },
   claim_messages: {
     parameters: { p_retention_ms: "int8", p_key_hashes: "bytea[]", p_keys: "int2[]", p_mailbox_ids: "uuid[]", p_claim_tokens: "uuid[]", p_maxes: "int2[]", p_leases_ms: "int4[]", p_claim_digests: "bytea[]", p_watermarks: "int8[]" },
-    columns: { head: "claim_head", rest: "mailbox_rest", id: "uuid", claim_count: "int4", ordering_key: "text", event_type: "text", correlation_id: "text", payload: "text", trace_context: "bytea" },
+    columns: { head: "claim_head", rest: "mailbox_rest", id: "uuid", claim_count: "int4", ordering_key: "text", event_type: "text", correlation_id: "text", payload: "text", trace_context: "bytea", publication_id: "uuid" },
   },
   claim_named_messages: {
     parameters: { p_retention_ms: "int8", p_key_hashes: "bytea[]", p_keys: "int2[]", p_ids: "uuid[]", p_claim_tokens: "uuid[]", p_leases_ms: "int4[]" },

@@ -33,7 +33,9 @@ returns table (
   event_type text,
   correlation_id text,
   payload text,
-  trace_context bytea
+  trace_context bytea,
+  -- The publication that has the payload (publication_payloads); null for most.
+  publication_id uuid
 ) language plpgsql as $$
 #variable_conflict use_column
 declare
@@ -97,7 +99,8 @@ begin
       select
         row(n, case when v_key_ids[p_keys[n]] is null then 'unauthorized' else 'not_found' end, null, null, null)
           ::claim_head,
-        null::mailbox_rest, null::uuid, null::integer, null::text, null::text, null::text, null::text, null::bytea
+        null::mailbox_rest, null::uuid, null::integer, null::text, null::text, null::text, null::text, null::bytea,
+        null::uuid
       from unnest(v_box.refused) as n;
     end if;
     continue when v_box.requests is null;
@@ -226,20 +229,12 @@ begin
           end,
           null::mailbox_rest,
           l.id, l.claim_count, l.ordering_key, e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8'),
-          e.trace_context
+          e.trace_context, e.publication_id
         from leased l
         -- The limit keeps the planner from reading the whole range for a join. The range of ids as plain variables lets
         -- the executor leave out the other days of `events` at its start.
         left join lateral (
-          select x.event_type, x.correlation_id, x.trace_context,
-            case when x.publication_id is null then x.payload else (
-              select p.payload
-              from publications p
-              where p.bucket = get_byte(uuid_send(x.publication_id), 15)
-                and p.id = x.publication_id
-                -- Stored with its items: the same for the days of `publications`.
-                and p.id between first_id_at(slot_of(v_choice.low_id) * 1024) and v_choice.high_id
-            ) end as payload
+          select x.event_type, x.correlation_id, x.trace_context, x.payload, x.publication_id
           from events x
           where x.bucket = v_box.bucket
             and x.target_id = v_box.id

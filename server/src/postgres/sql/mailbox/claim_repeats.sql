@@ -59,13 +59,14 @@ returns table (
   event_type text,
   correlation_id text,
   payload text,
-  trace_context bytea
+  trace_context bytea,
+  publication_id uuid
 ) language plpgsql as $$
 #variable_conflict use_column
 begin
   return query
   select row(n, 'repeated', null, null, null)::claim_head, null::mailbox_rest, null::uuid, null::integer,
-    null::text, null::text, null::text, null::text, null::bytea
+    null::text, null::text, null::text, null::text, null::bytea, null::uuid
   from unnest(p_repeated) as n;
 
   return query
@@ -85,13 +86,11 @@ begin
   )
   select row(h.n, 'repeated', h.claimed_by, h.claim_token, h.claimable_at)::claim_head, null::mailbox_rest,
     h.id, h.claim_count, h.ordering_key, e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8'),
-    e.trace_context
+    e.trace_context, e.publication_id
   from held h
   left join lateral (
-    select x.event_type, x.correlation_id, x.trace_context,
-      coalesce(p.payload, x.payload) as payload
+    select x.event_type, x.correlation_id, x.trace_context, x.payload, x.publication_id
     from events x
-    left join publications p on p.bucket = get_byte(uuid_send(x.publication_id), 15) and p.id = x.publication_id
     where x.bucket = p_bucket
       and x.target_id = p_mailbox
       and x.id = h.id
