@@ -159,7 +159,9 @@ function deletions(tree: Node): Node[] {
 
 /** What the changes of a statement return. */
 function returned(tree: Node): unknown[] {
-  return walk(tree).flatMap((node) => (node["returningClause"] === undefined ? [] : [node["returningClause"]]));
+  return walk(tree).flatMap((node) =>
+    node["returningClause"] === undefined ? [] : [node["returningClause"]],
+  );
 }
 
 interface Select {
