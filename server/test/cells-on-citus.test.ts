@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { withSnapshot } from "../src/backup/takeSnapshot.ts";
 import { ensurePartitions } from "../src/postgres/partitions.ts";
 import { closeCells, openCells } from "../src/postgres/cells.ts";
 import { createPool } from "../src/postgres/pool.ts";
@@ -37,6 +38,15 @@ it("each cell is on a worker of its own, and gets the days that come", async ({ 
     await closeCells(cells, home);
     await home.end();
   }
+});
+
+it("a backup refuses them, because its snapshot covers one server", async ({ database, skip }) => {
+  skip(citusUrl === undefined, reason);
+  const { connection } = database;
+  const source = { connection, encryptionKey: Buffer.alloc(32), version: "1.0.0", nowMs: Date.now() };
+  await expect(withSnapshot(source, () => Promise.resolve("backed up"))).rejects.toThrow(
+    /on several servers/,
+  );
 });
 
 it("an item is retried, delivered, counted, replayed and erased", async ({

@@ -6,15 +6,14 @@ import { bucketOf, newId, newRootId } from "../src/postgres/ids.ts";
 import { ensurePartitions } from "../src/postgres/partitions.ts";
 import { KnownFilters } from "../src/filters/knownFilters.ts";
 import { acceptItems } from "../src/intake/acceptItems.ts";
-import type { ItemSink } from "../src/intake/dispatchAccepted.ts";
 import { createIntake, type Intake } from "../src/intake/intake.ts";
 import type { Published } from "../src/intake/publishItems.ts";
-import { noChanges } from "../src/items/changes.ts";
 import type { Acceptance, UnmatchedItem } from "../src/items/item.ts";
 import { createRandom } from "./support/billing/random.ts";
 import { until } from "./support/until.ts";
 import { storeOrganization, storeTarget, storeApiKey } from "./support/storedItems.ts";
 import { databaseTest, testPool } from "./support/fixtures.ts";
+import { idleSink } from "./support/idleSink.ts";
 
 /*
  * Keys are partitioned by day, so around midnight one key belongs to two days. Here each session has a clock of its
@@ -67,7 +66,7 @@ class Session {
   /** Publishes to nobody's targets under this key, at `atMs` after midnight. */
   async publish(atMs: number, idempotencyKey: string, body = "1"): Promise<Published> {
     await this.setClock(atMs);
-    this.#intake ??= createIntake(this.pool, sink, {
+    this.#intake ??= createIntake(this.pool, idleSink, {
       maxQueuedBytes: 1_000_000,
       ownerOf: () => "",
       filters: new KnownFilters(),
@@ -116,19 +115,6 @@ async function setBack(name: string): Promise<void> {
 }
 
 it.afterAll(() => Promise.all(sessions.map(({ pool }) => pool.end())));
-
-/** Hears of what was accepted, and does nothing about it. */
-const sink: ItemSink = {
-  hasRoom: () => false,
-  fullTargets: () => [],
-  newLease: () => ({ token: 1, durationMs: 1000 }),
-  take: () => undefined,
-  onDue: () => undefined,
-  onMailboxItems: () => undefined,
-  changes: noChanges,
-  onRefused: () => undefined,
-  onKeyUsed: () => undefined,
-};
 
 /** How often each key was accepted, by the record: an event per acceptance, and the id that replays name. */
 async function expectOneItem(

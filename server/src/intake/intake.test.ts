@@ -1,31 +1,17 @@
 import { describe, expect } from "vitest";
 import { databaseTest } from "../../test/support/fixtures.ts";
+import { idleSink } from "../../test/support/idleSink.ts";
 import { storeApiKey, storeOrganization, storeTarget } from "../../test/support/storedItems.ts";
 import { KnownFilters } from "../filters/knownFilters.ts";
-import { noChanges } from "../items/changes.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
 import { ensurePartitions } from "../postgres/partitions.ts";
 import { Turns } from "../runtime/turns.ts";
-import type { ItemSink } from "./dispatchAccepted.ts";
 import { createIntake } from "./intake.ts";
 
 const it = databaseTest({ poolSize: 4 });
 const key = `ak_live_${"c".repeat(64)}`;
 
 it.beforeAll(({ pool }) => ensurePartitions(pool, Date.now()));
-
-/** Does nothing with what was accepted. */
-const sink: ItemSink = {
-  hasRoom: () => false,
-  fullTargets: () => [],
-  newLease: () => ({ token: 1, durationMs: 1_000 }),
-  take: () => undefined,
-  onDue: () => undefined,
-  onMailboxItems: () => undefined,
-  changes: noChanges,
-  onRefused: () => undefined,
-  onKeyUsed: () => undefined,
-};
 
 describe("items of a mailbox whose consumers are behind", () => {
   it("wait until something is consumed, and nobody else's items with them", async ({ pool }) => {
@@ -37,7 +23,7 @@ describe("items of a mailbox whose consumers are behind", () => {
     ];
     const turns = new Turns();
     let consumed = 0;
-    const intake = createIntake(pool, sink, {
+    const intake = createIntake(pool, idleSink, {
       maxQueuedBytes: 1_000_000,
       ownerOf: () => "",
       filters: new KnownFilters(),
