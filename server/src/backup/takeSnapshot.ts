@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
 import { rowsOf } from "../postgres/copyStreams.ts";
-import { presentCells } from "../postgres/ensureCells.ts";
+import { hasDistributedCells, presentCells } from "../postgres/ensureCells.ts";
 import { tableSchema } from "../postgres/partitions.ts";
 import { baseline, refuseUnknownMigrations } from "../postgres/migrations.ts";
 import { type DatabaseConnection, keepAliveAfterMs } from "../postgres/pool.ts";
@@ -75,13 +75,7 @@ export async function withSnapshot<T>(source: Source, use: (contents: Contents) 
 
 /** A snapshot is one server's: rows that Citus keeps on several would be of several moments. */
 async function refuseDistributed(client: pg.Client): Promise<void> {
-  // Citus lists the schemas that it has distributed here; the table is missing without it.
-  const { rows: lists } = await client.query<{ name: string | null }>(
-    "select to_regclass('pg_catalog.pg_dist_schema') as name",
-  );
-  if (lists[0]!.name === null) return;
-  const { rows } = await client.query("select 1 as found from pg_dist_schema limit 1");
-  if (rows.length === 0) return;
+  if (!(await hasDistributedCells(client))) return;
   throw new CommandError(
     "the database's cells are on several servers, and one snapshot covers one server: take a base backup of each server with " +
       "pg_basebackup, archive their WAL, and name a common moment with select citus_create_restore_point('NAME'); see docs/backup.md",

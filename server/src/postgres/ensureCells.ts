@@ -46,6 +46,17 @@ export async function presentCells(client: pg.ClientBase): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
+/** Whether Citus has placed cells on servers of their own. */
+export async function hasDistributedCells(client: pg.ClientBase): Promise<boolean> {
+  // Citus lists the schemas that it has distributed here; the table is missing without it.
+  const { rows } = await client.query<{ has: boolean }>(
+    "select to_regclass('pg_catalog.pg_dist_schema') is not null as has",
+  );
+  if (!rows[0]!.has) return false;
+  const { rowCount } = await client.query("select from pg_dist_schema limit 1");
+  return rowCount === 1;
+}
+
 /**
  * Removes what a division left behind that was broken off. The caller holds the migration lock, so none is under way.
  */

@@ -6,6 +6,7 @@ import {
   ownSettings,
   plannerSettingsOn,
 } from "./functionSchema.ts";
+import { hasDistributedCells } from "./ensureCells.ts";
 import { SchemaError } from "./migrations.ts";
 import type { SqlFile } from "./sqlFiles.ts";
 
@@ -66,16 +67,6 @@ export async function steerPlanner(client: pg.ClientBase): Promise<void> {
     await client.query(`alter function ${signature} ${its.join(" ")}`);
   }
   if (inner.size > 0) throw new SchemaError(`there is no function ${[...inner].join(", ")}`);
-}
-
-/** Whether Citus has placed cells on servers of their own. */
-async function hasDistributedCells(client: pg.ClientBase): Promise<boolean> {
-  const { rows } = await client.query<{ has: boolean }>(
-    "select to_regclass('pg_catalog.pg_dist_schema') is not null as has",
-  );
-  if (!rows[0]!.has) return false;
-  const { rowCount } = await client.query("select from pg_dist_schema limit 1");
-  return rowCount === 1;
 }
 
 const insufficientPrivilege = "42501";
