@@ -12,9 +12,4 @@ export const allowedBreaches: readonly AllowedBreach[] = [
     places: ["close_messages"],
     why: "hot: with arrays between statements an acknowledgement took 9 % more of PostgreSQL's time; on Citus it is slow, not wrong",
   },
-  {
-    rule: "position comes from a sequence",
-    places: ["messages"],
-    why: "a clock may step back, and processes of the version before would number differently: docs/decisions/0035-positions-stay-with-the-sequence.md",
-  },
 ];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type pg from "pg";
 import { functionSchema } from "../../src/postgres/functionSchema.ts";
 import { tablePlaces } from "../../src/postgres/tablePlaces.ts";
-import { schemaBreaches } from "./schemaRules.ts";
+import { numberedColumns, schemaBreaches } from "./schemaRules.ts";
 import {
   type Breach,
   functionBreaches,
@@ -30,6 +30,7 @@ export async function projectBreaches(client: pg.ClientBase): Promise<Breach[]> 
     volatile: await functionsThatAre(client, ["v"]),
     mutable: await functionsThatAre(client, ["v", "s"]),
     reading: readingFunctions(rows, tablePlaces),
+    numbered: await numberedColumns(client),
   };
   const found = [
     ...(await schemaBreaches(client, tablePlaces)),

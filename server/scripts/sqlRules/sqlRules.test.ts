@@ -4,7 +4,7 @@ import { tablePlaces } from "../../src/postgres/tablePlaces.ts";
 import { databaseTest, file } from "../../test/support/fixtures.ts";
 import { allowedBreaches } from "./allowedBreaches.ts";
 import { projectBreaches } from "./projectBreaches.ts";
-import { schemaBreaches } from "./schemaRules.ts";
+import { numberedColumns, schemaBreaches } from "./schemaRules.ts";
 import { functionBreaches, statementBreaches } from "./statementRules.ts";
 import { sourceStatements } from "./statements.ts";
 
@@ -51,12 +51,18 @@ const plantedStatements: Record<string, string> = {
     "perform reads_events(d.id) from deliveries d where d.bucket = 1",
   "inserts what it selects from a table of a cell":
     "insert into erased_digests (bucket, event_id) select e.bucket, e.id from events e",
+  "leaves a column to its sequence":
+    "insert into messages (bucket, mailbox_id, id) values (1, p_mailbox, p_id)",
+  "draws from a sequence":
+    "insert into messages (bucket, mailbox_id, id, position) values (1, p_mailbox, p_id, nextval('message_positions'))",
   "has a subquery in VALUES":
     "insert into erased_digests (bucket, event_id) values (1, (select t.id from targets t))",
   "has several modifying CTEs":
     "with a as (delete from deliveries returning id), b as (delete from events returning id) select from a, b into strict p_x",
   "joins data plane and local tables": "perform from events e join users u on u.org_id = e.org_id",
 };
+
+const numbered = new Map([["messages", ["position"]]]);
 
 for (const [rule, statement] of Object.entries(plantedStatements))
   it(`sees a function that ${rule}`, () => {
@@ -65,7 +71,7 @@ for (const [rule, statement] of Object.entries(plantedStatements))
     const definition = `create function planted(p_x integer) returns void language plpgsql as $$ begin ${statement}; end $$`;
     const found = functionBreaches(
       { name: "planted", language: "plpgsql", definition },
-      { places: tablePlaces, volatile, reading, mutable: new Set(["json_build_object"]) },
+      { places: tablePlaces, volatile, reading, mutable: new Set(["json_build_object"]), numbered },
     );
     const alsoLocal = rule.startsWith("joins") ? ["a function of the data plane uses a local table"] : [];
     expect(found.map((breach) => breach.rule)).toEqual([rule, ...alsoLocal]);
@@ -77,6 +83,7 @@ it("sees the forms in which the same is written", () => {
     volatile: new Set(["gen_random_uuid"]),
     reading: new Set<string>(),
     mutable: new Set<string>(),
+    numbered,
   };
   const rulesOf = (text: string): string[] =>
     statementBreaches({ place: "planted", text, isBuilder: false }, surroundings).map(({ rule }) => rule);
@@ -101,6 +108,7 @@ it("sees a function of language SQL that reads the data plane, and one that mixe
     volatile: new Set<string>(),
     reading: new Set<string>(),
     mutable: new Set<string>(),
+    numbered,
   };
   const ofSql = "create function planted() returns bigint language sql as $$ select count(*) from events $$";
   expect(functionBreaches({ name: "planted", language: "sql", definition: ofSql }, surroundings)).toEqual([
@@ -119,6 +127,7 @@ it("sees statements of TypeScript, as text, with values in them and as chains of
     volatile: new Set<string>(),
     reading: new Set<string>(),
     mutable: new Set<string>(),
+    numbered,
   };
   const sources = [
     'query("select 1 from events e, users u")',
@@ -137,11 +146,42 @@ it("sees statements of TypeScript, as text, with values in them and as chains of
   ).toEqual([]);
 });
 
+it("knows which columns have a sequence, and a number that is drawn on one PostgreSQL alone", async ({
+  client,
+}) => {
+  await client.query("begin");
+  try {
+    await client.query(
+      "create sequence planted; alter table customers alter column uid set default nextval('planted')",
+    );
+    await client.query("alter table users add planted integer generated always as identity");
+    expect([...(await numberedColumns(client))]).toEqual(
+      expect.arrayContaining([...numbered, ["customers", ["uid"]], ["users", ["planted"]]]),
+    );
+  } finally {
+    await client.query("rollback");
+  }
+  const rulesOf = (position: string): string[] =>
+    functionBreaches(
+      {
+        name: "planted",
+        language: "plpgsql",
+        definition: `create function planted() returns void language plpgsql as $$ begin
+          insert into messages (bucket, position) values (1, ${position}); end $$`,
+      },
+      { places: tablePlaces, volatile: new Set(), reading: new Set(), mutable: new Set(), numbered },
+    ).map(({ rule }) => rule);
+  expect(rulesOf("case when positions_by_clock() then 1 else nextval('message_positions') end")).toEqual([]);
+  const drawn = ["draws from a sequence"];
+  expect(rulesOf("case when positions_by_clock() then nextval('message_positions') else 1 end")).toEqual(
+    drawn,
+  );
+  expect(rulesOf("case when now() is null then 1 else nextval('message_positions') end")).toEqual(drawn);
+});
+
 /** Each plants one violation in the tables. */
 const plantedTables: Record<string, string> = {
   "has no replica identity": "alter table open_circuits drop constraint open_circuits_pkey",
-  "bucket comes from a sequence":
-    "create sequence planted; alter table open_circuits alter column bucket set default nextval('planted')",
   "the foreign key planted leads to replays":
     "alter table sessions add replay_id uuid constraint planted references replays",
   "the foreign key planted leads to users":

@@ -23,6 +23,8 @@ export interface Surroundings {
   mutable: ReadonlySet<string>;
   /** Names of the service's functions that read tables, by themselves or through others: see {@link readingFunctions}. */
   reading: ReadonlySet<string>;
+  /** By table, columns that get a number of a sequence where an insert does not set them. */
+  numbered: ReadonlyMap<string, readonly string[]>;
 }
 
 /** The rules of cells that statements break which touch the data plane or what is copied beside it. */
@@ -59,6 +61,8 @@ export function functionBreaches(installed: InstalledFunction, surroundings: Sur
     breaches.push({ rule: "a function of language SQL reads the data plane", place });
   if (places.has("cell") && places.has("local"))
     breaches.push({ rule: "a function of the data plane uses a local table", place });
+  if (functionStatements(installed).some(drawsNumber))
+    breaches.push({ rule: "draws from a sequence", place });
   return breaches;
 }
 
@@ -128,6 +132,17 @@ const treeRules: readonly { rule: string; isBroken: (tree: Node, surroundings: S
         ),
     },
     {
+      rule: "leaves a column to its sequence",
+      isBroken: (tree, { places, numbered }) =>
+        inserts(tree).some(
+          ({ relation: { relname }, cols = [] }) =>
+            places.get(relname) === "cell" &&
+            (numbered.get(relname) ?? []).some(
+              (column) => !cols.some(({ ResTarget: { name } }) => name === column),
+            ),
+        ),
+    },
+    {
       rule: "has a subquery in VALUES",
       isBroken: (tree) =>
         inserted(tree).some(({ valuesLists }) => some(valuesLists, (node) => "SubLink" in node)),
@@ -169,12 +184,37 @@ interface Select {
   valuesLists?: unknown;
 }
 
+interface Insert {
+  relation: { relname: string };
+  cols?: readonly { ResTarget: { name: string } }[];
+  selectStmt?: { SelectStmt?: Select };
+}
+
+function inserts(tree: Node): Insert[] {
+  return walk(tree).flatMap((node) => (node["InsertStmt"] as Insert | undefined) ?? []);
+}
+
 /** What the inserts of a statement insert. */
 function inserted(tree: Node): Select[] {
-  return walk(tree).flatMap((node) => {
-    const insert = node["InsertStmt"] as { selectStmt?: { SelectStmt?: Select } } | undefined;
-    return insert?.selectStmt?.SelectStmt ?? [];
+  return inserts(tree).flatMap(({ selectStmt }) => selectStmt?.SelectStmt ?? []);
+}
+
+/**
+ * Whether a statement takes a number of a sequence, of which each server has a range of its own, on servers too: anywhere but in
+ * `case when positions_by_clock() then … else nextval(…) end`.
+ */
+function drawsNumber(statement: Statement): boolean {
+  const tree = treeOf(statement);
+  if (tree === undefined) return false;
+  const draws = (part: unknown): number =>
+    walk(part).filter((node) => calledFunction(node) === "nextval").length;
+  const others = walk(tree).flatMap((node) => {
+    const choice = node["CaseExpr"] as { args: { CaseWhen: { expr: Node } }[]; defresult?: Node } | undefined;
+    const isByPlace =
+      choice?.args.some(({ CaseWhen: { expr } }) => calledFunction(expr) === "positions_by_clock") ?? false;
+    return isByPlace && choice?.defresult !== undefined ? [choice.defresult] : [];
   });
+  return draws(tree) > others.reduce((sum, other) => sum + draws(other), 0);
 }
 
 /** The values that an update sets; of `set (a, b) = (…)` each. */

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { steerPlanner } from "./installFunctions.ts";
+import { steerFunctions } from "./installFunctions.ts";
 import { presentCells } from "./ensureCells.ts";
 import { type TablePlace, tablePlaces } from "./tablePlaces.ts";
 
@@ -17,7 +17,7 @@ export async function distributeCells(pool: pg.Pool): Promise<void> {
       await client.query("select create_reference_table($1::regclass)", [table]);
     for (const schema of await presentCells(client))
       await client.query("select citus_schema_distribute($1::regnamespace)", [schema]);
-    await steerPlanner(client);
+    await steerFunctions(client);
   } finally {
     client.release(true);
   }

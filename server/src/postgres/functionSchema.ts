@@ -40,6 +40,7 @@ export const innerFunctions = [
   "return_messages",
   "return_message_of_key",
   "put_message",
+  "last_position",
   "lock_claim_ids",
   "repeated_requests",
   "repeat_claims",

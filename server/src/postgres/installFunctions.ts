@@ -8,6 +8,7 @@ import {
 } from "./functionSchema.ts";
 import { hasDistributedCells } from "./ensureCells.ts";
 import { SchemaError } from "./migrations.ts";
+import { steerPositions } from "./positions.ts";
 import type { SqlFile } from "./sqlFiles.ts";
 
 /**
@@ -27,7 +28,7 @@ export async function installFunctions(client: pg.ClientBase): Promise<boolean> 
     await client.query(`set local search_path = ${functionSchema}; set local check_function_bodies = off`);
     // Signatures name types, which must be there; bodies are read later.
     for (const file of typesFirst()) await createFunctions(client, file);
-    await steerPlanner(client);
+    await steerFunctions(client);
     await client.query("commit");
   } catch (error) {
     await client.query("rollback");
@@ -49,8 +50,14 @@ async function createFunctions(client: pg.ClientBase, { name, text }: SqlFile): 
   }
 }
 
+/** Adapts the functions to a database whose cells are on servers of their own, or are again on one PostgreSQL. */
+export async function steerFunctions(client: pg.ClientBase): Promise<void> {
+  await steerPlanner(client);
+  await steerPositions(client);
+}
+
 /** Gives each function that the service calls the planner's settings of this database. */
-export async function steerPlanner(client: pg.ClientBase): Promise<void> {
+async function steerPlanner(client: pg.ClientBase): Promise<void> {
   const settings = plannerSettingsOn(await hasDistributedCells(client));
   const { rows } = await client.query<{ name: string; signature: string }>(
     `select p.proname as name, p.oid::regprocedure::text as signature

@@ -152,6 +152,10 @@ export const functions = {
     parameters: { p_id: "uuid", p_number: "int4", p_bucket: "int4" },
     columns: { numbered_id: "uuid" },
   },
+  positions_by_clock: {
+    parameters: {},
+    columns: { positions_by_clock: "bool" },
+  },
   publication_payloads: {
     parameters: { p_ids: "uuid[]" },
     columns: { id: "uuid", payload: "bytea" },
@@ -219,5 +223,9 @@ export const functions = {
   tell_operational_events: {
     parameters: { p_limit: "int4", p_pace_ms: "int4" },
     columns: { item_id: "uuid", listener_id: "uuid", listener_kind: "text", event_type: "text", status: "text" },
+  },
+  walk_by_clock: {
+    parameters: { p_watermark: "int8", p_now_ms: "int8" },
+    columns: { walk_by_clock: "int8" },
   },
 } as const;

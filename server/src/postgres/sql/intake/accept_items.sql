@@ -64,6 +64,7 @@ declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_period integer := extract(year from to_timestamp(v_now_ms / 1000.0) at time zone 'UTC') * 100
     + extract(month from to_timestamp(v_now_ms / 1000.0) at time zone 'UTC');
+  v_last_position bigint;
 begin
   select
     array_agg(
@@ -233,8 +234,21 @@ begin
 
   -- In the order of the batch, which is the order of acceptance.
   if pair_kinds && pulled_kinds() then
-    insert into messages (bucket, size, mailbox_id, id, ordering_key)
-    select get_byte(uuid_send(p_ids[n]), 15), p_sizes[n], p_pair_target_ids[p_pairs[n]], p_ids[n], p_ordering_keys[n]
+    if positions_by_clock() then
+      select last_position(array_agg(p_pair_target_ids[p_pairs[n]]), array_agg(p_ordering_keys[n]))
+      into v_last_position
+      from generate_series(1, v_count) as n
+      where (v_codes is null or v_codes[n] = 'a')
+        and is_pulled(pair_kinds[p_pairs[n]]);
+    end if;
+    insert into messages (bucket, size, mailbox_id, id, position, ordering_key)
+    select
+      get_byte(uuid_send(p_ids[n]), 15),
+      p_sizes[n],
+      p_pair_target_ids[p_pairs[n]],
+      p_ids[n],
+      case when positions_by_clock() then v_last_position + n else nextval('message_positions') end,
+      p_ordering_keys[n]
     from generate_series(1, v_count) as n
     where (v_codes is null or v_codes[n] = 'a')
       and is_pulled(pair_kinds[p_pairs[n]])

@@ -131,7 +131,10 @@ begin
 
     v_taken := 0;
     v_tries := 0;
-    v_from := p_watermarks[v_slots[1]];
+    v_from := case
+      when positions_by_clock() then walk_by_clock(p_watermarks[v_slots[1]], v_now_ms)
+      else p_watermarks[v_slots[1]]
+    end;
     v_is_whole := v_from = 0;
     v_limit := v_wanted;
     v_is_busy := false;
@@ -196,7 +199,11 @@ begin
           v_wanted := v_taken + v_choice.room;
         end if;
       end if;
-      v_from := v_choice.walked_to;
+      -- By the clock, another message may have the same position.
+      v_from := case
+        when positions_by_clock() then greatest(v_choice.walked_to - 1, 0)
+        else v_choice.walked_to
+      end;
       v_is_busy := v_is_busy or v_choice.is_busy;
       v_bytes := v_bytes + v_choice.bytes;
 

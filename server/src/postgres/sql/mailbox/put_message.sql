@@ -10,6 +10,7 @@ returns void language plpgsql as $$
 declare
   v_bucket smallint := get_byte(uuid_send(p_id), 15);
   v_item record;
+  v_last_position bigint;
 begin
   -- Such an item carries its payload itself, which may be that of a publication.
   select octet_length(e.payload) as size, e.ordering_key
@@ -18,8 +19,18 @@ begin
   where e.bucket = v_bucket
     and e.target_id = p_mailbox
     and e.id = p_id;
-  insert into messages (bucket, size, mailbox_id, id, ordering_key)
-  values (v_bucket, v_item.size, p_mailbox, p_id, v_item.ordering_key);
+  if positions_by_clock() then
+    v_last_position := last_position(array[p_mailbox], array[v_item.ordering_key]);
+  end if;
+  insert into messages (bucket, size, mailbox_id, id, position, ordering_key)
+  values (
+    v_bucket,
+    v_item.size,
+    p_mailbox,
+    p_id,
+    case when positions_by_clock() then v_last_position + 1 else nextval('message_positions') end,
+    v_item.ordering_key
+  );
   insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
   values (v_bucket, p_now_ms / 60000, 1, 0, 1, p_mailbox);
 end

@@ -51,6 +51,7 @@ declare
   v_states text[];
   -- The row of deliveries that it waits in.
   v_row_ids uuid[];
+  v_last_position bigint;
 begin
   select
     array_agg(c.number order by c.ord),
@@ -127,8 +128,21 @@ begin
   group by p_orgs[i.number];
 
   if p_kinds && pulled_kinds() then
-    insert into messages (bucket, size, mailbox_id, id, ordering_key)
-    select get_byte(uuid_send(i.id), 15), p_sizes[i.number], i.target_id, i.id, p_ordering_keys[i.number]
+    if positions_by_clock() then
+      select last_position(array_agg(i.target_id), array_agg(p_ordering_keys[i.number]))
+      into v_last_position
+      from unnest(v_numbers, v_target_ids, v_kinds) as i (number, target_id, kind)
+      where is_pulled(i.kind);
+    end if;
+    -- A mailbox gets at most one item of each publication.
+    insert into messages (bucket, size, mailbox_id, id, position, ordering_key)
+    select
+      get_byte(uuid_send(i.id), 15),
+      p_sizes[i.number],
+      i.target_id,
+      i.id,
+      case when positions_by_clock() then v_last_position + i.number else nextval('message_positions') end,
+      p_ordering_keys[i.number]
     from unnest(v_numbers, v_ids, v_target_ids, v_kinds) as i (number, id, target_id, kind)
     where is_pulled(i.kind)
     order by i.number;

@@ -1,0 +1,59 @@
+import { expect } from "vitest";
+import type pg from "pg";
+import { emptyDatabaseTest as test } from "../../test/support/fixtures.ts";
+import { newId } from "./ids.ts";
+import { migrate } from "./migrate.ts";
+import { continuePositions, steerPositions } from "./positions.ts";
+
+async function inHomeSession<T>(pool: pg.Pool, work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query("reset search_path");
+    return await work(client);
+  } finally {
+    client.release(true);
+  }
+}
+
+test("functions of every version take positions from the sequence of one PostgreSQL", async ({ pool }) => {
+  await migrate(pool);
+  const other = "postrider_f_000000000000";
+  const byClock = "positions_by_clock() returns boolean language sql immutable as 'select true'";
+  await pool.query(
+    `create or replace function ${byClock}; create schema ${other}; create function ${other}.${byClock}`,
+  );
+  await inHomeSession(pool, steerPositions);
+  const { rows } = await pool.query(
+    `select positions_by_clock() as own, ${other}.positions_by_clock() as other`,
+  );
+  expect(rows).toEqual([{ own: false, other: false }]);
+});
+
+test("the sequence continues after the positions of all cells, waiting and closed, and never goes back", async ({
+  pool,
+}) => {
+  await migrate(pool, { cells: 2 });
+  const next = async (): Promise<number> => {
+    await inHomeSession(pool, continuePositions);
+    const { rows } = await pool.query<{ position: number }>(
+      "select nextval('message_positions') as position",
+    );
+    return rows[0]!.position;
+  };
+  expect(await next()).toBe(1);
+  const waiting = newId(1, Date.now());
+  await pool.query(
+    "insert into postrider_cell_00.messages (bucket, mailbox_id, id, position) values (1, $1, $1, 5000)",
+    [waiting],
+  );
+  expect(await next()).toBe(5_001);
+  const dead = newId(129, Date.now());
+  await pool.query(
+    `insert into postrider_cell_80.closed_messages (
+       bucket, dead, claim_count, mailbox_id, id, position, closed_at, reason
+     )
+     values (129, true, 1, $1, $1, 7000, 0, 'broken')`,
+    [dead],
+  );
+  expect([await next(), await next()]).toEqual([7_001, 7_002]);
+});
