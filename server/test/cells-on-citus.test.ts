@@ -5,9 +5,12 @@ import { closeCells, openCells } from "../src/postgres/cells.ts";
 import { createPool } from "../src/postgres/pool.ts";
 import { migrate } from "../src/postgres/migrate.ts";
 import { citusUrl } from "./support/citus.ts";
+import { runDatabaseCommand } from "./support/databaseCommand.ts";
 import { startedNodeTest } from "./support/fixtures.ts";
 import { createMailbox } from "./support/mailbox.ts";
-import { cellCount } from "./support/plain.ts";
+import { cellCount, switches } from "./support/plain.ts";
+import { someKey } from "./support/program.ts";
+import { signUp } from "./support/testNode.ts";
 
 /*
  * What an item may go through, with two cells on two workers of Citus, through the coordinator. Files of vitest.config.ts' project `citus`
@@ -38,6 +41,36 @@ it("each cell is on a worker of its own, and gets the days that come", async ({ 
     await closeCells(cells, home);
     await home.end();
   }
+});
+
+it("each cell is shown with its server, its size there and its load", async ({
+  node,
+  database,
+  pool,
+  skip,
+}) => {
+  skip(citusUrl === undefined, reason);
+  const box = await createMailbox(node, {}, await signUp(node));
+  const over = new AbortController();
+  const sending = (async () => {
+    while (!over.signal.aborted) await box.send({ text: "x".repeat(1_000) });
+  })();
+  const env = { ...switches, DATABASE_URL: database.url, POSTRIDER_ENCRYPTION_KEY: someKey };
+  const { code, out, err } = await runDatabaseCommand(["db", "cells"], env).finally(() => over.abort());
+  await sending;
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  const { cells } = JSON.parse(out) as {
+    cells: { server: string; bytes: number; rows_per_second: number }[];
+  };
+  const { rows } = await pool.query<{ server: string }>(
+    "select nodename || ':' || nodeport as server from pg_dist_node where groupid <> 0 order by server",
+  );
+  expect(cells.map(({ server }) => server).toSorted()).toEqual(rows.map(({ server }) => server));
+  // The empty tables of a cell that the coordinator has take two thirds of that.
+  for (const { bytes } of cells) expect(bytes).toBeGreaterThan(500_000);
+  const load = cells.map((cell) => cell.rows_per_second).toSorted((one, other) => one - other);
+  expect(load[0]).toBeLessThan(5);
+  expect(load[1]).toBeGreaterThan(20);
 });
 
 it("a backup refuses them, because its snapshot covers one server", async ({ database, skip }) => {

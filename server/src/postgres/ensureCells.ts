@@ -47,7 +47,7 @@ export async function presentCells(client: pg.ClientBase): Promise<string[]> {
 }
 
 /** Whether Citus has placed cells on servers of their own. */
-export async function hasDistributedCells(client: pg.ClientBase): Promise<boolean> {
+export async function hasDistributedCells(client: pg.Pool | pg.ClientBase): Promise<boolean> {
   // Citus lists the schemas that it has distributed here; the table is missing without it.
   const { rows } = await client.query<{ has: boolean }>(
     "select to_regclass('pg_catalog.pg_dist_schema') is not null as has",

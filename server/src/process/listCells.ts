@@ -1,17 +1,22 @@
+import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { Cell } from "../postgres/cells.ts";
+import { hasDistributedCells } from "../postgres/ensureCells.ts";
+import { placedCells, placeOfServer, readLoad } from "../postgres/placement.ts";
 import { tablesOfCells } from "../postgres/tablePlaces.ts";
 import { createLog } from "../telemetry/log.ts";
 import type { Talk } from "./databaseCommands.ts";
 import { openForCommand } from "./database.ts";
 
-/** Shows the cells of the data plane: where each is, and how much is in it. */
+/** Shows the cells of the data plane: where each is, how much is in it, and on several servers also how much it has to do. */
 export async function listCells(config: Config, { say, show }: Talk): Promise<void> {
   const database = await openForCommand(config, createLog("error"), say);
   try {
     const cells: CellLine[] = [];
     for (const cell of database.cells.all()) cells.push(await describe(cell));
-    show({ cells });
+    show({
+      cells: (await hasDistributedCells(database.pool)) ? await onServers(database.pool, cells) : cells,
+    });
   } finally {
     await database.close();
   }
@@ -26,6 +31,21 @@ interface CellLine {
   bytes: number;
   /** Rows of deliveries that are due and that nobody works on, those of disabled targets among them; counted up to 100,000. */
   rows_due: number;
+  /** Rows inserted, updated and deleted per second; only on several servers. */
+  rows_per_second?: number;
+}
+
+/** PostgreSQL's counters follow a busy session by up to a second. */
+const measuredMs = 3_000;
+
+/** The coordinator has only empty tables in place of the cells'. */
+async function onServers(pool: pg.Pool, cells: CellLine[]): Promise<CellLine[]> {
+  const placed = new Map((await placedCells(pool)).map((cell) => [cell.schema, cell]));
+  const load = await readLoad(pool, measuredMs);
+  return cells.map((cell) => {
+    const { bytes, ...server } = placed.get(cell.schema)!;
+    return { ...cell, server: placeOfServer(server), bytes, rows_per_second: load.get(cell.schema) ?? 0 };
+  });
 }
 
 async function describe({ number, firstBucket, lastBucket, pool }: Cell): Promise<CellLine> {
@@ -59,7 +79,7 @@ const statement = `
     (
       select count(*)
       from (
-        select
+        select 1
         from deliveries d
         where d.lease_until is null
           and d.due_at <= extract(epoch from clock_timestamp()) * 1000

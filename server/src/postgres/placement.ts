@@ -1,0 +1,77 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type pg from "pg";
+import { cellSchemaPattern } from "./cells.ts";
+
+/** A server of a Citus cluster, as its metadata name it. */
+export interface Server {
+  host: string;
+  port: number;
+}
+
+/** `host:port`, as operators write it. */
+export function placeOfServer({ host, port }: Server): string {
+  return `${host}:${port}`;
+}
+
+/** Where a cell that Citus has distributed is, and its size there with all indexes, in bytes. */
+export interface PlacedCell extends Server {
+  schema: string;
+  bytes: number;
+}
+
+/** The cells that Citus has placed on servers, in their order. The database has the extension. */
+export async function placedCells(client: pg.Pool | pg.ClientBase): Promise<PlacedCell[]> {
+  const { rows } = await client.query<PlacedCell>(
+    `select n.nspname as schema, s.nodename as host, s.nodeport as port, sum(s.shard_size)::double precision as bytes
+     from pg_dist_schema d
+     join pg_namespace n on n.oid = d.schemaid
+     join citus_shards s on s.colocation_id = d.colocationid
+     where n.nspname ~ $1
+     group by n.nspname, s.nodename, s.nodeport
+     order by schema`,
+    [cellSchemaPattern],
+  );
+  return rows;
+}
+
+/** Rows that were inserted, updated or deleted in each cell's tables per second while it waited, by schema. */
+export async function readLoad(pool: pg.Pool, waitMs: number): Promise<Map<string, number>> {
+  const before = await changedRows(pool);
+  const beganMs = performance.now();
+  await delay(waitMs);
+  const after = await changedRows(pool);
+  const seconds = (performance.now() - beganMs) / 1_000;
+  const load = new Map<string, number>();
+  for (const [schema, count] of after)
+    load.set(schema, Math.max(0, Math.round((count - (before.get(schema) ?? 0)) / seconds)));
+  return load;
+}
+
+/** Each server counts what it has stored itself; the empty tables that stand for the cells of others count nothing. */
+async function changedRows(pool: pg.Pool): Promise<Map<string, number>> {
+  const { rows } = await pool.query<{ schema: string; count: number }>(
+    `select l.schema, sum(l.count)::double precision as count
+     from run_command_on_workers($1) r
+     cross join lateral jsonb_to_recordset(
+       case when r.success and r.result <> '' then r.result::jsonb else '[]' end
+     ) as l (schema text, count bigint)
+     group by l.schema`,
+    [countText],
+  );
+  return new Map(rows.map(({ schema, count }) => [schema, count]));
+}
+
+const countText = `
+  select jsonb_agg(jsonb_build_object('schema', schema, 'count', count))
+  from (
+    select
+      n.nspname as schema,
+      sum(
+        pg_stat_get_tuples_inserted(c.oid) + pg_stat_get_tuples_updated(c.oid) + pg_stat_get_tuples_deleted(c.oid)
+      ) as count
+    from pg_class c
+    join pg_namespace n on n.oid = c.relnamespace
+    where n.nspname ~ '${cellSchemaPattern}'
+      and c.relkind = 'r'
+    group by n.nspname
+  ) counted`;
