@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { clusterFolder } from "../../server/test/support/clusterFolder.ts";
 import { installPackage } from "../../server/test/support/installPackage.ts";
-import { root } from "../../server/test/support/programFile.ts";
+import { root } from "../../server/scripts/bundlePrograms.ts";
 import { makeTemplate } from "./world/postgres/cluster.ts";
 import { findInstallation, type Installation } from "./world/postgres/installation.ts";
 import type { Version } from "./world/serviceSlot.ts";

@@ -1,5 +1,6 @@
 "use strict";
 
+const { readFileSync, statSync } = require("node:fs");
 const { enableCompileCache } = require("node:module");
 const { join } = require("node:path");
 
@@ -17,8 +18,38 @@ exports.load = function load() {
   if (first === "mcp" && !others.some((word) => word === "--help" || word === "-h"))
     return serveAgent(others);
   const isOfTheService = ofTheService.includes(first === "help" ? others[0] : first);
-  return isOfTheService ? import("../src/process/cli.ts") : import("../../cli/src/run.ts");
+  return isOfTheService ? loadService() : import("../../cli/src/run.ts");
 };
+
+/** Where `server/scripts/bundleService.ts` writes the bundle. */
+const bundle = "../dist/service";
+
+/** Runs the bundle while no source differs from what went into it, else the sources. */
+function loadService() {
+  return isUpToDate() ? import(`${bundle}/server/src/process/cli.js`) : import("../src/process/cli.ts");
+}
+
+/** @typedef {[path: string, size: number, mtimeMs: number]} Input */
+
+function isUpToDate() {
+  try {
+    /** @type {{ root: string, inputs: Input[] }} */
+    const { root, inputs } = JSON.parse(readFileSync(join(__dirname, bundle, "inputs.json"), "utf8"));
+    // A folder that was moved or copied has the paths of another in its bundle.
+    return root === join(__dirname, "../..") && inputs.every((input) => isUnchanged(root, input));
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * @param {string} root
+ * @param {Input} input
+ */
+function isUnchanged(root, [path, size, mtimeMs]) {
+  const found = statSync(join(root, path));
+  return found.size === size && found.mtimeMs === mtimeMs;
+}
 
 /**
  * An agent's tools talk to a service that may be anywhere, with the credential of a client.
@@ -26,5 +57,5 @@ exports.load = function load() {
  */
 async function serveAgent(args) {
   const { provideConnection } = await import("../../cli/src/profile/provideConnection.ts");
-  if (await provideConnection(args, process)) await import("../src/process/cli.ts");
+  if (await provideConnection(args, process)) await loadService();
 }

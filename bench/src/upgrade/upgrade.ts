@@ -7,7 +7,7 @@ import { startEmbedded } from "../../../server/src/postgres/embedded/startEmbedd
 import { type Balancer, createBalancer } from "../../../server/test/support/balancer.ts";
 import { installPackage } from "../../../server/test/support/installPackage.ts";
 import { createMailboxTarget, createWebhookTarget } from "../../../server/test/support/items.ts";
-import { root } from "../../../server/test/support/programFile.ts";
+import { root } from "../../../server/scripts/bundlePrograms.ts";
 import { type ServiceProcess, startService } from "../../../server/test/support/serviceProcess.ts";
 import { signUp } from "../../../server/test/support/testNode.ts";
 import { until } from "../../../server/test/support/until.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { type ServiceProcess, startService } from "../../../server/test/support/serviceProcess.ts";
-import { root } from "../../../server/test/support/programFile.ts";
+import { root } from "../../../server/scripts/bundlePrograms.ts";
 import type { ProcessEnd } from "../history/history.ts";
 import { createInTurn, type InTurn } from "./inTurn.ts";
 import { databaseName, password, superuser } from "./postgres/installation.ts";

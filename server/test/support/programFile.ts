@@ -1,6 +1,5 @@
-import { join, resolve } from "node:path";
-
-export const root = resolve(import.meta.dirname, "../../..");
+import { join } from "node:path";
+import { inJavaScript, root } from "../../scripts/bundlePrograms.ts";
 
 /**
  * The file that runs a program: its bundle in a test run (`bundlePrograms.ts`), else the source itself.
@@ -9,9 +8,4 @@ export const root = resolve(import.meta.dirname, "../../..");
 export function programFile(path: string): string {
   const folder = process.env["TEST_PROGRAMS"];
   return folder === undefined ? join(root, path) : join(folder, inJavaScript(path));
-}
-
-/** The same path when the source is bundled. */
-export function inJavaScript(path: string): string {
-  return path.replace(/\.ts$/, ".js");
 }

@@ -1,0 +1,18 @@
+/*
+ * Bundles the service as part of `npm ci`, so that it starts in less than half of the time. JavaScript, because npm may run on an
+ * older Node than the service. Where the tools or a new enough Node are missing, the service runs from its sources.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "../..");
+const pinned = join(root, "node_modules/node/bin/node");
+const node = existsSync(pinned) ? pinned : process.execPath;
+
+// Build tools are development dependencies, which --omit=dev leaves out.
+if (existsSync(join(root, "node_modules/rolldown"))) {
+  const bundled = spawnSync(node, [join(import.meta.dirname, "bundleService.ts")], { stdio: "inherit" });
+  if (bundled.status !== 0)
+    process.stderr.write("The service was not bundled: it starts from its sources.\n");
+}
