@@ -8,8 +8,8 @@ import { LongestFirst } from "./server/scripts/longestFirst.ts";
 process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "postrider-compile-cache");
 
 /**
- * What takes the ways that were written by hand for speed: acceptance, attempts, claims and their changes, and the twins of
- * those ways themselves. What is decided within SQL, or behind the same calls once more, is left to the other project.
+ * Tests that run through the fast paths: acceptance, attempts, claims and their changes, and the comparisons of the fast paths
+ * with their plain twins. Tests of decisions within SQL, or behind the same calls, run in the other project only.
  */
 const core = [
   "server/src/postgres/hot/{callFunction,binaryRow}.test.ts",
@@ -20,7 +20,7 @@ const core = [
   "server/test/own-headers-reach-receivers-and-stay-secret.test.ts",
 ];
 
-/** What a request, a delivery, a claim, a handoff, a replay and a bill make of items, wherever their cell is. */
+/** Tests of requests, deliveries, claims, handoffs, replays and billing whose results must not depend on the item's cell. */
 const acrossCells = [
   "server/test/{standard-webhooks-delivery,one-item-per-idempotency-key,one-usage-record-per-item}.test.ts",
   "server/test/{publish-reaches-all-targets,publications-are-replayed-and-erased,mailbox-contract,mailbox-long-poll,handoff-contract}.test.ts",
@@ -28,7 +28,7 @@ const acrossCells = [
   "server/test/{billing-months,billing-states}.test.ts",
 ];
 
-/** What else works with items, and looks at them through the interface alone. */
+/** Further tests of items that read them through the interface only. */
 const onWorkers = [
   ...acrossCells,
   "server/test/{cells-on-citus,filters-choose-items,customers,target-health,revocation-is-immediate}.test.ts",

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 
 type Manifest = Record<string, unknown>;
 
-/** What is published, by the name that `pack.ts` knows it by: each lays its files out in a folder. */
+/** The published packages, by their names in `pack.ts`: each function lays out the package's files in a folder. */
 export const packages = { service: layOutService, cli: layOutClient, sdk: layOutSdk } as const;
 export type PackageName = keyof typeof packages;
 

@@ -20,7 +20,7 @@ export function sdkOperations(document: OpenApiDocument): string {
   ].join("\n");
 }
 
-/** What operators and the payment processor call, and what is not JSON. */
+/** Operations that the SDK leaves out: calls of operators and of the payment processor, and answers that are not JSON. */
 const excludedTags = new Set(["Operation"]);
 const excluded = new Set(["receiveBillingEvent", "openStream"]);
 

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-/** What became of one check: its whole output, and how long it took in seconds. */
+/** Result of one check, with its whole output and its duration in seconds. */
 export interface CheckResult {
   name: string;
   passed: boolean;

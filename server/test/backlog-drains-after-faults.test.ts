@@ -65,7 +65,7 @@ describe("the service goes on, and nothing is lost, when its database", () => {
     pool,
     receiver,
   }) => {
-    // What this node accepts it does not dispatch, so that everything goes through a claim.
+    // This node does not dispatch the items that it accepts, so that every item goes through a claim.
     const front = await start({ POSTRIDER_ROLES: "api" }, proxy.url);
     beginLoad(front);
     await acknowledgedReach(100);

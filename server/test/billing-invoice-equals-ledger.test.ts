@@ -15,10 +15,10 @@ import { file, databaseTest, testPool } from "./support/fixtures.ts";
  * answers, notices that come twice, late and out of order, and a service that dies between any two statements.
  */
 
-/** Each is another run; `BILLING_RUNS=60` and more for who changes billing. */
+/** Number of random runs; use `BILLING_RUNS=60` or more after a change of billing. */
 const runs = Number(process.env["BILLING_RUNS"] ?? 12);
 const lanes = 4;
-/** What a request that hangs costs of real time. */
+/** Real time that a hanging request takes, in milliseconds. */
 const hangMs = 150;
 
 const it = databaseTest().extend("pools", file, async ({}, { onCleanup }) => {

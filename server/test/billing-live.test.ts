@@ -251,7 +251,7 @@ describe("a processor in trouble", () => {
           expect(answer.headers["retry-after"]).toBe("5");
         }
         expect((await checkout(account)).status).toBe(status);
-        // What needs no processor goes on.
+        // Requests that need no payment processor still work.
         expect((await read(account)).status).toBe(200);
         await sendItems(account, 1);
       } finally {

@@ -3,7 +3,7 @@ import { addMonths, pendingItems, periodBounds, readLedgerMonth } from "../src/b
 import { reconcile } from "../src/billing/reconciliation.ts";
 import { labTest } from "./support/billing/labTest.ts";
 
-/* What was accepted is invoiced in its month, once, whoever exports it and whatever is lost on the way. */
+/* Accepted items are invoiced once, in their month, regardless of the process that exports them and of lost requests. */
 
 const day = 86_400;
 const start = Date.UTC(2026, 9, 10, 12) / 1000;

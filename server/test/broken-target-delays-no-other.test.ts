@@ -8,12 +8,12 @@ import { type Account, signUp } from "./support/testNode.ts";
 import { stageTest } from "./support/fixtures.ts";
 
 /*
- * Whatever waits for a request that hangs waits for the end of its attempt, which is a minute here. What must not wait has
- * arrived before any of those has ended.
+ * An item that waits for a hanging request waits until that attempt times out, after a minute here. Items that must not wait
+ * have to arrive before any of these attempts has ended.
  */
 const attemptMs = 60_000;
 const limitMs = 45_000;
-/** Requests to paths that begin with /hang, which are never answered, that have ended. */
+/** Number of ended requests to paths that begin with /hang, which are never answered. */
 let ended = 0;
 let service: ServiceProcess;
 let account: Account;
@@ -136,7 +136,7 @@ describe("a healthy target's item arrives at once", () => {
     await expectPrompt(healthy, "/healthy", 20);
     const { waiting } = await hotRows(pool);
     expect(waiting).toBeGreaterThan(2_000);
-    // What was claimed, and not taken from memory, comes just as promptly.
+    // Claimed items arrive as promptly as those dispatched from memory.
     await storeDueItems(pool, { orgId, targetId: healthy.id, count: 10 });
     await receiver.arrivals(30, { path: "/healthy", limitMs: limitMs });
     await receiver.arrivals(5_000, { path: "/busy", limitMs: 45_000 });

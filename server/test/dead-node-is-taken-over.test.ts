@@ -16,7 +16,7 @@ const it = stagedTest({
   POSTRIDER_LOG_REQUESTS: "true",
 })
   .extend("other", ({ again }) => again())
-  // What the other node tries while the receiver hangs is not to wait for long.
+  // A short retry interval: items that the other node tried while the receiver hung must not wait for long.
   .extend("target", ({ service, account, receiver }) =>
     createWebhookTarget(service, account, receiver.url, { retry_interval_seconds: 1 }),
   );

@@ -21,7 +21,7 @@ const modules = {
 };
 const hasSystemd = spawnSync("systemd-analyze", ["--version"]).status === 0;
 const hasKubectl = spawnSync("kubectl", ["version", "--client"]).status === 0;
-/** What the service takes for a stop at most, before it ends its database. */
+/** The longest time that the service takes to stop before it ends its database. */
 const stopLimitSeconds = 25;
 
 interface Manifest {
@@ -135,7 +135,7 @@ async function readFolder(
   };
 }
 
-/** What the compiler says of the manifests as literals of their kinds' types; the schemas let unknown fields pass. */
+/** The compiler's errors about the manifests as literals of their kinds' types; the JSON schemas accept unknown fields. */
 async function typeErrors(manifests: Manifest[]): Promise<string> {
   const lines = manifests.flatMap((manifest, at) => [
     `import type { I${manifest.kind} as Kind${at} } from "kubernetes-models/${modules[manifest.kind]}";`,

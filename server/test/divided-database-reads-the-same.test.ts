@@ -122,7 +122,7 @@ async function readAll(
   return answers;
 }
 
-/** What was promised before the division is kept, and what is new takes its place behind it. */
+/** Promises from before the division are kept (idempotency keys, held items, messages), and new items come after the old ones. */
 async function goesOn(service: ServiceProcess, organization: FilledOrganization): Promise<void> {
   const { account, keyed, mailbox, held, customer } = organization;
   const { api_key: key } = account;

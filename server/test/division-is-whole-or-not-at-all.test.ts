@@ -127,7 +127,7 @@ it("what cannot be divided is refused with the reason, and stays as it is", asyn
   await refuses(`a service runs on the database .on ${service.host}.: stop it first`, 5);
   await noteEnd(pool, service);
 
-  // Of a process that starts, and of a division whose other session has broken.
+  // Locks held by a starting process, and by a division whose other session has broken.
   for (const key of [migrationLockKey, divisionLockKey]) {
     const holder = await pool.connect();
     await holder.query("select pg_advisory_lock($1)", [key]);

@@ -101,7 +101,7 @@ describe("pages", () => {
   });
 });
 
-/** What a heading is linked to by, as GitHub makes it. */
+/** The anchor of a heading, as GitHub makes it. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()

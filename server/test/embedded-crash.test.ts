@@ -34,7 +34,7 @@ async function write(): Promise<void> {
   await query(connection, `insert into kept values (${++written})`);
 }
 
-/** What the database has of the rows whose commit was confirmed. */
+/** The number of rows in the database; every confirmed commit added one. */
 async function kept(): Promise<unknown> {
   return (await query(connection, "select count(*)::integer from kept"))[0];
 }

@@ -67,7 +67,7 @@ function listensOnTcp(postmaster: number): boolean {
   return [...inodes].some((inode) => stdout.includes(inode));
 }
 
-/** What PostgreSQL logged that the service passes on. */
+/** PostgreSQL's log messages that the service passes on. */
 function complaints({ told }: EmbeddedProcess): (string | undefined)[] {
   return told.map(({ message }) => message).filter((message) => message?.startsWith("postgresql: "));
 }

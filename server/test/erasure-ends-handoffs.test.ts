@@ -7,7 +7,7 @@ import { until } from "./support/until.ts";
 import { sharedStartedNodeTest } from "./support/fixtures.ts";
 import type { Workspace } from "./support/workspace.ts";
 
-/* What an agent said of an erased item goes with it, and what it says later is not written down. */
+/* An agent's answers to an erased item are erased with it, and its later answers are not stored. */
 
 const it = sharedStartedNodeTest();
 

@@ -7,7 +7,7 @@ import { placesOfText } from "./support/placesOfText.ts";
 import { until } from "./support/until.ts";
 import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
 
-/* What was erased is in no table any more, whatever the item came to be. */
+/* Erased content is in no table any more, regardless of the item's state. */
 
 const secret = "erase-me-4711";
 

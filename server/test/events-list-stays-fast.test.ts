@@ -78,8 +78,8 @@ function filterOf(many: ManyEvents, { status, of, also, from }: Case): EventFilt
 }
 
 /**
- * A page of 50 touches a few pages of the database per row and per partition. Of two things that are looked for together,
- * the rarer one decides: each of its hundreds of events is looked up in up to three tables. What is unread is sorted.
+ * Limit of database pages read for a list page of 50: a few per row and per partition. With two filters, the rarer one decides:
+ * each of its hundreds of events is looked up in up to three tables. Unread messages are sorted.
  */
 function mostBlocks({ also, status }: Case): number {
   if (also === "alone") return 2_500;

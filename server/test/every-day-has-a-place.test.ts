@@ -39,7 +39,7 @@ it.for(dailyTables)(
       response.writeHead(path === targets.refusing.path ? 500 : 200).end();
     };
     await dropDays(table);
-    // What ends an item, and what follows from it, meets the missing table, too.
+    // Statements that end an item, and those that follow, also meet the missing table.
     const message = await workspace.send(targets.mailbox, { a: "message" });
     const failed = await workspace.send(targets.refusing.id, { a: "failure" });
     const handedOver = await workspace.send(targets.agent, { do: "complete" });

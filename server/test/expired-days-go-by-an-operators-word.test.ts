@@ -5,7 +5,7 @@ import { runDatabaseCommand } from "./support/databaseCommand.ts";
 import { databaseTest, file } from "./support/fixtures.ts";
 import { someKey } from "./support/program.ts";
 
-/** What the service keeps because it would be more than two days' worth, an operator sees and drops by a command. */
+/* The service does not drop more than two expired days by itself; an operator sees them and drops them with a command. */
 
 const it = databaseTest()
   .extend("days", file, ({ pool }) => async (): Promise<number> => {

@@ -125,7 +125,7 @@ function bytesOf({ target = "webhook", key = "own", ...item }: Item = {}): Buffe
   return itemBytes({ targetId: ids[target]!, key: keys[key]!, ...item });
 }
 
-/** What is different in any two answers, made the same; everything else stays as it came. */
+/** An answer with the values that differ between any two answers (request id, date) replaced by constants. */
 function withoutChance({ headers, body, ...answer }: WireAnswer): WireAnswer {
   return {
     ...answer,

@@ -29,7 +29,7 @@ interface Possessions {
   >;
 }
 let foreign: Possessions;
-/** Of the caller's own organization, and of no mailbox or customer that its limited keys are limited to. */
+/** Possessions of the caller's organization that are outside of the mailbox and the customer of its limited keys. */
 let beside: Possessions;
 let limited: Record<"consume" | "customer" | "portal", CallOptions>;
 let before: unknown;
@@ -125,7 +125,7 @@ it.each(rows.filter(({ method, path }) => path.includes("/:") && method !== "PUT
   },
 );
 
-/** What is limited to a mailbox, or to a customer, of the caller's organization with nothing in it. */
+/** Credentials limited to an empty mailbox, or to a customer without items, of the caller's organization. */
 async function limitedCredentials(): Promise<typeof limited> {
   const { api_key: key, session_token: session } = caller;
   await node.call("PUT", "/api/v1/customers/own", { key, body: {} });
@@ -159,7 +159,7 @@ describe.each(["consume", "customer", "portal"] as const)("a credential limited 
   );
 });
 
-/** What people name is named in the refusal, whether it is another organization's or nobody's. */
+/** The refusal repeats names that people choose, the same for another organization's name and an unknown one. */
 function unknownOf(path: string, name: string): string {
   if (/\/customers\/:|\/p\/:/.test(path)) return `no customer ${name}`;
   return path.includes("/event-types/:") ? `no event type ${name}` : "not found";

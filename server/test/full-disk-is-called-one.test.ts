@@ -61,7 +61,7 @@ describe.runIf(isMounted)("a disk that is full", () => {
     const { body } = await service.call("GET", `/api/v1/mailboxes/${mailboxId}/stats`, {
       key: account.api_key,
     });
-    // What was answered 503 in the middle of a commit may be there, too.
+    // Items answered with 503 in the middle of a commit may be stored, too.
     expect(body.ready).toBeGreaterThanOrEqual(accepted.length);
     expect(await service.stop()).toBe(0);
   });

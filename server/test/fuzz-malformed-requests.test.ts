@@ -18,11 +18,11 @@ import { file, nodeTest } from "./support/fixtures.ts";
 const seed = Number(process.env["FUZZ_SEED"] ?? 20_261_101);
 const combinations = Number(process.env["FUZZ_REQUESTS"] ?? 500);
 /**
- * What breaks requests of many operations in the same way, such as a header line or a text as an id, is tried on every so many
- * of them, and each such way on others; 1 tries everything on everything.
+ * Malformations that apply to many operations in the same way, such as a header line or a text as an id, are tried on every
+ * n-th operation, each malformation on different ones; 1 tries all on every operation.
  */
 const sharedEvery = Number(process.env["FUZZ_SHARED_EVERY"] ?? 10);
-/** One operationId, to look into what it does. */
+/** One operationId, to debug a single operation. */
 const only = process.env["FUZZ_OPERATION"];
 const tried = subjects.filter(({ operationId }) => only === undefined || operationId === only);
 const answerLimitMs = 30_000;
@@ -143,7 +143,7 @@ function mayClose({ headers, rawBody }: Draft): boolean {
   return rawBody !== undefined && headers.some((line) => line.startsWith("Upgrade:"));
 }
 
-/** What is there by design while live billing is off, and when many sign in at once. */
+/** Errors of 503 by design: while live billing is off, and when many people sign in at once. */
 const expected503 = ["live billing is disabled", "too many people are signing in: try again"];
 
 /** An unknown transfer coding, and another version of HTTP. */

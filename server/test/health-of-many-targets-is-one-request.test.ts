@@ -53,7 +53,7 @@ it("says of each target what its own health says, with its last hours, in the or
   receiver.answer = answerOk;
 });
 
-/** What moves with the clock between two answers. */
+/** Figures that change with the clock between two answers. */
 function changing(health: Record<string, unknown>): Record<string, unknown> {
   const names = [
     "oldest_due_seconds",

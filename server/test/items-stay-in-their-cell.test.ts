@@ -209,7 +209,7 @@ it("requests under way are one number for all cells", async ({ service, receiver
   );
   isHolding = true;
   await sendToAll();
-  // Of one organization, whose items are in one cell, seven eighths of all may be under way.
+  // One organization, whose items are in one cell, may have seven eighths of all requests under way.
   await until(
     () => underWay.size,
     (requests) => requests >= maxInFlight / 2,

@@ -60,7 +60,7 @@ describe("listing and reading", () => {
     const box = await createMailbox(node);
     const ids: string[] = [];
     for (let n = 0; n < 5; n++) ids.push(await box.send({ n }));
-    // Those of one millisecond are in the order of their ids, not of their acceptance.
+    // Messages of one millisecond are in the order of their ids, not of their acceptance.
     ids.sort();
     const page = async (query: string): Promise<string[]> => (await box.list(query)).map(({ id }) => id);
     expect(await page("?limit=2")).toEqual(ids.slice(0, 2));

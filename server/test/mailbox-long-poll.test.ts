@@ -140,7 +140,7 @@ describe("a claim that waits", () => {
       boxes[n % 2]!.post("claim", { max: 1, wait_seconds: 30 }),
     );
     await waiting(node, count);
-    // What the node does for itself, such as its sign of life, is not for consumers.
+    // Statements that the node makes for itself, such as its heartbeat, do not count.
     const queries = intercept(node, (name) => /mailbox|message/.test(name));
     for (let n = 0; n < 20; n++) {
       const claim = elsewhere.post("claim", { wait_seconds: 20 });

@@ -5,7 +5,7 @@ import { until } from "./support/until.ts";
 import { file, nodeTest } from "./support/fixtures.ts";
 
 const it = nodeTest({ POSTRIDER_ROLES: "api" })
-  /** What a node that has not been asked before says of mailboxes. */
+  /** The mailbox metrics of a node that was not scraped before. */
   .extend("gauges", file, ({ database }) => async (): Promise<Record<string, number>> => {
     const other = createTestNode(database, { POSTRIDER_ROLES: "api" });
     try {

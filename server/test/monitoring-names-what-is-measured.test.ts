@@ -29,7 +29,7 @@ const it = nodeTest(loopbackTargets)
   )
   .extend("complaints", file, ({ metrics, labelNames }) => (name: string, selector: string): string[] => {
     const metric = name.replace(/_bucket$/, "");
-    // What is measured of agents shows once an agent's task was followed.
+    // Metrics of agents appear once an agent's task was polled.
     if (!metrics.includes(`# TYPE ${metric} `)) return [`there is no metric ${name}`];
     const labels = [...selector.matchAll(/([a-z_]+)(?:=~|!~|!=|=)/g)].map(([, label]) => label!);
     const known = labelNames();

@@ -38,7 +38,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** What a move sends when all rows are in, and once they are committed. */
+/** Statements of a move after all rows are copied, before and after their commit. */
 const [beforeCommit, afterCommit] = ["comment on table organizations", "analyze\0"] as const;
 
 it("the embedded database moves under load, however often the move is interrupted, with no lost item", async () => {
@@ -84,7 +84,7 @@ it("the embedded database moves under load, however often the move is interrupte
   });
   expect(finished.err + finished.out).not.toContain(proxy.url);
 
-  // Whoever starts the service as before, such as a supervisor, must not have it accept items there; nor may a second move open it.
+  // A start as before, such as by a supervisor, must not accept items there; nor may a second move open the old database.
   expect((await move()).code).toBe(5);
   const asBefore = startProgram({ env: { POSTRIDER_DATA_DIR: dataDir } });
   expect(await asBefore.ended).toMatchObject({ code: 5 });

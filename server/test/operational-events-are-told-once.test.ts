@@ -10,7 +10,7 @@ import { until } from "./support/until.ts";
 import { file, startedNodeTest } from "./support/fixtures.ts";
 import { setFailingFor } from "./support/storedStates.ts";
 
-/* What an organization has to look at reaches the targets that it named: once, and without going in a circle. */
+/* Operational events reach the notification targets of the organization once, and cause no further ones in a loop. */
 
 const it = startedNodeTest()
   .extend(

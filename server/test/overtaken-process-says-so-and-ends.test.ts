@@ -72,7 +72,7 @@ test("a process whose functions are gone says so in /readyz and ends", limits, a
   expect((await service.call("GET", "/readyz")).status).toBe(200);
   await pool.query(`drop schema ${functionSchema} cascade`);
   await expectToEnd(service, `the SQL functions of this process are gone from the database`);
-  // Whoever starts it again gets them back.
+  // A new start creates the functions again.
   const again = await start();
   expect((await again.call("GET", "/readyz")).status).toBe(200);
   expect(await again.stop()).toBe(0);

@@ -4,7 +4,7 @@ import { allAre, readPublication, publishingTest as it } from "./support/publish
 import { until } from "./support/until.ts";
 import { placesOfText } from "./support/placesOfText.ts";
 
-/* What becomes of a publication afterwards, and beside processes that do not know of any. */
+/* Replays and erasures of publications, also beside processes of versions without publications. */
 
 describe("a replay of a publication", () => {
   it("goes to those that failed, once, and not while a replay of them waits", async ({

@@ -63,7 +63,7 @@ it("a replay of many makes one event of each, whichever node is killed in the mi
     await worker.ended;
   };
   const goOn = async (): Promise<void> => {
-    // What it held is another's now, and not in fifteen seconds.
+    // End the killed worker's lease now, instead of waiting for its end in fifteen seconds.
     await pool.query("update replays set lease_until = 0 where id = $1 and lease_until is not null", [id]);
     worker = await start(settings);
   };

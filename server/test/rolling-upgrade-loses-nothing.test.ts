@@ -92,7 +92,7 @@ async function takeOut(balancer: Balancer, service: ServiceProcess): Promise<voi
   expect(await service.stop(), service.output()).toBe(0);
 }
 
-/** Of items to `/flaky`, one in four by its id: so few that the target's circuit stays closed. */
+/** Whether the first attempt of an item to `/flaky` is refused: one item in four, so that the target's circuit stays closed. */
 function isRefusedFirst(id: string): boolean {
   return Number.parseInt(id.at(-5)!, 16) < 4;
 }

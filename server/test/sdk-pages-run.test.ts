@@ -45,7 +45,7 @@ function listensAt(port: number): Promise<boolean> {
   });
 }
 
-/** What the pages say that a reader has. */
+/** The account, targets and variables that the pages expect a reader to have. */
 async function prepare(): Promise<{ env: Record<string, string>; send: () => Promise<unknown> }> {
   const { api_key: apiKey } = await signUp(node);
   const client = createClient({ baseUrl, apiKey });
@@ -71,7 +71,7 @@ async function prepare(): Promise<{ env: Record<string, string>; send: () => Pro
   };
 }
 
-/** What a sample printed, and its exit code; of one that is stopped by a signal, none. */
+/** The lines that a sample printed, and its exit code; null when a signal stopped it. */
 async function run(sample: Sample): Promise<{ lines: string[]; code: number | null }> {
   const { env, send } = await prepare();
   const running = await runner.start(sample, env);
@@ -93,7 +93,7 @@ async function run(sample: Sample): Promise<{ lines: string[]; code: number | nu
 
 const sampleLimitMs = 60_000;
 
-/** What became of a workspace's items, for whoever looks for what a sample waits for. */
+/** The workspace's events as JSON, to show in a failure why a sample still waits. */
 async function items({ POSTRIDER_KEY: key }: Record<string, string>): Promise<string> {
   const read = async (path: string): Promise<unknown> =>
     (await fetch(baseUrl + path, { headers: { authorization: `Bearer ${key}` } })).json();

@@ -77,7 +77,7 @@ it.for(supportedVersions)("PostgreSQL %i", async (wanted, { startServer, launch,
   await takesAndGives(first, receiver);
   expect(await first.stop(), first.output()).toBe(0);
 
-  // What the version before left waiting is delivered and handed out by this one.
+  // This version delivers and hands out items that the previous version left waiting.
   const old = await launch(url, oldCommand);
   const account = await signUp(old);
   const before = workspaceOf(old, account, receiver);

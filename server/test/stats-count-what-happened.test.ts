@@ -37,7 +37,7 @@ const it = startedNodeTest({
     await foldMailboxActivity(node.pool);
     await foldActivity(node.pool);
   })
-  /** What was accepted, delivered, retried and failed, before and after it was folded. */
+  /** Expects these counts of accepted, delivered, retried and failed items, before and after folding. */
   .extend(
     "expectTotals",
     file,

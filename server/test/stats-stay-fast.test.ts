@@ -13,8 +13,8 @@ import { storeOrganization, storeTarget } from "./support/storedItems.ts";
 import { tuplesRead } from "./support/tuplesRead.ts";
 
 /*
- * What statistics and health read of the database where many targets were busy for as long as steps are kept, and one has
- * a large backlog, and of a mailbox of which many messages are leased and dead: no table from end to end, and no more of its pages than an answer can need.
+ * The database pages that statistics and health read: no full scan of a table, and no more pages than an answer needs. Many
+ * targets were busy for as long as steps are kept, one has a large backlog, and a mailbox has many leased and dead messages.
  */
 
 const orgId = newId(3, Date.now());

@@ -89,7 +89,7 @@ it("410 Gone holds what else waits: it is sent when the owner enables the target
     return waiting.length === 0;
   });
   const events = await Promise.all(ids.map((id) => readEvent(service, account, id)));
-  // Those that were under way got the 410.
+  // Attempts that were under way got the 410, too.
   expect(new Set(events.map(({ event }) => event.status))).toEqual(new Set(["FAILED", "DELIVERED"]));
   receiver.answer = usual;
 });

@@ -6,10 +6,10 @@ type Places = ReadonlyMap<string, TablePlace>;
 
 interface TableRow {
   name: string;
-  /** Of a partition the table that it is of, and else itself. */
+  /** The partitioned table of a partition; otherwise the table's own name. */
   table_name: string;
   has_key: boolean;
-  /** As `pg_class.relreplident`: `f` or `i` where rows are told apart without a primary key. */
+  /** Replica identity, as `pg_class.relreplident`: `f` (full) or `i` (index) does not need a primary key. */
   identity: string;
 }
 

@@ -8,13 +8,13 @@ import {
   walk,
 } from "./statements.ts";
 
-/** What breaks a rule, and where: a function, a file or a table. */
+/** A broken rule and its place: a function, a file or a table. */
 export interface Breach {
   rule: string;
   place: string;
 }
 
-/** What statements are judged by. */
+/** Facts about the database by which statements are checked. */
 export interface Surroundings {
   places: ReadonlyMap<string, TablePlace>;
   /** Names of functions that have a volatile form. */
@@ -172,7 +172,7 @@ function deletions(tree: Node): Node[] {
   });
 }
 
-/** What the changes of a statement return. */
+/** The RETURNING clauses of a statement. */
 function returned(tree: Node): unknown[] {
   return walk(tree).flatMap((node) =>
     node["returningClause"] === undefined ? [] : [node["returningClause"]],
@@ -194,7 +194,7 @@ function inserts(tree: Node): Insert[] {
   return walk(tree).flatMap((node) => (node["InsertStmt"] as Insert | undefined) ?? []);
 }
 
-/** What the inserts of a statement insert. */
+/** The SELECT or VALUES of each INSERT in a statement. */
 function inserted(tree: Node): Select[] {
   return inserts(tree).flatMap(({ selectStmt }) => selectStmt?.SelectStmt ?? []);
 }

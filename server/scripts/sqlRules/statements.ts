@@ -21,7 +21,7 @@ export interface InstalledFunction {
   definition: string;
 }
 
-/** Of PL/pgSQL, what an expression is for: 0 a statement, 2 a value, from 3 on an assignment to something of so many parts. */
+/** Parse modes of PL/pgSQL expressions: 0 is a statement, 2 a value, and from 3 on an assignment to a name with n - 2 parts. */
 const statementMode = 0;
 const valueMode = 2;
 

@@ -1,6 +1,6 @@
 /**
- * The texts in backticks and double quotes of a file of TypeScript, each value in them replaced by `$1`. Those within a value
- * come as well, each as a text of its own.
+ * The texts in backticks and double quotes of a TypeScript file, each value in them replaced by `$1`. Texts within a value are
+ * also returned, each as a text of its own.
  */
 export function templateTexts(source: string): string[] {
   const texts: string[] = [];

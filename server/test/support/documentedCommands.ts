@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 export const root = join(import.meta.dirname, "../../..");
 
 /**
- * A block of shell commands in a page. What stands behind `sh` says what becomes of it here:
+ * A block of shell commands in a page. The words after `sh` say how the test treats it:
  * `run`: it is run; `run once-delivered`: when the event `$ID` has been delivered; `run stream`: for two seconds;
  * `gate`: continuous integration runs it; `skip: …`: the reason why it cannot be run here.
  */

@@ -7,7 +7,7 @@ import type { Account, Answer, TestNode } from "./testNode.ts";
 import { until } from "./until.ts";
 import { workspaceOf } from "./workspace.ts";
 
-/** What an organization has after {@link fillOrganization}, for what goes on with it. */
+/** The targets and items of an organization after {@link fillOrganization}. */
 export interface FilledOrganization {
   account: Account;
   /** A webhook whose receiver answers 200. */

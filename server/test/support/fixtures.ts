@@ -25,9 +25,9 @@ import { createTestNode, signUp, type TestNode } from "./testNode.ts";
 import { workspaceOf } from "./workspace.ts";
 
 /*
- * What tests need, by name: `const it = nodeTest(); it("…", async ({ node, account }) => …)`. A part is made when a test
- * first names it, and ended by itself, in reverse order: when the file is done, or the test where that is said. Each
- * extension of `it` makes parts of its own, so a file has one, and its hooks are that one's: `it.beforeAll(…)`.
+ * Fixtures by name: `const it = nodeTest(); it("…", async ({ node, account }) => …)`. A fixture is created when a test first
+ * names it, and ended in reverse order: at the end of the file, or of the test where its comment says so. Each extension of
+ * `it` creates its own fixtures, so a file has one extension, and uses its hooks: `it.beforeAll(…)`.
  */
 
 /** Made once a file. */
@@ -69,7 +69,7 @@ export const loopbackTargets = {
 /**
  * A `node` with these settings and its `url`, more of them on the same database (`other`, or `newNode` with settings beside
  * those), and somebody who is signed up: the `account`, and of its `workspace` what tests use most. Each test has a workspace
- * of its `own`, too. What is known only once something else runs goes into `settings`.
+ * of its `own`, too. Settings that depend on another fixture go into `settings`.
  */
 export function nodeTest(settings: Settings = {}) {
   return nodesWith(restingNode(settings));
@@ -88,7 +88,7 @@ export function sharedNodeTest(settings: Settings = {}) {
   return nodesWith(restingNode(settings), () => sharedNode(settings));
 }
 
-/** The same with a node that dispatches and maintains. What a file leaves waiting is gone when the next begins. */
+/** The same with a node that dispatches and maintains. Items that a file leaves waiting are removed before the next file. */
 export function sharedStartedNodeTest() {
   return nodesWith(startedNode({}), sharedStartedNode);
 }

@@ -7,7 +7,7 @@ export interface Plan {
   Plans?: Plan[];
 }
 
-/** What a statement is preceded by, so that its only row has its plan: see {@link planIn}. */
+/** Prefix of a statement that makes it return its plan as its only row: see {@link planIn}. */
 export const explaining = "explain (analyze, buffers, timing off, format json)";
 
 export interface ExplainRow {

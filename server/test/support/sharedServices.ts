@@ -7,8 +7,8 @@ import { cellCount } from "./plain.ts";
 import { createTestNode, startTestNode, type TestNode } from "./testNode.ts";
 
 /*
- * What test files use one after the other, because making it anew for each costs more than what most of them try with it. It
- * belongs to the worker process that runs them, is made when a file first asks for it, and ends with the worker.
+ * Services that test files share, one file after the other, because starting one takes longer than most files' tests. They
+ * belong to the worker process of the files, start when a file first asks for one, and end with the worker.
  */
 
 // Vitest ends its workers by this signal, which alone would leave the processes that they started.

@@ -2,8 +2,8 @@ import type { ServiceProcess } from "./serviceProcess.ts";
 import { until } from "./until.ts";
 
 /**
- * What the service wrote, with the lines of every request that it had answered: the log is written in the background, and
- * this waits for the line of one more request. The service has to write a line for each (`POSTRIDER_LOG_REQUESTS`).
+ * The service's output, with the log lines of all requests answered so far: the log is written in the background, so this makes
+ * one more request and waits for its line. The service has to log every request (`POSTRIDER_LOG_REQUESTS`).
  */
 export async function writtenSoFar(service: ServiceProcess): Promise<string> {
   const { headers } = await service.call("GET", "/api/v1/orgs");

@@ -8,7 +8,7 @@ export interface RawAnswer {
   body: string;
 }
 
-/** What is sent: bytes in pieces with pauses between them, and whether our side then closes. */
+/** A request as bytes, sent in pieces with pauses between them; our side may close afterwards. */
 export interface RawRequest {
   pieces: readonly Buffer[];
   pauseMs?: number;

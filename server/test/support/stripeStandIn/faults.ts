@@ -1,10 +1,10 @@
 import type { World } from "./world.ts";
 
 /**
- * What goes wrong with a request: `down` refuses to answer before doing anything; `reset` does so by breaking the
- * connection; `lose` does the work and breaks the connection before the answer; `hang_before` and `hang_after`
- * never answer; `error_before` and `error_after` answer 500; `limit` answers 429; `slow` answers late. With `gateway_200` and
- * `gateway_502` something in front of it answers in its place, with JSON of its own.
+ * Faults of a request: `reset` breaks the connection before any work; `lose` does the work and breaks the connection before
+ * the answer; `hang_before` and `hang_after` never answer; `error_before` and `error_after` answer 500; `limit` answers 429;
+ * `slow` answers late. With `gateway_200` and `gateway_502` a gateway in front of the processor answers instead, with its own
+ * JSON.
  */
 export type FaultKind =
   | "reset"
