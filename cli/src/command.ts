@@ -24,7 +24,7 @@ export interface Input {
   number: (option: string, min: number, max: number) => number | undefined;
 }
 
-/** One command, or a group of them. What is not run by itself has commands below it. */
+/** One command, or a group: a group has subcommands and no `run`. */
 export interface Command {
   name: string;
   summary: string;

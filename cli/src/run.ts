@@ -4,7 +4,7 @@ import { main } from "./main.ts";
 const stopping = new AbortController();
 let isListening = false;
 
-/** Whoever asks is told of the first SIGINT or SIGTERM; the second ends the process at once. */
+/** A signal that aborts at the first SIGINT or SIGTERM; the second one ends the process at once. */
 function untilStopped(): AbortSignal {
   if (!isListening) {
     isListening = true;

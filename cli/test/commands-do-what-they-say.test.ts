@@ -67,7 +67,7 @@ describe("targets and items", () => {
     const again = await run(["replay", id, "--json"], { env });
     expect(again.json()[0]).toMatchObject({ source_event_id: id });
     await receiver.arrivals(3);
-    // What is still being delivered is not replayed.
+    // Items that are still being delivered are not replayed.
     await until(list, (items) => items.length === 3 && items.every(({ status }) => status === "DELIVERED"));
     const matching = ["replay", "--target", "orders", "--event-type", "order.created", "--json"];
     expect(await run(matching, { env })).toMatchObject({

@@ -42,7 +42,7 @@ describe("every command in the documentation", () => {
           .replace(/^20$/, after.includes("--wait") ? "1" : "20"),
       );
       if (endless.test(after)) {
-        // What it throws names the wrong word.
+        // An error of `readInput` names the wrong word.
         readInput(findCommand(commands, args));
         continue;
       }

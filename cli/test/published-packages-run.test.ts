@@ -69,7 +69,7 @@ export const said: [boolean, boolean, string] = [
 ];
 `;
 
-/** What the compiler says about the program; empty when it is content. */
+/** The compiler's errors about the program; empty when there are none. */
 async function typeCheck(...options: string[]): Promise<string> {
   const always = ["--strict", "--noEmit", "--target", "es2022", ...options, "program.mts"];
   const compiler = join(root, "node_modules/typescript/bin/tsc");

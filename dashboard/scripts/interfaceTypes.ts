@@ -2,7 +2,7 @@ import openapiTypescript, { astToString, type OpenAPI3 } from "openapi-typescrip
 
 /**
  * The text of `dashboard/src/api/interface.generated.ts`: the interface's types as `openapi-fetch` reads them, a line for each
- * path, schema and operation. What they mean stands in `openapi.json`, for people to read.
+ * path, schema and operation. Descriptions are left out; they are in `openapi.json`.
  */
 export async function interfaceTypes(document: unknown): Promise<string> {
   const nodes = await openapiTypescript(document as OpenAPI3, { alphabetize: false });

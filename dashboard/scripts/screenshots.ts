@@ -20,7 +20,7 @@ interface Picture {
   shown: string;
 }
 
-/** What the documentation shows. */
+/** Screenshots that the documentation shows. */
 const documented = new Set(
   [
     "overview-light-1440",
@@ -56,7 +56,7 @@ try {
 
 interface Series {
   seeded: Seeded;
-  /** Of an item that failed. */
+  /** Id of an item that failed. */
   failed: string;
   theme: "light" | "dark";
   width: number;

@@ -161,7 +161,7 @@ it("lets a customer choose what an endpoint gets and what its deliveries carry, 
   expect(await violations(page)).toEqual([]);
   await save.click();
   await page.getByText("Saved.").waitFor();
-  // What was typed is forgotten with the form that it was typed into.
+  // The typed values are discarded with the form.
   await page.getByPlaceholder("kept as it is").nth(1).waitFor();
   expect(await page.content()).not.toContain("of-the-customer");
   await sendItem(service, stage.account, target.id, { amount: 80 });

@@ -37,7 +37,7 @@ it("makes one target, one key and one replay where the button was clicked twice"
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("made once");
   await dialog.getByRole("button", { name: "Create key" }).dblclick();
-  // What took the place of the button is not clicked by the second.
+  // The second click does not hit the element that took the place of the button.
   await dialog.getByText("It cannot be read again.", { exact: false }).waitFor();
 
   expect(posts).toEqual(["/api/v1/targets", `/api/v1/events/${item}/replay`, "/api/v1/keys"]);

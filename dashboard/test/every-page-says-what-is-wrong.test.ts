@@ -45,9 +45,9 @@ const refusal = (status: number, headers: Record<string, string> = {}) => ({
 });
 
 interface Refusal {
-  /** What every request for data is answered. */
+  /** Answers every request for data. */
   answer: (route: Route) => Promise<void>;
-  /** How the page says it, and the name of what leads on. */
+  /** The page's sentence about the error, and the name of the link or button that leads on. */
   sentence: RegExp;
   wayOn: RegExp;
   paths?: readonly string[];
@@ -98,7 +98,7 @@ const refusals: Record<string, Refusal> = {
   },
 };
 
-/** What one path has to show: a text, what leads on from it, and nothing that goes on loading. */
+/** Expected content of one path: a text, a link or button that leads on, and nothing that keeps loading. */
 interface Wanted {
   path: string;
   text: string | RegExp;
@@ -116,7 +116,7 @@ function lookAt({ path, text, wayOn, isAlert = false }: Wanted): string {
   const pattern = (from: string | RegExp): string =>
     (typeof from === "string" ? new RegExp(from.replaceAll(/[.?*+()]/g, String.raw`\$&`)) : from).toString();
   return `(async () => {
-    // What the page before said is not taken for what this one says.
+    // Alerts of the previous page must not count for this one.
     for (const alert of document.querySelectorAll("[role=alert]")) alert.dataset.old = "";
     history.pushState({}, "", ${JSON.stringify(path)});
     const text = ${pattern(text)}, wayOn = ${pattern(wayOn)};
@@ -162,7 +162,7 @@ it.concurrent.for(Object.entries(refusals))(
   async ([_name, kind], { onTestFinished }) => {
     const { page, context, problems } = await dashboard.openAs(account, { onTestFinished });
     await context.route(data, kind.answer);
-    // What is asked again before it is said takes a second: several tabs do that side by side.
+    // Some requests are repeated for a second before the error is shown; two tabs halve that time.
     const second = await context.newPage();
     const paths = kind.paths ?? pages;
     const half = Math.ceil(paths.length / 2);
@@ -282,7 +282,7 @@ it.concurrent("pages keep what they had read, and say from when it is, where it 
     await page.locator(".progress-bar").first().waitFor({ state: "detached" });
     await until(() => underWay.size === 0);
     await leave();
-    // What is older than two seconds is read again when its page is shown; lists are kept for half a minute.
+    // Data older than two seconds is read again when its page is shown; lists are kept for half a minute.
     await page.clock.fastForward(3_000);
     refused = refuses;
     silent.push(

@@ -103,7 +103,7 @@ it("takes the first steps and changes a target's settings by keyboard alone", as
   await page.keyboard.type("250");
   await page.keyboard.press("Enter");
   await page.getByText("Saved.").waitFor();
-  // Whoever saves with the keyboard stays where they are.
+  // After saving with the keyboard, the focus stays in the field.
   expect(await page.getByLabel("Rate limit (per second)").evaluate((field) => field.matches(":focus"))).toBe(
     true,
   );

@@ -92,7 +92,7 @@ it("figures on a phone can be read whole, and the tab that is open is in sight",
   await page.locator("p.figures").last().waitFor();
   const cut = await page.evaluate(`(() => {
     const figure = [...document.querySelectorAll("p.figures")].at(-1);
-    // What there would be after some minutes.
+    // The text that the figure would have after some minutes.
     figure.textContent = "12 min 40 s";
     return figure.scrollWidth - figure.clientWidth;
   })()`);

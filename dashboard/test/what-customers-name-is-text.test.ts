@@ -158,7 +158,7 @@ it("shows markup in names, types, payloads, answers and agents' words as the tex
   for (const [path, shown] of Object.entries(pages)) {
     await visit(page, path);
     await page.getByText(shown).filter({ visible: true }).first().waitFor();
-    // What is folded, such as what changed in the audit log, or the headers of a delivery.
+    // Open folded details, such as the changes of an audit entry or the headers of a delivery.
     await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
   }
   await visit(page, `/mailboxes/${told}`);

@@ -7,7 +7,7 @@ export interface Arrival {
   eventType: string | undefined;
   /** `verified` when its signature fits the secret; why it does not, otherwise. */
   verdict: string;
-  /** What the receiver answered. */
+  /** Status code of the receiver's answer. */
   answered: number;
   body: unknown;
 }

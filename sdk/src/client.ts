@@ -58,7 +58,7 @@ export interface Client extends Operations {
   allCustomers(filter?: Omit<Options<"listCustomers">, "limit">): AsyncGenerator<Customer, void>;
   /** All event types that fit, by name, without schemas and examples, page by page. */
   allEventTypes(filter?: Omit<Options<"listEventTypes">, "limit">): AsyncGenerator<ListedEventType, void>;
-  /** What happens in the organization, as it happens; see {@link followStream}. */
+  /** Events of the organization in real time; see {@link followStream}. */
   follow(options?: FollowOptions): AsyncGenerator<StreamEvent, void>;
 }
 

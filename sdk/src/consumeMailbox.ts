@@ -27,7 +27,7 @@ export interface HandlerContext {
 }
 
 export interface ConsumerOptions<Payload = unknown> {
-  /** What payloads have to be, in any library that keeps to Standard Schema; a message that is not becomes dead with the reason. */
+  /** Schema of the payloads, of any library that implements Standard Schema; a message that does not fit becomes dead, with the reason. */
   schema?: Schema<Payload>;
   /** Stops the consumer when it aborts, as `stop` does. */
   signal?: AbortSignal;

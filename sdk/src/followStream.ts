@@ -44,7 +44,7 @@ const silenceMs = 45_000;
 const maxWaitMs = 30_000;
 
 /**
- * What happens, as it happens, told at least once. A connection that is lost is made again, and goes on where it was.
+ * Events of the organization in real time, at least once. A lost connection is opened again and resumes where it was.
  * @throws {PostriderError} when asking again cannot help, such as after the credential was revoked.
  */
 export async function* followStream(

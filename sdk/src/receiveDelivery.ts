@@ -15,8 +15,8 @@ export interface ReceiverOptions<Payload = unknown> extends Pick<
   /** `whsec_…`: one, both while one is rotated, or where to ask for them at each delivery. */
   secrets: Secrets | (() => Secrets | Promise<Secrets>);
   /**
-   * What is done with a delivery; its end answers 204. An error is for the framework, whose 500 lets Postrider try again:
-   * the same delivery may arrive twice, with the same `id`.
+   * Handles a delivery; when it returns, 204 is answered. An error is passed on to the framework, whose 500 makes Postrider
+   * retry: the same delivery may arrive twice, with the same `id`.
    */
   handle: (delivery: VerifiedWebhook<Payload>) => unknown;
   /** Told of deliveries that are answered 400: not signed with one of the secrets, too old, or not as the schema says. */

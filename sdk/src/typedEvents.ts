@@ -18,7 +18,7 @@ export interface TypedEvents<Payloads> {
     item: { type: Type; payload: Payloads[Type] } & SendOptions,
   ): Promise<AcceptedItem>;
   /**
-   * What arrived, as one of the types; undefined for a type that is none of them.
+   * The received event as one of the types; undefined for another type.
    * @throws {SchemaError} when the payload does not fit its type's schema.
    */
   read(received: { eventType: string | null; payload: unknown }): Promise<TypedEvent<Payloads> | undefined>;

@@ -14,8 +14,8 @@ export interface VerifiedWebhook<Payload = unknown> {
   /** When this attempt was signed, in Unix seconds. */
   timestamp: number;
   /**
-   * What kind of event the sender said it is: the body's `event_type`, or the header `X-Event-Type`, which is not signed.
-   * Let a schema decide what its payload is.
+   * The event type that the sender gave: the body's `event_type`, or the header `X-Event-Type`, which is not signed. Use a
+   * schema to check the payload.
    */
   eventType: string | null;
   /** The body as the sender of the item wrote it, parsed; what the schema made of it when there is one. */
@@ -23,7 +23,7 @@ export interface VerifiedWebhook<Payload = unknown> {
 }
 
 export interface VerifyOptions<Payload = unknown> {
-  /** What the payload has to be, in any library that keeps to Standard Schema. */
+  /** Schema of the payload, of any library that implements Standard Schema. */
   schema?: Schema<Payload>;
   /** How far the timestamp may be from now, either way; 300 s unless given. */
   toleranceSeconds?: number;

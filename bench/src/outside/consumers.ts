@@ -14,7 +14,7 @@ export interface ConsumersOptions {
   consumers: number;
 }
 
-/** What consumers did since the start. */
+/** Counts of the consumers' work since the start. */
 export interface Consumed {
   /** Messages acknowledged, each counted once. */
   acknowledged: number;

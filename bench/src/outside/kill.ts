@@ -12,8 +12,8 @@ export interface Kill {
 }
 
 /**
- * After the time kills the processes with SIGKILL and runs the restart command at once. What it starts goes on running
- * when the measurement has ended; its output is on the standard error.
+ * After `afterMs` milliseconds, kills the processes with SIGKILL and runs the restart command at once. The restarted processes
+ * keep running after the measurement; their output goes to the standard error.
  */
 export async function killAndRestart({ afterMs, processes, restart }: Kill): Promise<{ pid: number }> {
   const names = await Promise.all(processes.map(pidsOf));

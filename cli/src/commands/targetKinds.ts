@@ -7,7 +7,7 @@ import { targetKindNames } from "./targetKinds.generated.ts";
 
 type Fields = Partial<NewTarget>;
 
-/** What one kind of target adds to the commands. */
+/** The options that one kind of target adds to the commands. */
 interface TargetKind {
   /** Whether consumers claim its items: the targets of `postrider mailbox`. */
   isPulled?: true;
@@ -92,7 +92,7 @@ export async function readKindSettings(session: Session, input: Input): Promise<
   return allOf(await Promise.all(values.map(async ({ settings }) => settings?.read(session, input))));
 }
 
-/** What creating a target of this kind takes besides. Options of another kind are sent, too: the service says why they do not apply. */
+/** Fields for creating a target of this kind. Options of another kind are also sent: the service answers why they do not apply. */
 export function readCreation(session: Session, input: Input, name: string): Fields {
   const isMeant = (kind: string, options: Options): boolean =>
     kind === name || Object.keys(options).some((option) => input.text(option) !== undefined);

@@ -5,9 +5,9 @@ import { file, sharedServiceTest } from "../../../server/test/support/fixtures.t
 import { type Ran, run } from "./command.ts";
 
 /**
- * What tests of commands have: a `service` that other files use as well, an `account` of it, a `place` for files, and the `env`
- * of commands that talk to the service and keep what they remember in the place. `postrider` runs one with it, and `inFile` puts
- * JSON into the place and gives the file's path.
+ * Fixtures for tests of commands: a `service` shared with other files, an `account` on it, a `place` for files, and an `env` with
+ * which commands call the service and keep their configuration in the place. `postrider` runs a command with that `env`;
+ * `inFile` writes JSON to a file in the place and returns its path.
  */
 export const clientTest = sharedServiceTest()
   .extend("place", file, ({}, { onCleanup }) => {

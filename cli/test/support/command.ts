@@ -9,7 +9,7 @@ export const clientFile = fileURLToPath(new URL("../../bin/postrider.cjs", impor
 /** An address at which nothing listens, and that fetch does not refuse by itself. */
 export const nowhere = "http://127.0.0.1:2";
 
-/** What a command left behind. */
+/** Exit code and output of a command. */
 export interface Ran {
   code: number | null;
   out: string;
@@ -21,7 +21,7 @@ export interface Ran {
 
 export interface RunOptions {
   env?: Record<string, string>;
-  /** What comes in by the standard input; nothing, and it ends at once, unless given. */
+  /** Text on the standard input, which ends after it; empty by default. */
   input?: string;
 }
 

@@ -6,7 +6,7 @@ export function hasShell(shell: string): boolean {
   return spawnSync(shell, ["--version"]).status === 0;
 }
 
-/** What a real shell offers for a line that is being typed. The folder has the scripts of completion, named by their shells. */
+/** Completions that a real shell offers for a partly typed line. The folder has the completion scripts, named by shell. */
 export const offeredBy: Record<string, (folder: string, line: string) => string[]> = {
   bash(folder, line) {
     const words = line.split(" ").map((word) => `'${word}'`);

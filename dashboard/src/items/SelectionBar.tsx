@@ -18,8 +18,8 @@ interface SelectionBarProps {
 }
 
 /**
- * What to do with the selected rows; selecting all of them offers everything that matches, as a second step. Failures whose replay
- * is under way or went through are replayed only when one asks for all.
+ * Actions on the selected rows. After all rows of a page are selected, a second step offers all items that match the filter.
+ * Failed items whose replay is under way or delivered are replayed only when the user asks for all.
  */
 export function SelectionBar({ selection, filter, rows }: SelectionBarProps) {
   const replay = useReplaySelected(selection.clear);

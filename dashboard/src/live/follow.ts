@@ -6,8 +6,8 @@ import { liveState, setConnection, subscribeLive } from "./liveState.ts";
 import { readStream, type StreamEvent } from "./readStream.ts";
 
 /**
- * What the page keeps, by each kind of stream event that makes it stale. Events only mark, and the marks are acted on
- * once a second: 5,000 items a second cost the page as much as two.
+ * Cached queries that become stale, by type of stream event. An event only marks queries; marked queries are read again once a
+ * second, so that 5,000 items a second cost the page as much as two.
  */
 const staleAfter: Record<string, readonly string[]> = {
   item: ["items", "stats", "mailboxes"],
@@ -16,7 +16,7 @@ const staleAfter: Record<string, readonly string[]> = {
   target: ["targets", "health"],
   mailbox: ["mailboxes", "health"],
   handoff: ["handoffs", "items"],
-  // What happened between reading the page and following it, or while it was paused or hidden, is told by nobody.
+  // No event reports changes between reading the page and following it, or while the page was paused or hidden.
   begin: ["items", "stats", "mailboxes", "handoffs"],
   reset: ["items", "stats", "health", "targets", "mailboxes", "handoffs"],
 };

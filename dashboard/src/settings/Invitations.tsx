@@ -17,7 +17,7 @@ import { useRemoval } from "./useRemoval.ts";
 const queryKey = ["invitations"];
 const shown = 100;
 
-/** Who was invited, and a form to invite somebody. The service sends no mail: the link is handed over by hand. */
+/** List of invitations, and a form to create one. The service sends no mail: the user passes the link on. */
 export function Invitations() {
   const query = useQuery({
     queryKey,

@@ -6,8 +6,8 @@ import { shortTime } from "../time/wording.ts";
 import { ProblemCard } from "./ProblemCard.tsx";
 
 /**
- * What a query gave, in each of its states: a skeleton while it loads, what is kept under a thin bar while it is read
- * again, the old marked with its time when the service cannot answer, and a card for every other refusal.
+ * A query's result in each of its states: a skeleton while it loads; the previous result under a thin bar while it is read
+ * again; the previous result marked with its time when the service cannot answer; a card for any other error.
  */
 export function Loaded<T>({
   query,
@@ -65,7 +65,7 @@ export function AsOf({ query }: { query: ReadBefore }) {
   );
 }
 
-/** 2 px at the top of what is being read again. */
+/** A bar of 2 px at the top of content that is being read again. */
 export function FetchingBar() {
   return <div className="progress-bar absolute inset-x-0 top-0 z-10 h-0.5 overflow-hidden" aria-hidden />;
 }

@@ -81,7 +81,7 @@ function newTarget(choice: Choice, { texts, own }: Inputs): NewTarget {
 
 const commonFields: readonly string[] = ["name", "customer_uid", "uid", "secret"];
 
-/** The field that a refusal is about: the service's sentences begin with its name. Of two that fit, it is the longer name. */
+/** The field that a refusal is about: the service's error begins with the field's name. If two names fit, the longer one counts. */
 function fieldOf(error: unknown, names: readonly string[]): string | undefined {
   if (!(error instanceof Problem) || (error.status !== 400 && error.code !== "uid_taken")) return undefined;
   const sentence = error.message.replace(/^body\//, "");

@@ -9,7 +9,7 @@ interface HeaderFieldsProps {
   onChange: (headers: readonly HeaderDraft[]) => void;
 }
 
-/** The headers that a target's deliveries carry beside the service's own. What is secret was never sent here. */
+/** The headers that a target's deliveries carry in addition to the service's own. Secret values are never sent to the page. */
 export function HeaderFields({ headers, error, onChange }: HeaderFieldsProps) {
   return (
     <fieldset className="grid gap-2">

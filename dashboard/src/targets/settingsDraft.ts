@@ -53,7 +53,7 @@ export function changedSettings(target: Target, draft: Draft): readonly Setting[
   return settingsOf(target).filter(({ name, read }) => (draft[name] ?? "") !== read(target));
 }
 
-/** What the changed settings ask for. Only for a draft without faults. */
+/** The request body for the changed settings. Only for a draft without faults. */
 export function toChanges(target: Target, draft: Draft): TargetChanges {
   const changes = changedSettings(target, draft).map(({ name, write }) => write(draft[name] ?? ""));
   return Object.assign({}, ...changes) as TargetChanges;

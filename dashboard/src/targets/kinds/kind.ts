@@ -38,11 +38,11 @@ export interface Kind {
   /** Parts of an item's page that not every kind has. */
   ItemSections?: ComponentType<{ event: ItemEvent; attempts: readonly Attempt[] }>;
   words: {
-    /** An item that reached its end well: the first word of a sentence. */
+    /** The state of an item that ended successfully, as the first word of a sentence. */
     delivered: string;
-    /** What a canceled item is, after "It is". */
+    /** The state of a canceled item, to follow "It is". */
     canceled: string;
-    /** What a deletion does to waiting items, as a sentence. */
+    /** The effect of a deletion on waiting items, as a sentence. */
     deleted: string;
   };
 }
@@ -70,7 +70,7 @@ export interface Choice {
   request: (texts: ChoiceTexts) => NewTarget;
 }
 
-/** What was typed, by the name of the request's field. */
+/** Texts that the user typed, by the name of the request's field. */
 export type ChoiceTexts = Readonly<Record<string, string>>;
 
 export interface ChoiceFieldsProps {
