@@ -33,14 +33,14 @@ export const mailSettings = {
     unset: "no mail is sent",
     secret: true,
     description:
-      "The mail server by which people reset forgotten passwords, as `smtps://user:password@mail.example.com` (TLS, port 465 unless given) or `smtp://user:password@mail.example.com` (STARTTLS, which is required; port 587). Certificates are verified; `NODE_EXTRA_CA_CERTS` names those of your own. A relay beside the service that knows no TLS is `smtp://localhost:25?tls=off`, without a password. Needs `POSTRIDER_MAIL_FROM` and `POSTRIDER_PUBLIC_URL`, which the links begin with.",
+      "The mail server by which people reset forgotten passwords, as `smtps://user:password@mail.example.com` (TLS, port 465 unless given) or `smtp://user:password@mail.example.com` (STARTTLS, which is required; port 587). Certificates are verified; `NODE_EXTRA_CA_CERTS` names your own certificate authority. A relay on the same machine without TLS is `smtp://localhost:25?tls=off`, without a password. Needs `POSTRIDER_MAIL_FROM` and `POSTRIDER_PUBLIC_URL`, which the links begin with.",
   }),
   mailFrom: maybe({
     name: "POSTRIDER_MAIL_FROM",
     parse: sender,
     unset: "required by `POSTRIDER_SMTP_URL`",
     description:
-      "Who mails are from: an address, or a name and an address as `Postrider <postrider@example.com>`.",
+      "The sender of mails: an address, or a name and an address as `Postrider <postrider@example.com>`.",
   }),
 };
 

@@ -39,7 +39,7 @@ const listening = {
     unset: "unset",
     secret: true,
     description:
-      "The base URL under which the outside reaches this service. Needed for links handed to others, such as push notifications of agents and return addresses of payment pages, and for the dashboard behind a proxy: a path in it is where the proxy has the service, whether the proxy takes it off or not.",
+      "The base URL under which the outside reaches this service. Needed for links handed to others, such as push notifications of agents and return addresses of payment pages, and for the dashboard behind a proxy: its path is the prefix under which the proxy serves the service, whether or not the proxy removes it.",
   }),
   mcpHosts: always({
     name: "POSTRIDER_MCP_HOSTS",
@@ -66,14 +66,14 @@ const listening = {
     parse: integer(4096, 64 * 1024 * 1024 * 1024),
     default: "67108864",
     description:
-      "What bodies may hold in memory: those that arrive, over all connections, and as much again in items that wait for the database. At least four times POSTRIDER_MAX_BODY_BYTES. An organization may have as much of it as is left. Past it requests are answered with 503.",
+      "The most memory for request bodies that are being received, over all connections, and as much again for items that wait for the database. At least four times POSTRIDER_MAX_BODY_BYTES. An organization may use as much of it as is free. Beyond it requests are answered with 503.",
   }),
   maxConnections: maybe({
     name: "POSTRIDER_MAX_CONNECTIONS",
     parse: integer(16, 1_000_000),
     unset: "10000, or what the limit of file descriptors allows",
     description:
-      "The most connections of clients at once. Past it a new one takes the place of the one that has been quiet for the longest without a valid key. An organization may have as many as are left; beyond that its connections end with their next answer.",
+      "The most client connections at once. Beyond it a new connection replaces the one that has been quiet for the longest without a valid key. An organization may have as many as are free; beyond that its connections end with their next answer.",
   }),
   fastHttp: always({
     name: "POSTRIDER_FAST_HTTP",
@@ -87,7 +87,7 @@ const listening = {
     parse: setOf(["api", "dispatcher", "maintenance"]),
     default: "api,dispatcher,maintenance",
     description:
-      "What this process does. Any number of processes share one database; together they must cover all three. The flag `--roles` of `postrider serve` takes precedence.",
+      "The roles of this process. Any number of processes share one database; together they must have all three roles. The flag `--roles` of `postrider serve` takes precedence.",
   }),
   processes: always({
     name: "POSTRIDER_PROCESSES",
@@ -108,7 +108,7 @@ const listening = {
     unset: "open to all",
     secret: true,
     description:
-      "What `GET /metrics` asks for as `Authorization: Bearer <token>`. Set it where others than the scraper reach this port.",
+      "The token that `GET /metrics` requires as `Authorization: Bearer <token>`. Set it if others than the scraper can reach this port.",
   }),
   logLevel: always({
     name: "LOG_LEVEL",
@@ -152,21 +152,21 @@ const storage = {
     parse: oneOf(["1", "2", "4", "8", "16"]),
     default: "1",
     description:
-      "An experiment, for a trial: the data plane divided into so many cells, each in a schema of its own of the one database (docs/scaling.md). All processes say the same; a database keeps its number, and `postrider db divide` divides one that has targets.",
+      "An experiment, for a trial: the number of cells into which the data plane is divided, each in a schema of its own of the one database (docs/scaling.md). All processes need the same value; a database keeps its number, and `postrider db divide` divides one that has targets.",
   }),
   fastSql: always({
     name: "POSTRIDER_FAST_SQL",
     parse: oneOf(["on", "off"]),
     default: "on",
     description:
-      "`off` calls the functions that every item goes through by the driver's own queries. Slower; for finding out whether the fast calls are to blame for a fault.",
+      "`off` calls the SQL functions of the hot path by the driver's own queries. Slower; for finding out whether the fast calls cause a fault.",
   }),
   databaseTimeoutMs: always({
     name: "POSTRIDER_DATABASE_TIMEOUT_MS",
     parse: integer(500, 30_000),
     default: "5000",
     description:
-      "How long a request waits for the database's answer before it is answered with 503. What it asked for may have been done by then: senders repeat an item with the same `Idempotency-Key`.",
+      "How long a request waits for the database's answer before it is answered with 503. The request may have been carried out nevertheless: senders should repeat an item with the same `Idempotency-Key`.",
   }),
   encryptionKey: maybe({
     name: "POSTRIDER_ENCRYPTION_KEY",
@@ -229,7 +229,7 @@ const outbound = {
     parse: integer(1, 10_000),
     default: "512",
     description:
-      "The most deliveries in flight from this process to all targets together. One target has at most an eighth of what is still free, 57 of 512 when it is alone; one organization has at most seven times what is free; targets that hang, or that nobody has tried yet, have three eighths of all together.",
+      "The most deliveries in flight from this process to all targets together. One target has at most an eighth of the free ones, 57 of 512 when it is alone; one organization has at most seven times the number that is free; hanging and untried targets together have at most three eighths of all.",
   }),
 };
 
@@ -249,13 +249,13 @@ const accounts = {
     parse: oneOf(["open", "invited", "closed"]),
     default: "open",
     description:
-      "Who can make an account: whoever reaches the service; only who was invited to an organization; or nobody, so that operators make them with `postrider org create`.",
+      "Who can create an account: with `open`, anybody who reaches the service; with `invited`, only people who were invited to an organization; with `closed`, nobody, so that operators create accounts with `postrider org create`.",
   }),
   maxKeys: always({
     name: "POSTRIDER_MAX_KEYS",
     parse: integer(1, 1_000),
     default: "5",
-    description: "The most API keys of an organization. Lowering it takes none away.",
+    description: "The most API keys of an organization. Lowering it removes no key.",
   }),
   signupLimit: always({
     name: "POSTRIDER_SIGNUP_LIMIT",
@@ -283,7 +283,7 @@ const mailboxes = {
     name: "POSTRIDER_MAILBOX_LEASE_SECONDS",
     parse: integer(1, day / 2),
     default: "300",
-    description: "How long a claimed message belongs to its claimant.",
+    description: "How long the lease of a claimed message lasts, unless the claim asks for another duration.",
   }),
   mailboxRetentionSeconds: always({
     name: "POSTRIDER_MAILBOX_RETENTION_SECONDS",

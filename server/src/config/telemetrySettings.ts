@@ -10,7 +10,7 @@ export const telemetrySettings = {
     name: "OTEL_EXPORTER_OTLP_ENDPOINT",
     unset: "nothing is exported",
     description:
-      "The OTLP/HTTP address of a collector, such as `http://localhost:4318`: traces go to `/v1/traces` under it, metrics to `/v1/metrics`. Setting it is what turns both on. What else belongs to sending (`OTEL_EXPORTER_OTLP_HEADERS`, `_TIMEOUT`, `_COMPRESSION`, `_CERTIFICATE`, each also with `_TRACES_` or `_METRICS_`) is read as OpenTelemetry specifies it. See `docs/tracing.md`.",
+      "The OTLP/HTTP address of a collector, such as `http://localhost:4318`: traces go to `/v1/traces` under it, metrics to `/v1/metrics`. Setting it turns both on. Other variables for sending (`OTEL_EXPORTER_OTLP_HEADERS`, `_TIMEOUT`, `_COMPRESSION`, `_CERTIFICATE`, each also with `_TRACES_` or `_METRICS_`) are read as OpenTelemetry specifies them. See `docs/tracing.md`.",
   }),
   otelTracesEndpoint: text({
     name: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
@@ -71,7 +71,7 @@ export const telemetrySettings = {
   otelMaxQueue: text({
     name: "OTEL_BSP_MAX_QUEUE_SIZE",
     unset: "2048",
-    description: "How many spans may wait to be sent; what comes beyond that is dropped.",
+    description: "How many spans may wait to be sent; further ones are dropped.",
   }),
   otelMaxBatch: text({
     name: "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
