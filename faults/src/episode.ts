@@ -8,6 +8,7 @@ import { type Clients, startClients } from "./clients/clients.ts";
 import type { Facts, Leftovers } from "./facts/facts.ts";
 import { describeWaiting, gatherFacts, readLeftovers } from "./facts/gatherFacts.ts";
 import { type History, Recorder } from "./history/history.ts";
+import { createInTurn } from "./world/inTurn.ts";
 import type { World } from "./world/world.ts";
 
 export interface EpisodeInput {
@@ -19,6 +20,8 @@ export interface EpisodeInput {
   /** The longest harm of one step. */
   harmMs: number;
   only: readonly Group[];
+  isOnCitus: boolean;
+  /** Divided between the organizations, of which each cell has one. */
   senders: number;
   consumers: number;
   /** Gets the history. */
@@ -39,6 +42,15 @@ export interface EpisodeResult {
   unknown: number;
   deliveries: number;
   tookMs: Phases;
+  recoveries: readonly Recovery[];
+  /** What became of steps, where that is not always the same. */
+  outcomes: readonly string[];
+}
+
+/** How soon after a step items were accepted again, for the organization that had to wait longest. */
+export interface Recovery {
+  kind: string;
+  ms: number;
 }
 
 /** How long each part took. */
@@ -71,53 +83,92 @@ export function stepsOf(input: Omit<EpisodeInput, "outputFolder" | "signal" | "s
   return createSchedule({ ...input, limits: { harmMs: input.harmMs } });
 }
 
+/** An organization with its clients, and what they saw. */
+interface Party {
+  clients: Clients;
+  recorder: Recorder;
+}
+
 /**
- * An organization of its own with targets and clients uses a world that is in order; the world is harmed as the seed says, heals,
- * and what was seen is compared with what is stored of the organization, and of everybody with what may be left.
+ * An organization of each cell, with targets and clients of its own, uses a world that is in order; the world is harmed as the seed says, heals,
+ * and what was seen is compared with what is stored of each organization, and of everybody with what may be left.
  */
 export async function playEpisode(world: World, input: EpisodeInput): Promise<Episode> {
   const { seed, outputFolder, say } = input;
   const lap = stopwatch();
   mkdirSync(outputFolder, { recursive: true });
   const steps = stepsOf(input);
-  const recorder = new Recorder(join(outputFolder, "history.jsonl"));
+  const recorders = Array.from({ length: world.cells }, (_, cell) => {
+    const name = cell === 0 ? "history.jsonl" : `history-of-cell-${cell}.jsonl`;
+    return new Recorder(join(outputFolder, name));
+  });
   const givingUp = new AbortController();
+  const givenUp = AbortSignal.any([givingUp.signal, input.signal]);
   try {
-    const clients = await startClients({
-      ...input,
-      world,
-      recorder,
-      receiversUrl: await world.begin(seed, recorder),
-      hasVersionBefore: steps.some(({ group }) => group === "upgrade"),
-      givenUp: AbortSignal.any([givingUp.signal, input.signal]),
-    });
+    const parties = await startParties(world, { ...input, recorders, givenUp, steps });
     const begin = lap();
-    await play(steps, { ...input, world, clients, recorder });
+    const ends = await play(steps, { ...input, world, parties });
     const harm = lap();
     say("healing");
-    recorder.note("heal");
-    await inTime(settle(world, clients, recorder), {
+    for (const { recorder } of parties) recorder.note("heal");
+    await inTime(settle(world, parties), {
       limitMs: 2 * healLimitMs,
       what: "healing",
       signal: input.signal,
     });
     const heal = lap();
-    const judgeAgain = async (): Promise<string[]> =>
-      judge(recorder.history, await gatherFacts(world, clients.account));
+    const judgeAgain = async (): Promise<string[]> => {
+      const violations: string[] = [];
+      for (const { recorder, clients } of parties)
+        violations.push(...judge(recorder.history, await gatherFacts(world, clients)));
+      return [...new Set(violations)];
+    };
     const violations = await judgeAgain();
     const result = {
-      ...summary(recorder.history),
+      ...summary(parties.map(({ recorder }) => recorder.history)),
       seed,
       schedule: describeSchedule(steps),
       steps: steps.length,
       violations,
+      recoveries: recoveriesOf(ends, parties),
+      outcomes: ends.flatMap(({ outcome }) => outcome ?? []),
       tookMs: { begin, harm, heal, judge: lap() },
     };
     return { result, judgeAgain };
   } finally {
     givingUp.abort();
-    recorder.flush();
+    for (const recorder of recorders) recorder.flush();
   }
+}
+
+async function startParties(
+  world: World,
+  { recorders, steps, ...input }: EpisodeInput & Starting,
+): Promise<Party[]> {
+  const urls = await world.begin(input.seed, recorders);
+  const hasVersionBefore = steps.some(({ group }) => group === "upgrade");
+  const share = (count: number): number => Math.max(1, Math.round(count / recorders.length));
+  const start = async (recorder: Recorder, cell: number): Promise<Party> => {
+    const clients = await startClients({
+      ...input,
+      seed: input.seed + cell * 1_000_000,
+      world,
+      cell,
+      recorder,
+      receiversUrl: urls[cell]!,
+      senders: share(input.senders),
+      consumers: share(input.consumers),
+      hasVersionBefore,
+    });
+    return { clients, recorder };
+  };
+  return Promise.all(recorders.map(start));
+}
+
+interface Starting {
+  recorders: readonly Recorder[];
+  steps: readonly ScheduledStep[];
+  givenUp: AbortSignal;
 }
 
 /** Gives the time since it was last asked. Milliseconds. */
@@ -132,38 +183,66 @@ function stopwatch(): () => number {
 
 async function play(
   steps: readonly ScheduledStep[],
-  { world, clients, recorder, durationMs, signal, say }: EpisodeInput & Playing,
-): Promise<void> {
+  { world, parties, durationMs, signal, say }: EpisodeInput & { world: World; parties: readonly Party[] },
+): Promise<StepEnd[]> {
   const begunAtMs = performance.now();
-  const underWay: Promise<void>[] = [];
+  const underWay: Promise<StepEnd>[] = [];
   // In the middle, so that there is something to replay and something left that can harm it.
-  const replaying = delay(durationMs / 2, undefined, { signal }).then(() => clients.replay());
+  const replaying = delay(durationMs / 2, undefined, { signal }).then(() =>
+    Promise.all(parties.map(({ clients }) => clients.replay())),
+  );
   replaying.catch(() => undefined);
   for (const step of steps) {
     await delay(Math.max(0, begunAtMs + step.atMs - performance.now()), undefined, { signal });
     say(step.says);
-    recorder.note(step.says);
-    const acting = act(step, { world, recorder, signal });
+    for (const { recorder } of parties) recorder.note(step.says);
+    const acting = act(step, { world, parties, signal });
     // Awaited with all others in the end.
     acting.catch(() => undefined);
     underWay.push(acting);
   }
   await delay(Math.max(0, begunAtMs + durationMs - performance.now()), undefined, { signal });
-  await Promise.all([...underWay, replaying]);
+  await replaying;
+  return Promise.all(underWay);
 }
 
-interface Playing {
-  world: World;
-  clients: Clients;
-  recorder: Recorder;
+/** A step that is over. */
+interface StepEnd {
+  kind: string;
+  outcome: string | undefined;
+  /** When it was over, by the clock of each party's recorder. */
+  atMs: readonly number[];
 }
 
 async function act(
   step: ScheduledStep,
-  { world, recorder, signal }: { world: World; recorder: Recorder; signal: AbortSignal },
-): Promise<void> {
-  await inTime(step.act(world), { limitMs: stepLimitMs, what: step.says, signal });
-  recorder.note(`over: ${step.says}`);
+  { world, parties, signal }: { world: World; parties: readonly Party[]; signal: AbortSignal },
+): Promise<StepEnd> {
+  const outcome =
+    (await inTime(step.act(world), { limitMs: stepLimitMs, what: step.says, signal })) ?? undefined;
+  for (const { recorder } of parties) recorder.note(`over: ${step.says}`, { outcome });
+  return {
+    kind: step.kind ?? step.group,
+    outcome,
+    atMs: parties.map(({ recorder }) => recorder.nowMs()),
+  };
+}
+
+/** Steps at whose end the clients had stopped have none. */
+function recoveriesOf(ends: readonly StepEnd[], parties: readonly Party[]): Recovery[] {
+  return ends.flatMap(({ kind, atMs }) => {
+    const waits = parties.map(({ recorder: { history } }, n) => {
+      const first = history.calls.find(
+        ({ operation, outcome, startedAtMs }) =>
+          outcome === "ok" &&
+          (operation.op === "send" || operation.op === "publish") &&
+          startedAtMs >= atMs[n]!,
+      );
+      return first === undefined ? undefined : first.endedAtMs - atMs[n]!;
+    });
+    const known = waits.filter((ms) => ms !== undefined);
+    return known.length < parties.length ? [] : [{ kind, ms: Math.round(Math.max(...known)) }];
+  });
 }
 
 /** @throws Error when it takes longer, and when the signal is given; whoever catches it ends what it needs. */
@@ -186,9 +265,9 @@ async function inTime<T>(
 }
 
 /** Heals the world, and waits until nothing is due. */
-async function settle(world: World, clients: Clients, recorder: Recorder): Promise<void> {
+async function settle(world: World, parties: readonly Party[]): Promise<void> {
   await world.heal();
-  await clients.stop();
+  await Promise.all(parties.map(({ clients }) => clients.stop()));
   const deadlineMs = performance.now() + healLimitMs;
   const settled = new AbortController();
   delay(swallowLimitMs, undefined, { signal: settled.signal }).then(
@@ -197,18 +276,23 @@ async function settle(world: World, clients: Clients, recorder: Recorder): Promi
   );
   // One connection for all looks: a new one costs as much as the clients of a moment.
   await world.database.primary.session(async (client) => {
-    const look = (): Promise<Leftovers> => readLeftovers(client, world.cells);
-    await clients.drainMailbox(async () => (await look()).messages === 0 || performance.now() > deadlineMs);
+    const inTurn = createInTurn();
+    const look = (): Promise<Leftovers> => inTurn(() => readLeftovers(client, world));
+    const isDrained = async (): Promise<boolean> =>
+      (await look()).messages === 0 || performance.now() > deadlineMs;
+    await Promise.all(parties.map(({ clients }) => clients.drainMailbox(isDrained)));
     let left = await look();
     while (Object.values(left).some((count) => count > 0) && performance.now() < deadlineMs) {
       await delay(lookEveryMs);
       left = await look();
     }
     settled.abort();
-    recorder.note("settled", { ...left, waitingItems: await describeWaiting(client, world.cells) });
+    const waitingItems = await describeWaiting(client, world.cells);
+    for (const { recorder } of parties) recorder.note("settled", { ...left, waitingItems });
   });
   world.swallowNothing();
-  await clients.readMessages(mailboxIds(recorder.history, clients.addresses.mailboxId));
+  for (const { clients, recorder } of parties)
+    await clients.readMessages(mailboxIds(recorder.history, clients.addresses.mailboxId));
 }
 
 function mailboxIds({ calls }: History, mailboxId: string): string[] {
@@ -224,15 +308,15 @@ function judge(history: History, facts: Facts): string[] {
   );
 }
 
-function summary({
-  calls,
-  receipts,
-}: History): Pick<EpisodeResult, "requests" | "acknowledged" | "unknown" | "deliveries"> {
+function summary(
+  histories: readonly History[],
+): Pick<EpisodeResult, "requests" | "acknowledged" | "unknown" | "deliveries"> {
+  const calls = histories.flatMap((history) => history.calls);
   const items = calls.filter(({ operation }) => operation.op === "send" || operation.op === "publish");
   return {
     requests: calls.length,
     acknowledged: items.filter(({ outcome }) => outcome === "ok").length,
     unknown: calls.filter(({ outcome }) => outcome === "unknown").length,
-    deliveries: receipts.length,
+    deliveries: histories.reduce((sum, { receipts }) => sum + receipts.length, 0),
   };
 }

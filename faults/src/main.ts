@@ -32,16 +32,22 @@ process.exitCode = await main();
 process.exit();
 
 async function main(): Promise<number> {
-  const options = readOptions(process.argv.slice(2), Date.now());
+  const options = readOptions(process.argv.slice(2), Date.now(), process.env);
   if (options.isHelpAsked) {
     process.stdout.write(help);
     return 0;
   }
+  if (options.citusUrl === undefined)
+    process.stderr.write("on one PostgreSQL; with TEST_CITUS_URL it would be a Citus cluster\n");
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), "postrider-faults-"));
   mkdirSync(folder, { recursive: true });
   // Most of what a start takes is reading and compiling sources, and a seed has some starts.
   const removePrograms = await bundlePrograms();
-  const session = await openSession(programFile("server/src/process/cli.ts"), options.cells);
+  const session = await openSession({
+    current: programFile("server/src/process/cli.ts"),
+    cells: options.cells,
+    citusUrl: options.citusUrl,
+  });
   try {
     const { runs, failed } = await runAll(options, session, resolve(folder));
     process.stdout.write(
@@ -97,15 +103,17 @@ async function runAll(
         rest = rest.slice(await playWorld(rest, campaign));
   };
   await Promise.all(Array.from({ length: options.worlds }, playOn));
+  campaign.report.recovered();
   return { runs: campaign.runs, failed: [...campaign.failed].toSorted((a, b) => a - b) };
 }
 
-function settingsOf({ minutes, only, senders }: Options): EpisodeSettings {
+function settingsOf({ minutes, only, senders, citusUrl }: Options): EpisodeSettings {
   const scale = Math.min(1, minutes / usualMinutes);
   return {
     only,
     senders,
     consumers,
+    isOnCitus: citusUrl !== undefined,
     durationMs: minutes * 60_000,
     meanGapMs: Math.max(500, pace.gapMs * scale),
     harmMs: Math.max(2_000, pace.harmMs * scale),

@@ -15,6 +15,17 @@ it("without anything said it is one run in a world of its own, and with a soak t
   expect([seeds.next().value, seeds.next().value]).toEqual([7, 8]);
 });
 
+it("with Citus there are cells, which move, and no disk is filled", () => {
+  const onCitus = (...args: string[]) =>
+    readOptions(args, 0, { TEST_CITUS_URL: "postgres://127.0.0.1/postgres" });
+  const { cells, only, citusUrl } = onCitus();
+  expect({ cells, citusUrl }).toEqual({ cells: 2, citusUrl: "postgres://127.0.0.1/postgres" });
+  expect(only).toContain("move");
+  expect(only).not.toContain("disk");
+  expect(readOptions([], 0).only).not.toContain("move");
+  expect(() => onCitus("--cells", "1")).toThrow("--cells is at least 2 with Citus");
+});
+
 it("a divided data plane is not harmed by upgrades: the version before does not start there", () => {
   expect(readOptions(["--cells", "4", "--only", "kill,upgrade"], 0).only).toEqual(["kill"]);
   expect(() => readOptions(["--only", "murder"], 0)).toThrow('there is no "murder"');

@@ -16,6 +16,8 @@ export interface Options {
   only: readonly Group[];
   senders: number;
   cells: number;
+  /** Of a server with Citus, whose programs the databases are made with; undefined for one PostgreSQL. */
+  citusUrl: string | undefined;
   /** Where histories and logs are kept; a temporary folder unless named. */
   folder: string | undefined;
   /** Gets a line of JSON for each seed. */
@@ -34,15 +36,23 @@ export const help = `npm run faults -- [options]
   --seeds a,b,c    these seeds in one world, in this order
   --only a,b       nothing but these: ${groups.join(", ")}
   --senders N      senders of items (5)
-  --cells N        the data plane in so many cells (1); without upgrade where there are several
+  --cells N        the data plane in so many cells (1; 2 with Citus); without upgrade where there are several
   --folder PATH    where histories and logs are kept (a folder of the system's temporary one)
   --log FILE       gets a line of JSON for each seed
+
+TEST_CITUS_URL     of a server on this machine that has Citus, for a superuser: its programs run a coordinator and two
+                   workers of the run's own, on which the cells are. Nothing is done to that server.
 `;
 
 const mostSeed = 2 ** 32 - 1;
 
 /** @throws Error in words for whoever typed it. */
-export function readOptions(args: readonly string[], nowMs: number): Options {
+export function readOptions(
+  args: readonly string[],
+  nowMs: number,
+  { TEST_CITUS_URL: citusUrl = "" }: NodeJS.ProcessEnv = {},
+): Options {
+  const isOnCitus = citusUrl !== "";
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -55,7 +65,7 @@ export function readOptions(args: readonly string[], nowMs: number): Options {
       worlds: { type: "string", default: "1" },
       only: { type: "string", default: groups.join(",") },
       senders: { type: "string", default: "5" },
-      cells: { type: "string", default: "1" },
+      cells: { type: "string", default: isOnCitus ? "2" : "1" },
       folder: { type: "string" },
       log: { type: "string" },
       help: { type: "boolean", default: false },
@@ -65,6 +75,7 @@ export function readOptions(args: readonly string[], nowMs: number): Options {
   const first = wholeNumber("--seed", values.seed ?? String(Math.floor(nowMs / 1000)), 0, mostSeed);
   const runs = wholeNumber("--runs", values.runs, 1, 100_000);
   const cells = cellsOf(values.cells);
+  if (isOnCitus && cells === 1) throw new Error("--cells is at least 2 with Citus");
   return {
     seeds: named ?? consecutive(first, values.soak === undefined ? runs : Infinity),
     minutes: minutesOf("--minutes", values.minutes),
@@ -72,14 +83,20 @@ export function readOptions(args: readonly string[], nowMs: number): Options {
     perWorld: named?.length ?? wholeNumber("--episodes", values.episodes, 1, 1_000),
     worlds: wholeNumber("--worlds", values.worlds, 1, 32),
     isOneWorld: named !== undefined,
-    // A version from before cells does not start where there are some.
-    only: groupsOf(values.only).filter((group) => cells === 1 || group !== "upgrade"),
+    only: groupsOf(values.only).filter((group) => isPossible(group, { cells, isOnCitus })),
     senders: wholeNumber("--senders", values.senders, 1, 100),
     cells,
+    citusUrl: isOnCitus ? citusUrl : undefined,
     folder: values.folder,
     log: values.log,
     isHelpAsked: values.help,
   };
+}
+
+/** A version from before cells does not start where there are some; with Citus no disk is filled, and only there cells move. */
+function isPossible(group: Group, { cells, isOnCitus }: { cells: number; isOnCitus: boolean }): boolean {
+  if (group === "upgrade") return cells === 1;
+  return isOnCitus ? group !== "disk" : group !== "move";
 }
 
 function* consecutive(first: number, count: number): Generator<number> {

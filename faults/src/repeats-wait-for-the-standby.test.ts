@@ -18,8 +18,12 @@ it("what was accepted and acknowledged is repeated only once it is on the standb
   });
   onTestFinished(() => world.stop());
   const service = plainCaller(world.services[0].url);
-  const receiversUrl = await world.begin(1, new Recorder(join(logFolder, "history.jsonl")));
-  const { account, addresses } = await signUpWithTargets(world, { receiversUrl, hasVersionBefore: false });
+  const [receiversUrl] = await world.begin(1, [new Recorder(join(logFolder, "history.jsonl"))]);
+  const { account, addresses } = await signUpWithTargets(world, {
+    receiversUrl: receiversUrl!,
+    hasVersionBefore: false,
+    cell: 0,
+  });
   const key = account.api_key;
   const { wires, database } = world;
   const isAlone = (isAlone: boolean): void => {

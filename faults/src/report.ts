@@ -1,5 +1,5 @@
 import { appendFileSync } from "node:fs";
-import type { EpisodeResult } from "./episode.ts";
+import type { EpisodeResult, Recovery } from "./episode.ts";
 import type { Options } from "./options.ts";
 
 const shownViolations = 20;
@@ -18,14 +18,18 @@ export interface Report {
   /** What was found of a seed's items when its world ended, after the seeds `after` it. */
   foundLater(seed: number, violations: readonly string[], after: Place & { after: readonly number[] }): void;
   brokeOff(seed: number, error: Error, place: Place): void;
+  /** Tells how soon items were accepted again after each kind of step, over all seeds. */
+  recovered(): void;
 }
 
 export function createReport(options: Options): Report {
   const write = (line: object): void => {
     if (options.log !== undefined) appendFileSync(options.log, `${JSON.stringify(line)}\n`);
   };
+  const recoveries: Recovery[] = [];
   return {
     played(result, place) {
+      recoveries.push(...result.recoveries);
       const { seed, steps, requests, unknown, acknowledged, deliveries, violations, tookMs } = result;
       const verdict = violations.length === 0 ? "kept every promise" : `BROKE ${violations.length} PROMISES`;
       const seconds = Object.values(tookMs).reduce((sum, ms) => sum + ms, 0) / 1000;
@@ -48,7 +52,23 @@ export function createReport(options: Options): Report {
       process.stdout.write(`seed ${seed} broke off: ${error.stack}\n${again(seed, place, options)}`);
       write({ seed, brokeOff: error.message, before: place.before.length, atMs: Date.now() });
     },
+    recovered() {
+      if (recoveries.length > 0)
+        process.stdout.write(`until items are accepted again, in seconds:\n${tableOf(recoveries)}`);
+    },
   };
+}
+
+/** Each kind with its number, the median and the longest. */
+function tableOf(recoveries: readonly Recovery[]): string {
+  const kinds = [...Map.groupBy(recoveries, ({ kind }) => kind)].toSorted(([a], [b]) => a.localeCompare(b));
+  return kinds
+    .map(([kind, all]) => {
+      const seconds = all.map(({ ms }) => ms / 1000).toSorted((a, b) => a - b);
+      const median = seconds[Math.floor((seconds.length - 1) / 2)]!;
+      return `  ${kind}: ${seconds.length} times, median ${median.toFixed(1)}, longest ${seconds.at(-1)!.toFixed(1)}\n`;
+    })
+    .join("");
 }
 
 function listed(violations: readonly string[]): string {

@@ -8,7 +8,7 @@ import { testSession } from "./testSession.ts";
 
 /** One whose six seconds have a kill, a failover, a lost answer and ended sessions in them. */
 const seed = 222;
-const size = { seed, durationMs: 6_000, meanGapMs: 900, harmMs: 1_500, only: groups };
+const size = { seed, durationMs: 6_000, meanGapMs: 900, harmMs: 1_500, only: groups, isOnCitus: false };
 
 it("a run of faults keeps every promise", async ({ onTestFinished }) => {
   const { session, folder: outputFolder } = await testSession(onTestFinished);
@@ -36,6 +36,18 @@ it("a seed gives the same schedule again, and another one another", () => {
   const told = describeSchedule(createSchedule(input));
   expect(describeSchedule(createSchedule(input))).toBe(told);
   expect(describeSchedule(createSchedule({ ...input, seed: 2 }))).not.toBe(told);
+});
+
+it("on Citus each node is harmed, and cells move", () => {
+  const input = { ...size, durationMs: 600_000, isOnCitus: true, limits: { harmMs: 1 } };
+  const told = describeSchedule(createSchedule(input));
+  for (const harm of [
+    "SIGKILL to the coordinator",
+    "SIGSTOP the worker-2",
+    "everybody to worker-1",
+    "move cell",
+  ])
+    expect(told).toContain(harm);
 });
 
 it("only what was asked for is done", () => {

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { clusterFolder } from "../../server/test/support/clusterFolder.ts";
 import { installPackage } from "../../server/test/support/installPackage.ts";
 import { root } from "../../server/scripts/bundlePrograms.ts";
-import { makeTemplate } from "./world/postgres/cluster.ts";
+import { findCitus } from "./world/citus/findCitus.ts";
+import { makeEmptyTemplate, makeTemplate } from "./world/postgres/cluster.ts";
 import { findInstallation, type Installation } from "./world/postgres/installation.ts";
 import type { Version } from "./world/serviceSlot.ts";
 
@@ -14,14 +15,23 @@ export interface Session {
   template: string;
   /** In how many cells the data plane is. */
   cells: number;
+  /** Whether the cells are on the workers of a Citus cluster. */
+  isOnCitus: boolean;
   commands: Record<Version, string | undefined>;
   /** A folder of its own for the clusters of a run. */
   newDataFolder(name: string): string;
   close(): void;
 }
 
-/** @param current the command of this version; undefined for the one that tests bundle. */
-export async function openSession(current: string | undefined, cells = 1): Promise<Session> {
+export interface SessionInput {
+  /** The command of this version; undefined for the one that tests bundle. */
+  current?: string | undefined;
+  cells?: number;
+  /** Of a server with Citus, whose programs are used in place of the service's PostgreSQL. */
+  citusUrl?: string | undefined;
+}
+
+export async function openSession({ current, cells = 1, citusUrl }: SessionInput = {}): Promise<Session> {
   const data = mkdtempSync(join(clusterFolder(), "postrider-faults-"));
   const programs = mkdtempSync(join(tmpdir(), "postrider-before-"));
   const close = (): void => {
@@ -30,14 +40,16 @@ export async function openSession(current: string | undefined, cells = 1): Promi
   try {
     // PostgreSQL may run as another user, who has to pass.
     chmodSync(data, 0o711);
-    const installation = await findInstallation(data);
+    const installation = await (citusUrl === undefined ? findInstallation(data) : findCitus(citusUrl));
     const template = join(data, "template");
-    await makeTemplate({ installation, directory: template, logFile: join(programs, "template.log"), cells });
+    const input = { installation, directory: template, logFile: join(programs, "template.log") };
+    await (citusUrl === undefined ? makeTemplate(input, cells) : makeEmptyTemplate(input));
     const before = await installPackage(join(root, "server/test/fixtures/version-before.tgz"), programs);
     return {
       installation,
       template,
       cells,
+      isOnCitus: citusUrl !== undefined,
       commands: { this: current, before },
       newDataFolder(name) {
         const folder = mkdtempSync(join(data, `${name}-`));

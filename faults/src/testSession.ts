@@ -9,7 +9,7 @@ export async function testSession(
 ): Promise<{ session: Session; folder: string }> {
   const folder = await mkdtemp(join(tmpdir(), "postrider-faults-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const session = await openSession(undefined);
+  const session = await openSession();
   onTestFinished(() => session.close());
   return { session, folder };
 }

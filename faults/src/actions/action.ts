@@ -15,16 +15,19 @@ export const groups = [
   "disk",
   "clock",
   "upgrade",
+  "move",
 ] as const;
 export type Group = (typeof groups)[number];
 
 /** One thing that is done to the world, with everything that was left to chance already drawn. */
 export interface Step {
   group: Group;
+  /** By what its recovery is counted, such as "SIGKILL of worker-1"; the group unless given. */
+  kind?: string;
   /** In words, with its numbers: a schedule is a list of these. */
   says: string;
-  /** Ends its harm, too; heal() ends the rest. */
-  act(world: World): Promise<void>;
+  /** Ends its harm, too; heal() ends the rest. Resolves to what became of it, where that is not always the same. */
+  act(world: World): Promise<string | void>;
 }
 
 export interface Action {

@@ -1,5 +1,7 @@
 import { createRandom } from "../../../server/test/support/billing/random.ts";
+import { nodeNames } from "../world/citus/citusCluster.ts";
 import type { Action, Group, Limits, Step } from "./action.ts";
+import { citusActions } from "./citus.ts";
 import { databaseActions } from "./database.ts";
 import { networkActions } from "./network.ts";
 import { serviceActions } from "./processes.ts";
@@ -16,9 +18,21 @@ export interface ScheduleInput {
   meanGapMs: number;
   only: readonly Group[];
   limits: Limits;
+  /** Whether the database is a Citus cluster. */
+  isOnCitus: boolean;
 }
 
-const actions: readonly Action[] = [...serviceActions, ...networkActions, ...databaseActions];
+const onOneServer: readonly Action[] = [
+  ...serviceActions,
+  ...networkActions([]),
+  ...databaseActions(["primary"]),
+];
+const onCitus: readonly Action[] = [
+  ...serviceActions,
+  ...networkActions(nodeNames.slice(1)),
+  ...databaseActions(nodeNames),
+  ...citusActions,
+];
 
 /**
  * What is done when: the same for the same input, on every machine. Steps begin at their moment whether or not those before
@@ -30,11 +44,14 @@ export function createSchedule({
   meanGapMs,
   only,
   limits,
+  isOnCitus,
 }: ScheduleInput): ScheduledStep[] {
   const random = createRandom(seed);
   // The version before is in one run of three: with it there can be no publications.
   const isUpgraded = only.length === 1 || random.chance(1 / 3);
-  const chosen = actions.filter(({ group }) => only.includes(group) && (group !== "upgrade" || isUpgraded));
+  const chosen = (isOnCitus ? onCitus : onOneServer).filter(
+    ({ group }) => only.includes(group) && (group !== "upgrade" || isUpgraded),
+  );
   const drawn = chosen.flatMap((action) => Array.from({ length: action.weight }, () => action));
   const steps: ScheduledStep[] = [];
   let atMs = random.integer(300, meanGapMs);

@@ -84,6 +84,7 @@ function inOrder(): { history: History; facts: Facts } {
       chargedItems: 5,
       left: { waiting: 0, leased: 0, messages: 0, polls: 0, runningReplays: 0 },
       handoffs: [{ itemId: "h", messages: 1, isPossibleDuplicate: false }],
+      loggedSecrets: [],
     },
   };
 }
@@ -277,6 +278,32 @@ const wrong: [string, keyof typeof checks, (world: World) => Partial<World>][] =
         ],
       },
     }),
+  ],
+  [
+    "a claim lists a later message first",
+    "claims keep the order",
+    ({ history }) => ({
+      history: withCall(
+        history,
+        send(7, null, "x", { startedAtMs: 10, endedAtMs: 11 }),
+        send(8, null, "y", { startedAtMs: 12, endedAtMs: 13 }),
+        call(
+          { op: "claim", mailboxId: mailbox },
+          { claims: ["y", "x"].map((id) => ({ id, token: "t" })) },
+          { startedAtMs: 14, endedAtMs: 15 },
+        ),
+      ),
+    }),
+  ],
+  [
+    "a key is logged",
+    "logs keep secrets",
+    ({ facts }) => ({ facts: { ...facts, loggedSecrets: ["an API key"] } }),
+  ],
+  [
+    "a prepared transaction stays on a node",
+    "nothing is left",
+    ({ facts }) => ({ facts: { ...facts, left: { ...facts.left, preparedTransactions: 1 } } }),
   ],
   [
     "a lease stays",

@@ -4,6 +4,8 @@ import { answersAreDocumented } from "./answersAreDocumented.ts";
 import { attemptsAreOnRecord } from "./attemptsAreOnRecord.ts";
 import type { Check } from "./check.ts";
 import { claimsDoNotOverlap } from "./claimsDoNotOverlap.ts";
+import { claimsKeepTheOrder } from "./claimsKeepTheOrder.ts";
+import { logsKeepSecrets } from "./logsKeepSecrets.ts";
 import { nothingIsInvented } from "./nothingIsInvented.ts";
 import { nothingIsLeft } from "./nothingIsLeft.ts";
 import { oneItemPerKey } from "./oneItemPerKey.ts";
@@ -20,9 +22,11 @@ export const checks: Readonly<Record<string, Check>> = {
   "one usage record per item": oneUsageRecordPerItem,
   "attempts are on record": attemptsAreOnRecord,
   "claims do not overlap": claimsDoNotOverlap(mailboxLeaseSeconds * 1000),
+  "claims keep the order": claimsKeepTheOrder,
   "publications are whole": publicationsAreWhole,
   "one task per handoff": oneTaskPerHandoff,
   "replays make one of each": replaysMakeOneEach,
   "answers are documented ones": answersAreDocumented,
+  "logs keep secrets": logsKeepSecrets,
   "nothing is left": nothingIsLeft,
 };

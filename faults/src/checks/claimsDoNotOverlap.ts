@@ -39,6 +39,7 @@ function mailboxCalls({ calls }: History): MailboxCall[] {
       }
       case "read":
         return [{ kind: "read", id: operation.id, state: output.state ?? "unknown", ...times }];
+      case "change":
       case "publish":
       case "replay":
         return [];

@@ -10,7 +10,7 @@ export interface Caller {
 }
 
 export interface Request {
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "PATCH";
   path: string;
   body?: object;
   headers?: Record<string, string>;

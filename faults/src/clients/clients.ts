@@ -1,4 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { bucketOf } from "../../../server/src/postgres/ids.ts";
 import { createRandom } from "../../../server/test/support/billing/random.ts";
 import { createAgentTarget } from "../../../server/test/support/agentTargets.ts";
 import { createMailboxTarget, createWebhookTarget } from "../../../server/test/support/items.ts";
@@ -14,6 +15,8 @@ import { type Addresses, sendUntil } from "./senders.ts";
 export interface Clients {
   account: Account;
   addresses: Addresses;
+  /** What no log may have, by what it is. */
+  secrets: Readonly<Record<string, string>>;
   /** Asks for one replay of what was delivered to a webhook so far, where every service knows of replays. */
   replay(): Promise<void>;
   /** Stops the senders once what has a key is accepted, and the consumers. */
@@ -27,6 +30,8 @@ export interface Clients {
 export interface ClientsInput {
   seed: number;
   world: World;
+  /** The number of the organization's cell. */
+  cell: number;
   recorder: Recorder;
   /** Of the receivers. */
   receiversUrl: string;
@@ -45,6 +50,7 @@ const customer = "shop";
 export async function startClients({
   seed,
   world,
+  cell,
   recorder,
   receiversUrl,
   senders,
@@ -52,7 +58,11 @@ export async function startClients({
   hasVersionBefore,
   givenUp,
 }: ClientsInput): Promise<Clients> {
-  const { account, addresses } = await signUpWithTargets(world, { receiversUrl, hasVersionBefore });
+  const { account, addresses, secrets } = await signUpWithTargets(world, {
+    receiversUrl,
+    hasVersionBefore,
+    cell,
+  });
   const mailbox: Mailbox = { id: addresses.mailboxId, leaseMs: mailboxLeaseSeconds * 1000 };
   const input = { recorder, urls: world.services.map(({ url }) => url), apiKey: account.api_key, givenUp };
   const newCaller = (name: string, n: number): Caller =>
@@ -66,6 +76,7 @@ export async function startClients({
     ...Array.from({ length: consumers }, (_, n) =>
       consumeUntil(stopping.signal, newCaller(`consumer-${n}`, 100 + n), mailbox),
     ),
+    ...(world.citus === undefined ? [] : [changeUntil(stopping.signal, newCaller("owner", 800), addresses)]),
   ]);
   // Whoever stops waits for it; it never rejects before.
   work.catch(() => undefined);
@@ -73,6 +84,7 @@ export async function startClients({
   return {
     account,
     addresses,
+    secrets,
     async replay() {
       if (hasVersionBefore) return;
       const targetId = addresses.webhookIds[0]!;
@@ -94,6 +106,22 @@ export async function startClients({
   };
 }
 
+const changePauseMs = 300;
+
+/** Changes the name of a webhook again and again, which is a change on all nodes of Citus. */
+async function changeUntil(stopping: AbortSignal, owner: Caller, { webhookIds }: Addresses): Promise<void> {
+  const targetId = webhookIds[0]!;
+  for (let n = 0; !stopping.aborted; n++) {
+    const name = `name ${n}`;
+    await owner.ask(
+      { op: "change", targetId, name },
+      { method: "PATCH", path: `/api/v1/targets/${targetId}`, body: { name } },
+      () => ({}),
+    );
+    await delay(changePauseMs);
+  }
+}
+
 /** False where nobody said what the message is: whoever reads asks again. */
 async function isRead(operator: Caller, id: string): Promise<boolean> {
   const { outcome } = await operator.ask(
@@ -107,12 +135,21 @@ async function isRead(operator: Caller, id: string): Promise<boolean> {
 /** Somebody with a target of each kind, before anything is harmed. */
 export async function signUpWithTargets(
   world: World,
-  { receiversUrl, hasVersionBefore }: Pick<ClientsInput, "receiversUrl" | "hasVersionBefore">,
-): Promise<{ account: Account; addresses: Addresses }> {
+  { receiversUrl, hasVersionBefore, cell }: Pick<ClientsInput, "receiversUrl" | "hasVersionBefore" | "cell">,
+): Promise<Pick<Clients, "account" | "addresses" | "secrets">> {
   const service = patientCaller(world.services[0].url);
-  const account = await signUpPatiently(plainCaller(world.services[0].url));
-  const webhook = async (path: string, fields: object = {}): Promise<string> =>
-    (await createWebhookTarget(service, account, receiversUrl + path, { ...soonAgain, ...fields })).id;
+  const account = await signUpInCell(plainCaller(world.services[0].url), cell, world.cells);
+  const secrets: Record<string, string> = {
+    "an API key": account.api_key,
+    "a session's token": account.session_token,
+    "a user's password": account.password,
+  };
+  const webhook = async (path: string, fields: object = {}): Promise<string> => {
+    const url = receiversUrl + path;
+    const { id, secret } = await createWebhookTarget(service, account, url, { ...soonAgain, ...fields });
+    secrets[`the signing secret of ${path}`] = secret;
+    return id;
+  };
   const webhookIds = [await webhook("/prompt"), await webhook("/moody"), await webhook("/late")];
   if (!hasVersionBefore) {
     await service.call("PUT", `/api/v1/customers/${customer}`, { key: account.api_key, body: {} });
@@ -127,8 +164,26 @@ export async function signUpWithTargets(
   const mailboxId = await createMailboxTarget(service, account);
   return {
     account,
+    secrets,
     addresses: { webhookIds, mailboxId, agentId, customer: hasVersionBefore ? null : customer },
   };
+}
+
+/** A new organization's cell is a matter of chance: signs up until it is this one. */
+async function signUpInCell(
+  service: Pick<ServiceProcess, "call">,
+  cell: number,
+  cells: number,
+): Promise<Account> {
+  for (;;) {
+    const account = await signUpPatiently(service);
+    if (cellNumberOf(account.user.org_id, cells) === cell) return account;
+  }
+}
+
+/** The number of an organization's cell, of so many. */
+export function cellNumberOf(orgId: string, cells: number): number {
+  return Math.floor((bucketOf(orgId) * cells) / 256);
 }
 
 /** Each time as somebody else: who was answered with 503 may be signed up. */

@@ -7,6 +7,8 @@ export interface Facts {
   chargedItems: number;
   left: Leftovers;
   handoffs: readonly Handoff[];
+  /** Secrets that a service has logged, in words. */
+  loggedSecrets: readonly string[];
 }
 
 export interface StoredItem {
@@ -30,12 +32,28 @@ export interface StoredAttempts {
 }
 
 /** What must be nothing. */
-export interface Leftovers {
+export type Leftovers = StoredLeftovers & Partial<NodeLeftovers>;
+
+/** In tables of the data plane. */
+export interface StoredLeftovers {
   waiting: number;
   leased: number;
   messages: number;
   polls: number;
   runningReplays: number;
+}
+
+/** On the nodes of a Citus cluster. */
+export interface NodeLeftovers {
+  preparedTransactions: number;
+  /** What Citus has noted to remove. */
+  cleanups: number;
+  /** Tables of a cell that are not on the node where Citus says that they are. */
+  strayTables: number;
+  /** Slots, subscriptions and publications of moves. */
+  replication: number;
+  /** Copies of reference tables that differ from the coordinator's. */
+  differingCopies: number;
 }
 
 export interface Handoff {

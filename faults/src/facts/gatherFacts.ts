@@ -1,19 +1,23 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { cellSchemas } from "../../../server/src/postgres/cells.ts";
-import { bucketOf } from "../../../server/src/postgres/ids.ts";
 import { everyAttempt } from "../../../server/test/support/everyAttempt.ts";
-import type { Account } from "../../../server/test/support/testNode.ts";
+import { type Clients, cellNumberOf } from "../clients/clients.ts";
+import { password } from "../world/postgres/installation.ts";
 import type { World } from "../world/world.ts";
-import type { Facts, Handoff, Leftovers, StoredAttempts, StoredItem } from "./facts.ts";
+import type { Facts, Handoff, Leftovers, StoredAttempts, StoredItem, StoredLeftovers } from "./facts.ts";
+import { leftOnNodes } from "./leftOnNodes.ts";
 
 /** Reads what is stored of an organization, from the primary itself and over the interface of the first service. */
-export async function gatherFacts(world: World, { api_key: apiKey, user }: Account): Promise<Facts> {
+export async function gatherFacts(
+  world: World,
+  { account: { api_key: apiKey, user }, secrets }: Pick<Clients, "account" | "secrets">,
+): Promise<Facts> {
   const { primary } = world.database;
   const statuses = await listedStatuses(world.services[0].url, apiKey);
   const orgId = user.org_id;
   return primary.session(async (client) => {
-    const left = await readLeftovers(client, world.cells);
+    const left = await readLeftovers(client, world);
     await enterCell(client, cellOf(orgId, world.cells));
     const items = await storedItems(client, orgId, statuses);
     return {
@@ -31,29 +35,40 @@ export async function gatherFacts(world: World, { api_key: apiKey, user }: Accou
       chargedItems: await chargedItems(client, orgId),
       left,
       handoffs: await handoffsOf(world, client, items),
+      loggedSecrets: loggedSecrets(world, secrets),
     };
   });
 }
 
-/** What is not yet at its end, of everybody's. */
-export async function readLeftovers(client: pg.Client, cells: number): Promise<Leftovers> {
+/** What is not yet at its end, of everybody's; what is left on nodes counts once nothing else is. */
+export async function readLeftovers(
+  client: pg.Client,
+  { cells, citus }: Pick<World, "cells" | "citus">,
+): Promise<Leftovers> {
   const all: Leftovers = { waiting: 0, leased: 0, messages: 0, polls: 0, runningReplays: 0 };
   for (const schema of cells === 1 ? [undefined] : cellSchemas(cells)) {
     await enterCell(client, schema);
     const left = await leftovers(client);
-    for (const what of Object.keys(all) as (keyof Leftovers)[]) all[what] += left[what];
+    for (const [what, count] of Object.entries(left)) all[what as keyof StoredLeftovers] += count;
   }
-  return all;
+  const isAtRest = Object.values(all).every((count) => count === 0);
+  return citus === undefined || !isAtRest ? all : { ...all, ...(await leftOnNodes(citus)) };
 }
 
 /** The schema of an organization's cell; undefined where there is one. */
 function cellOf(orgId: string, cells: number): string | undefined {
-  return cells === 1 ? undefined : cellSchemas(cells)[Math.floor((bucketOf(orgId) * cells) / 256)];
+  return cells === 1 ? undefined : cellSchemas(cells)[cellNumberOf(orgId, cells)];
 }
 
 /** From now on the session's tables are those of the cell. */
 async function enterCell(client: pg.Client, schema: string | undefined): Promise<void> {
   if (schema !== undefined) await client.query(`set search_path = ${schema}, public`);
+}
+
+function loggedSecrets({ services }: World, secrets: Clients["secrets"]): string[] {
+  const logs = services.map((service) => service.said()).join("\n");
+  const all = Object.entries({ ...secrets, "the password of the database": password });
+  return all.flatMap(([what, secret]) => (logs.includes(secret) ? [what] : []));
 }
 
 const pageSize = 100;
@@ -137,8 +152,8 @@ async function chargedItems(client: pg.Client, orgId: string): Promise<number> {
   return sum!.items;
 }
 
-async function leftovers(client: pg.Client): Promise<Leftovers> {
-  const [left] = await rowsOf<Leftovers>(
+async function leftovers(client: pg.Client): Promise<StoredLeftovers> {
+  const [left] = await rowsOf<StoredLeftovers>(
     client,
     `select
        (select coalesce(sum(cardinality(event_ids)), 0) from deliveries where lease_until is null)::integer as waiting,

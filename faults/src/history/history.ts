@@ -7,7 +7,9 @@ export type Operation =
   | { op: "claim"; mailboxId: string }
   | { op: "ack" | "extend" | "release" | "reject"; id: string; token: string }
   | { op: "read"; id: string }
-  | { op: "replay"; targetId: string };
+  | { op: "replay"; targetId: string }
+  /** Changes a target, whose rows each node of Citus has a copy of. */
+  | { op: "change"; targetId: string; name: string };
 
 /** What came back, as far as anything did; which of it depends on the operation. */
 export interface Output {

@@ -1,4 +1,4 @@
-import { appendFileSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
@@ -6,7 +6,7 @@ import { type ServiceProcess, startService } from "../../../server/test/support/
 import { root } from "../../../server/scripts/bundlePrograms.ts";
 import type { ProcessEnd } from "../history/history.ts";
 import { createInTurn, type InTurn } from "./inTurn.ts";
-import { databaseName, password, superuser } from "./postgres/installation.ts";
+import { urlAt } from "./postgres/installation.ts";
 import type { Wire } from "./wire/wire.ts";
 
 export type Version = "this" | "before";
@@ -50,6 +50,10 @@ export class ServiceSlot {
     this.name = input.name;
     this.clients = input.clients;
     this.database = input.database;
+  }
+
+  get #logFile(): string {
+    return join(this.#input.logFolder, `${this.name}.log`);
   }
 
   get url(): string {
@@ -122,6 +126,12 @@ export class ServiceSlot {
     await this.serves();
   }
 
+  /** Everything that its processes wrote so far. */
+  said(): string {
+    const file = this.#logFile;
+    return (existsSync(file) ? readFileSync(file, "utf8") : "") + (this.#process?.output() ?? "");
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.end("SIGKILL");
@@ -131,9 +141,7 @@ export class ServiceSlot {
     const { database, env, commands } = this.#input;
     const command = commands[this.version];
     return startService({
-      storage: {
-        databaseUrl: `postgresql://${superuser}:${password}@127.0.0.1:${database.port}/${databaseName}`,
-      },
+      storage: { databaseUrl: urlAt(database.port) },
       env: {
         ...env,
         ...(this.skewMs !== 0 && {
@@ -149,7 +157,7 @@ export class ServiceSlot {
   #watch(child: ServiceProcess): void {
     void child.ended.then((code) => {
       const said = child.output();
-      appendFileSync(join(this.#input.logFolder, `${this.name}.log`), `${said}\n--- ended with ${code}\n`);
+      appendFileSync(this.#logFile, `${said}\n--- ended with ${code}\n`);
       const isAsked = this.#isEndAsked;
       this.#input.onEnd({
         service: this.name,

@@ -3,8 +3,10 @@ import { join } from "node:path";
 import { type Agent, startAgent } from "../../../server/test/support/agent/startAgent.ts";
 import { createRandom } from "../../../server/test/support/billing/random.ts";
 import type { ProcessEnd, Recorder } from "../history/history.ts";
+import { CitusCluster } from "./citus/citusCluster.ts";
 import type { Installation } from "./postgres/installation.ts";
-import { PostgresPair } from "./postgres/pair.ts";
+import type { Database } from "./postgres/database.ts";
+import { type PairInput, PostgresPair } from "./postgres/pair.ts";
 import { type Receivers, startReceivers } from "./receivers.ts";
 import { ServiceSlot, type SlotInput, type Version } from "./serviceSlot.ts";
 import { type Disks, provideDisks } from "./disks.ts";
@@ -13,7 +15,9 @@ import { startWire, type Wire } from "./wire/wire.ts";
 /** Everything that can be harmed, each party behind wires of its own. Episodes are played in it one after the other. */
 export interface World {
   services: readonly [ServiceSlot, ServiceSlot];
-  database: PostgresPair;
+  database: Database;
+  /** The database, where it is a Citus cluster. */
+  citus: CitusCluster | undefined;
   disks: Disks;
   receivers: Receivers;
   agent: Agent;
@@ -21,9 +25,10 @@ export interface World {
   /** In how many cells the data plane is. */
   cells: number;
   /**
-   * Begins an episode: what is seen from now on is its recorder's, and clocks are right. Gives the URL of its receivers.
+   * Begins an episode: what is seen from now on is its recorders', and clocks are right. Ends of processes are the first one's.
+   * @returns the URL of receivers for each recorder.
    */
-  begin(seed: number, recorder: Recorder): Promise<string>;
+  begin(seed: number, recorders: readonly Recorder[]): Promise<string[]>;
   /** Ends every harm but that of answers that are still to be swallowed, and resolves once all parties serve. */
   heal(): Promise<void>;
   /** Takes back which answers were still to be swallowed. */
@@ -33,7 +38,7 @@ export interface World {
 
 export interface WorldInput {
   installation: Installation;
-  /** A stopped cluster with the service's schema. */
+  /** A stopped cluster with the service's schema; empty where the cells are on the workers of Citus. */
   template: string;
   /** Holds the clusters, and is emptied by whoever made it. */
   dataFolder: string;
@@ -41,6 +46,7 @@ export interface WorldInput {
   /** Whether disks have to be such as can be filled. */
   hasFullDisk: boolean;
   cells: number;
+  isOnCitus: boolean;
   commands: Record<Version, string | undefined>;
 }
 
@@ -65,8 +71,10 @@ export async function startWorld(input: WorldInput): Promise<World> {
   const stop = async (): Promise<void> => {
     for (const end of stops.splice(0).reverse()) await end();
   };
+  const wires: Wire[] = [];
   const newWire = async (): Promise<Wire> => {
     const wire = await startWire();
+    wires.push(wire);
     stops.push(() => wire.stop());
     return wire;
   };
@@ -78,14 +86,16 @@ export async function startWorld(input: WorldInput): Promise<World> {
     const services = [slots[0]!, slots[1]!] as const;
     const disks = provideDisks(foldersIn(input.dataFolder), input.hasFullDisk);
     stops.push(() => disks.remove());
-    const database = await PostgresPair.start({
-      installation: input.installation,
-      template: input.template,
-      folders: disks.folders,
-      logFolder: input.logFolder,
+    const { folders } = disks;
+    const toDatabase = {
+      ...input,
+      folders,
       replication,
       services: slots.map((slot) => slot.database),
-    });
+      newWire,
+    };
+    const citus = input.isOnCitus ? await CitusCluster.start(toDatabase) : undefined;
+    const database = citus ?? (await startPair(toDatabase));
     stops.push(() => database.stop());
     stops.push(async () => {
       await Promise.all(slots.map((slot) => slot.close()));
@@ -97,27 +107,31 @@ export async function startWorld(input: WorldInput): Promise<World> {
     stops.push(() => agent.kill());
     agentWire.to = agent.port;
     await serving;
-    const wires = { agent: agentWire, receivers: receivers.wire, replication };
-    const all = [...Object.values(wires), ...slots.flatMap((slot) => [slot.clients, slot.database])];
+    const all = [...wires, receivers.wire];
     return {
       services,
       database,
+      citus,
       disks,
       receivers,
       agent,
-      wires,
+      wires: { agent: agentWire, receivers: receivers.wire, replication },
       cells: input.cells,
-      async begin(seed, own) {
-        recorder = own;
-        for (const end of earlyEnds.splice(0)) own.ended(end);
+      async begin(seed, recorders) {
+        const first = recorders[0]!;
+        recorder = first;
+        for (const end of earlyEnds.splice(0)) first.ended(end);
         await Promise.all(slots.map((slot) => slot.inTurn(() => slot.rightClock())));
-        return receivers.open(`seed-${seed}`, { recorder: own, random: createRandom(seed + 1_000_000) });
+        return recorders.map((own, n) => {
+          const random = createRandom(seed + (n + 1) * 1_000_000);
+          return receivers.open(`seed-${seed}-${n}`, { recorder: own, random });
+        });
       },
       async heal() {
         for (const wire of all) Object.assign(wire, { mode: "pass", delayMs: 0 });
         disks.clear();
         receivers.calm();
-        await database.inTurn(() => database.isWhole());
+        await database.isWhole();
         for (const slot of slots) slot.signal("SIGCONT");
         // An upgrade is brought to its end, too.
         await Promise.all(slots.map((slot) => slot.inTurn(() => slot.upgrade())));
@@ -131,6 +145,21 @@ export async function startWorld(input: WorldInput): Promise<World> {
     await stop();
     throw error;
   }
+}
+
+function startPair({
+  services,
+  ...input
+}: Pick<PairInput, "installation" | "template" | "folders" | "logFolder" | "replication"> & {
+  services: readonly Wire[];
+}): Promise<PostgresPair> {
+  return PostgresPair.start({
+    ...input,
+    name: "postgresql",
+    settings: {},
+    wiresTo: () => services,
+    onPromoted: () => Promise.resolve(),
+  });
 }
 
 async function newSlot(

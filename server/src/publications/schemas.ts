@@ -13,7 +13,7 @@ import { Uid } from "../targets/record/names.ts";
 
 const Status = oneOf(["QUEUED", "UNREAD"], "UNREAD for mailboxes");
 
-/** The answer to a publication: its id and the items created at once. */
+/** What a publication became at once. */
 export const AcceptedPublication = Type.Object(
   {
     id: Id,

@@ -10,7 +10,7 @@ export interface DeliveryMetrics {
 
 export interface DeliveryGauges {
   inFlight: () => number;
-  /** Requests in flight to unproven targets: untried or hanging ones. */
+  /** Of those, the ones to targets that are untried or hang. */
   inFlightUnproven: () => number;
   inMemory: () => number;
   openCircuits: () => number;

@@ -34,10 +34,11 @@ export interface SpanStart {
 }
 
 /**
- * Records spans. Callers hold an instance or undefined; without tracing, a check for undefined is the whole cost.
+ * What notes spans. Whoever measures has one or undefined, and does nothing for the latter: while nothing is traced, one look
+ * at that is the whole cost.
  */
 export interface Traces {
-  /** Starts a span; null when its trace is not sampled, so that nothing is recorded. */
+  /** Null when the trace is not sampled: then nothing is to be done for it. */
   start(span: SpanStart): Span | null;
 }
 
@@ -48,8 +49,8 @@ export const messaging = { "messaging.system": "postrider" } as const;
 export interface Telemetry {
   /** Undefined when nothing is traced. */
   traces: Traces | undefined;
-  /** Exports the values of `read` at the configured interval, if metrics are exported. */
+  /** Exports what `read` gives every so often, where metrics are exported. */
   exportMetrics(read: () => Promise<MetricValues[]>): void;
-  /** Sends queued spans and metrics, for at most two seconds. Never rejects. */
+  /** Sends what waits, for two seconds at most. Never rejects. */
   stop(): Promise<void>;
 }

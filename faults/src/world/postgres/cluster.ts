@@ -16,24 +16,34 @@ import type { Account } from "../../../../server/src/postgres/embedded/account.t
 import { runToEnd } from "../../../../server/src/postgres/embedded/account.ts";
 import { migrate } from "../../../../server/src/postgres/migrate.ts";
 import { createPool } from "../../../../server/src/postgres/pool.ts";
-import { databaseName, type Installation, password, superuser } from "./installation.ts";
+import { databaseName, type Installation, password, superuser, urlAt } from "./installation.ts";
 import { PostgresServer } from "./server.ts";
 
 export interface TemplateInput {
   installation: Installation;
   directory: string;
   logFile: string;
-  /** In how many cells the data plane is to be. */
-  cells: number;
 }
 
-/** Makes an empty cluster with the service's database and its schema, and leaves it stopped. */
-export async function makeTemplate({
-  installation,
-  directory,
-  logFile,
-  cells,
-}: TemplateInput): Promise<void> {
+/** Makes a cluster with the service's database and its schema, and leaves it stopped. @param cells of the data plane. */
+export async function makeTemplate(input: TemplateInput, cells: number): Promise<void> {
+  const server = await startNewCluster(input);
+  const pool = createPool({ connection: { url: urlAt(server.port) }, size: 1, onError: () => undefined });
+  try {
+    await migrate(pool, { cells });
+  } finally {
+    await pool.end();
+    await server.end("SIGINT");
+  }
+}
+
+/** Makes a cluster with an empty database, and leaves it stopped. */
+export async function makeEmptyTemplate(input: TemplateInput): Promise<void> {
+  const server = await startNewCluster(input);
+  await server.end("SIGINT");
+}
+
+async function startNewCluster({ installation, directory, logFile }: TemplateInput): Promise<PostgresServer> {
   await mkdir(directory, { recursive: true });
   await own(directory, installation.account);
   const passwordFile = `${directory}.password-${randomUUID()}`;
@@ -64,14 +74,7 @@ export async function makeTemplate({
   });
   await server.start("postgres");
   await server.query(`create database ${databaseName}`, "postgres");
-  const url = `postgresql://${superuser}:${password}@127.0.0.1:${server.port}/${databaseName}`;
-  const pool = createPool({ connection: { url }, size: 1, onError: () => undefined });
-  try {
-    await migrate(pool, { cells });
-  } finally {
-    await pool.end();
-    await server.end("SIGINT");
-  }
+  return server;
 }
 
 /** Copies a stopped cluster. */

@@ -1,7 +1,8 @@
+import { randomBytes } from "node:crypto";
 import { databaseAccount, type Account } from "../../../../server/src/postgres/embedded/account.ts";
 import { type Binaries, locateBinaries } from "../../../../server/src/postgres/embedded/binaries.ts";
 
-/** The PostgreSQL that the service brings, used as an operator uses one that was installed. */
+/** Programs of a PostgreSQL, used as an operator uses those that were installed. */
 export interface Installation {
   binaries: Binaries;
   /** Whom the servers run as; undefined for ourselves. */
@@ -12,12 +13,18 @@ export const superuser = "postrider";
 export const databaseName = "postrider";
 /** By this name the primary knows the standby that it waits for. */
 export const standbyName = "standby";
-/** Of databases that live as long as a run and listen on the loopback address. */
-export const password = "faults";
+/** Of databases that live as long as a run and listen on the loopback address; no log may have it. */
+export const password = randomBytes(18).toString("base64url");
 
+/** The PostgreSQL that the service brings. */
 export async function findInstallation(folder: string): Promise<Installation> {
   const account = await databaseAccount(`${folder}/none`);
   return { account, binaries: await locateBinaries(account) };
+}
+
+/** The service's database on a port of the loopback address. */
+export function urlAt(port: number): string {
+  return `postgresql://${superuser}:${password}@127.0.0.1:${port}/${databaseName}`;
 }
 
 /** Settings of every server: small, and with every write on disk before it is answered. */

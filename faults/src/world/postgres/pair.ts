@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { createInTurn, type InTurn } from "../inTurn.ts";
 import type { Wire } from "../wire/wire.ts";
+import type { Database } from "./database.ts";
 import { copyRunning, copyStopped } from "./cluster.ts";
 import { type Installation, password, standbyName, superuser } from "./installation.ts";
 import { PostgresServer } from "./server.ts";
@@ -13,17 +14,24 @@ export interface PairInput {
   /** Two of them, each of which holds a server's cluster. */
   folders: readonly [string, string];
   logFolder: string;
+  /** Begins the names of its logs. */
+  name: string;
+  /** Settings beside the usual ones. */
+  settings: Record<string, string>;
   /** From the standby to the primary. */
   replication: Wire;
-  /** From the services to the primary. */
-  services: readonly Wire[];
+  /** To the primary, while the server in the folder of this number is that. */
+  wiresTo: (folder: 0 | 1) => readonly Wire[];
+  /** Tells others that the server in this folder is the primary now. */
+  onPromoted: (folder: 0 | 1) => Promise<void>;
 }
 
 /**
  * A primary and a standby that it waits for with each commit, so that an acknowledged commit is on both. Commits wait
  * while the standby is away, and nothing is committed alone, not even after the primary was lost.
  */
-export class PostgresPair {
+export class PostgresPair implements Database {
+  readonly nodes = { primary: this };
   primary: PostgresServer;
   standby: PostgresServer;
   /** What ends, starts and replaces servers takes turns. */
@@ -46,9 +54,13 @@ export class PostgresPair {
   }
 
   /** Loses the primary for good, makes the standby primary, and builds another standby in the place of the lost. */
-  async promote(): Promise<void> {
+  promote(): Promise<void> {
+    return this.inTurn(() => this.#promote());
+  }
+
+  async #promote(): Promise<void> {
     const lost = this.primary;
-    for (const wire of this.#wires()) {
+    for (const wire of this.#wires(lost)) {
       wire.to = undefined;
       wire.cut();
     }
@@ -59,12 +71,17 @@ export class PostgresPair {
     await this.standby.query("select pg_promote(true, 240)");
     this.primary = this.standby;
     this.#lead();
+    await this.#input.onPromoted(this.#folderOf(this.primary));
     this.standby = this.#server(lost.directory);
     await this.#attachStandby();
   }
 
   /** Resolves once both serve and the primary waits for the standby. */
-  async isWhole(): Promise<void> {
+  isWhole(): Promise<void> {
+    return this.inTurn(() => this.#isWhole());
+  }
+
+  async #isWhole(): Promise<void> {
     this.primary.signal("SIGCONT");
     this.standby.signal("SIGCONT");
     await this.primary.answers();
@@ -86,7 +103,7 @@ export class PostgresPair {
 
   /** Lets everybody find the primary. */
   #lead(): void {
-    for (const wire of this.#wires()) wire.to = this.primary.port;
+    for (const wire of this.#wires(this.primary)) wire.to = this.primary.port;
   }
 
   async #attachStandby(): Promise<void> {
@@ -95,18 +112,22 @@ export class PostgresPair {
     await this.standby.start();
   }
 
-  #wires(): Wire[] {
-    return [this.#input.replication, ...this.#input.services];
+  #wires(primary: PostgresServer): Wire[] {
+    return [this.#input.replication, ...this.#input.wiresTo(this.#folderOf(primary))];
+  }
+
+  #folderOf({ directory }: PostgresServer): 0 | 1 {
+    return directory.startsWith(`${this.#input.folders[0]}/`) ? 0 : 1;
   }
 
   #server(directory: string): PostgresServer {
-    const { installation, logFolder, replication } = this.#input;
+    const { installation, logFolder, name, settings, replication } = this.#input;
     const conninfo = `host=127.0.0.1 port=${replication.port} user=${superuser} password=${password} application_name=${standbyName} connect_timeout=3`;
     return new PostgresServer({
       installation,
       directory,
-      logFile: join(logFolder, `postgresql-${directory.split("/").at(-1)}.log`),
-      settings: { synchronous_standby_names: standbyName, primary_conninfo: conninfo },
+      logFile: join(logFolder, `${name}-${directory.split("/").at(-1)}.log`),
+      settings: { ...settings, synchronous_standby_names: standbyName, primary_conninfo: conninfo },
     });
   }
 }

@@ -1,0 +1,232 @@
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { distributeCells } from "../../../../server/src/postgres/distribute.ts";
+import { migrate } from "../../../../server/src/postgres/migrate.ts";
+import { createPool } from "../../../../server/src/postgres/pool.ts";
+import { createInTurn, type InTurn } from "../inTurn.ts";
+import { copyStopped } from "../postgres/cluster.ts";
+import { type Database, type Node, singleNode } from "../postgres/database.ts";
+import { type Installation, password, superuser, urlAt } from "../postgres/installation.ts";
+import { PostgresPair } from "../postgres/pair.ts";
+import { PostgresServer } from "../postgres/server.ts";
+import type { Wire } from "../wire/wire.ts";
+
+export interface CitusInput {
+  installation: Installation;
+  /** A stopped cluster with an empty database. */
+  template: string;
+  /** Two of them, each of which holds one server of the worker that has a standby; the other servers are in the first. */
+  folders: readonly [string, string];
+  logFolder: string;
+  cells: number;
+  newWire: () => Promise<Wire>;
+  /** From the first worker's standby to it. */
+  replication: Wire;
+  /** From the services to the coordinator. */
+  services: readonly Wire[];
+}
+
+const settings: Readonly<Record<string, string>> = {
+  shared_preload_libraries: "citus",
+  wal_level: "logical",
+  max_connections: "150",
+  max_prepared_transactions: "150",
+  max_locks_per_transaction: "512",
+  max_wal_senders: "20",
+  max_replication_slots: "20",
+  max_worker_processes: "32",
+  "citus.local_hostname": "127.0.0.1",
+  // Otherwise Citus makes certificates, which standbys from before do not have.
+  ssl: "off",
+  "citus.node_conninfo": "sslmode=disable",
+  // What is to be seen is that both are done, not that they are done once a minute.
+  "citus.recover_2pc_interval": "2s",
+  "citus.defer_shard_delete_interval": "2s",
+};
+
+/** How the nodes are called, the coordinator first. */
+export const nodeNames = ["coordinator", "worker-1", "worker-2"] as const;
+export type NodeName = (typeof nodeNames)[number];
+
+const takeoverLimitMs = 600_000;
+
+/**
+ * A coordinator and two workers with the service's cells. The nodes reach each other, and the services reach the workers, through wires. The first worker has a
+ * standby that its commits wait for, at an address of its own: after a takeover Citus is told that address.
+ */
+export class CitusCluster implements Database {
+  readonly nodes: Readonly<Record<NodeName, Node>>;
+  /** Moves take turns. */
+  readonly moving: InTurn = createInTurn();
+  readonly #first: PostgresPair;
+  readonly #addresses: Addresses;
+
+  private constructor(nodes: Record<NodeName, Node>, first: PostgresPair, addresses: Addresses) {
+    this.nodes = nodes;
+    this.#first = first;
+    this.#addresses = addresses;
+  }
+
+  static async start(input: CitusInput): Promise<CitusCluster> {
+    const { newWire } = input;
+    const addresses: Addresses = {
+      coordinator: await newWire(),
+      "worker-1": [await newWire(), await newWire()],
+      "worker-2": await newWire(),
+      leading: 0,
+    };
+    const coordinator = await startSingle(input, "coordinator", [addresses.coordinator, ...input.services]);
+    const second = await startSingle(input, "worker-2", [addresses["worker-2"]]);
+    const first = await PostgresPair.start({
+      ...input,
+      name: "worker-1",
+      settings,
+      wiresTo: (folder) => [addresses["worker-1"][folder]],
+      async onPromoted(folder) {
+        await cluster.#moveNode(
+          addresses["worker-1"][addresses.leading].port,
+          addresses["worker-1"][folder].port,
+        );
+        addresses.leading = folder;
+      },
+    });
+    const nodes = { coordinator, "worker-1": first, "worker-2": second };
+    const cluster: CitusCluster = new CitusCluster(nodes, first, addresses);
+    try {
+      await cluster.#join();
+      await cluster.#makeCells(input.cells);
+      return cluster;
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+  }
+
+  /** Where what is stored is read. */
+  get primary(): PostgresServer {
+    return this.nodes.coordinator.primary;
+  }
+
+  /** The wire to a node that the others use. */
+  wireTo(name: NodeName): Wire {
+    const its = this.#addresses[name];
+    return Array.isArray(its) ? its[this.#addresses.leading] : its;
+  }
+
+  /** The first worker is lost for good, and its standby takes over. */
+  promote(): Promise<void> {
+    return this.#first.promote();
+  }
+
+  /** Moves a cell to the worker that does not have it. @throws what Citus says when it cannot. */
+  async moveCell(schema: string): Promise<void> {
+    await this.moving(() =>
+      this.primary.session(async (client) => {
+        const { rows } = await client.query<{ nodeport: number }>(
+          "select distinct nodeport from citus_shards where split_part(table_name::text, '.', 1) = $1",
+          [schema],
+        );
+        const other = this.wireTo(
+          rows[0]!.nodeport === this.wireTo("worker-1").port ? "worker-2" : "worker-1",
+        );
+        await client.query("select citus_schema_move($1::regnamespace, '127.0.0.1', $2::integer)", [
+          schema,
+          other.port,
+        ]);
+      }),
+    );
+  }
+
+  /** Resolves once all nodes serve, the standby follows its worker, and the workers know where the nodes are. */
+  async isWhole(): Promise<void> {
+    for (const name of nodeNames) await this.nodes[name].isWhole();
+    await this.moving(() => Promise.resolve());
+    const deadlineMs = performance.now() + takeoverLimitMs;
+    for (;;) {
+      const [row] = await this.primary.query<{ isSynced: boolean }>(
+        'select bool_and(metadatasynced) as "isSynced" from pg_dist_node',
+      );
+      if (row!.isSynced) return;
+      if (performance.now() > deadlineMs) throw new Error("the workers do not learn where the nodes are");
+      await delay(100);
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(Object.values(this.nodes).map((node) => node.stop()));
+  }
+
+  async #join(): Promise<void> {
+    for (const name of nodeNames) {
+      await this.nodes[name].primary.query("create extension citus");
+      // Of whichever node, for whichever node.
+      await this.nodes[name].primary.query(
+        `insert into pg_dist_authinfo values (0, '${superuser}', 'password=${password}'), (-1, '${superuser}', 'password=${password}')`,
+      );
+    }
+    await this.primary.query(
+      `select citus_set_coordinator_host('127.0.0.1', ${this.wireTo("coordinator").port})`,
+    );
+    for (const name of ["worker-1", "worker-2"] as const)
+      await this.primary.query(`select citus_add_node('127.0.0.1', ${this.wireTo(name).port})`);
+  }
+
+  async #makeCells(cells: number): Promise<void> {
+    const pool = createPool({
+      connection: { url: urlAt(this.primary.port) },
+      size: 1,
+      onError: () => undefined,
+    });
+    try {
+      await migrate(pool, { cells });
+      await distributeCells(pool);
+    } finally {
+      await pool.end();
+    }
+  }
+
+  /** Tells Citus of a worker's new address; the coordinator may be away meanwhile. */
+  async #moveNode(fromPort: number, toPort: number): Promise<void> {
+    const deadlineMs = performance.now() + takeoverLimitMs;
+    for (;;) {
+      try {
+        await this.primary.query(
+          `select citus_update_node(nodeid, '127.0.0.1', ${toPort}, force => true, lock_cooldown => 1000)
+           from pg_dist_node
+           where nodeport = ${fromPort}`,
+        );
+        return;
+      } catch (error) {
+        if (performance.now() > deadlineMs) throw error;
+        await delay(200);
+      }
+    }
+  }
+}
+
+interface Addresses {
+  coordinator: Wire;
+  /** Of the worker's two servers. */
+  "worker-1": [Wire, Wire];
+  "worker-2": Wire;
+  /** Which of the two is the worker. */
+  leading: 0 | 1;
+}
+
+async function startSingle(
+  { installation, template, folders, logFolder }: CitusInput,
+  name: NodeName,
+  wires: readonly Wire[],
+): Promise<Node> {
+  const directory = join(folders[0], name);
+  await copyStopped(template, directory, installation.account);
+  const server = new PostgresServer({
+    installation,
+    directory,
+    logFile: join(logFolder, `${name}.log`),
+    settings,
+  });
+  await server.start();
+  for (const wire of wires) wire.to = server.port;
+  return singleNode(server);
+}
