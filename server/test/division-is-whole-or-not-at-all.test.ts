@@ -116,7 +116,7 @@ it("what cannot be divided is refused with the reason, and stays as it is", asyn
   await refuses("--cells says into how many", 2, "db", "divide", "--cells", "3", "--yes");
   await refuses("add --yes", 2, "db", "divide", "--cells", "2");
   await refuses(
-    'there is no "split": postrider db cells, postrider db divide, postrider db drop-expired',
+    'there is no "split": postrider db cells, postrider db divide, postrider db distribute',
     2,
     "db",
     "split",

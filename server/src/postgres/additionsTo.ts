@@ -35,6 +35,22 @@ export function additionsTo(copy: Copy, wanted: Shapes, present: Shapes): Additi
   };
 }
 
+/**
+ * The statements that set again what a table lost when it was made anew: its replica identity, and the statistics targets of its
+ * columns.
+ */
+export function settingsLost(schema: string, wanted: Shapes, present: Shapes): string[] {
+  return [...present].flatMap(([table, found]) => {
+    const name = `${schema}.${table}`;
+    const shape = wanted.get(table);
+    const identity = shape?.identity === "f" && found.identity !== "f" ? [fullIdentity(name)] : [];
+    const statistics = [...(shape?.columns ?? [])].flatMap(([column, { statistics: target }]) =>
+      found.columns.get(column)?.statistics === target ? [] : setStatistics(name, column, target),
+    );
+    return identity.concat(statistics);
+  });
+}
+
 function newTable({ home, schema }: Copy, table: string, shape: TableShape): string[] {
   const { partitionKey, options, identity } = shape;
   const name = `${schema}.${table}`;
@@ -45,8 +61,11 @@ function newTable({ home, schema }: Copy, table: string, shape: TableShape): str
   const statistics = [...shape.columns].flatMap(([column, { statistics: target }]) =>
     setStatistics(name, column, target),
   );
-  const full = identity === "f" ? [`alter table ${name} replica identity full`] : [];
-  return [create, ...statistics, ...full];
+  return [create, ...statistics, ...(identity === "f" ? [fullIdentity(name)] : [])];
+}
+
+function fullIdentity(name: string): string {
+  return `alter table ${name} replica identity full`;
 }
 
 function newColumns({ schema }: Copy, table: string, shape: TableShape, found: TableShape): string[] {

@@ -1,41 +1,184 @@
 import type pg from "pg";
-import { steerFunctions } from "./installFunctions.ts";
-import { presentCells } from "./ensureCells.ts";
-import { type TablePlace, tablePlaces } from "./tablePlaces.ts";
+import { settingsLost } from "./additionsTo.ts";
+import { type Distribution, readDistribution, tablesIn } from "./distribution.ts";
+import { refuseUnlike } from "./ensureCells.ts";
+import { functionSchemaPattern } from "./functionSchema.ts";
+import { installFunctions } from "./installFunctions.ts";
+import { keysToReference, orphans } from "./keysToReference.ts";
+import { tableSchema } from "./partitions.ts";
+import { emptiestWorker, placeOfServer, readWorkers, setTakesCells } from "./placement.ts";
+import { continuePositions } from "./positions.ts";
+import { tablesOfCells } from "./tablePlaces.ts";
+import { readShapes } from "./tableShape.ts";
+
+/** Told what is being done, to follow "still", and what was done. */
+export interface Steps {
+  doing: (what: string) => void;
+  done: (what: string) => void;
+}
 
 /**
- * Places the cells of a database on the workers of Citus: a copy of the reference tables on every node, and each cell's schema on one. The
- * session finds the control plane's tables. No service runs meanwhile.
+ * Places the cells of a database on the workers of Citus: a copy of the reference tables on every server, and each cell's schema on
+ * one. Goes on where it was broken off. The session finds the control plane's tables, and no service runs meanwhile.
+ *
+ * Each step is one transaction, and the order is what makes the state readable from the catalogue (`distribution.ts`): the first one
+ * makes the reference tables, the last one places the last cell, and whatever else belongs to it comes between.
  */
+export async function distribute(client: pg.ClientBase, steps: Steps): Promise<void> {
+  const { local, uncopied } = await readKnown(client);
+  if (uncopied.length > 0) await copyReferences(client, uncopied, steps);
+  if (local.length === 0) return;
+  steps.doing("installing the functions on every server");
+  await renewFunctions(client, true);
+  steps.done("Installed the functions on every server");
+  for (const schema of local) await distributeCell(client, schema, steps);
+}
+
+/** The same for a new database, in a session of its own and without a word. */
 export async function distributeCells(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   try {
-    await client.query("reset search_path; set statement_timeout = 0");
-    for (const { table, name } of await keysOfControlPlane(client))
-      await client.query(`alter table ${table} drop constraint ${name}`);
-    for (const table of tablesIn("reference"))
-      await client.query("select create_reference_table($1::regclass)", [table]);
-    for (const schema of await presentCells(client))
-      await client.query("select citus_schema_distribute($1::regnamespace)", [schema]);
-    await steerFunctions(client);
+    await client.query("reset search_path; set statement_timeout = 0; set lock_timeout = 0");
+    await distribute(client, { doing: () => undefined, done: () => undefined });
   } finally {
     client.release(true);
   }
 }
 
-/** Foreign keys by which Citus would take tables of the control plane into its metadata, where their upserts fail. */
-async function keysOfControlPlane(client: pg.ClientBase): Promise<{ table: string; name: string }[]> {
-  const { rows } = await client.query<{ table: string; name: string }>(
-    `select k.conrelid::regclass::text as table, quote_ident(k.conname) as name
-     from pg_constraint k
-     where k.contype = 'f'
-       and k.conrelid = any ($1::regclass[])
-       and k.confrelid = any ($2::regclass[])`,
-    [tablesIn("local"), tablesIn("reference")],
-  );
-  return rows;
+/**
+ * Brings all cells back to the coordinator, where everything is then as if it had never been distributed. Goes on where it was broken
+ * off; the other way round, see {@link distribute}.
+ */
+export async function undistribute(client: pg.ClientBase, steps: Steps): Promise<void> {
+  const { distributed, uncopied } = await readKnown(client);
+  for (const schema of distributed) await bringBack(client, schema, steps);
+  const copied = tablesIn("reference").filter((table) => !uncopied.includes(table));
+  if (copied.length === 0) return;
+  steps.doing("installing the functions for one server");
+  await renewFunctions(client, false);
+  steps.doing("looking for the last position in mailboxes");
+  await continuePositions(client);
+  await takeReferencesBack(client, steps);
 }
 
-function tablesIn(place: TablePlace): string[] {
-  return [...tablePlaces].filter(([, its]) => its === place).map(([table]) => table);
+async function readKnown(client: pg.ClientBase): Promise<Distribution> {
+  const found = await readDistribution(client);
+  if (found === undefined) throw new Error("the database has no Citus");
+  return found;
+}
+
+/** The other way into Citus' metadata is a foreign key from a table of the control plane, where upserts of that table fail. */
+async function copyReferences(
+  client: pg.ClientBase,
+  uncopied: readonly string[],
+  steps: Steps,
+): Promise<void> {
+  steps.doing("copying the tables that all cells read to every server");
+  await inOne(client, async () => {
+    for (const { table, name } of keysToReference)
+      await client.query(`alter table ${table} drop constraint if exists ${name}`);
+    for (const table of uncopied) await client.query("select create_reference_table($1::regclass)", [table]);
+    await dropLeftRows(client, uncopied);
+  });
+  steps.done(`Copied ${uncopied.length} tables that all cells read to every server`);
+}
+
+/** Undistributing the first takes those along that it is connected with by foreign keys. */
+async function takeReferencesBack(client: pg.ClientBase, steps: Steps): Promise<void> {
+  steps.doing("taking back the copies of the tables that all cells read");
+  await inOne(client, async () => {
+    for (;;) {
+      const { uncopied } = await readKnown(client);
+      const table = tablesIn("reference").find((one) => !uncopied.includes(one));
+      if (table === undefined) break;
+      await client.query("select undistribute_table($1::regclass, cascade_via_foreign_keys => true)", [
+        table,
+      ]);
+    }
+    for (const statement of orphans) await client.query(statement);
+    for (const { table, name, definition } of keysToReference)
+      await client.query(`alter table ${table} add constraint ${name} ${definition}`);
+  });
+  steps.done("Took back the copies of the tables that all cells read");
+}
+
+/**
+ * Citus propagates functions that are created once it knows the servers, and none from before. Other versions' functions go: each
+ * version installs its own at its start, with the planner's settings that the database needs by then.
+ */
+async function renewFunctions(client: pg.ClientBase, isDistributed: boolean): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    "select nspname as name from pg_namespace where nspname ~ $1",
+    [functionSchemaPattern],
+  );
+  for (const { name } of rows) await client.query(`drop schema ${name} cascade`);
+  await installFunctions(client, isDistributed);
+}
+
+async function distributeCell(client: pg.ClientBase, schema: string, { doing, done }: Steps): Promise<void> {
+  const beganMs = performance.now();
+  const workers = await readWorkers(client);
+  const target = await emptiestWorker(client, workers);
+  doing(`moving the rows of ${schema} to ${placeOfServer(target)}`);
+  await inOne(client, async () => {
+    // Citus takes a server by a number of its own; with one to take, that one.
+    const others = workers.filter((worker) => worker.takesCells && worker !== target);
+    for (const other of others) await setTakesCells(client, other, false);
+    await client.query("select citus_schema_distribute($1::regnamespace)", [schema]);
+    for (const other of others) await setTakesCells(client, other, true);
+    await dropLeftRows(
+      client,
+      tablesOfCells.map((table) => `${schema}.${table}`),
+    );
+  });
+  doing(`gathering statistics of ${schema}`);
+  await analyze(client, schema);
+  done(`${schema} is on ${placeOfServer(target)} (${secondsSince(beganMs)} s)`);
+}
+
+async function bringBack(client: pg.ClientBase, schema: string, { doing, done }: Steps): Promise<void> {
+  const beganMs = performance.now();
+  doing(`bringing back the rows of ${schema}`);
+  await inOne(client, async () => {
+    await client.query("select citus_schema_undistribute($1::regnamespace)", [schema]);
+    await restoreShape(client, schema);
+  });
+  doing(`gathering statistics of ${schema}`);
+  await analyze(client, schema);
+  done(`${schema} is back (${secondsSince(beganMs)} s)`);
+}
+
+/** Citus makes the tables anew, and not all that they had. */
+async function restoreShape(client: pg.ClientBase, schema: string): Promise<void> {
+  const home = await tableSchema(client);
+  const wanted = await readShapes(client, home, tablesOfCells);
+  await client.query(`set local search_path = ${schema}, ${home}`);
+  const present = await readShapes(client, schema, tablesOfCells);
+  for (const statement of settingsLost(schema, wanted, present)) await client.query(statement);
+  await refuseUnlike(client, { home, schema }, wanted);
+}
+
+/** What was in a table before is copied, and lies in the coordinator's, where nobody sees it. */
+async function dropLeftRows(client: pg.ClientBase, tables: readonly string[]): Promise<void> {
+  for (const table of tables)
+    await client.query("select truncate_local_data_after_distributing_table($1::regclass)", [table]);
+}
+
+async function analyze(client: pg.ClientBase, schema: string): Promise<void> {
+  await client.query(`analyze ${tablesOfCells.map((table) => `${schema}.${table}`).join(", ")}`);
+}
+
+async function inOne(client: pg.ClientBase, work: () => Promise<void>): Promise<void> {
+  await client.query("begin");
+  try {
+    await work();
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  }
+}
+
+function secondsSince(beganMs: number): string {
+  return ((performance.now() - beganMs) / 1_000).toFixed(1);
 }

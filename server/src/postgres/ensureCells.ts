@@ -27,8 +27,9 @@ export async function ensureCells(session: BriefLocks, count: number): Promise<v
   if (!isDeepStrictEqual(present, wanted)) await refuseOthers(client, present, count);
   if (wanted.length === 0) return;
   const home = await tableSchema(client);
+  const isDistributed = await hasDistributedCells(client);
   await withBriefLocks(session, async () => {
-    for (const schema of wanted) await ensureCell(client, home, schema);
+    for (const schema of wanted) await ensureCell(client, { home, schema, isDistributed });
   });
   for (const schema of present) {
     await client.query(`set search_path = ${schema}, ${home}`);
@@ -75,10 +76,11 @@ export async function removeUnfinished(client: pg.ClientBase): Promise<void> {
 /** @throws {SchemaError} when a table of a cell is not like the one that the migrations made. */
 export async function refuseUnlike(
   client: pg.ClientBase,
-  { home, schema }: Copy,
+  { home, schema, isDistributed = false }: Cell,
   wanted: ReadonlyMap<string, TableShape>,
 ): Promise<void> {
-  const made = await readShapes(client, schema, tables);
+  const shapes = await readShapes(client, schema, tables);
+  const made = isDistributed ? withoutStatistics(shapes) : shapes;
   const other = tables.find((table) => !isDeepStrictEqual(made.get(table), wanted.get(table)));
   if (other !== undefined) throw new SchemaError(`the table ${schema}.${other} is not like ${home}.${other}`);
 }
@@ -98,16 +100,37 @@ async function refuseOthers(client: pg.ClientBase, present: string[], count: num
   }
 }
 
-async function ensureCell(client: pg.ClientBase, home: string, schema: string): Promise<void> {
-  const wanted = await readShapes(client, home, tables);
+interface Cell extends Copy {
+  /** Citus has placed it on a server. */
+  isDistributed?: boolean;
+}
+
+async function ensureCell(client: pg.ClientBase, cell: Cell): Promise<void> {
+  const { home, schema, isDistributed = false } = cell;
+  const shapes = await readShapes(client, home, tables);
+  const wanted = isDistributed ? withoutStatistics(shapes) : shapes;
   await client.query(`create schema if not exists ${schema}`);
   // References lead to tables of the cell or of the control plane.
   await client.query(`set local search_path = ${schema}, ${home}`);
   const present = await readShapes(client, schema, tables);
-  const additions = additionsTo({ home, schema }, wanted, present);
+  const additions = additionsTo(cell, wanted, present);
   const statements = [...additions.tables, ...additions.keys];
-  if (statements.length > 0) await client.query(statements.join(";\n"));
-  await refuseUnlike(client, { home, schema }, wanted);
+  // Citus takes one at a time, where a round trip each does not count.
+  if (isDistributed) for (const statement of statements) await client.query(statement);
+  else if (statements.length > 0) await client.query(statements.join(";\n"));
+  await refuseUnlike(client, cell, wanted);
   if (present.size === 0) await createFirstPartitions(client);
   await client.query(`set local search_path = ${home}`);
+}
+
+/** Citus refuses to set how much of a column ANALYZE looks at; `undistribute` sets it. */
+function withoutStatistics(shapes: ReadonlyMap<string, TableShape>): Map<string, TableShape> {
+  return new Map(
+    [...shapes].map(([table, shape]) => {
+      const columns = [...shape.columns].map(
+        ([name, { declaration }]) => [name, { declaration, statistics: -1 }] as const,
+      );
+      return [table, { ...shape, columns: new Map(columns) }];
+    }),
+  );
 }

@@ -14,10 +14,11 @@ import type { SqlFile } from "./sqlFiles.ts";
 /**
  * Creates the schema of this version's functions with all of them, in one transaction, unless it is there: what has
  * the name has the content. Functions of other versions are not touched. The caller holds the migration lock.
+ * @param isDistributed whether the cells are on several servers; looked up unless told.
  * @returns whether it was created.
  * @throws {SchemaError} when a function is refused, or the database's user may not create schemas.
  */
-export async function installFunctions(client: pg.ClientBase): Promise<boolean> {
+export async function installFunctions(client: pg.ClientBase, isDistributed?: boolean): Promise<boolean> {
   const { rowCount } = await client.query("select from pg_namespace where nspname = $1", [functionSchema]);
   if (rowCount !== 0) return false;
   await client.query("begin");
@@ -28,7 +29,7 @@ export async function installFunctions(client: pg.ClientBase): Promise<boolean> 
     await client.query(`set local search_path = ${functionSchema}; set local check_function_bodies = off`);
     // Signatures name types, which must be there; bodies are read later.
     for (const file of typesFirst()) await createFunctions(client, file);
-    await steerFunctions(client);
+    await steerFunctions(client, isDistributed ?? (await hasDistributedCells(client)));
     await client.query("commit");
   } catch (error) {
     await client.query("rollback");
@@ -50,15 +51,15 @@ async function createFunctions(client: pg.ClientBase, { name, text }: SqlFile): 
   }
 }
 
-/** Adapts the functions to a database whose cells are on servers of their own, or are again on one PostgreSQL. */
-export async function steerFunctions(client: pg.ClientBase): Promise<void> {
-  await steerPlanner(client);
-  await steerPositions(client);
+/** Adapts the functions to a database whose cells are on servers of their own, or on one PostgreSQL. */
+async function steerFunctions(client: pg.ClientBase, isDistributed: boolean): Promise<void> {
+  await steerPlanner(client, isDistributed);
+  await steerPositions(client, isDistributed);
 }
 
 /** Gives each function that the service calls the planner's settings of this database. */
-async function steerPlanner(client: pg.ClientBase): Promise<void> {
-  const settings = plannerSettingsOn(await hasDistributedCells(client));
+async function steerPlanner(client: pg.ClientBase, isDistributed: boolean): Promise<void> {
+  const settings = plannerSettingsOn(isDistributed);
   const { rows } = await client.query<{ name: string; signature: string }>(
     `select p.proname as name, p.oid::regprocedure::text as signature
      from pg_proc p

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { applyMigrations } from "./applyMigrations.ts";
+import { refuseHalfDistributed } from "./distribution.ts";
 import { ensureCells } from "./ensureCells.ts";
 import { functionSchema } from "./functionSchema.ts";
 import { installFunctions } from "./installFunctions.ts";
@@ -44,6 +45,7 @@ export async function migrate(
     // Tables are made where the session's own path begins, and not among the functions.
     await client.query(`reset search_path; set statement_timeout = 0; set lock_timeout = ${lockTimeoutMs}`);
     await takeLock(client, onWait);
+    await refuseHalfDistributed(client);
     if (joining?.isAlone) await noteAllEnded(client);
     const session = { client, pool, onWait };
     const applied = await applyMigrations(session, migrations);

@@ -13,6 +13,48 @@ export function placeOfServer({ host, port }: Server): string {
   return `${host}:${port}`;
 }
 
+/** A server that Citus may place cells on. */
+export interface Worker extends Server {
+  /** It gets new ones. */
+  takesCells: boolean;
+}
+
+/** In the order of their names. */
+export async function readWorkers(client: pg.ClientBase): Promise<Worker[]> {
+  const { rows } = await client.query<Worker>(
+    `select nodename as host, nodeport as port, shouldhaveshards as "takesCells"
+     from pg_dist_node
+     where groupid <> 0
+       and isactive
+       and noderole = 'primary'
+     order by host, port`,
+  );
+  return rows;
+}
+
+/** Lets Citus place new cells on a worker, or not. Those that it has stay. */
+export async function setTakesCells(
+  client: pg.ClientBase,
+  { host, port }: Server,
+  does: boolean,
+): Promise<void> {
+  await client.query("select citus_set_node_property($1, $2, 'shouldhaveshards', $3)", [host, port, does]);
+}
+
+/** The one with the fewest cells of those that take some. @throws {Error} when none does. */
+export async function emptiestWorker(client: pg.ClientBase, workers: readonly Worker[]): Promise<Worker> {
+  const cells = await placedCells(client);
+  const count = (worker: Worker): number => cells.filter((cell) => isSameServer(cell, worker)).length;
+  const ready = workers.filter(({ takesCells }) => takesCells);
+  const [first] = ready.toSorted((one, other) => count(one) - count(other));
+  if (first === undefined) throw new Error("no worker of Citus takes cells");
+  return first;
+}
+
+export function isSameServer(one: Server, other: Server): boolean {
+  return one.host === other.host && one.port === other.port;
+}
+
 /** Where a cell that Citus has distributed is, and its size there with all indexes, in bytes. */
 export interface PlacedCell extends Server {
   schema: string;

@@ -38,6 +38,20 @@ export type DatabaseConnection =
   | { url: string }
   | { host: string; port: number; user: string; database: string; password?: string };
 
+/** The same database and user on another server. @throws an error when the URL has no place for a server. */
+export function atServer(
+  connection: DatabaseConnection,
+  { host, port }: { host: string; port: number },
+): DatabaseConnection {
+  if (!("url" in connection)) return { ...connection, host, port };
+  // The form for sockets, `postgres://user@/database?host=/path`, is no URL to Node.
+  const url = new URL(connection.url.replace(/^(\w+:\/\/(?:[^/?#]*@)?)(?=\/)/, "$1localhost"));
+  url.hostname = host.includes(":") ? `[${host}]` : host;
+  url.port = String(port);
+  for (const name of ["host", "port"]) url.searchParams.delete(name);
+  return { url: url.href };
+}
+
 export interface PoolOptions {
   connection: DatabaseConnection;
   /** Most connections at once. */

@@ -22,7 +22,7 @@ test("functions of every version take positions from the sequence of one Postgre
   await pool.query(
     `create or replace function ${byClock}; create schema ${other}; create function ${other}.${byClock}`,
   );
-  await inHomeSession(pool, steerPositions);
+  await inHomeSession(pool, (client) => steerPositions(client, false));
   const { rows } = await pool.query(
     `select positions_by_clock() as own, ${other}.positions_by_clock() as other`,
   );

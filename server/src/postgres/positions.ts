@@ -1,13 +1,12 @@
 import type pg from "pg";
-import { hasDistributedCells, presentCells } from "./ensureCells.ts";
+import { presentCells } from "./ensureCells.ts";
 import { functionSchemaPattern } from "./functionSchema.ts";
 
 /**
  * Tells the functions of all versions where positions in mailboxes come from: the clock where Citus has placed the cells on servers, and
  * else the sequence. Sessions that have used the functions keep what they know, so no service runs meanwhile.
  */
-export async function steerPositions(client: pg.ClientBase): Promise<void> {
-  const isByClock = await hasDistributedCells(client);
+export async function steerPositions(client: pg.ClientBase, isByClock: boolean): Promise<void> {
   const { rows } = await client.query<{ schema: string }>(
     `select n.nspname as schema
      from pg_proc p

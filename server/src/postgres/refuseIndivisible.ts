@@ -16,7 +16,8 @@ export async function refuseIndivisible(client: pg.ClientBase, count: number): P
   await refuseStrays(client, count);
 }
 
-async function refuseOtherSchema(client: pg.ClientBase): Promise<void> {
+/** @throws {SchemaError} when the tables of a database are not those of this version. */
+export async function refuseOtherSchema(client: pg.ClientBase): Promise<void> {
   const lists = await client.query<{ is_there: boolean }>(
     "select to_regclass('schema_changes') is not null as is_there",
   );

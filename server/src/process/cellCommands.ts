@@ -1,0 +1,122 @@
+import { loadConfig } from "../config/config.ts";
+import type { Server } from "../postgres/placement.ts";
+import { CommandError } from "../runtime/commandError.ts";
+import { readWords } from "./commandWords.ts";
+import type { DatabaseCommand } from "./databaseCommands.ts";
+
+export const cellUsage = `  postrider db cells                                      shows where the items of which buckets are, and how much
+  postrider db divide --cells <2|4|8|16> --yes            divides a database into so many cells, while no service runs
+  postrider db distribute --yes                           places the cells on the workers of Citus, while no service runs
+  postrider db undistribute --yes                         brings them back to the coordinator, while no service runs
+  postrider db worker add <host[:port]>                   makes a PostgreSQL with Citus a worker, or one that was drained again
+  postrider db worker drain <host[:port]> [--remove]      moves its cells to the other workers; with --remove, Citus forgets it
+  postrider db move-cell <cell> <host[:port]>             moves a cell to a worker, while the service runs
+  postrider db drop-expired [--yes]                       shows the days past retention that are kept; with --yes, drops them all
+`;
+
+type Reader = (args: string[]) => DatabaseCommand;
+
+/** By their words behind `db`. */
+const readers: Readonly<Record<string, Reader>> = {
+  cells(args) {
+    const { isJson } = readWords(args, []);
+    return {
+      isJson,
+      run: async (env, talk) => (await import("./listCells.ts")).listCells(loadConfig(env), talk),
+    };
+  },
+  divide(args) {
+    const { isJson, flags, text } = readWords(args, ["yes"], [], ["cells"]);
+    const count = Number(text("cells"));
+    if (![2, 4, 8, 16].includes(count))
+      throw new CommandError("--cells says into how many: 2, 4, 8 or 16", "usage");
+    refuseWithoutYes(
+      flags,
+      "a divided database stays so, and only a backup from before brings the undivided one back",
+    );
+    return {
+      isJson,
+      run: async (env, talk) =>
+        (await import("./divideDatabase.ts")).divideDatabase(loadConfig(env), count, talk),
+    };
+  },
+  distribute(args) {
+    const { isJson, flags } = readWords(args, ["yes"]);
+    refuseWithoutYes(flags, "this moves all items to the workers of Citus, while no service may run");
+    return {
+      isJson,
+      run: async (env, talk) =>
+        (await import("./distributeDatabase.ts")).distributeDatabase(loadConfig(env), talk),
+    };
+  },
+  undistribute(args) {
+    const { isJson, flags } = readWords(args, ["yes"]);
+    refuseWithoutYes(flags, "this moves all items back to the coordinator, while no service may run");
+    return {
+      isJson,
+      run: async (env, talk) =>
+        (await import("./distributeDatabase.ts")).undistributeDatabase(loadConfig(env), talk),
+    };
+  },
+  worker([first, ...rest]) {
+    if (first === "add") {
+      const { isJson, words } = readWords(rest, [], ["<host[:port]>"]);
+      const server = readServer(words[0]!);
+      return {
+        isJson,
+        run: async (env, talk) =>
+          (await import("./workerCommands.ts")).addWorker(loadConfig(env), server, talk),
+      };
+    }
+    if (first !== "drain")
+      throw new CommandError("it is postrider db worker add or postrider db worker drain", "usage");
+    const { isJson, words, flags } = readWords(rest, ["remove"], ["<host[:port]>"]);
+    const server = readServer(words[0]!);
+    return {
+      isJson,
+      run: async (env, talk) =>
+        (await import("./workerCommands.ts")).drainWorker(loadConfig(env), server, flags.has("remove"), talk),
+    };
+  },
+  "move-cell"(args) {
+    const { isJson, words } = readWords(args, [], ["<cell>", "<host[:port]>"]);
+    const [cell, host] = words as [string, string];
+    if (!/^\d{1,2}$/.test(cell)) throw new CommandError(`"${cell}" is no number of a cell`, "usage");
+    const server = readServer(host);
+    return {
+      isJson,
+      run: async (env, talk) =>
+        (await import("./moveCellCommand.ts")).moveCellCommand(loadConfig(env), Number(cell), server, talk),
+    };
+  },
+  "drop-expired"(args) {
+    const { isJson, flags } = readWords(args, ["yes"]);
+    return {
+      isJson,
+      run: async (env, talk) =>
+        (await import("./dropExpired.ts")).dropExpired(loadConfig(env), flags.has("yes"), talk),
+    };
+  },
+};
+
+/** Reads what follows `db`. @throws {CommandError} for a wrong command. */
+export function readCellCommand([first, ...rest]: string[]): DatabaseCommand {
+  if (first === undefined) throw new CommandError("what to do is missing", "usage");
+  const read = readers[first];
+  if (read !== undefined && Object.hasOwn(readers, first)) return read(rest);
+  const known = Object.keys(readers).map((name) => `postrider db ${name}`);
+  throw new CommandError(`there is no "${first}": ${known.join(", ")}`, "usage");
+}
+
+/** `host`, `host:port` or `[address]:port`; the port is PostgreSQL's usual one unless given. */
+function readServer(text: string): Server {
+  const found = /^(?:\[([^\]]+)\]|([^\s:/@[\]]+))(?::(\d{1,5}))?$/.exec(text);
+  const port = Number(found?.[3] ?? 5432);
+  if (found === null || port < 1 || port > 65_535)
+    throw new CommandError(`"${text}" is no server: write host or host:port`, "usage");
+  return { host: (found[1] ?? found[2])!, port };
+}
+
+function refuseWithoutYes(flags: ReadonlySet<string>, why: string): void {
+  if (!flags.has("yes")) throw new CommandError(`${why}: add --yes to do it`, "usage");
+}

@@ -1,0 +1,64 @@
+import type pg from "pg";
+import { openSession } from "../backup/takeSnapshot.ts";
+import type { Config } from "../config/config.ts";
+import type { Steps } from "../postgres/distribute.ts";
+import { refuseUnfitCoordinator, refuseWithoutRights } from "./refuseUnfitServers.ts";
+import type { DatabaseConnection } from "../postgres/pool.ts";
+import type { Talk } from "./databaseCommands.ts";
+import { lockOut, stopSoon } from "./lockOut.ts";
+import { openAsItIs } from "./openAsItIs.ts";
+import { tellProgress } from "./startProgress.ts";
+
+/** The advisory lock of the commands that change where cells are. */
+const placementLockKey = 7_281_934_021;
+
+/** What a command works with that changes where cells are. */
+export interface OnCoordinator {
+  /** Without limits of time; its path has the control plane's tables. No other command works on the placement meanwhile. */
+  client: pg.ClientBase;
+  connection: DatabaseConnection;
+  steps: Steps;
+  /** More sessions like `client`, without its lock. Ends with the command. */
+  another: () => Promise<pg.ClientBase>;
+}
+
+/**
+ * Runs a command on the coordinator of Citus. A killed command leaves nothing that holds up the next one: its session, which has the lock,
+ * ends when its statement does, which the server gives up.
+ * @param functions those of Citus that it calls, with their types.
+ * @throws {CommandError} when the database has no Citus or is not the coordinator's, or while another such command runs.
+ */
+export async function onCoordinator(
+  config: Config,
+  { say }: Talk,
+  functions: readonly string[],
+  work: (coordinator: OnCoordinator) => Promise<void>,
+): Promise<void> {
+  const progress = tellProgress(say);
+  try {
+    progress.doing("opening the database");
+    const database = await openAsItIs(config, say);
+    const sessions: pg.Client[] = [];
+    const another = async (): Promise<pg.Client> => {
+      const session = await openSession(database.connection);
+      sessions.push(session);
+      await stopSoon(session);
+      return session;
+    };
+    try {
+      const client = await another();
+      await refuseUnfitCoordinator(client);
+      await refuseWithoutRights(client, [...functions, "recover_prepared_transactions()"]);
+      await lockOut(client, placementLockKey, "another command changes where cells are");
+      // What a server that died had not committed everywhere is settled before anything is read.
+      await client.query("select recover_prepared_transactions()");
+      const steps = { doing: (what: string) => progress.doing(what), done: say };
+      await work({ client, connection: database.connection, steps, another });
+    } finally {
+      await Promise.allSettled(sessions.map((session) => session.end()));
+      await database.close();
+    }
+  } finally {
+    progress.end();
+  }
+}

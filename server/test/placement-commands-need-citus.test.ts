@@ -1,0 +1,71 @@
+import { expect } from "vitest";
+import { keysToReference } from "../src/postgres/keysToReference.ts";
+import { tablesIn } from "../src/postgres/distribution.ts";
+import { runDatabaseCommand } from "./support/databaseCommand.ts";
+import { stageTest } from "./support/fixtures.ts";
+import { someKey } from "./support/program.ts";
+
+/*
+ * What the commands that place cells on servers refuse everywhere; files of vitest.config.ts' project `citus` run them.
+ */
+
+const it = stageTest.extend(
+  "command",
+  ({ database }) =>
+    (words: string) =>
+      runDatabaseCommand(["db", ...words.split(" ")], {
+        DATABASE_URL: database.url,
+        POSTRIDER_ENCRYPTION_KEY: someKey,
+      }),
+);
+
+it.for([
+  ["distribute", "this moves all items to the workers of Citus, while no service may run: add --yes"],
+  ["undistribute", "this moves all items back to the coordinator, while no service may run: add --yes"],
+  ["distribute --yes now", '"now" is too much'],
+  ["worker", "it is postrider db worker add or postrider db worker drain"],
+  ["worker remove a", "it is postrider db worker add or postrider db worker drain"],
+  ["worker add", "<host[:port]> is missing"],
+  ["worker add a:0", '"a:0" is no server: write host or host:port'],
+  ["worker add a:65536", '"a:65536" is no server'],
+  ["worker drain user@a", '"user@a" is no server'],
+  ["worker add ::1", '"::1" is no server'],
+  ["move-cell", "<cell> is missing"],
+  ["move-cell 1", "<host[:port]> is missing"],
+  ["move-cell first a", '"first" is no number of a cell'],
+] as const)("%s: %s", async ([words, message]) => {
+  const ended = await runDatabaseCommand(["db", ...words.split(" ")], {});
+  expect(ended).toMatchObject({ code: 2, err: expect.stringContaining(message) });
+});
+
+it("a database without Citus is told how to get it", async ({ command }) => {
+  for (const words of [
+    "distribute --yes",
+    "undistribute --yes",
+    "worker add a",
+    "worker drain [::1]:5433 --remove",
+    "move-cell 0 a:5433",
+  ]) {
+    expect(await command(words)).toMatchObject({
+      code: 5,
+      err: expect.stringMatching(
+        /has no Citus: install Citus 12 .* create extension citus .* postrider db worker add/,
+      ),
+    });
+  }
+});
+
+it("the foreign keys that an undistribution makes again are those of the migrations", async ({ pool }) => {
+  const { rows } = await pool.query(
+    `select c.relname as table, k.conname as name, pg_get_constraintdef(k.oid) as definition
+     from pg_constraint k
+     join pg_class c on c.oid = k.conrelid
+     where k.contype = 'f'
+       and c.oid = any ($1::regclass[])
+       and k.confrelid = any ($2::regclass[])`,
+    [tablesIn("local"), tablesIn("reference")],
+  );
+  const inOrder = (keys: readonly { name: string }[]): unknown[] =>
+    keys.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  expect(inOrder(rows)).toEqual(inOrder(keysToReference));
+});
