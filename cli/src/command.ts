@@ -46,22 +46,22 @@ export const connectionOptions: Options = {
   server: {
     type: "string",
     value: "URL",
-    help: "the service; POSTRIDER_URL, the profile's, or http://127.0.0.1:8080",
+    help: "address of the service; default: POSTRIDER_URL, the profile's, or http://127.0.0.1:8080",
   },
   profile: {
     type: "string",
     value: "NAME",
-    help: "who to be, of those that postrider login keeps; POSTRIDER_PROFILE",
+    help: "profile stored by postrider login; or POSTRIDER_PROFILE",
   },
   "key-stdin": {
     type: "boolean",
-    help: "read the API key from the standard input; otherwise POSTRIDER_KEY, or the profile",
+    help: "read the API key from standard input; default: POSTRIDER_KEY, or the profile's",
   },
 };
 
 /** Options of every command. */
 export const commonOptions: Options = {
-  json: { type: "boolean", help: "print JSON, one document a line" },
+  json: { type: "boolean", help: "print JSON, one document per line" },
   help: { type: "boolean", help: "show this text" },
 };
 

@@ -19,9 +19,8 @@ export function helpOf(command: Command, path: readonly string[]): string {
   return `${parts.join("\n\n")}\n`;
 }
 
-const exits = `Ends with 0 when done, 1 for a failure, 2 for a wrong command, 3 for a missing or refused credential,
-4 for what does not exist, 5 for a conflict. Data goes to the standard output, everything else to the standard
-error. postrider <command> --help says more of each.`;
+const exits = `Exit codes: 0 success, 1 failure, 2 wrong command, 3 missing or refused credential, 4 not found, 5 conflict.
+Data goes to standard output, everything else to standard error. postrider <command> --help describes a command.`;
 
 function usageLine({ words, options }: Command, name: string): string {
   const hasOptions = options !== undefined;

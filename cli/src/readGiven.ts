@@ -11,7 +11,7 @@ import type { Session } from "./session.ts";
  */
 export function checkStandardInput(input: Input, files: readonly (string | undefined)[], what: string): void {
   const uses = files.filter((file) => file === "-").length;
-  if (uses > 1) throw new UsageError("the standard input can be read only once: name a file for the other");
+  if (uses > 1) throw new UsageError("standard input can be read only once: name a file for the other value");
   if (uses === 1 && input.flag("key-stdin")) {
     throw new UsageError(`the standard input cannot be both ${what} and the key: set POSTRIDER_KEY`);
   }

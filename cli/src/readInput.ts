@@ -86,6 +86,6 @@ function checkWords(command: Command, path: readonly string[], given: readonly s
   const isOpen = specified.some((word) => word.endsWith("…") || word.endsWith("…]"));
   if (given.length <= specified.length || isOpen) return;
   const extra = given[specified.length]!;
-  if (command.commands === undefined) throw new UsageError(`"${extra}" is too much`);
+  if (command.commands === undefined) throw new UsageError(`unexpected argument "${extra}"`);
   throw new UsageError(`there is no command "${[...path, extra].join(" ")}"`);
 }

@@ -6,7 +6,7 @@ const described: readonly Pick<Command, "name" | "words" | "wordChoices" | "summ
     name: "serve",
     summary: "run the service",
     options: {
-      roles: { type: "string", value: "LIST", help: "what this process does, such as api,dispatcher" },
+      roles: { type: "string", value: "LIST", help: "roles of this process, such as api,dispatcher" },
     },
   },
   { name: "org", summary: "manage organizations, as an operator: create, list, show, set-state" },
@@ -14,13 +14,13 @@ const described: readonly Pick<Command, "name" | "words" | "wordChoices" | "summ
   {
     name: "backup",
     words: "<file>",
-    summary: "write the whole database into one file, while the service runs",
+    summary: "back up the whole database into one file, while the service runs",
   },
-  { name: "restore", words: "<file>", summary: "bring a backup back, into an empty database" },
+  { name: "restore", words: "<file>", summary: "restore a backup into an empty database" },
   {
     name: "reset",
-    summary: "remove everything",
-    options: { yes: { type: "boolean", help: "do it" } },
+    summary: "delete all data",
+    options: { yes: { type: "boolean", help: "confirm" } },
   },
   {
     name: "db",
@@ -32,19 +32,19 @@ const described: readonly Pick<Command, "name" | "words" | "wordChoices" | "summ
         type: "string",
         value: "COUNT",
         choices: ["2", "4", "8", "16"],
-        help: "divide it into so many",
+        help: "number of cells to divide it into",
       },
-      yes: { type: "boolean", help: "divide it" },
+      yes: { type: "boolean", help: "confirm the division" },
     },
   },
   {
     name: "mcp",
-    summary: "give an agent tools, over its standard input and output",
+    summary: "serve tools to an agent (MCP), over standard input and output",
     options: { server: connectionOptions["server"]!, profile: connectionOptions["profile"]! },
   },
   {
     name: "move",
-    summary: "move from the embedded database to that of DATABASE_URL",
+    summary: "move from the embedded database to the one in DATABASE_URL",
     options: {
       "stop-service": { type: "boolean", help: "end the service that runs on the embedded database" },
     },

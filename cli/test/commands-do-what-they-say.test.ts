@@ -62,7 +62,7 @@ describe("targets and items", () => {
     const none = await run(["replay", "--target", "orders", "--status", "FAILED", "--dry-run", "--json"], {
       env,
     });
-    expect(none).toMatchObject({ code: 0, err: "nothing fits the filter\n" });
+    expect(none).toMatchObject({ code: 0, err: "no item matches the filter\n" });
     expect(JSON.parse(none.out)).toMatchObject({ count: 0 });
     const again = await run(["replay", id, "--json"], { env });
     expect(again.json()[0]).toMatchObject({ source_event_id: id });
@@ -73,7 +73,7 @@ describe("targets and items", () => {
     expect(await run(matching, { env })).toMatchObject({
       code: 2,
       out: "",
-      err: expect.stringContaining("2 items fit the filter: add --yes to replay them all"),
+      err: expect.stringContaining("2 items match the filter: add --yes to replay them all"),
     });
     expect(receiver.received).toHaveLength(3);
     const all = await run([...matching, "--yes", "--new-webhook-id"], { env });
@@ -241,12 +241,12 @@ describe("exit codes", () => {
     [["sell"], /there is no command "sell"/],
     [["target", "list", "--colour"], /--colour/],
     [["send", "orders"], /<file> is missing/],
-    [["target", "list", "more"], /"more" is too much/],
+    [["target", "list", "more"], /unexpected argument "more"/],
     [["item", "list", "--status", "LOST"], /--status must be one of QUEUED/],
     [["item", "list", "--limit", "0"], /--limit must be a whole number/],
     [["item", "list", "--since", "yesterday"], /--since must be such as/],
     [["replay"], /name items, or give a filter/],
-    [["mailbox", "work", "inbox"], /say which command to run/],
+    [["mailbox", "work", "inbox"], /name the command to run/],
     [["listen", "inbox"], /--forward-to is missing/],
     [["serve"], /npx postrider serve/],
     [
@@ -268,7 +268,7 @@ describe("a credential", () => {
       const env = { POSTRIDER_URL: service.url, POSTRIDER_KEY: `${account.api_key}\n${account.api_key}` };
       const { code, out, err } = await run([...command], { env });
       expect([code, out]).toEqual([3, ""]);
-      expect(err).toMatch(/^postrider: the API key has a blank, a line end or another character/);
+      expect(err).toMatch(/^postrider: the API key contains a blank, a line break or another character/);
       expect(err).not.toContain(account.api_key);
     },
   );

@@ -63,10 +63,10 @@ describe("a filter", () => {
 
   it.for([
     ["no filter", "filter try -", "{}", /--target or --filter/],
-    ["two filters", "filter try - --target a --filter b", "{}", /one of them/],
+    ["two filters", "filter try - --target a --filter b", "{}", /one filter/],
     ["one input for two", "filter try - --filter -", "{}", /only once/],
     ["a sample that is no JSON", "filter try - --filter /dev/null", "{", /the filter is no JSON/],
-    ["nothing to change", "target set filtered", "", /say what to change/],
+    ["nothing to change", "target set filtered", "", /name a field to change/],
   ] as const)("is not tried with %s", async ([, line, input, text], { postrider }) => {
     expect(await postrider(line, input)).toMatchObject({
       code: 2,

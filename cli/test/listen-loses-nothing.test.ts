@@ -216,7 +216,7 @@ describe("postrider listen --target", () => {
       const { code, err } = await run(["listen", ...words, "--forward-to", "http://127.0.0.1:1"], {
         env: env(),
       });
-      expect([code, err]).toEqual([2, expect.stringContaining("give a mailbox")]);
+      expect([code, err]).toEqual([2, expect.stringContaining("name a mailbox")]);
     }
   });
 });

@@ -92,7 +92,7 @@ describe("a call", () => {
       for (const name of ["apiKey", "sessionToken"]) {
         const create = () => createClient({ baseUrl: "http://127.0.0.1:9", [name]: text });
         expect(create).toThrow(
-          new TypeError(`${name} has a blank, a line end or another character that none has`),
+          new TypeError(`${name} contains a blank, a line break or another character that is not allowed`),
         );
       }
     },

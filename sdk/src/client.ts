@@ -123,7 +123,7 @@ function credentialHeaders({ apiKey, sessionToken }: ClientOptions): Record<stri
 function carried(name: "apiKey" | "sessionToken", text: string): string {
   const value = text.trim();
   if (/[^!-~]/.test(value)) {
-    throw new TypeError(`${name} has a blank, a line end or another character that none has`);
+    throw new TypeError(`${name} contains a blank, a line break or another character that is not allowed`);
   }
   return value;
 }

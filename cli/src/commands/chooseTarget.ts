@@ -14,7 +14,7 @@ export async function targetId(client: Pick<Client, "listTargets">, named: strin
   const [found, other] = targets.filter(({ name }) => name === named);
   if (found === undefined) {
     throw new CommandError(
-      `there is no target "${named}"; postrider target list shows those there are`,
+      `there is no target "${named}"; postrider target list shows all targets`,
       exitCodes.notFound,
     );
   }

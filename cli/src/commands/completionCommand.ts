@@ -16,7 +16,7 @@ export function completionCommand(root: () => Command): Command {
     name: "completion",
     words: "<shell>",
     wordChoices: Object.keys(shells),
-    summary: "print what completes the command's words: for bash, zsh or fish",
+    summary: "print a completion script for bash, zsh or fish",
     details: `bash:  source <(postrider completion bash)
 zsh:   source <(postrider completion zsh)
 fish:  postrider completion fish | source`,
@@ -24,7 +24,7 @@ fish:  postrider completion fish | source`,
     async run({ out }, { words }) {
       const script = shells[words[0]!];
       if (script === undefined)
-        throw new UsageError(`there is completion for ${Object.keys(shells).join(", ")}`);
+        throw new UsageError(`completion exists for ${Object.keys(shells).join(", ")}`);
       out.raw(script(root()));
     },
   };

@@ -7,14 +7,14 @@ import type { Session } from "../session.ts";
 
 export const customerCommands: Command = {
   name: "customer",
-  summary: "customers: whom you send to, by your own ids of them",
+  summary: "customers: the receivers of your items, by your own ids",
   commands: [
     {
       name: "list",
-      summary: "show customers, by uid",
+      summary: "list customers, by uid",
       options: {
-        prefix: { type: "string", value: "TEXT", help: "only those whose uid begins so" },
-        names: { type: "boolean", help: "print their uids alone, one a line" },
+        prefix: { type: "string", value: "TEXT", help: "only uids with this prefix" },
+        names: { type: "boolean", help: "print uids only, one per line" },
       },
       run: list,
     },
@@ -22,31 +22,31 @@ export const customerCommands: Command = {
     {
       name: "put",
       words: "<customer>",
-      summary: "make a customer, or make one that there is as it is told",
-      details: "What is left out becomes empty, so that the same command again changes nothing.",
+      summary: "create a customer, or replace an existing one",
+      details: "Omitted fields become empty. Repeating the command changes nothing.",
       options: {
-        name: { type: "string", value: "NAME", help: "what it is called" },
-        metadata: { type: "string", value: "FILE", help: "a JSON object; - is the standard input" },
+        name: { type: "string", value: "NAME", help: "name of the customer" },
+        metadata: { type: "string", value: "FILE", help: "metadata, a JSON object; - is standard input" },
       },
       run: put,
     },
     {
       name: "delete",
       words: "<customer>",
-      summary: "delete a customer, its targets and the keys limited to it; what waits for these is canceled",
-      options: { yes: { type: "boolean", help: "do it" } },
+      summary: "delete a customer, its targets and its limited keys; waiting items are canceled",
+      options: { yes: { type: "boolean", help: "confirm" } },
       run: remove,
     },
     {
       name: "portal-link",
       words: "<customer>",
-      summary: "make a link to the customer's portal, which works once, within the hour",
+      summary: "create a link to the customer's portal, which works once, within an hour",
       run: link,
     },
     {
       name: "end-portal",
       words: "<customer>",
-      summary: "end the customer's sessions in its portal, and the links that nobody has opened",
+      summary: "end the customer's portal sessions and unused links",
       run: endPortal,
     },
   ],
@@ -63,7 +63,7 @@ async function list({ out, connect }: Session, input: Input): Promise<void> {
     return;
   }
   out.list(rows, ["uid", "name", "created_at"]);
-  if (rows.length === 0) out.say("there are no such customers; postrider customer put makes one");
+  if (rows.length === 0) out.say("no customers found; create one with postrider customer put");
 }
 
 async function get({ out, connect }: Session, { words }: Input): Promise<void> {
@@ -96,7 +96,7 @@ async function put({ out, stdin, connect }: Session, input: Input): Promise<void
 
 async function remove({ out, connect }: Session, input: Input): Promise<void> {
   if (!input.flag("yes"))
-    throw new UsageError("its targets are deleted with it, and do not come back: add --yes to do it");
+    throw new UsageError("its targets are deleted, too, and cannot be restored: add --yes to delete them");
   const { client } = await connect();
   const [uid] = input.words as [string];
   out.one({ uid, ...(await client.deleteCustomer(uid)) });
@@ -106,7 +106,7 @@ async function link({ out, connect }: Session, { words }: Input): Promise<void> 
   const { client } = await connect();
   const made = await client.createPortalLink(words[0]!);
   out.line(made, plain(made.url));
-  out.say("it works once, within the hour");
+  out.say("it works once, within an hour");
 }
 
 async function endPortal({ out, connect }: Session, { words }: Input): Promise<void> {

@@ -12,8 +12,8 @@ import type { Service, Session } from "../session.ts";
 
 export const doctorCommand: Command = {
   name: "doctor",
-  summary: "look whether everything is in order, and say how to mend what is not",
-  details: "Ends with 1 when something is wrong, and with 3 when it is the credential.",
+  summary: "check the service, the clock, the credential and the targets, and say how to fix problems",
+  details: "Exit code 1: a problem was found; 3: the credential is missing or refused.",
   run: examine,
 };
 

@@ -23,15 +23,15 @@ const statuses: readonly Status[] = ["QUEUED", "RETRYING", "UNREAD", "CLAIMED", 
 
 export const filterOptions: Options = {
   target: { type: "string", value: "TARGET", help: "only items of this target, by id or name" },
-  status: { type: "string", value: "STATUS", choices: statuses, help: "only items that stand so" },
-  "event-type": { type: "string", value: "EVENT-TYPE", help: "only items of exactly this type" },
-  "correlation-id": { type: "string", value: "ID", help: "only items with this one" },
+  status: { type: "string", value: "STATUS", choices: statuses, help: "only items with this status" },
+  "event-type": { type: "string", value: "EVENT-TYPE", help: "only items of this event type" },
+  "correlation-id": { type: "string", value: "ID", help: "only items with this correlation id" },
   since: {
     type: "string",
     value: "TIME",
-    help: "only items accepted since, such as 15m, 2h, 3d or 2026-11-22",
+    help: "only items accepted since this time, such as 15m, 2h, 3d or 2026-11-22",
   },
-  until: { type: "string", value: "TIME", help: "only items accepted before" },
+  until: { type: "string", value: "TIME", help: "only items accepted before this time" },
 };
 
 /** The filter that the options come to; undefined members are left out. */

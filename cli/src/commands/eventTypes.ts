@@ -9,16 +9,16 @@ const parts = ["schema", "example"] as const;
 
 export const eventTypeCommands: Command = {
   name: "event-type",
-  summary: "event types: the catalogue of what you send",
+  summary: "event types: the catalogue of the types that you send",
   commands: [
     {
       name: "list",
-      summary: "show event types, by name, without their schemas and examples",
+      summary: "list event types by name, without schemas and examples",
       options: {
-        prefix: { type: "string", value: "TEXT", help: "only those whose name begins so" },
-        deprecated: { type: "boolean", help: "only those on their way out" },
-        current: { type: "boolean", help: "only those that are not" },
-        names: { type: "boolean", help: "print their names alone, one a line" },
+        prefix: { type: "string", value: "TEXT", help: "only names with this prefix" },
+        deprecated: { type: "boolean", help: "only deprecated types" },
+        current: { type: "boolean", help: "only types that are not deprecated" },
+        names: { type: "boolean", help: "print names only, one per line" },
       },
       run: list,
     },
@@ -27,49 +27,49 @@ export const eventTypeCommands: Command = {
       words: "<event-type>",
       summary: "show an event type with its schema and its example",
       options: {
-        only: { type: "string", value: "PART", choices: parts, help: "print this part, as JSON" },
+        only: { type: "string", value: "PART", choices: parts, help: "print only this part, as JSON" },
       },
       run: get,
     },
     {
       name: "put",
       words: "<event-type>",
-      summary: "make an event type, or make one that there is as it is told",
-      details: "What is left out becomes empty, so that the same command again changes nothing.",
+      summary: "create an event type, or replace an existing one",
+      details: "Omitted fields become empty. Repeating the command changes nothing.",
       options: {
-        description: { type: "string", value: "TEXT", help: "what happened when it is sent" },
-        group: { type: "string", value: "TEXT", help: "what it belongs to, such as Orders" },
+        description: { type: "string", value: "TEXT", help: "meaning of the event" },
+        group: { type: "string", value: "TEXT", help: "heading to list it under, such as Orders" },
         schema: {
           type: "string",
           value: "FILE",
-          help: "a JSON Schema of its payload; - is the standard input",
+          help: "JSON Schema of the payload; - is standard input",
         },
-        example: { type: "string", value: "FILE", help: "a payload as it may be; - is the standard input" },
-        deprecated: { type: "boolean", help: "it is on its way out" },
+        example: { type: "string", value: "FILE", help: "sample payload; - is standard input" },
+        deprecated: { type: "boolean", help: "mark it as deprecated" },
       },
       run: put,
     },
     {
       name: "deprecate",
       words: "<event-type>",
-      summary: "say that an event type is on its way out; all else of it stays",
-      options: { undo: { type: "boolean", help: "say that it is not, after all" } },
+      summary: "deprecate an event type; its other fields stay",
+      options: { undo: { type: "boolean", help: "remove the deprecation" } },
       run: deprecate,
     },
     {
       name: "delete",
       words: "<event-type>",
-      summary: "delete an event type; targets that name it keep it",
-      options: { yes: { type: "boolean", help: "do it" } },
+      summary: "delete an event type; targets that name it keep the name",
+      options: { yes: { type: "boolean", help: "confirm" } },
       run: remove,
     },
     {
       name: "import",
       words: "<file>",
-      summary: "make event types of the webhooks of an OpenAPI document, JSON or YAML",
+      summary: "create event types from the webhooks of an OpenAPI document (JSON or YAML)",
       details:
-        "Types that the document does not have stay. Where a webhook cannot become a type, the others do, and the command\nends with 1.",
-      options: { "dry-run": { type: "boolean", help: "only say what it would do" } },
+        "Types that the document does not contain stay. A webhook that cannot become a type is left out, and the exit code is 1.",
+      options: { "dry-run": { type: "boolean", help: "only show what would change" } },
       run: importDocument,
     },
   ],
@@ -91,7 +91,7 @@ async function list({ out, connect }: Session, input: Input): Promise<void> {
     return;
   }
   out.list(rows, ["name", "group", "deprecated", "updated_at", "description"]);
-  if (rows.length === 0) out.say("there are no such event types; postrider event-type put makes one");
+  if (rows.length === 0) out.say("no event types found; create one with postrider event-type put");
 }
 
 async function get({ out, connect }: Session, input: Input): Promise<void> {
@@ -127,7 +127,9 @@ async function deprecate({ out, connect }: Session, input: Input): Promise<void>
 
 async function remove({ out, connect }: Session, input: Input): Promise<void> {
   if (!input.flag("yes")) {
-    throw new UsageError("a deleted event type does not come back: add --yes to do it, or deprecate it");
+    throw new UsageError(
+      "a deleted event type cannot be restored: add --yes to delete it, or deprecate it instead",
+    );
   }
   const { client } = await connect();
   const [name] = input.words as [string];

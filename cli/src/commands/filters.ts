@@ -11,24 +11,24 @@ const { "event-type": eventType, "correlation-id": correlationId, "ordering-key"
 
 export const filterCommands: Command = {
   name: "filter",
-  summary: "filters: which items a target gets by what is in them",
+  summary: "filters: select a target's items by their content",
   commands: [
     {
       name: "try",
       words: "<file>",
-      summary: "try a filter on a file of JSON, or the standard input (-); nothing is sent",
+      summary: "try a filter on a JSON file, or standard input (-); nothing is sent",
       details:
-        "The filter is a target's, or a file's. Ends with 1 where the item would be FILTERED, and says which parts of the\nfilter differ.",
+        "Exit code 1: the item would be FILTERED; the output names the parts of the filter that do not match.",
       options: {
-        target: { type: "string", value: "TARGET", help: "the filter of this target" },
+        target: { type: "string", value: "TARGET", help: "use the filter of this target" },
         filter: {
           type: "string",
           value: "FILE",
-          help: "this filter, a JSON object; - is the standard input",
+          help: "use the filter in this file, a JSON object; - is standard input",
         },
         "event-type": eventType!,
         "correlation-id": correlationId!,
-        "ordering-key": { ...orderingKey!, help: "of the sample" },
+        "ordering-key": { ...orderingKey!, help: "event type of the sample" },
       },
       run: tryFilter,
     },
@@ -42,16 +42,15 @@ async function tryFilter(session: Session, input: Input): Promise<void> {
   const { out, stdin, connect } = session;
   const target = input.text("target");
   if ((given === undefined) === (target === undefined))
-    throw new UsageError("give a filter: --target or --filter, one of them");
+    throw new UsageError("give one filter: --target or --filter");
   const { client } = await connect();
   const filter =
     given === undefined ? await filterOf(client, target!) : await readGivenObject(stdin, given, "the filter");
   const payload = await readGivenJson(stdin, file, "the sample");
   const result = await client.tryFilter({ filter, payload, ...metadataOf(input) });
   show(session, result);
-  if (result.verdict === "differs") throw new CommandError("such an item would be filtered");
-  if (result.verdict === "undecided")
-    out.say("the sample is too large for this filter: it would be let through");
+  if (result.verdict === "differs") throw new CommandError("this item would be filtered");
+  if (result.verdict === "undecided") out.say("the sample is too large for this filter: it would pass");
 }
 
 async function filterOf(client: Client, named: string): Promise<Record<string, unknown>> {

@@ -8,14 +8,14 @@ import { followItems } from "./followItems.ts";
 
 export const itemCommands: Command = {
   name: "item",
-  summary: "items: what was accepted and what became of it",
+  summary: "items: list, show, cancel, erase, follow",
   commands: [
     {
       name: "list",
-      summary: "show items, the newest first",
+      summary: "list items, newest first",
       options: {
         ...filterOptions,
-        limit: { type: "string", value: "N", help: "at most so many, 1 to 100000; 50 unless given" },
+        limit: { type: "string", value: "N", help: "maximum number, 1 to 100000; default: 50" },
       },
       run: list,
     },
@@ -24,7 +24,7 @@ export const itemCommands: Command = {
       words: "<item>",
       summary: "show an item and its attempts",
       options: {
-        payload: { type: "boolean", help: "print its bytes as they were accepted, and nothing else" },
+        payload: { type: "boolean", help: "print only the payload, byte for byte as it was accepted" },
       },
       run: get,
     },
@@ -37,8 +37,8 @@ export const itemCommands: Command = {
     {
       name: "erase",
       words: "<item>",
-      summary: "remove what an item holds, and its copies; that it was is kept",
-      options: { yes: { type: "boolean", help: "do it" } },
+      summary: "erase the content of an item and of its copies; its record stays",
+      options: { yes: { type: "boolean", help: "confirm" } },
       run: erase,
     },
     {
@@ -98,7 +98,7 @@ async function cancel({ out, connect }: Session, { words }: Input): Promise<void
 }
 
 async function erase({ out, connect }: Session, input: Input): Promise<void> {
-  if (!input.flag("yes")) throw new UsageError("what is erased does not come back: add --yes to do it");
+  if (!input.flag("yes")) throw new UsageError("erased content cannot be restored: add --yes to erase it");
   const { client } = await connect();
   out.one(await client.eraseEvent(input.words[0]!));
 }

@@ -15,19 +15,23 @@ import { consumerOptions } from "./work.ts";
 export const listenCommand: Command = {
   name: "listen",
   words: "[mailbox]",
-  summary: "post messages of a mailbox, or what goes to a target, to a local server until Ctrl-C",
-  details: `Each message is posted as a webhook would be, with webhook-id, webhook-timestamp and webhook-signature. An answer
-of 2xx acknowledges it; after any other it is given back and comes again after 2, 4, 8 … up to 60 seconds. The claim
-is renewed for as long as the local server works on it. When the service is away its return is waited for; Ctrl-C gives
-back what is under way. The signing secret is POSTRIDER_LISTEN_SECRET, or one that is made and shown at the start.
+  summary: "post messages of a mailbox, or copies of a target's items, to a local server until Ctrl-C",
+  details: `Each message is posted as a webhook would be, with webhook-id, webhook-timestamp and webhook-signature. A 2xx
+answer acknowledges it; after any other it is released and comes again after 2, 4, 8 … up to 60 seconds. The claim is
+extended while the local server works on the message. While the service is unavailable, the command waits for it. Ctrl-C
+releases messages in progress. The signing secret is POSTRIDER_LISTEN_SECRET, or a random one, shown at the start.
 
-With --target, what the target is sent from now on goes to the local server as well. The target gets its own as
-before, and nothing is claimed. An answer other than 2xx is shown and not repeated; while the local server is away
-it is waited for.`,
+With --target, items that the target gets from now on also go to the local server. The target gets its own deliveries
+as before, and nothing is claimed. After an answer other than 2xx the item is not posted again. While the local server
+is unavailable, the command waits for it.`,
   options: {
-    target: { type: "string", value: "TARGET", help: "mirror what goes to this target, by id or name" },
-    "forward-to": { type: "string", value: "URL", help: "the local server; needed" },
-    timeout: { type: "string", value: "SECONDS", help: "for the local server's answer; 300 unless given" },
+    target: { type: "string", value: "TARGET", help: "mirror the items of this target, by id or name" },
+    "forward-to": { type: "string", value: "URL", help: "address of the local server; required" },
+    timeout: {
+      type: "string",
+      value: "SECONDS",
+      help: "time limit for the local server's answer; default: 300",
+    },
     ...consumerOptions,
   },
   run: listen,
@@ -46,7 +50,7 @@ async function listen(session: Session, input: Input): Promise<void> {
   const [mailboxWord] = input.words;
   const target = input.text("target");
   if ((mailboxWord === undefined) === (target === undefined)) {
-    throw new UsageError("give a mailbox to take messages from, or --target to mirror what goes there");
+    throw new UsageError("name a mailbox to take messages from, or a --target whose items to mirror");
   }
   if (target !== undefined) {
     await mirrorTarget({ out, service, forwarding, pacer: createPacer() }, target, session.untilStopped());
@@ -74,7 +78,7 @@ async function listen(session: Session, input: Input): Promise<void> {
   stop.addEventListener(
     "abort",
     () => {
-      out.say("ending; what is under way is given back");
+      out.say("ending; messages in progress are released");
       void consumer.stop();
       setTimeout(() => cut.abort(new Error("the listener ends")), graceMs);
     },

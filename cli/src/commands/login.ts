@@ -11,14 +11,14 @@ const keptIn =
 
 export const loginCommand: Command = {
   name: "login",
-  summary: "keep an API key for later commands, after trying it",
-  details: `The key is read from the standard input, or asked for.\n${keptIn}`,
+  summary: "check an API key and store it for later commands",
+  details: `The key is read from standard input, or asked for.\n${keptIn}`,
   run: logIn,
 };
 
 export const logoutCommand: Command = {
   name: "logout",
-  summary: "forget a kept API key; the key itself stays valid",
+  summary: "remove a stored API key; the key itself stays valid",
   details: keptIn,
   run: logOut,
 };
@@ -30,7 +30,7 @@ async function logIn({ out, env, stdin }: Session, input: Input): Promise<void> 
   const organization = await ownerOf(url, key);
   const path = profilesPath(env);
   writeProfile(path, profile, { url, key });
-  out.say(`kept in ${path}`);
+  out.say(`stored in ${path}`);
   out.one({ profile, url, organization });
 }
 

@@ -6,34 +6,34 @@ import { findMailbox, targetId } from "./chooseTarget.ts";
 import { workCommand } from "./work.ts";
 
 const claimOptions: Options = {
-  max: { type: "string", value: "N", help: "at most so many messages, 1 to 100; 1 unless given" },
-  wait: { type: "string", value: "SECONDS", help: "how long to wait for some, up to 20" },
-  lease: { type: "string", value: "SECONDS", help: "how long the claim lasts without being extended" },
+  max: { type: "string", value: "N", help: "maximum number of messages, 1 to 100; default: 1" },
+  wait: { type: "string", value: "SECONDS", help: "how long to wait for messages, up to 20" },
+  lease: { type: "string", value: "SECONDS", help: "lease of the claim" },
 };
 
 export const mailboxCommands: Command = {
   name: "mailbox",
-  summary: "mailboxes: messages that wait to be taken",
+  summary: "mailboxes: claim and acknowledge messages",
   commands: [
     {
       name: "stats",
       words: "<mailbox>",
-      summary: "show what a mailbox holds and how fast it moves",
+      summary: "count the messages of a mailbox, and show their rates",
       run: stats,
     },
     {
       name: "claim",
       words: "<mailbox>",
-      summary: "take messages; what is not acknowledged within its lease comes back",
+      summary: "claim messages; a message that is not acknowledged within its lease can be claimed again",
       options: claimOptions,
       run: claim,
     },
     {
       name: "ack",
       words: "<message…>",
-      summary: "acknowledge claimed messages: they are done",
+      summary: "acknowledge claimed messages",
       options: {
-        "claim-token": { type: "string", value: "TOKEN", help: "of the claim, for a single message" },
+        "claim-token": { type: "string", value: "TOKEN", help: "claim token, for a single message" },
       },
       run: acknowledge,
     },

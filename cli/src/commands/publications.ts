@@ -10,11 +10,11 @@ const customerOption = { type: "string", value: "CUSTOMER" } as const;
 export const publishCommand: Command = {
   name: "publish",
   words: "<file>",
-  summary: "send a file of JSON, or the standard input (-), to all targets of a customer",
+  summary: "send a JSON file, or standard input (-), to all targets of a customer",
   details:
-    "It becomes an item for each target whose types and filter match, all of them or none. Without --customer it goes to\nthe targets that belong to no customer. Failures on the way are repeated under one idempotency key.",
+    "It becomes an item for each target whose types and filter match, all of them or none. Without --customer it goes to\nthe targets that belong to no customer. Failed requests are repeated with the same idempotency key.",
   options: {
-    customer: { ...customerOption, help: "the customer, by your own id of it" },
+    customer: { ...customerOption, help: "your own id of the customer" },
     ...itemOptions,
   },
   run: publish,
@@ -24,31 +24,36 @@ const replayedTo = ["failed", "added"] as const;
 
 export const publicationCommands: Command = {
   name: "publication",
-  summary: "publications: what was sent with one call, and where it went",
+  summary: "publications: items sent to many targets with one call",
   commands: [
     {
       name: "list",
-      summary: "show publications, the newest first",
+      summary: "list publications, newest first",
       options: {
-        customer: { ...customerOption, help: "only those of this customer" },
-        limit: { type: "string", value: "N", help: "at most so many, 1 to 100000; 50 unless given" },
+        customer: { ...customerOption, help: "only publications to this customer" },
+        limit: { type: "string", value: "N", help: "maximum number, 1 to 100000; default: 50" },
       },
       run: list,
     },
     {
       name: "get",
       words: "<publication>",
-      summary: "show a publication and what became of each of its items",
+      summary: "show a publication and the status of each of its items",
       run: get,
     },
     {
       name: "replay",
       words: "<publication>",
-      summary: "send a publication once more",
+      summary: "send a publication again",
       details:
-        "To those that failed: unbilled, and not while a replay waits or after one went through. To targets that were added\nsince: as new items, which are billed.",
+        "failed: sends to targets whose item failed, unbilled, unless a replay waits or succeeded.\nadded: creates new items, which are billed, for targets added since.",
       options: {
-        to: { type: "string", value: "WHOM", choices: replayedTo, help: "to whom; needed" },
+        to: {
+          type: "string",
+          value: "WHOM",
+          choices: replayedTo,
+          help: "which targets; required",
+        },
       },
       run: replay,
     },

@@ -7,17 +7,23 @@ import { endedStatuses, filterOptions, readFilter } from "./eventFilter.ts";
 export const replayCommand: Command = {
   name: "replay",
   words: "[item…]",
-  summary: "send items once more: those named, or all that fit a filter",
+  summary: "send items again: the named ones, or all that match a filter",
   details:
-    "Each replay is a new item with the old payload. With a filter the service does the work by itself, at the rate given;\n--dry-run says first how many there are, and more than one takes --yes.\nDeliveries keep the webhook-id of what they repeat, so that receivers which deduplicate apply it once; --new-webhook-id\ngives them a new one. Of failures, those are left out that have a replay which is under way or went through.",
+    "Each replay is a new item with the old payload. With a filter the service replays in the background, at the\ngiven rate; --dry-run shows the number first, and more than one item needs --yes. Deliveries keep the webhook-id of the\nreplayed item, so that receivers that deduplicate apply it once; --new-webhook-id gives them a new one. Failed items\nwith a replay that is in progress or succeeded are left out.",
   options: {
     ...filterOptions,
     status: { ...filterOptions["status"]!, choices: endedStatuses },
     rate: { type: "string", value: "N", help: "items per second" },
-    "dry-run": { type: "boolean", help: "only say what would be replayed" },
-    yes: { type: "boolean", help: "replay more than one item that fits" },
-    "include-replayed": { type: "boolean", help: "also failures whose replay is under way or went through" },
-    "new-webhook-id": { type: "boolean", help: "for receivers that must apply the events again" },
+    "dry-run": { type: "boolean", help: "only show what would be replayed" },
+    yes: { type: "boolean", help: "confirm a replay of more than one item" },
+    "include-replayed": {
+      type: "boolean",
+      help: "also failed items whose replay is in progress or succeeded",
+    },
+    "new-webhook-id": {
+      type: "boolean",
+      help: "new webhook-id, for receivers that must apply the events again",
+    },
   },
   run: replay,
 };
@@ -63,7 +69,7 @@ async function replayAll({ out, connect }: Session, input: Input): Promise<void>
   if (!isDry && !input.flag("yes")) {
     const counted = await client.startReplay({ filter, ...included, dry_run: true });
     const many = "count" in counted ? counted.count : 0;
-    if (many > 1) throw new UsageError(`${many} items fit the filter: add --yes to replay them all`);
+    if (many > 1) throw new UsageError(`${many} items match the filter: add --yes to replay them all`);
   }
   const answer = await client.startReplay({
     filter,
@@ -74,6 +80,6 @@ async function replayAll({ out, connect }: Session, input: Input): Promise<void>
   });
   out.one(answer);
   if (isDry && "count" in answer && answer.count === 0) {
-    out.say("nothing fits the filter");
+    out.say("no item matches the filter");
   }
 }

@@ -6,21 +6,21 @@ const maxListed = 100_000;
 
 export const replayJobCommands: Command = {
   name: "replay-job",
-  summary: "replays of all items that fit a filter: how far they are",
+  summary: "replays of all items that match a filter: their progress",
   commands: [
     {
       name: "list",
-      summary: "show replays by filter, the newest first",
+      summary: "list replays by filter, newest first",
       options: {
-        limit: { type: "string", value: "N", help: "at most so many, 1 to 100000; 50 unless given" },
+        limit: { type: "string", value: "N", help: "maximum number, 1 to 100000; default: 50" },
       },
       run: list,
     },
-    { name: "get", words: "<replay>", summary: "show a replay and how far it is", run: get },
+    { name: "get", words: "<replay>", summary: "show a replay and its progress", run: get },
     {
       name: "cancel",
       words: "<replay>",
-      summary: "make no more items of a replay; those made stay",
+      summary: "cancel a replay; items that it has already created stay",
       run: cancel,
     },
   ],

@@ -5,26 +5,26 @@ import { targetId } from "./chooseTarget.ts";
 
 /** The fields of an item beside its body. */
 export const itemOptions: Options = {
-  "event-type": { type: "string", value: "EVENT-TYPE", help: "where the body has no event_type" },
-  "correlation-id": { type: "string", value: "ID", help: "what it belongs to" },
+  "event-type": { type: "string", value: "EVENT-TYPE", help: "event type, if the body has no event_type" },
+  "correlation-id": { type: "string", value: "ID", help: "correlation id" },
   "ordering-key": {
     type: "string",
     value: "KEY",
-    help: "mailboxes: items of one key are claimed in order",
+    help: "ordering key: a mailbox hands out items of one key in order",
   },
   "idempotency-key": {
     type: "string",
     value: "KEY",
-    help: "the same key is one item; made up unless given",
+    help: "idempotency key: a repetition with the same key creates no second item; random by default",
   },
 };
 
 export const sendCommand: Command = {
   name: "send",
   words: "<target> <file>",
-  summary: "send a file of JSON, or the standard input (-), as an item",
+  summary: "send a JSON file, or standard input (-), as an item",
   details:
-    "The bytes are sent as they are. When the command is done the item is durable; failures on the way are\nrepeated under one idempotency key, so that it is one item.",
+    "The bytes are sent unchanged. When the command ends with 0, the item is durable. Failed requests are repeated with\nthe same idempotency key, so that they create one item.",
   options: itemOptions,
   run: send,
 };

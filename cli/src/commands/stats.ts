@@ -7,20 +7,20 @@ const steps = ["60", "300", "3600", "86400"] as const;
 
 export const statsCommand: Command = {
   name: "stats",
-  summary: "show what was accepted, delivered and failed over time",
+  summary: "count accepted, delivered and failed items over time",
   options: {
     target: { type: "string", value: "TARGET", help: "only this target" },
     since: {
       type: "string",
       value: "TIME",
-      help: "from then on, such as 15m, 2h, 3d or 2026-11-22; 1d unless given",
+      help: "start, such as 15m, 2h, 3d or 2026-11-22; default: 1d",
     },
-    until: { type: "string", value: "TIME", help: "up to then; now unless given" },
+    until: { type: "string", value: "TIME", help: "end; default: now" },
     step: {
       type: "string",
       value: "SECONDS",
       choices: steps,
-      help: "of how long a line is; by the range unless given",
+      help: "time covered by each line; default: depends on the range",
     },
   },
   run: stats,

@@ -24,7 +24,7 @@ const kinds: Readonly<Partial<Record<Target["kind"], TargetKind>>> = {
   webhook: {
     settings: {
       options: {
-        url: { type: "string", value: "URL", help: "where a webhook's items go" },
+        url: { type: "string", value: "URL", help: "address of a webhook" },
         "event-type": {
           type: "string",
           value: "EVENT-TYPE",
@@ -34,7 +34,7 @@ const kinds: Readonly<Partial<Record<Target["kind"], TargetKind>>> = {
         headers: {
           type: "string",
           value: "FILE",
-          help: "a webhook's own headers, a JSON object of names and values; null in it is none",
+          help: "additional headers of a webhook, a JSON object of names and values; a file with null removes them",
         },
       },
       read: async ({ stdin }, input) => {
@@ -48,7 +48,7 @@ const kinds: Readonly<Partial<Record<Target["kind"], TargetKind>>> = {
         };
       },
     },
-    details: "The answer holds a webhook's signing secret, which is shown this once.",
+    details: "The answer contains a webhook's signing secret, which is shown only once.",
   },
   mailbox: {
     isPulled: true,
@@ -57,7 +57,7 @@ const kinds: Readonly<Partial<Record<Target["kind"], TargetKind>>> = {
         "max-claims": {
           type: "string",
           value: "N",
-          help: "after how many claims a mailbox's message is dead",
+          help: "number of claims after which a mailbox's message is dead",
         },
       },
       read: async (_session, input) => ({ max_claims: input.number("max-claims", 0, 1_000_000_000) }),
@@ -66,8 +66,8 @@ const kinds: Readonly<Partial<Record<Target["kind"], TargetKind>>> = {
   a2a: {
     creation: {
       options: {
-        "card-url": { type: "string", value: "URL", help: "an agent's card" },
-        "auth-header": { type: "string", value: "NAME", help: "the header for an agent's API key" },
+        "card-url": { type: "string", value: "URL", help: "address of an agent's card" },
+        "auth-header": { type: "string", value: "NAME", help: "name of the header for an agent's API key" },
       },
       read: ({ env }, input) => ({
         agent_card_url: input.text("card-url"),

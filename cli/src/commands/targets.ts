@@ -17,27 +17,27 @@ import {
 
 /** The options of a target at creation and change. */
 const changeOptions: Options = {
-  name: { type: "string", value: "NAME", help: "its name" },
-  description: { type: "string", value: "TEXT", help: "what it is for" },
+  name: { type: "string", value: "NAME", help: "name of the target" },
+  description: { type: "string", value: "TEXT", help: "description of the target" },
   filter: {
     type: "string",
     value: "FILE",
-    help: "which items it gets by what is in them, a JSON object; null in it is none",
+    help: "filter of its items by content, a JSON object; a file with null removes it",
   },
-  customer: { type: "string", value: "CUSTOMER", help: "the customer that it belongs to" },
-  uid: { type: "string", value: "UID", help: "your own id of it" },
-  "max-retries": { type: "string", value: "N", help: "attempts after the first" },
+  customer: { type: "string", value: "CUSTOMER", help: "customer that the target belongs to" },
+  uid: { type: "string", value: "UID", help: "your own id of the target" },
+  "max-retries": { type: "string", value: "N", help: "number of retries after the first attempt" },
   "retry-interval": {
     type: "string",
     value: "SECONDS",
-    help: "before the first retry; later ones wait longer",
+    help: "wait before the first retry; later waits are longer",
   },
   ...settingOptions,
 };
 
 const createOptions: Options = {
   ...changeOptions,
-  name: { ...changeOptions["name"]!, help: "its name; needed" },
+  name: { ...changeOptions["name"]!, help: "name of the target; required" },
   ...creationOptions,
 };
 
@@ -47,20 +47,20 @@ export const targetCommands: Command = {
   commands: [
     {
       name: "list",
-      summary: "show all targets",
+      summary: "list targets",
       options: {
         kind: { type: "string", value: "KIND", choices: targetKindNames, help: "only targets of this kind" },
-        customer: { type: "string", value: "CUSTOMER", help: "only those of this customer" },
-        names: { type: "boolean", help: "print their names alone, one a line" },
+        customer: { type: "string", value: "CUSTOMER", help: "only targets of this customer" },
+        names: { type: "boolean", help: "print names only, one per line" },
       },
       run: list,
     },
-    { name: "get", words: "<target>", summary: "show a target and how it fares", run: get },
+    { name: "get", words: "<target>", summary: "show a target and its health", run: get },
     {
       name: "create",
       words: "<kind>",
       wordChoices: targetKindNames,
-      summary: `make a target: ${kindsInWords}`,
+      summary: `create a target: ${kindsInWords}`,
       details: kindDetails,
       options: createOptions,
       run: create,
@@ -68,16 +68,16 @@ export const targetCommands: Command = {
     {
       name: "set",
       words: "<target>",
-      summary: "change a target: what is given; all else of it stays",
+      summary: "change the given fields of a target; other fields stay",
       details:
-        "Of headers in a file, a value *** keeps the secret that is there. - is the standard input, for one of the files.",
+        "In a file of headers, the value *** keeps the current secret. One of the files may be -, standard input.",
       options: changeOptions,
       run: set,
     },
     {
       name: "test",
       words: "<target>",
-      summary: "send a test item to a target, and show what it answered",
+      summary: "send a test item to a target, and show the answer",
       options: {
         "event-type": { type: "string", value: "EVENT-TYPE", help: "the item's event type" },
       },
@@ -86,28 +86,28 @@ export const targetCommands: Command = {
     {
       name: "rotate",
       words: "<target>",
-      summary: "make a new signing secret; the former one signs beside it until ended",
-      options: { end: { type: "boolean", help: "end the rotation: the former secret signs no more" } },
+      summary: "create a new signing secret; the previous one also signs until it is ended",
+      options: { end: { type: "boolean", help: "end the rotation: the previous secret stops signing" } },
       run: rotate,
     },
     {
       name: "enable",
       words: "<target>",
-      summary: "deliver to a target again, with what it held",
-      options: { "discard-held": { type: "boolean", help: "cancel what waits for it instead" } },
+      summary: "enable a target, and deliver its held items",
+      options: { "discard-held": { type: "boolean", help: "cancel its held items instead" } },
       run: enable,
     },
     {
       name: "disable",
       words: "<target>",
-      summary: "deliver no more to a target; what comes is held",
+      summary: "disable a target; it holds its items",
       run: disable,
     },
     {
       name: "delete",
       words: "<target>",
-      summary: "delete a target; what waits for it is canceled",
-      options: { yes: { type: "boolean", help: "do it" } },
+      summary: "delete a target; its waiting items are canceled",
+      options: { yes: { type: "boolean", help: "confirm" } },
       run: remove,
     },
   ],
@@ -124,7 +124,7 @@ async function list({ out, connect }: Session, input: Input): Promise<void> {
     return;
   }
   out.list(targets, ["id", "kind", "enabled", "name", "url"]);
-  if (targets.length === 0) out.say("there are no targets; postrider target create makes one");
+  if (targets.length === 0) out.say("no targets found; create one with postrider target create");
 }
 
 async function get({ out, connect }: Session, { words }: Input): Promise<void> {
@@ -148,7 +148,7 @@ async function create(session: Session, input: Input): Promise<void> {
 async function set(session: Session, input: Input): Promise<void> {
   const changes = await readSettings(session, input);
   if (Object.values(changes).every((value) => value === undefined)) {
-    throw new UsageError("say what to change, such as --url or --filter");
+    throw new UsageError("name a field to change, such as --url or --filter");
   }
   const { client } = await session.connect();
   session.out.one(await client.updateTarget(await targetId(client, input.words[0]!), changes));
@@ -210,7 +210,7 @@ async function disable({ out, connect }: Session, { words }: Input): Promise<voi
 async function remove({ out, connect }: Session, input: Input): Promise<void> {
   const { client } = await connect();
   const id = await targetId(client, input.words[0]!);
-  if (!input.flag("yes")) throw new UsageError("a deleted target does not come back: add --yes to do it");
+  if (!input.flag("yes")) throw new UsageError("a deleted target cannot be restored: add --yes to delete it");
   await client.deleteTarget(id);
   out.one({ id, deleted: true });
 }

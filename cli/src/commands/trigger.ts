@@ -6,7 +6,7 @@ import { targetId } from "./chooseTarget.ts";
 export const triggerCommand: Command = {
   name: "trigger",
   words: "<event-type>",
-  summary: "send the example that the catalogue has of an event type, to try a receiver",
+  summary: "send the catalogue's example of an event type, to try a receiver",
   details:
     "It is an item like any other: stored, delivered and billed. Without --target and --customer it goes to the\ntargets that belong to no customer.",
   options: {
@@ -42,5 +42,5 @@ async function trigger({ out, connect }: Session, input: Input): Promise<void> {
       : await client.publishToCustomer(customer, example, options);
   if (out.isJson) out.one(published);
   else out.one({ id: published.id, items: published.items.length });
-  if (published.items.length === 0) out.say("no target takes it");
+  if (published.items.length === 0) out.say("no target matches");
 }

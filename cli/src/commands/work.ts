@@ -12,11 +12,11 @@ import { findMailbox } from "./chooseTarget.ts";
 import { patiently } from "./patiently.ts";
 
 export const consumerOptions: Options = {
-  concurrency: { type: "string", value: "N", help: "messages at the same time, 1 to 100; 1 unless given" },
+  concurrency: { type: "string", value: "N", help: "messages at the same time, 1 to 100; default: 1" },
   lease: {
     type: "string",
     value: "SECONDS",
-    help: "a claim's length, renewed while the work goes on; 60 unless given",
+    help: "lease of a claim, extended while the command runs; default: 60",
   },
 };
 
@@ -25,9 +25,9 @@ export const workCommand: Command = {
   words: "<mailbox> -- <command…>",
   summary: "run a command for each message, until Ctrl-C",
   details: `The command gets the payload on its standard input, and POSTRIDER_MESSAGE_ID, POSTRIDER_EVENT_TYPE,
-POSTRIDER_CORRELATION_ID and POSTRIDER_CLAIM_COUNT in its environment. Its end with 0 acknowledges the message, with 65
-rejects it for good; with anything else it comes back after 2, 4, 8 … up to 300 seconds. A message may come twice after
-a crash: tell them apart by POSTRIDER_MESSAGE_ID.`,
+POSTRIDER_CORRELATION_ID and POSTRIDER_CLAIM_COUNT in its environment. Exit code 0 acknowledges the message, 65
+rejects it for good; after any other it comes again after 2, 4, 8 … up to 300 seconds. After a crash a message may come
+twice: detect repetitions by POSTRIDER_MESSAGE_ID.`,
   options: consumerOptions,
   run: work,
 };
@@ -40,7 +40,7 @@ async function work(session: Session, input: Input): Promise<void> {
   const { out, env } = session;
   const [file, ...args] = input.rest;
   if (file === undefined)
-    throw new UsageError("say which command to run: postrider mailbox work <mailbox> -- <command>");
+    throw new UsageError("name the command to run: postrider mailbox work <mailbox> -- <command>");
   const concurrency = input.number("concurrency", 1, 100) ?? 1;
   const leaseSeconds = input.number("lease", 5, 86_400) ?? 60;
   requireProgram(file, env);
@@ -65,7 +65,7 @@ async function work(session: Session, input: Input): Promise<void> {
       },
     },
   );
-  out.say(`working on ${plain(mailbox.name)}; Ctrl-C ends it, after what is under way`);
+  out.say(`working on ${plain(mailbox.name)}; Ctrl-C ends it after the running commands`);
   stop.addEventListener("abort", () => void consumer.stop(), { once: true });
   await consumer.finished;
 }

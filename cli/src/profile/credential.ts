@@ -38,7 +38,7 @@ export async function findConnection(asked: Asked, around: Surroundings): Promis
   if (profile === undefined) {
     throw new CommandError(
       name === defaultProfile
-        ? "no API key: set POSTRIDER_KEY, give it with --key-stdin, or keep it with: postrider login"
+        ? "no API key: set POSTRIDER_KEY, pass it with --key-stdin, or store it with postrider login"
         : `there is no profile "${name}": make it with: postrider login --profile ${name}`,
       exitCodes.credential,
     );

@@ -41,7 +41,7 @@ function readProfiles(path: string): Profiles {
   if (text === undefined) return {};
   if (isOpenToOthers(path)) {
     throw new CommandError(
-      `${path} holds API keys, and others than its owner may open it: chmod 600 ${path}`,
+      `${path} contains API keys, and other users can open it: chmod 600 ${path}`,
       exitCodes.credential,
     );
   }

@@ -28,9 +28,7 @@ export async function provideConnection(
 
 function read(args: readonly string[]): { server?: string | undefined; profile?: string | undefined } {
   if (args.some((word) => word.includes("ak_live_"))) {
-    throw new UsageError(
-      "an API key does not belong among the arguments: set POSTRIDER_KEY, or run postrider login",
-    );
+    throw new UsageError("an API key must not be an argument: set POSTRIDER_KEY, or run postrider login");
   }
   try {
     return parseArgs({

@@ -16,7 +16,7 @@ export function carriedSecret(text: string, what: string): string {
   const secret = text.trim();
   if (!/[^!-~]/.test(secret)) return secret;
   throw new CommandError(
-    `the ${what} has a blank, a line end or another character that none has: look at where it comes from`,
+    `the ${what} contains a blank, a line break or another character that no key has: check its source`,
     exitCodes.credential,
   );
 }
