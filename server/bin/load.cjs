@@ -26,28 +26,24 @@ const bundle = "../dist/service";
 
 /** Runs the bundle while no source differs from what went into it, else the sources. */
 function loadService() {
-  return isUpToDate() ? import(`${bundle}/server/src/process/cli.js`) : import("../src/process/cli.ts");
+  return isUpToDate() ? import(`${bundle}/cli.js`) : import("../src/process/cli.ts");
 }
 
 /** @typedef {[path: string, size: number, mtimeMs: number]} Input */
 
 function isUpToDate() {
   try {
-    /** @type {{ root: string, inputs: Input[] }} */
-    const { root, inputs } = JSON.parse(readFileSync(join(__dirname, bundle, "inputs.json"), "utf8"));
-    // A folder that was moved or copied has the paths of another in its bundle.
-    return root === join(__dirname, "../..") && inputs.every((input) => isUnchanged(root, input));
+    /** @type {Input[]} */
+    const inputs = JSON.parse(readFileSync(join(__dirname, bundle, "inputs.json"), "utf8"));
+    return inputs.every(isUnchanged);
   } catch {
     return false;
   }
 }
 
-/**
- * @param {string} root
- * @param {Input} input
- */
-function isUnchanged(root, [path, size, mtimeMs]) {
-  const found = statSync(join(root, path));
+/** @param {Input} input */
+function isUnchanged([path, size, mtimeMs]) {
+  const found = statSync(join(__dirname, "../..", path));
   return found.size === size && found.mtimeMs === mtimeMs;
 }
 

@@ -1,6 +1,5 @@
 import { mkdir, writeFile } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import type { Plugin } from "rolldown";
 
 export const root = resolve(import.meta.dirname, "../..");
@@ -35,12 +34,12 @@ export async function bundlePrograms({ entries, external, folder }: Bundling): P
   // Loaded here, because tests import this module for its paths.
   const { rolldown } = await import("rolldown");
   const bundle = await rolldown({
-    input: Object.fromEntries(entries.map((path) => [inJavaScript(path), join(root, path)])),
+    input: Object.fromEntries(entries.map((path) => [bundleOf(path), join(root, path)])),
     platform: "node",
     external: [...external],
     plugins: [keepOwnPaths(folder, entries), takeHttpAlone()],
   });
-  await bundle.write({ dir: folder, entryFileNames: "[name]", chunkFileNames: "chunks/[name]-[hash].js" });
+  await bundle.write({ dir: folder, entryFileNames: "[name]", chunkFileNames: "[name]-[hash].js" });
   const files = await bundle.watchFiles;
   await bundle.close();
   return files
@@ -49,26 +48,35 @@ export async function bundlePrograms({ entries, external, folder }: Bundling): P
     .sort();
 }
 
-/** The path of an entry's bundle in the folder. */
-export function inJavaScript(path: string): string {
-  return path.replace(/\.ts$/, ".js");
+/** The name of an entry's bundle in the folder. */
+export function bundleOf(path: string): string {
+  return basename(path).replace(/\.ts$/, ".js");
 }
 
 /**
  * Lets modules find the files that they name relative to themselves, such as SQL, beside their sources. A file beside an entry is
- * looked for beside that entry's bundle: the worker processes and the thread for YAML are started from there.
+ * looked for beside the bundles: the worker processes and the thread for YAML are started from there.
  */
 function keepOwnPaths(folder: string, entries: readonly string[]): Plugin {
   const besideEntries = new Set(entries.map((path) => dirname(join(root, path))));
   return {
     name: "keep-own-paths",
     transform(code, id) {
-      if (id.includes("node_modules") || !code.includes("import.meta.")) return undefined;
-      const place = besideEntries.has(dirname(id)) ? join(folder, inJavaScript(relative(root, id))) : id;
-      return code
-        .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(place).href))
-        .replaceAll("import.meta.filename", JSON.stringify(place))
-        .replaceAll("import.meta.dirname", JSON.stringify(dirname(place)));
+      if (id.includes("node_modules") || besideEntries.has(dirname(id))) return undefined;
+      if (!code.includes("import.meta.")) return undefined;
+      // Relative to the bundles, all of which are in one folder, so that it can be moved together with the sources.
+      const [file, itsFolder] = [id, dirname(id)].map((path) => JSON.stringify(relative(folder, path)));
+      const joined = (path: string): string =>
+        `process.getBuiltinModule("node:path").join(import.meta.dirname, ${path})`;
+      const written: Record<string, string> = {
+        url: `new URL(${file}, import.meta.url).href`,
+        filename: joined(file!),
+        dirname: joined(itsFolder!),
+      };
+      return code.replaceAll(
+        /import\.meta\.(url|filename|dirname)/g,
+        (_found, name: string) => written[name]!,
+      );
     },
   };
 }

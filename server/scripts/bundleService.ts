@@ -16,4 +16,4 @@ const inputs = await Promise.all(
     return [path, size, mtimeMs];
   }),
 );
-await writeFile(join(folder, "inputs.json"), JSON.stringify({ root, inputs }));
+await writeFile(join(folder, "inputs.json"), JSON.stringify(inputs));

@@ -1,5 +1,5 @@
 /**
- * Packs what is published, as compiled JavaScript, because Node does not strip types below `node_modules`: `postrider`
+ * Packs what is published, as bundled or compiled JavaScript, because Node does not strip types below `node_modules`: `postrider`
  * (service, dashboard and command), `@postrider/cli` (the command of clients) and `@postrider/sdk`.
  * Usage: node server/scripts/pack.ts [directory for the tarballs, default server/dist] [service] [cli] [sdk]
  * Prints the tarballs' paths, one a line.

@@ -23,7 +23,7 @@ export async function parseYaml(
 
 function inThread(text: string): Promise<Answer> {
   return new Promise((resolve) => {
-    // Compiled, this file has another extension, and so has the thread's.
+    // The bundles of this module and of the thread have another extension.
     const entry = new URL(`./yamlThread${extname(import.meta.filename)}`, import.meta.url);
     const worker = new Worker(entry, {
       workerData: text,

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { inJavaScript, root } from "../../scripts/bundlePrograms.ts";
+import { bundleOf, root } from "../../scripts/bundlePrograms.ts";
 
 /**
  * The file that runs a program: its bundle in a test run (`bundlePrograms.ts`), else the source itself.
@@ -7,5 +7,5 @@ import { inJavaScript, root } from "../../scripts/bundlePrograms.ts";
  */
 export function programFile(path: string): string {
   const folder = process.env["TEST_PROGRAMS"];
-  return folder === undefined ? join(root, path) : join(folder, inJavaScript(path));
+  return folder === undefined ? join(root, path) : join(folder, bundleOf(path));
 }
