@@ -62,7 +62,7 @@ export interface AppDeps
 
 /**
  * The whole HTTP interface, ready to listen.
- * @param parts what each cell answers with, in the order of `cells`; the first one's also answer whoever is of no organization.
+ * @param parts the parts of each cell, in the order of `cells`; those of the first cell also answer callers without organization.
  */
 export function createApp(parts: readonly Omit<AppDeps, "app">[], cells: Cells): FastifyInstance {
   const app = createServer(parts[0]!);

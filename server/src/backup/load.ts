@@ -29,8 +29,8 @@ export interface Loaded {
 }
 
 /**
- * Brings a whole into an empty database: the schema as it was, then all rows in one transaction. What fails leaves the
- * database empty. The caller brings the schema up to date afterwards.
+ * Loads a backup into an empty database: the schema as it was, then all rows in one transaction. An error leaves the database
+ * empty. The caller brings the schema up to date afterwards.
  * @throws {CommandError} when the database holds anything; {@link Error} when the whole is of a newer version or broken.
  */
 export async function load(

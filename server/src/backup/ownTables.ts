@@ -53,7 +53,7 @@ export async function ownTables(client: pg.ClientBase): Promise<OwnTable[]> {
   return referredFirst(tables, await references(client));
 }
 
-/** The schema of the tables. What is created without one lands in the first of the path, which can be another. */
+/** The schema of the tables. A table created without a schema lands in the first of the search path, which can be another one. */
 const home = "(select e.relnamespace from pg_class e where e.oid = 'events'::regclass)";
 
 async function partitionsByTable(client: pg.ClientBase): Promise<Map<string, Partition[]>> {

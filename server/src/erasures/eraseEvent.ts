@@ -45,7 +45,7 @@ export async function eraseWithCopies(
 const maxTries = 50;
 
 /**
- * Erases the payload and answers of one event. Of two concurrent callers, one erases it.
+ * Erases the payload and answers of one event. If two callers are concurrent, one of them erases it.
  * @returns `unchanged` when another call has erased it, or there is no such event.
  */
 async function eraseEvent(

@@ -7,7 +7,7 @@ import { hasStatus } from "./statusCondition.ts";
 import { boundsOf } from "./store.ts";
 import { type IdBounds, within } from "./statuses.ts";
 
-/** Executes a statement; a test asks for its plan besides. */
+/** Executes a statement; a test also reads its plan. */
 export type Run = <Row>(statement: RawBuilder<Row>) => Promise<Row[]>;
 
 /** How many events of a source the first step looks at, and the most that one step does. */
@@ -36,9 +36,9 @@ interface Walk {
 }
 
 /**
- * Where no index has exactly what is asked for, all that have a part of it are walked in turns, with steps that grow
- * alike, until one of them has filled the page or come to its end. That costs a small multiple of the shortest of the
- * walks, which cannot be known beforehand: an event type may be the rarer thing, or a status.
+ * No index covers the whole filter: every index that covers a part of it is walked in turn, all with the same growing steps,
+ * until one walk has filled the page or reached its end. The cost is a small multiple of the shortest walk. Which walk is the
+ * shortest cannot be known beforehand: the event type may be rarer, or the status.
  */
 async function raceOf(filter: EventFilter, sources: readonly Source[], run: Run): Promise<string[]> {
   const walks = sources.map((source): Walk => ({ source, found: [], lastId: undefined, isEnded: false }));
@@ -67,7 +67,7 @@ async function goOn(
   walk.found.push(...(await fitting(ids, missingOf(source, filter), filter, run)));
 }
 
-/** Those of a step's events that meet the conditions, in their order. Their bounds spare the planner the other days. */
+/** The events of a step that meet the conditions, in the step's order. Their id range lets the planner skip other days' partitions. */
 async function fitting(
   ids: readonly string[],
   conditions: readonly Condition[],
@@ -96,7 +96,7 @@ async function fitting(
   return ids.filter((id) => found.has(id));
 }
 
-/** What an event `e` has to be, as SQL. */
+/** SQL predicate on an event `e` for one condition of the filter. */
 function conditionOn(name: Condition, filter: EventFilter, bounds: IdBounds): RawBuilder<unknown> {
   switch (name) {
     case "targetId":

@@ -57,7 +57,7 @@ function newestRows(filter: EventFilter, { table, condition, lastItem }: ItemRow
   `;
 }
 
-/** The rows whose items are in part below the range's end, which are all of its slot. */
+/** Rows that straddle the range's end: some of their items are below it. All of them are of the slot of that end. */
 function rowsAround({ below }: EventFilter, { table, condition, lastItem }: ItemRows): RawBuilder<unknown> {
   if (below === undefined) return sql``;
   return sql`
@@ -75,7 +75,7 @@ function rowsAround({ below }: EventFilter, { table, condition, lastItem }: Item
 function oldestRows(filter: EventFilter, { table, condition, lastItem }: ItemRows): RawBuilder<unknown> {
   const range = {
     ...filter,
-    // Of a row that ends above the range, the first items may lie in it.
+    // A row whose last item is above the range may have its first items within it.
     below: filter.below === undefined ? undefined : lastIdOfSlot(filter.below),
   };
   return sql`

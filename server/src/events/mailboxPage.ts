@@ -19,9 +19,9 @@ export function unreadCountStatement(filter: EventFilter): RawBuilder<{ count: n
 }
 
 /**
- * The page of a mailbox status. The order of messages in their indexes is that of acceptance, which
- * is not quite that of ids, so live ones are sorted: the claimed are few, and of the unread there must not be too
- * many (`unreadCount`). Without a target, mailboxes that were deleted are left out.
+ * The page of a mailbox status. Indexes have messages in the order of acceptance, which differs slightly from the order of
+ * ids, so live messages are sorted: claimed ones are few, and unread ones are sorted only up to a limit (`unreadCount`).
+ * Without a target, deleted mailboxes are left out.
  */
 export function mailboxPage(filter: EventFilter, status: MailboxStatus, unreadCount: number): IdStatement {
   switch (status) {
@@ -60,7 +60,7 @@ function walkedUnread(filter: EventFilter): IdStatement {
   return firstOfEach(filter, accepted(filter, isUnread));
 }
 
-/** What the mailbox `t` accepted, in the order of the filter. */
+/** Events accepted for the mailbox `t`, in the order of the filter. */
 function accepted(filter: EventFilter, condition: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     select e.id
@@ -73,7 +73,7 @@ function accepted(filter: EventFilter, condition: RawBuilder<unknown>): RawBuild
   `;
 }
 
-/** What has left the mailbox `t` and is not expired, in the order of the filter. */
+/** Closed messages of the mailbox `t` that have not expired, in the order of the filter. */
 function closed(filter: EventFilter, condition: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     select c.id

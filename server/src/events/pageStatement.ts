@@ -155,8 +155,8 @@ function settledPage(filter: EventFilter, status: EventStatus): IdStatement {
 }
 
 /**
- * The first of each target's waiting deliveries, merged. What is leased is no more than the nodes have in hand at this
- * moment, and is read whole.
+ * The first waiting deliveries of each target, merged. Leased deliveries are all read: they are no more than the nodes hold in
+ * memory at this moment.
  */
 function waitingPage(filter: EventFilter, status: "QUEUED" | "RETRYING"): IdStatement {
   const tried = status === "QUEUED" ? sql`0` : sql`1`;

@@ -7,7 +7,7 @@ import type { EventScope } from "./store.ts";
 
 type Query = Static<typeof EventQuery>;
 
-/** What a list's query asks for; undefined when no event can match. @throws {ApiError} 400 for what contradicts itself. */
+/** Query parameters of a list as a filter; undefined when no event can match. @throws {ApiError} 400 for contradicting parameters. */
 export function filterOf(
   query: Query,
   scope: EventScope & Pick<EventFilter, "customerUid">,

@@ -15,7 +15,7 @@ export interface EventStory {
   progress: Progress;
   /** Its latest replay. */
   replayedBy: StoredEvent | undefined;
-  /** What became of the work; undefined unless its target is an agent that was tried. */
+  /** State of the agent's task; undefined unless the target is an agent and a handoff was attempted. */
   handoff: HandoffRow | undefined;
 }
 

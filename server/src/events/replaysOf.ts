@@ -28,7 +28,7 @@ export async function latestReplays(
 
 /**
  * The replays of each of these events, and the replays of these replays, newest first. Events that were not replayed are not in
- * the map. Of an event with very many replays, the newest.
+ * the map. An event with very many replays has only the newest ones.
  */
 export async function replaysOf(
   queries: Queries,

@@ -83,15 +83,15 @@ function statusSource({ targetId }: EventFilter, status: EventStatus, unreadCoun
   };
 }
 
-/** So far an index is skipped through in no time. */
+/** Skipping this many index entries takes a negligible time. */
 const maxFreeOffset = 1_000;
 
 /**
- * The turn that a page has to wait for: `searches` where events are walked until enough of them fit, or many are skipped;
- * `lists` where a page is put together; none where an index has it in order.
+ * The concurrency limit that applies to a page: `searches` if events are walked until enough of them match, or if many are
+ * skipped; `lists` if the page is merged or sorted; none if one index returns it in order.
  */
 export function turnOf(filter: EventFilter): "lists" | "searches" | undefined {
-  // What a target has is its customer's, all of it.
+  // All events of a target belong to the target's customer, so `customerUid` excludes none.
   const searched = filter.targetId === undefined ? filter : { ...filter, customerUid: undefined };
   const [source] = sourcesOf(searched, 0);
   if (missingOf(source!, searched).length > 0 || filter.offset > maxFreeOffset) return "searches";

@@ -51,7 +51,7 @@ const retried = sql`exists (
     and d.attempts > 0
 )`;
 
-/** Of what is in its mailbox; null for what has left it. */
+/** Status of a message in its mailbox; null for a closed message. */
 const messageStatus = sql`(
   select message_status(m.state, m.claimable_at, m.claim_count, t.max_claims, ${databaseNowMs})
   from messages m

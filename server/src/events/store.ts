@@ -40,16 +40,16 @@ export interface StoredAttempt {
   requestHeaders: Record<string, string> | undefined;
 }
 
-/** More attempts than any schedule makes; only enabling a target over and over leads past it. */
+/** More attempts than any retry schedule makes; only a target that is enabled again and again exceeds it. */
 const maxAttemptsShown = 1_000;
 
-/** Whose events, and how long messages of mailboxes live, which decides what they read as. */
+/** The organization whose events are read, and the retention of mailbox messages, from which their statuses follow. */
 export interface EventScope {
   orgId: string;
   mailboxRetentionMs: number;
 }
 
-/** The organization's events with these ids, newest first. Others' are left out. */
+/** The organization's events with these ids, newest first. Ids of other organizations' events are ignored. */
 export async function readEvents(
   queries: Queries,
   { orgId, mailboxRetentionMs }: EventScope,

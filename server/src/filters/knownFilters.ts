@@ -2,7 +2,7 @@ import type { Filter } from "./filter.ts";
 
 /** Owners in the cache; beyond that, the least recently written is evicted. */
 const mostOwners = 10_000;
-/** Filters cached per owner. Those of a customer with more are read from the database each time. */
+/** Filters cached per owner. The filters of a customer with more targets are read from the database each time. */
 const mostOfOne = 1_000;
 /** Entries expire, because nothing invalidates a filter that was removed. */
 const timeToLiveMs = 600_000;

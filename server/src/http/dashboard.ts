@@ -20,8 +20,8 @@ export interface Framing {
 }
 
 /**
- * Serves the dashboard: its page at every path that it has, its files below `/assets/`. What the page may load is from
- * here alone.
+ * Serves the dashboard: its page at each of its paths, its files below `/assets/`. The content security policy lets the page
+ * load from this origin only.
  *
  * @returns false when it was not built, and the interface is served alone.
  */

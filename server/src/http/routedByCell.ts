@@ -23,7 +23,7 @@ export function routedByCell(
   });
 }
 
-/** The number of the cell of whoever calls. A route without credential has no caller. */
+/** The number of the caller's cell. A route without credential has no caller: cell 0. */
 function cellOf(cells: Cells, { caller, request }: RouteCall): number {
   const orgId = (caller as typeof caller | null)?.orgId ?? request.keyOwner;
   return orgId === null ? 0 : cells.ofOrg(orgId).number;

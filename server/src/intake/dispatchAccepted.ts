@@ -2,7 +2,7 @@ import { idTimeMs } from "../postgres/ids.ts";
 import type { Changes } from "../items/changes.ts";
 import type { Acceptance, Lease, LeasedItem, NewItem, UnmatchedItem } from "../items/item.ts";
 
-/** What intake passes accepted items on to. */
+/** Interface through which intake hands over accepted items. */
 export interface ItemSink {
   /** Whether this node has room to dispatch an item of the target from memory. */
   hasRoom(targetId: string): boolean;

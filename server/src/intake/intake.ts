@@ -47,7 +47,7 @@ export interface IntakeLimits {
   /** The owner of an API key. Owners have equal shares of each batch and of the queue. */
   ownerOf: (key: string) => string;
   filters: KnownFilters;
-  /** Those of mailboxes. When absent, no item waits for them. */
+  /** Consumers of mailboxes, which slow down producers while they are behind. When absent, no item waits for them. */
   consumers?: BusyConsumers;
   /** Nothing is accepted while this process's clock is too far from the database's. */
   clock?: Pick<ClockCheck, "refuseApart"> | undefined;
@@ -126,7 +126,7 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
 
 type Batching = "isPieceAtFault" | "isHopeless" | "sizeOf" | "ownerOf" | "maxBatchBytes" | "maxQueuedBytes";
 
-/** What the group commits of items and of publications have in common. */
+/** Options shared by the group commits of items and of publications. */
 function batchOptions(
   limits: IntakeLimits,
 ): Pick<GroupCommitOptions<{ key: string; payload: Buffer }, never>, Batching> {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { parseJson } from "../http/contract/json.ts";
 import { ApiError } from "../http/contract/errors.ts";
 
-/** What an ingestion request says beside its bytes. */
+/** Attributes of an item that an ingestion request carries in addition to the payload. */
 export interface ItemDescription {
   eventType: string | null;
   correlationId: string | null;

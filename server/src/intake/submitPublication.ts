@@ -10,7 +10,7 @@ const maxTries = 30;
 interface Submission {
   commits: GroupCommit<MatchedPublication, StoredPublication>;
   filters: KnownFilters;
-  /** Whose requests share the queue's room. */
+  /** The owner whose share of the queue the request uses. */
   owner: string;
 }
 

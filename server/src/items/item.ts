@@ -48,8 +48,8 @@ export interface LeasedItem {
 }
 
 /**
- * An item that is durable and waits for whoever claims it (`due`), for its target to be enabled (`held`) or for a
- * consumer (`unread`), or that the target's filter ended at once (`filtered`).
+ * A durable item and its state: `due`, any node may claim it; `held` until its target is enabled; `unread`, waiting for a
+ * consumer; `filtered`, ended at once by the target's filter.
  */
 export interface StoredItem {
   outcome: "due" | "held" | "unread" | "filtered";

@@ -8,7 +8,7 @@ const rangesPerDoubling = 8;
 const lastRange = 256;
 const allRanges = Array.from({ length: lastRange + 1 }, (_, range) => range);
 
-/** The number of the range that a latency lies in, from 0. What seems negative, because clocks differ, is 0. */
+/** The number of a latency's range, from 0. A latency that is negative, because clocks differ, counts as 0. */
 export function latencyRange(latencyMs: number): number {
   if (latencyMs <= 0) return 0;
   return Math.min(lastRange, Math.floor(Math.log2(latencyMs + 1) * rangesPerDoubling));

@@ -17,8 +17,8 @@ const ranges = 2 ** 24;
 const tokensPerRange = 2 ** 29;
 
 /**
- * Tokens are random within a range of the process's own, so that whoever knows that the process has ended can end its leases at
- * once (see `endLeasesOf`).
+ * Tokens are random within a range of the process's own, so that the supervisor can end the leases of a process as soon as the
+ * process has ended (see `endLeasesOf`).
  */
 export function createLeaseTokens(): LeaseTokens {
   const first = randomInt(ranges) * tokensPerRange;

@@ -30,16 +30,16 @@ export interface Mailboxes {
   claimNamed(request: NamedClaimRequest): Promise<NamedClaimOutcome>;
   end(request: CloseRequest): Promise<ChangeResult>;
   change(request: ClaimChange): Promise<ClaimChangeOutcome>;
-  /** Some mailboxes have new messages: wakes those who wait for them, on every node. */
+  /** Some mailboxes have new messages: wakes their long polls on every node. */
   onMailboxItems(mailboxIds: string[]): void;
-  /** What intake takes into account. */
+  /** Progress of consumers, by which intake slows producers down. */
   consumers: Consumers;
   /** How many requests wait for messages. */
   waiting(): number;
   start(): void;
-  /** Answers everybody who waits with what there is; claims that come later do not wait. */
+  /** Answers all long polls with the messages there are; later claims do not wait. */
   stopWaiting(): void;
-  /** Finishes what is under way. The pool stays open. */
+  /** Finishes the claims and changes under way. The pool stays open. */
   stop(): Promise<void>;
 }
 

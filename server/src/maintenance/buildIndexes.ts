@@ -55,7 +55,7 @@ async function buildMissing({ client, pool, pid, stopping }: Session): Promise<n
     for (const one of await findMissing(client)) {
       stopping?.throwIfAborted();
       const name = await build(client, one);
-      // It locks the partition's index, as whoever reads the partition has.
+      // Attaching needs an exclusive lock on the partition's index, on which every reader of the partition has a lock.
       const session = { client, pool, onWait: () => stopping?.throwIfAborted() };
       await withBriefLocks(session, () => client.query(`alter index ${one.index} attach partition ${name}`));
       built++;

@@ -18,7 +18,7 @@ export interface InterfaceAnswer {
   headers: { get(name: string): string | null };
 }
 
-/** Makes requests with the credential of whoever calls the tools. @throws {CallRefusedError} */
+/** Makes requests to the interface with the credential of the tools' caller. @throws {CallRefusedError} */
 export type CallInterface = (call: InterfaceCall) => Promise<InterfaceAnswer>;
 
 /** The interface's refusal, or that it could not be reached (status 0). */

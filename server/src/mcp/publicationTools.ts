@@ -18,7 +18,7 @@ const publish = defineTool(
     input: {
       customer_uid: Type.Optional(
         Type.String({
-          // What a path can hold: . and .. would name another.
+          // The uid becomes a path segment: "." and ".." would name another path.
           pattern: "^(?!\\.\\.?$)[A-Za-z0-9._:-]{1,128}$",
           description: "The organization's own id of the customer",
         }),

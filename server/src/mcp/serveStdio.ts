@@ -49,7 +49,7 @@ export async function serveStdio(
   const mcp = createToolServer({ callInterface: callByHttp(service), calls, client: "stdio" });
   const over = new Promise<void>((resolve) => {
     for (const event of ["end", "close", "error"]) streams.input.once(event, resolve);
-    // Whoever closes the other end reads no answer.
+    // The client closed its end (EPIPE): no answer can reach it.
     streams.output.once("error", () => resolve());
     if (stopping.aborted) resolve();
     else stopping.addEventListener("abort", () => resolve(), { once: true });

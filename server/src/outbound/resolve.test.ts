@@ -66,7 +66,7 @@ test("one family is enough, and a silent answer for the other does not hold it u
   expect(await createResolve({ servers: [onlyV6.server] })("six.example")).toEqual(["2001:db8::7"]);
   const silentV6 = await startNameServer({ [typeA]: [ipv4] });
   expect(await createResolve({ servers: [silentV6.server] })("four.example")).toEqual(["192.0.2.7"]);
-  // A question that is not answered is asked twice: whoever waited for that would have seen three.
+  // The resolver repeats an unanswered question once. Had the lookup waited for IPv6, there would be three questions.
   expect(silentV6.questions).toHaveLength(2);
 });
 

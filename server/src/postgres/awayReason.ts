@@ -12,7 +12,7 @@ export type AwayReason =
   | "clocks apart"
   | "away";
 
-/** What to tell of each: to callers in answers, to operators in `/readyz`. */
+/** Text for each reason: in answers to callers, and in `/readyz` for operators. */
 export const awayText: Record<AwayReason, string> = {
   "disk full": "the disk of the database is full",
   "read-only": "the database is read-only",

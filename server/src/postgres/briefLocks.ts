@@ -5,22 +5,22 @@ import { areStillHeld, type LocksInTheWay, watchForLocks, wordsFor } from "./loc
 /** A session that changes tables which others read and write meanwhile. */
 export interface BriefLocks {
   client: pg.ClientBase;
-  /** Connections that look who holds a lock while the session waits for it; without them nobody looks. */
+  /** Pool that queries who holds the lock while the session waits; without it this is not queried. */
   pool?: pg.Pool;
-  /** Told what it waits for, to follow "still", after each try that failed. What it throws ends the wait. */
+  /** Called after each failed try with what the session waits for, as a text to follow "still". An error that it throws ends the wait. */
   onWait?: (what: string) => void;
-  /** After so long a try that fails is the last one; none by default. */
+  /** No further try after this time; unlimited by default. */
   limitMs?: number;
 }
 
 /**
- * How long one statement waits for a lock: whoever wants the table for as little as a read queues behind it for as long. Less
- * than PostgreSQL's deadlock_timeout, of a second, so that it is never a request that is chosen to give way.
+ * How long one statement waits for a lock. Meanwhile all others who want the table queue behind it, even readers. Shorter than
+ * PostgreSQL's deadlock_timeout of one second, so that a deadlock never aborts a client's request.
  */
 const lockTimeoutMs = 200;
-/** Between two tries, so that what queued behind one gets its turn. */
+/** Pause between two tries, so that the statements that queued behind a try get their turn. */
 const pauseMs = 300;
-/** The same while those who held the lock still do. */
+/** Longest pause, while the same sessions still hold the lock. */
 const longestPauseMs = 10_000;
 
 /**

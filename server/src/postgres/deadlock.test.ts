@@ -24,7 +24,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Lets each go on when all have come, and whoever comes later at once. */
+/** A barrier: resolves when `count` callers have arrived, and at once for later callers. */
 function meetingOf(count: number): () => Promise<void> {
   const all = Promise.withResolvers<void>();
   let come = 0;

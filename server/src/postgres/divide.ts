@@ -9,27 +9,28 @@ import { SchemaError } from "./migrations.ts";
 import { tablesOfCells } from "./tablePlaces.ts";
 import { readShapes, type TableShape } from "./tableShape.ts";
 
-/** Two sessions without limits of time, whose paths have none but the control plane's tables. */
+/** Two sessions without timeouts, with only the control plane's schema in their search paths. */
 export interface Division {
-  /** It has the migration lock, and is in one transaction from first to last: nobody else writes, and its commit divides. */
+  /** Holds the migration lock, and is in one transaction from beginning to end: no other session writes, and its COMMIT divides. */
   guard: pg.ClientBase;
-  /** Makes the cells' tables and fills them meanwhile, in as many transactions as there are statements. */
+  /** Creates and fills the cells' tables meanwhile, each statement in its own transaction. */
   filler: pg.ClientBase;
-  /** Told what is being done, to follow "still". */
+  /** Called with the current step, as a text to follow "still". */
   doing: (what: string) => void;
 }
 
 /** How much went to the cells. */
 export interface Divided {
-  /** Those that had rows. */
+  /** Number of tables that were not empty. */
   tables: number;
   rows: number;
 }
 
 /**
- * Divides a database into so many cells: all rows of the data plane go to the schemas of their cells. Those have other names until
- * they are complete; one transaction gives them theirs and drops the rows where they were. Before it the database is undivided, and
- * whatever breaks off leaves it so. The caller knows that no process of the service runs, and its lock lets none start.
+ * Divides a database into cells: copies all rows of the data plane into the schemas of their cells. The schemas have provisional
+ * names until they are complete; one transaction renames them and removes the original rows. Until its commit the database is
+ * undivided, and an error or a crash leaves it so. The caller makes sure that no process of the service runs, and holds the
+ * migration lock, so that none starts.
  * @throws {SchemaError} when the database cannot be divided; see {@link refuseIndivisible}.
  */
 export async function divide(division: Division, count: number): Promise<Divided> {
@@ -62,7 +63,7 @@ export async function divide(division: Division, count: number): Promise<Divided
 }
 
 interface Filled {
-  /** Those that have rows. */
+  /** Tables that are not empty. */
   tables: string[];
   rows: number;
 }

@@ -30,9 +30,9 @@ export interface MigrateOptions {
 
 /**
  * Brings the database to this version: numbered migrations forward only, each once and in its own transaction; this
- * version's SQL functions in a schema of their own; the partitions of the days ahead. What processes of other versions call
- * stays as it is, and none of their requests waits for more than a moment; see {@link withBriefLocks}. Safe to run from many
- * processes at once, and to begin anew wherever one was killed.
+ * version's SQL functions in a schema of their own; the partitions of the days ahead. The functions of other versions stay as
+ * they are, and requests of their processes wait only briefly; see {@link withBriefLocks}. Many processes may run it at once,
+ * and it can be repeated after it was killed at any point.
  * @returns what was applied, by the names of files and of the functions' schema.
  * @throws {SchemaError} when this version cannot run on the database; see {@link applyMigrations}.
  */

@@ -10,8 +10,8 @@ export interface NewestFirst {
 }
 
 /**
- * What an organization has of a table with `org_id` and `id`, newest first.
- * @param statement Its name, and what it selects from the table.
+ * An organization's rows of a table with `org_id` and `id`, newest first.
+ * @param statement The prepared statement's name, and its select from the table.
  */
 export async function newestFirst<Row extends pg.QueryResultRow>(
   pool: pg.Pool,

@@ -14,7 +14,7 @@ interface Notified {
   lost: string;
 }
 
-/** Tells whoever listens on a channel; what cannot be told is dropped with a warning. */
+/** Sends notifications (NOTIFY) on a channel; those that cannot be sent are dropped with a warning. */
 export async function notify(
   { pool, log }: NotifyDeps,
   { channel, payloads, lost }: Notified,

@@ -215,8 +215,8 @@ async function leaveOutOfStatistics(client: pg.ClientBase, parent: string, parti
 }
 
 /**
- * The schema of the tables, quoted. What is created without it lands in the first schema of the path, which is that of the
- * functions and is dropped with them.
+ * The schema of the tables, quoted. A table created without it would land in the first schema of the search path, which is the
+ * functions' schema and is dropped with them.
  */
 export async function tableSchema(client: pg.ClientBase): Promise<string> {
   const { rows } = await client.query<{ home: string }>(

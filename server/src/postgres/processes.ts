@@ -41,7 +41,7 @@ export async function noteEnd(pool: pg.Pool, { id }: ProcessRecord): Promise<voi
   await pool.query(statement);
 }
 
-/** For a process that has its database to itself: whoever is written down there is gone. */
+/** Marks every recorded process as ended. Only for a process that has the database to itself: no other can be alive. */
 export async function noteAllEnded(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ exists: boolean }>(
     "select to_regclass('processes') is not null as exists",

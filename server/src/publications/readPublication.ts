@@ -89,8 +89,8 @@ function summaryOf({ event_ids: eventIds, ...row }: PublicationRow): Publication
 }
 
 /**
- * The items of a publication within the reach of a caller who is limited to a customer: those whose target is that
- * customer's now, whoever's it was when it was published. All of them for a caller who is not limited.
+ * The items of a publication that the caller may see. A caller limited to a customer sees items whose target belongs to that
+ * customer now, regardless of its owner at the time of publishing. A caller without limit sees all of them.
  */
 export async function itemsWithinReach(
   queries: Queries,

@@ -13,7 +13,7 @@ import { Uid } from "../targets/record/names.ts";
 
 const Status = oneOf(["QUEUED", "UNREAD"], "UNREAD for mailboxes");
 
-/** What a publication became at once. */
+/** The answer to a publication: its id and the items created at once. */
 export const AcceptedPublication = Type.Object(
   {
     id: Id,

@@ -20,8 +20,8 @@ interface Pending {
 }
 
 /**
- * Counts how the events that jobs made have ended. An event leaves the list in the statement that counts it, so that it is
- * counted once, whoever crashes. @returns how many have ended.
+ * Counts the outcomes of events that replay jobs created. The statement that counts an event also removes it from the list, so
+ * that each is counted once even if a process crashes. @returns how many have ended.
  */
 export async function followReplayed(
   queries: Queries,

@@ -94,7 +94,7 @@ async function readPage(deps: BatchDeps, job: ClaimedReplay): Promise<Page> {
   });
 }
 
-/** Whether so much is due at a target that new items would wait for long. What a disabled one holds delays nothing. */
+/** Whether a target has so many due items that new ones would wait for long. Items held by a disabled target delay nothing. */
 async function isBusy(snapshot: Queries, targetId: string): Promise<boolean> {
   const { rows } = await sql<{ is_busy: boolean }>`
     select
@@ -135,7 +135,7 @@ function newIds(
   return Array.from({ length: count }, () => newId(bucketOf(targetId), atMs)).sort();
 }
 
-/** Tells whoever delivers, and the streams. */
+/** Notifies delivery or the mailbox, and the event streams. */
 function report(
   deps: BatchDeps,
   targetId: string,

@@ -1,31 +1,35 @@
 import type { Turns } from "./turns.ts";
 
-/** What a {@link Pace} knows of those who consume what its batches bring. */
+/** Progress of the consumers, by which a {@link Pace} holds producers back. */
 export interface Consumption {
-  /** Shared by the consumers' batches and those that are paced. */
+  /** Turns shared by the consumers' batches and the paced batches. */
   turns: Turns;
-  /** Whether consumers are behind at this moment. Nothing is held otherwise. */
+  /** Whether consumers are behind now. If not, no batch is held. */
   isBehind(): boolean;
   /** How many pieces have been consumed so far. */
   consumed(): number;
 }
 
-/** Somewhat more has to be consumed than a batch brought, so that a backlog shrinks. */
+/** Pieces to be consumed for each piece of a batch: above 1, so that a backlog shrinks. */
 const consumedPerPiece = 1.15;
-/** A batch is held for at most so many batches of consumers. */
+/** A batch is held for at most this many batches of consumers. */
 const maxOvertaken = 6;
-/** Few consumers do not slow producers down: after half as many batches they have to have consumed this part of the last batch. */
+/**
+ * Few consumers must not slow producers down: if they have consumed less than this part of the last batch after half of
+ * `maxOvertaken` batches, the next batch is no longer held.
+ */
 const leastConsumed = 1 / 3;
 const maxHeldMs = 50;
 
 /**
- * Back-pressure on producers: a batch is held until about as much has been consumed as the batches before it brought.
- * Without it producers, who make one call where consumers make two, bring twice as much as these can take.
+ * Back-pressure on producers: a batch is held until consumers have consumed about as many pieces as the batches before it
+ * brought. Without it, producers bring twice as much as consumers can take, because a consumer needs two calls for each call
+ * of a producer.
  */
 export class Pace {
   readonly #consumption: Consumption;
   readonly #nowMs: () => number;
-  /** At the beginning of the last batch. */
+  /** State at the beginning of the last batch. */
   #last = { size: 0, atMs: 0, consumed: 0, overtaken: 0, owed: 0 };
 
   constructor(consumption: Consumption, nowMs: () => number = () => performance.now()) {
@@ -33,7 +37,7 @@ export class Pace {
     this.#nowMs = nowMs;
   }
 
-  /** For how many milliseconds the next batch is held unless more is consumed. */
+  /** Milliseconds for which the next batch is held, unless more is consumed meanwhile. */
   heldMs(): number {
     const { size, atMs } = this.#last;
     if (!this.#consumption.isBehind() || this.#owed() <= size / 2) return 0;
@@ -56,7 +60,7 @@ export class Pace {
     };
   }
 
-  /** How much is still to be consumed of what came in. */
+  /** Pieces that are still to be consumed. */
   #owed(): number {
     return Math.max(0, this.#last.owed - this.#consumedSince());
   }

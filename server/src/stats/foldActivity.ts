@@ -9,8 +9,8 @@ const rowsPerStatement = 20_000;
 const publishedRowsPerStatement = 300;
 
 /**
- * Folds what was written with the work into steps of time. What happened is in the rows or in the steps at any moment, whatever
- * crashes. One process at a time; the others return at once. @returns how many rows were folded.
+ * Folds rows of activity into steps of time. At any moment, also after a crash, activity is counted either in a row or in a step.
+ * One process folds at a time; the others return at once. @returns how many rows were folded.
  */
 export async function foldActivity(pool: pg.Pool, cellNumber: number = 0): Promise<number> {
   let total = 0;

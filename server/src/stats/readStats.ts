@@ -35,15 +35,15 @@ export interface Scope {
 }
 
 /**
- * What was counted in a step, and its latencies; or many steps whose percentiles were kept, or the latencies of the whole
- * range: activity_in_steps.sql tells them apart.
+ * One row of activity_in_steps.sql, of three kinds: counts and latencies of a step; many steps whose percentiles were kept; the
+ * latencies of the whole range.
  */
 type Part = RowOf<"activity_in_steps">;
 
-/** When, what was counted, and the ranges of three percentiles, each one more than it is: 0 where nothing was delivered. */
+/** Time, four counts, and the latency ranges of three percentiles, each plus one: 0 where nothing was delivered. */
 const numbersPerStep = 8;
 
-/** Statistics of a range; steps in which nothing happened are left out. What is not folded yet is counted in. */
+/** Statistics of a range, including activity that is not folded yet. Steps without activity are left out. */
 export async function readStats(pool: pg.Pool, scope: Scope, range: Range): Promise<Stats> {
   const pieces = piecesOf(range);
   const rows = await callFunction(pool, "activity_in_steps", {

@@ -34,15 +34,15 @@ export class FrameRing {
     return numbered;
   }
 
-  /** Missed changes are unknown: a client cannot resume from before now. */
+  /** Forgets all frames after changes were missed: a client cannot resume from before now. */
   forget(nowMs: number): void {
     this.#frames = [];
     this.#completeFrom = Math.max(nowMs, this.#lastId + 1) + clockToleranceMs;
   }
 
   /**
-   * What came after the frame with this id; if it is another node's, with some of what came shortly before.
-   * Undefined when something may be missing.
+   * The frames after the one with this id. If another node gave the id, frames from shortly before are included, because
+   * clocks differ. Undefined when a frame may be missing.
    */
   since({ id, isOwn }: { id: number; isOwn: boolean }): NumberedFrame[] | undefined {
     const from = isOwn ? id + 1 : id - clockToleranceMs;

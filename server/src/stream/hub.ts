@@ -99,7 +99,7 @@ export class StreamHub {
     for (const [room, numbered] of due) for (const stream of room.streams.keys()) stream.send(numbered);
   }
 
-  /** Frames of other nodes were missed: whoever watches is to read everything again. */
+  /** Frames of other nodes were missed: tells all clients to read everything again. */
   forgetAll(): void {
     const nowMs = this.#deps.nowMs();
     for (const room of this.#rooms.values()) {
@@ -127,7 +127,7 @@ export class StreamHub {
       begun: this.#deps.begin(orgId),
       emptySinceMs: undefined,
     };
-    // Whoever opens the stream awaits it; nobody else is to be told.
+    // The caller that opens the stream awaits `begun` and handles its error.
     room.begun.catch(() => this.#rooms.delete(orgId));
     this.#rooms.set(orgId, room);
     return room;

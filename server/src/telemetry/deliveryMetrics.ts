@@ -10,7 +10,7 @@ export interface DeliveryMetrics {
 
 export interface DeliveryGauges {
   inFlight: () => number;
-  /** Of those, the ones to targets that are untried or hang. */
+  /** Requests in flight to unproven targets: untried or hanging ones. */
   inFlightUnproven: () => number;
   inMemory: () => number;
   openCircuits: () => number;

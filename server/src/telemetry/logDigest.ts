@@ -1,15 +1,15 @@
 import type { AttemptLine, RequestLine } from "./log.ts";
 
-/** How long what happens is gathered before it is written, from the first of it on. */
+/** Time from the first occurrence until the digest is written. */
 const windowMs = 30_000;
-/** Requests that take longer are called slow, but for those that wait by design. */
+/** Requests that take longer count as slow, except on routes that wait by design. */
 const slowMs = 1_000;
-/** How many different things a line names; the others are counted. */
+/** How many different entries a line names; further ones are only counted. */
 const maxNamed = 10;
-/** How many different things are told apart in a window. */
+/** How many different entries are kept in a window. */
 const maxKept = 1_000;
 
-/** Routes that wait for something else than this service: messages, a receiver, a tool's call, changes. */
+/** Routes that wait by design: for messages, a receiver, a tool's call or changes. */
 const waitingRoutes = new Set([
   "/api/v1/mailboxes/:mailbox_id/claim",
   "/api/v1/targets/:id/test",
@@ -17,11 +17,11 @@ const waitingRoutes = new Set([
   "/mcp",
 ]);
 
-/** Sums of what an operator wants to know, so that a flood of refusals is no flood of lines. */
+/** Sums for operators, so that a flood of refusals does not become a flood of log lines. */
 export interface LogDigest {
   request(request: RequestLine, status: number, durationMs: number): void;
   attempt(line: AttemptLine): void;
-  /** Whether a fault with this text is the first of its window; the others are in the sums. */
+  /** Whether a fault with this text is the first in the current window. Repetitions are only counted. */
   isFirst(text: string): boolean;
   /** Writes what is gathered. */
   flush(): void;
@@ -44,8 +44,8 @@ interface FailingTarget {
 }
 
 /**
- * Gathers refusals by route and status, failed attempts by target, and slow requests; at most one line of each in half a
- * minute, and none while nothing of it happens. What is fast and accepted, and what is delivered, costs two comparisons.
+ * Gathers refusals by route and status, failed attempts by target, and slow requests. Writes at most one line of each kind in half
+ * a minute, and none without occurrences. A request that is fast and accepted, or a successful attempt, costs two comparisons.
  */
 export function createLogDigest(write: (fields: object, message: string) => void): LogDigest {
   let refused = new Map<string, number>();

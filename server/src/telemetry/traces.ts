@@ -34,11 +34,10 @@ export interface SpanStart {
 }
 
 /**
- * What notes spans. Whoever measures has one or undefined, and does nothing for the latter: while nothing is traced, one look
- * at that is the whole cost.
+ * Records spans. Callers hold an instance or undefined; without tracing, a check for undefined is the whole cost.
  */
 export interface Traces {
-  /** Null when the trace is not sampled: then nothing is to be done for it. */
+  /** Starts a span; null when its trace is not sampled, so that nothing is recorded. */
   start(span: SpanStart): Span | null;
 }
 
@@ -49,8 +48,8 @@ export const messaging = { "messaging.system": "postrider" } as const;
 export interface Telemetry {
   /** Undefined when nothing is traced. */
   traces: Traces | undefined;
-  /** Exports what `read` gives every so often, where metrics are exported. */
+  /** Exports the values of `read` at the configured interval, if metrics are exported. */
   exportMetrics(read: () => Promise<MetricValues[]>): void;
-  /** Sends what waits, for two seconds at most. Never rejects. */
+  /** Sends queued spans and metrics, for at most two seconds. Never rejects. */
   stop(): Promise<void>;
 }

@@ -96,7 +96,7 @@ it("shares the requests under way, never more than the bound, until they are giv
   expect((await take(one, wish(9)))[0]!.requests).toBe(3);
   expect((await take(one, wish(0)))[0]!.requests).toBe(0);
   expect((await take(other, wish(9), -1))[0]!.requests).toBe(5);
-  // That share has lapsed.
+  // The other node's share has lapsed.
   expect((await take(one, wish(9)))[0]!.requests).toBe(5);
   await returnShares(pool, one);
   expect(await sharesOf(targetId)).toBe(5);

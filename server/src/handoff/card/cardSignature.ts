@@ -10,7 +10,7 @@ export type CardSignatureState = "verified" | "unverified" | "invalid" | "none";
 
 export interface SignatureFinding {
   state: CardSignatureState;
-  /** Where the key was published that verified the card: whoever controls this address vouches for it. */
+  /** The address of the key set that verified the card: the owner of this address vouches for the card. */
   keySetUrl: string | null;
   /** For a person, when it was neither verified nor absent. */
   detail: string | null;

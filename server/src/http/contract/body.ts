@@ -8,7 +8,7 @@ import type { Readable } from "node:stream";
 /**
  * Takes `application/json` bodies only, but for routes with `anyBody`, which let every other body pass unread. Routes
  * with `rawBody` get the bytes as received; the others get the parsed value, in which no string holds what PostgreSQL
- * cannot store. What is read is counted in `room` until the answer has left.
+ * cannot store. The bytes of each body count in `room` until its answer has been sent.
  */
 export function registerBodyParser(app: FastifyInstance, maxBytes: number, room: BodyRoom): void {
   app.removeAllContentTypeParsers();

@@ -6,8 +6,8 @@ import type { Role } from "./access.ts";
 import { outOfScope, type Scope, type ScopeColumns, scopeOf } from "./scope.ts";
 
 /**
- * Who calls: an API key of an organization, a user's session, or that of a customer in its portal. A key may be limited, a
- * customer always is, see {@link Scope}.
+ * The authenticated caller: an API key of an organization, a user's session, or a customer's portal session. A key may be
+ * limited by a {@link Scope}; a customer always is.
  */
 export type Caller =
   | { kind: "apiKey"; orgId: string; keyId: string; scope: Scope | undefined }

@@ -6,8 +6,8 @@ import { describeValidation } from "./validation.ts";
 import type { Log } from "../../telemetry/log.ts";
 
 /**
- * What the caller is told of anything that was thrown while its request was handled. What nobody foresaw is a 500
- * that says nothing of its cause.
+ * The error answer for anything that was thrown while a request was handled. An unexpected error becomes a 500 that does not
+ * reveal its cause.
  * @param missingFields The route's answer to a body that lacks a required field.
  */
 export function toApiError(error: FastifyError, missingFields?: string): ApiError {

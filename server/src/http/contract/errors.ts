@@ -91,7 +91,7 @@ export function notFound(): ApiError {
   return new ApiError(404, "not found");
 }
 
-/** What was looked for. @throws {ApiError} 404 when it is not there. */
+/** The value of a lookup. @throws {ApiError} 404 when it is undefined. */
 export function found<T>(value: T | undefined): T {
   if (value === undefined) throw notFound();
   return value;

@@ -178,19 +178,19 @@ function sayLimit(
 
 /** How many requests of one kind an organization may have in this process. */
 interface ReadLimit {
-  /** So many at a time. */
+  /** How many run at a time. */
   underWay: number;
-  /** So many wait for a turn; beyond, they are refused. */
+  /** How many may wait for a turn; further requests are refused. */
   waiting: number;
   /** `Retry-After` of a refused caller, in seconds. */
   retryAfterSeconds: number;
-  /** One may hold a connection to the database for seconds, see {@link mostLong}. */
+  /** Whether such a request may hold a database connection for seconds; see {@link mostLong}. */
   isLong: boolean;
 }
 
 /**
- * The requests that may read much, by what they read. What an index has in order, such as the newest events of a target, takes
- * no turn. The names stand in `RateLimit`.
+ * Concurrency limits of requests that may read many rows, by kind. A request that one index answers in order, such as the newest
+ * events of a target, needs no turn. The names appear in the header `RateLimit`.
  */
 export const readLimits = {
   /** Counts of replays, in a dry run and at a start: up to two seconds. */
@@ -212,12 +212,12 @@ export type ReadKind = keyof typeof readLimits;
 /** How long a request waits for its turn before it is answered with 503. */
 export const maxWaitMs = 30_000;
 
-/** The part of an organization's places that one of its customers may have; of each kind, one of its requests is under way. */
+/** The share of an organization's places that one of its customers may use. A customer runs one request of each kind at a time. */
 const customersPart = 0.25;
 
 /**
- * How many long requests of all kinds and organizations are under way: a quarter of the pool's connections. An organization has
- * one of them, because each may keep a core of the database busy.
+ * How many long requests of all kinds and organizations run at a time: a quarter of the pool's connections. An organization may
+ * run one, because each may keep one of the database's cores busy.
  */
 function mostLong(connections: number): number {
   return Math.max(1, Math.floor(connections / 4));

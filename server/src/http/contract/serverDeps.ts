@@ -24,14 +24,14 @@ export interface KeyOwner {
 }
 
 /**
- * Whose API keys are, for sharing what this process has among organizations, and what each is limited to. Whether a key is
- * still valid is checked in the transaction that does what it is for.
+ * Looks up the organization and the limit of an API key, so that this process can share its capacity fairly among
+ * organizations. The transaction of the request itself checks that the key is still valid.
  */
 export interface KeyOwners {
-  /** The owner of a key that was valid a minute or two ago at most; undefined for one that has to be looked up. */
+  /** The cached owner of a key that was valid at most a minute or two ago; undefined when `find` has to look it up. */
   known(key: string): KeyOwner | undefined;
   /**
-   * The owner of a key by the database as it is now; undefined for one that is unknown or revoked.
+   * The owner of a key, read from the database now; undefined for an unknown or revoked key.
    * @throws {QueueFullError} when too many wait, or the database's error.
    */
   find(key: string): Promise<KeyOwner | undefined>;

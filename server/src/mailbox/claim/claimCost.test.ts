@@ -11,9 +11,9 @@ import { storeOrganization, storeTarget, storeApiKey } from "../../../test/suppo
 import { tuplesRead, vacuum } from "../../../test/support/tuplesRead.ts";
 
 /*
- * What a call reads must follow from what it claims or ends, not from what the mailbox holds. Tuples read are
- * counted by the database, which is exact where times are not. The plans of the functions are cached while the
- * tables are empty, as they are on a fresh service.
+ * The tuples that a call reads must depend on the messages that it claims or ends, not on the size of the mailbox. The database
+ * counts tuples read, which is exact where durations are not. The functions' plans are cached while the tables are empty, as on a
+ * new service.
  */
 
 const it = databaseTest({ poolSize: 1 })
@@ -149,8 +149,9 @@ interface Mailbox {
 }
 
 /**
- * Counts of what is left go up to a hundred of each; and index entries of dead versions are read until nobody may need
- * them, which an ANALYZE beside the test can put off. What the test is about is a tenfold of that.
+ * Tuples allowed beyond the expected ones. The count of remaining messages reads up to a hundred of each state, and index entries
+ * of dead row versions are read until no snapshot needs them, which a concurrent ANALYZE can delay. A regression would read ten
+ * times as many.
  */
 const slack = 500;
 

@@ -45,8 +45,8 @@ interface Waiter {
 }
 
 /**
- * The long polls of one node, in memory: they cost nothing until their mailbox is woken. Those of a mailbox are served
- * in the order of their requests.
+ * The long polls of one node, in memory: they cost nothing until their mailbox is woken. Long polls of one mailbox are
+ * served in the order of their requests.
  */
 export class Waiters {
   readonly #deps: WaitersDeps;

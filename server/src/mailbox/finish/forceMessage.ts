@@ -13,7 +13,7 @@ export interface ForceDeps {
   onMailboxItems: (mailboxIds: string[]) => void;
 }
 
-/** A person's change of a message, whoever has claimed it. */
+/** An intervention: a person changes a message, even while a consumer has claimed it. */
 export interface ForcedChange {
   orgId: string;
   userId: string;

@@ -4,7 +4,7 @@ import { runCall } from "./callFunction.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
 const it = databaseTest({ poolSize: 1 })
-  /** What a column is read as. */
+  /** The value that the reader gives for a column with this SQL expression. */
   .extend("read", file, ({ pool }) => async (expression: string): Promise<unknown> => {
     const text = `select ${expression} as value`;
     const rows = await runCall<{ value: unknown }>(pool, {

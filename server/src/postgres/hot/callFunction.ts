@@ -28,7 +28,7 @@ export function runCall<R extends pg.QueryResultRow>(pool: pg.Pool, call: Functi
   return isTapped(pool) ? callHot(pool, call) : callPlain(pool, call);
 }
 
-/** What the calls of one function have in common. */
+/** The part of a call that is the same for all calls of one function. */
 interface Statement extends Omit<FunctionCall, "values"> {
   parameterNames: readonly string[];
 }

@@ -19,7 +19,7 @@ export type Composites = Readonly<Record<string, Readonly<Record<string, string>
 /** The SQL functions of this version. */
 export type FunctionName = keyof typeof functions;
 
-/** What the values of a type are in TypeScript; ids are 32 hex characters. */
+/** TypeScript type of each PostgreSQL type; ids are 32 hex characters. */
 interface Scalars {
   bool: boolean;
   bytea: Buffer;

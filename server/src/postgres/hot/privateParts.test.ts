@@ -65,7 +65,7 @@ class Probe {
   }
 }
 
-/** What the server is sent while `write` runs, in hex. */
+/** Bytes sent to the server while `write` runs, in hex. */
 function written(connection: DriverConnection, write: () => void): string[] {
   const { stream } = connection;
   const sent: string[] = [];
@@ -76,7 +76,7 @@ function written(connection: DriverConnection, write: () => void): string[] {
   return sent;
 }
 
-/** Of a client, and of what it gives in place of its stream. */
+/** A connected client, the streams that it passed to `attachListeners`, and the bytes that they received. */
 async function tappedClient(): Promise<{ calls: Readable[]; bytes: Buffer[]; client: pg.Client }> {
   const client = newClient();
   const connection = connectionOf(client);
@@ -108,7 +108,7 @@ const checks: Record<(typeof privateParts)[number], () => Promise<void>> = {
   async "a connection reads nothing but the data events of the stream it was given there"() {
     const { calls, client } = await tappedClient();
     expect(calls[0]!.listenerCount("readable")).toBe(0);
-    // This test's own, and the driver's.
+    // Two listeners: this test's and the driver's.
     expect(calls[0]!.listenerCount("data")).toBe(2);
     await client.query("select 1");
   },

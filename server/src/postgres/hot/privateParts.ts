@@ -20,7 +20,7 @@ export const privateParts = [
   "pool.query of such an object gives a promise",
 ] as const;
 
-/** What the driver's types leave out of a connection. */
+/** Members of a connection that the driver's types do not declare. */
 export interface DriverConnection {
   attachListeners(stream: Readable): void;
   readonly parsedStatements: Readonly<Record<string, string | undefined>>;

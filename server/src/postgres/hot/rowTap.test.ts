@@ -36,7 +36,7 @@ it("takes rows while they are wanted, and hands everything else on whole and in 
             at = end;
           }
         });
-        // What the reader is changes between answers only, never within what is on its way.
+        // The reader changes only between two answers, never within one.
         let cut = 0;
         const expected: string[] = [];
         for (const wants of [true, false, true]) {

@@ -3,25 +3,25 @@ import type { Readable } from "node:stream";
 import type pg from "pg";
 import { connectionOf, type DriverConnection } from "./privateParts.ts";
 
-/** Who reads the rows of the query that a connection is answering. */
+/** Reader of the rows of the query that a connection is answering. */
 export interface RowReader {
   /** Reads the row whose fields begin at `at`. Never throws. */
   readRow(message: Buffer, at: number): void;
 }
 
 /**
- * Reads DataRow messages off a connection's bytes before the driver turns each field into a string, and passes the other
- * messages on to it, whole.
+ * Reads DataRow messages from a connection's bytes before the driver turns each field into a string, and passes all other
+ * messages on to the driver, whole.
  */
 export class RowTap {
-  /** Set while the query under way wants its rows from here; null while the driver is to have them. */
+  /** Reader of the current query's rows; null while the driver reads them itself. */
   reader: RowReader | null = null;
-  /** What the driver reads in place of the connection's stream. */
+  /** The stream that the driver reads in place of the connection's. */
   readonly rest = new EventEmitter();
-  /** A message that has come in part. */
+  /** Pieces of a message that is not complete yet. */
   #pieces: Buffer[] = [];
   #gathered = 0;
-  /** How many bytes of it have to be there before it is looked at again. */
+  /** The bytes that have to be gathered before the message is parsed again. */
   #needed = 0;
 
   take(piece: Buffer): void {
@@ -39,7 +39,7 @@ export class RowTap {
   }
 
   #read(data: Buffer): void {
-    /** Up to here everything has been handed on or read. */
+    /** Everything before this offset has been passed on or read. */
     let done = 0;
     let at = 0;
     let needed = headBytes;
@@ -50,7 +50,7 @@ export class RowTap {
         break;
       }
       if (data[at] === dataRow && this.reader !== null) {
-        // What came before may tell the columns.
+        // Earlier messages go first: a RowDescription among them names the columns.
         if (done < at) this.rest.emit("data", data.subarray(done, at));
         this.reader?.readRow(data, at + headBytes);
         done = end;

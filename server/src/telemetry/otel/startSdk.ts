@@ -32,7 +32,7 @@ const stopLimitMs = 2_000;
 /** A collector that is down is said so once in this time, and not with each batch. */
 const saidEveryMs = 10 * 60_000;
 
-/** Starts OpenTelemetry's SDK for what is chosen. What it cannot send is dropped: nothing waits for a collector. */
+/** Starts OpenTelemetry's SDK for the chosen signals. Data that cannot be sent is dropped: nothing waits for a collector. */
 export function startSdk(choice: TelemetryChoice, log: Pick<Log, "warn">): Telemetry {
   diag.setLogger(quietLogger(log), { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true });
   const resource = resourceOf(choice);

@@ -1,6 +1,6 @@
--- Cancels what still waits when its retention ends: items with smaller ids than p_before that nobody works on,
--- as they may be held for a disabled target that long. Those before p_from go with their day's partition. Goes round the
--- waiting targets as claim_deliveries does, and ends when at least p_limit items are canceled; gives how many there were.
+-- Cancels items that still wait when their retention ends, such as those held for a disabled target: unleased items with ids
+-- below p_before. Items below p_from are ended with their day's partition. Goes round the waiting targets as
+-- claim_deliveries does, and stops when at least p_limit items are canceled; returns how many were canceled.
 create function cancel_expired_deliveries(
   p_from uuid,
   p_before uuid,

@@ -1,22 +1,22 @@
--- Leases due deliveries to the caller, a few from each target, in a circle over the targets that wait: a
--- target with a million due items is one step of the circle, as is a target with one.
+-- Leases due deliveries to the caller, a few from each target, round-robin over the waiting targets: a target with a
+-- million due items is one step of the circle, as is a target with one.
 --
--- The circle is the order (bucket, target_id) of the index deliveries_due; the caller keeps its cursor
--- (p_bucket, p_target) and passes what the last row names. At most p_max_targets steps are taken, so the
--- cost of a call is bounded however many targets wait for a later moment. The steps are written out, here and in
--- claim_handoff_polls: as a function that takes and gives the state of the circle, they made a claim of one item 3 %
--- dearer, and one that passes 64 targets with nothing due 7 %.
+-- The circle is the order (bucket, target_id) of the index deliveries_due; the caller keeps the cursor (p_bucket, p_target)
+-- and passes the one that the last row named. At most p_max_targets steps are taken, so the cost of a call is bounded
+-- even if many targets wait for a later moment. The steps are written out here and in claim_handoff_polls: a shared
+-- function that takes and returns the state of the circle made a claim of one item 3 % slower, and a claim that passes 64
+-- targets with nothing due 7 % slower.
 --
--- Each row of deliveries comes in one row; for a replay, which is alone in its row, with the id of the event that it
--- repeats. The arrays have its items, without those whose event is gone. The last row says alone where to go on (target_id),
--- and whether the circle was closed, or more targets may wait beyond that cursor; in all others that is null.
+-- Each row of deliveries is one row of the result; a replay, which is alone in its row, has the id of the event that it
+-- repeats. The arrays have the row's items, except those whose event is gone. The last row has no item: it has the cursor to
+-- go on from (target_id), and whether the circle was closed or more targets may wait beyond the cursor; null in other rows.
 --
--- Targets in p_skip have no room on the caller; those in p_wide have shown that they take p_per_target at a time and
--- get whole rows until that is reached, the others get no more than p_few, if need be of a row's items. Of a target
--- whose rate is limited, no more is taken than it may have in a second. Deliveries of a deleted target are canceled here.
+-- The caller has no room for targets in p_skip. Targets in p_wide have shown that they take p_per_target items at a time, so
+-- whole rows are leased until that number is reached; for other targets at most p_few items, if necessary a part of a row.
+-- For a target with a rate limit at most the items of one second. Deliveries of a deleted target are canceled here.
 --
--- With p_only those targets alone are looked at, in that order, and the cursor is not used. A circle is
--- not closed when another caller had locked what was due: it may give some of it back, or leave what came after.
+-- With p_only, only those targets are visited, in that order, and the cursor is not used. The circle does not count as
+-- closed if another caller had locked due rows: that caller may give some back, or leave rows that came later.
 create function claim_deliveries(
   p_lease_ms integer,
   p_lease_token bigint,

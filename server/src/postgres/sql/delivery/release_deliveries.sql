@@ -1,6 +1,6 @@
--- Gives leased items back unattempted, to whoever claims next: at shutdown, and when an item has waited in
--- memory so long that its lease might not outlive an attempt. Rows and items as in finish_deliveries. What stays with
--- the caller keeps the row; what is given back beside it gets p_spare_ids[r].
+-- Gives leased items back unattempted, for the next claim: at shutdown, and when an item has waited in memory so long that
+-- its lease might end before an attempt does. Rows and items as in finish_deliveries. Items that stay with the caller keep
+-- the row; if some stay, the released ones get a new row with the id p_spare_ids[r].
 create function release_deliveries(
   p_row_ids uuid[],
   p_row_tokens bigint[],

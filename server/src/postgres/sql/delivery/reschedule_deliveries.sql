@@ -1,6 +1,6 @@
--- Gives what waits for one target its full schedule again, beginning at p_now_ms: at most p_limit rows of those
--- due from p_from_due_at on, in the order in which they are due. What is overdue keeps its place. Gives how many
--- rows changed and where the last of them was, from where the next call goes on.
+-- Restarts the retry schedule of rows that wait for one target, from p_now_ms: at most p_limit rows due from p_from_due_at
+-- on, in the order in which they are due. Overdue rows keep their place. Returns how many rows changed, and the position of
+-- the last one, from which the next call continues.
 create function reschedule_deliveries(
   p_bucket smallint,
   p_target uuid,

@@ -1,6 +1,6 @@
--- Erases what one event held: its payload, and what receivers, agents and people said of it. An item that still waits is
--- canceled first, also while it is being sent: it leaves its row of deliveries, or its mailbox, so that its holder's lease
--- is worth nothing and no answer is recorded any more. Its ids, type, status and times stay. Codes:
+-- Erases the content of one event: its payload, and the answers and notes of receivers, agents and people. An item that still
+-- waits is canceled first, also while it is being sent: it leaves its row of deliveries, or its mailbox, so that its lease
+-- becomes invalid and no further answer is recorded. Its ids, type, status and times stay. Codes:
 --   e erased       d erased before, by another erasure perhaps       n the organization has no such event
 --   b another transaction has it at this moment: ask again
 -- mailbox_id names the mailbox that the item was taken from.
@@ -17,7 +17,7 @@ declare
   v_event record;
   v_freed record;
 begin
-  -- Whoever asked is answered, and whoever walks on writes that down, after a commit of their own that waits for the disk.
+  -- This commit need not wait for the disk: the caller commits its answer or its progress afterwards, and that commit waits.
   perform set_config('synchronous_commit', 'off', true);
   -- Waits for a replay that is copying the payload: it is found as a copy afterwards.
   select e.bucket, e.kind, e.target_id, e.erasure_id, e.publication_id

@@ -1,4 +1,4 @@
--- Writes down that a message is about to be sent to an agent, in the name of whoever holds the delivery's lease.
+-- Records that the holder of the delivery's lease is about to send a message to an agent.
 -- Codes:
 --   s send it
 --   u an earlier message went unanswered, at unanswered_since: look for its task before anything is sent

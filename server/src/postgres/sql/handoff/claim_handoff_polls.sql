@@ -1,7 +1,7 @@
--- Leases followed tasks whose next look is due, a few from each target, in a circle over the targets that have some;
--- see claim_deliveries, which says why both write the circle out, and whose cursor this has: the last row has no event,
--- names the target to go on from, and says whether the circle was closed. What belongs to a deleted target cannot be
--- followed any more and ends here, its outcome unknown.
+-- Leases followed tasks whose next poll is due, a few from each target, round-robin over the targets that have some. See
+-- claim_deliveries for the reason why both write the circle out, and for the cursor: the last row has no event, names the
+-- target to go on from, and says whether the circle was closed. A task of a deleted target cannot be followed any more: it
+-- ends here with an unknown outcome.
 create function claim_handoff_polls(
   p_lease_ms integer,
   p_lease_token bigint,

@@ -1,7 +1,7 @@
--- Writes down what is known of a task. p_fingerprint is null when nothing new was seen of it. An outcome ends the
--- following, and puts the result into the target that is to receive it, in the same transaction and so exactly once;
--- results are not billed and never go to an agent. Without an outcome the next look at the task is planned.
--- p_lease_token is the lease of a poll, null for whoever holds none. Codes:
+-- Records the state of an agent's task. p_fingerprint is null when the task has not changed. An outcome ends the polling and
+-- stores the result as an item of the target for results, in the same transaction and so exactly once; results are not
+-- billed and never go to an agent. Without an outcome the next poll is scheduled.
+-- p_lease_token is the lease of a poll, null for a caller without one. Codes:
 --   r recorded
 --   a accepted before, under another task perhaps: the first acceptance stays
 --   e ended before: nothing changes any more

@@ -62,7 +62,7 @@ begin
   ) w on true;
 
   if v_first_day <> v_last_day then
-    -- The other day of whoever lost would name an item that was never stored: it becomes the winner's.
+    -- An element that lost one day but wrote the other would leave a key that names an item never stored: that row gets the winner's id.
     update idempotency_keys k
     set event_id = i.winner_id,
       body_digest = i.winner_body

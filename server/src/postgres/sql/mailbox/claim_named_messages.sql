@@ -41,7 +41,7 @@ begin
   from unnest(p_key_hashes) with ordinality as p (key_hash, number)
   left join api_keys k on k.key_hash = p.key_hash;
 
-  -- The locks of ordering keys come before the rows: whoever holds a key may pass over rows, never the reverse.
+  -- Locks of ordering keys come before row locks: the holder of a key's lock may skip locked rows, never the reverse.
   for v_keyed in
     select m.bucket, m.mailbox_id, m.ordering_key, array_agg(m.id) as ids, max(t.max_claims) as max_claims
     from unnest(p_ids) as i (id)

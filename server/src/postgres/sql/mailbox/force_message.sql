@@ -1,6 +1,6 @@
 -- A person steps in: takes a message from the consumer that has claimed it, which makes it claimable at once (dead, when
 -- that was the last claim that its mailbox allows), or, with a reason, makes a message dead that waits or is claimed. The
--- holder's token is worth nothing afterwards. Who did it is on record, in the same transaction. Codes:
+-- holder's token is invalid afterwards. The intervention is recorded with its user in the same transaction. Codes:
 --   k done
 --   n not found: no such message in this mailbox of the organization
 --   c nobody has claimed it, so that there is nothing to take away

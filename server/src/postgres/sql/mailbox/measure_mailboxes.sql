@@ -1,5 +1,5 @@
--- The messages of all mailboxes, for metrics. The total is read from the ledger and not counted. Of claimed, returned and dead
--- messages at most 100,000 are read, and the oldest message of each bucket.
+-- The messages of all mailboxes, for metrics. The total is read from the ledger and not counted. Reads at most 100,000 claimed or
+-- returned messages, at most 100,000 dead ones, and the oldest message of each bucket.
 create function measure_mailboxes(
   p_retention_ms bigint,
   out unread bigint,

@@ -1,7 +1,7 @@
--- Ordering keys. Whoever decides on the next message of a key holds the key's lock to the end of its transaction
--- and looks at the key's messages in a statement begun after that; so two decisions never rest on the same state.
--- Claims only try for the lock and pass over a key that is busy: they never wait while they hold rows.
--- These are called from functions that steer the planner, and inherit that.
+-- Ordering keys. A transaction that chooses the next message of a key holds the key's advisory lock until its end, and
+-- reads the key's messages in a statement begun after it got the lock; so two choices never rest on the same state.
+-- Claims only try for the lock and skip a busy key: they never wait while they hold row locks.
+-- The callers of these functions set planner options, which these functions inherit.
 
 create function message_key_lock(p_mailbox uuid, p_key text)
 returns bigint
@@ -83,11 +83,11 @@ begin
 end
 $$;
 
--- Of claimable messages that the caller has locked, some with ordering keys, gives those that may be claimed: first
--- of their key, and none of their key claimed. Parks what waits behind another (more of it than was asked about,
--- so that a long queue of one key leaves the way of the others); parked messages are looked at again after ten
--- minutes, which nothing depends on. `skipped` says that some key was busy, `unparked` that messages other
--- than those asked about became claimable.
+-- Chooses the messages that may be claimed from claimable messages that the caller has locked, some with ordering keys: a
+-- message with a key must be the first of its key, and no other message of the key may be claimed. Parks messages that wait
+-- behind another one, also messages that the caller did not pass, so that a long queue of one key does not block other
+-- messages. Parked messages become claimable after ten minutes, on which nothing depends. `skipped`: a key was busy;
+-- `unparked`: messages that the caller did not pass became claimable.
 create function choose_keyed_messages(
   p_bucket smallint,
   p_mailbox uuid,

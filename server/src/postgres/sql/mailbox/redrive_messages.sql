@@ -1,5 +1,5 @@
--- Brings dead messages of one mailbox back, oldest first: as ready as if they had never been claimed, in their
--- old place in the order. p_ids names them, or is null for any. At most p_limit; gives how many came back.
+-- Makes dead messages of one mailbox claimable again, oldest first: as if they had never been claimed, at their old place
+-- in the order. p_ids names them, or is null for any. At most p_limit; returns how many became claimable.
 create function redrive_messages(
   p_retention_ms bigint,
   p_bucket smallint,
@@ -13,7 +13,7 @@ declare
   v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);
   v_max_claims integer := (select t.max_claims from targets t where t.id = p_mailbox);
   v_count integer;
-  -- Of the messages that come back.
+  -- Columns of the messages that become claimable again.
   v_ids uuid[];
   v_positions bigint[];
   v_keys text[];

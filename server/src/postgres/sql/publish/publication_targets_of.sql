@@ -1,7 +1,7 @@
 -- The targets that publications reach, in the order of their ids: a customer's, or those that are nobody's (null). A mailbox
--- that is disabled takes nothing; the others hold what comes. Of each publication at most one more than p_most are given.
--- p_except are left out, and so are those whose filter a publication did not pass; filter is the text of one by which
--- it was not judged.
+-- that is disabled takes nothing; other disabled targets hold items. At most p_most + 1 targets per publication.
+-- Targets in p_except are left out, and so are targets whose filter a publication did not pass; filter is the text of a
+-- filter that the caller has not matched yet.
 create function publication_targets_of(
   p_orgs uuid[],
   p_customers text[],

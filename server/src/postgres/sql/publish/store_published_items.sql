@@ -3,9 +3,9 @@
 -- passed over. p_late_payloads is null for publications that are stored with their items; items that come later carry the
 -- payload themselves, because the publication's day may be dropped before theirs.
 --
--- Items of one target wait in one row of deliveries, as accept_items has it: at most 64, one of each publication. Those that
--- can be sent are leased to the caller, target by target, as long as there are no more than p_room. Gives the items of each
--- publication, in the order in which they came; states is as publish_items has it, and only leased items have row_ids.
+-- Items of one target wait in one row of deliveries, as in accept_items: at most 64, one of each publication. Items that can be
+-- sent are leased to the caller, target by target, up to p_room. Returns the items of each publication in their order; states
+-- as in publish_items; only leased items have row_ids.
 create function store_published_items(
   p_lease_ms integer,
   p_lease_token bigint,

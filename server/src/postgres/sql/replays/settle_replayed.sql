@@ -1,6 +1,6 @@
--- Counts which of the events that jobs made have ended, and plans the next look at the others. An event leaves the list in the
--- transaction that counts it. p_in_ms: until the next look; null where it has ended. Gives how many have ended. Events that another
--- process holds are left to it.
+-- Counts outcomes of events that replay jobs created, and schedules the next look at events that have not ended. The transaction
+-- that counts an event also removes it from the list. p_in_ms: milliseconds until the next look; null for an event that has
+-- ended. Returns how many have ended. Events that another process has locked are left to it.
 create function settle_replayed(
   p_replay_ids uuid[],
   p_event_ids uuid[],
@@ -10,7 +10,7 @@ create function settle_replayed(
 returns integer language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
-  -- Of the events that were locked.
+  -- Columns of the entries that this call has locked.
   v_replay_ids uuid[];
   v_event_ids uuid[];
   v_delivered boolean[];

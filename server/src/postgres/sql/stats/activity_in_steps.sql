@@ -1,10 +1,10 @@
 -- Activity in [p_from, p_to) of a target, or of all targets of an organization where p_target_id is null, in steps of p_step
 -- seconds: folded steps and the rows written since, each item once. The pieces are the fewest folded steps that cover the range.
 --
--- Steps whose percentiles are up to date come as one text, eight numbers of each with blanks between: when, what was counted,
--- and the ranges of three percentiles, each one more than it is, 0 where nothing was delivered. 1,440 rows of the driver's
--- took 14 ms at the 95th percentile, their text takes 5. Of the others the latencies are read. The last row has the
--- latencies of the whole range.
+-- Steps whose percentiles are up to date come as one text, eight numbers each, separated by blanks: time, four counts, and the
+-- latency ranges of three percentiles, each plus one, 0 where nothing was delivered. In the driver, 1,440 rows took 14 ms at
+-- the 95th percentile, this text takes 5. Other steps come with their latencies. The last row has the latencies of the
+-- whole range.
 create function activity_in_steps(
   p_org_id uuid,
   p_target_id uuid,
