@@ -32,6 +32,21 @@ describe("watermarks", () => {
     expect(watermarks.of("a")).toBe(0);
   });
 
+  it("go back to what a walk from the first message found before them", () => {
+    let nowMs = 0;
+    const watermarks = createWatermarks(() => nowMs);
+    watermarks.note("a", 25);
+    nowMs = 2_000;
+    expect(watermarks.of("a")).toBe(0);
+    watermarks.note("a", 10);
+    expect(watermarks.of("a")).toBe(10);
+    // A claim that began before is no reason to trust in what lies between.
+    watermarks.note("a", 30);
+    expect(watermarks.of("a")).toBe(10);
+    nowMs = 4_000;
+    expect([watermarks.of("a"), watermarks.of("a")]).toEqual([0, 30]);
+  });
+
   it("stay bounded", () => {
     const watermarks = createWatermarks(() => 0);
     for (let n = 0; n < 10_001; n++) watermarks.note(String(n), 1);

@@ -2,7 +2,10 @@
 export interface Watermarks {
   /** A position before which the mailbox has no ready message; 0 when that is not known. */
   of(mailboxId: string): number;
-  /** A claim has walked the mailbox up to `position`; 0 forgets. */
+  /**
+   * A claim has walked the mailbox up to `position`; 0 forgets. One before the watermark was a walk from an earlier message, which
+   * found something there: what follows it may be ready as well, so the watermark goes back.
+   */
   note(mailboxId: string, position: number): void;
 }
 
@@ -36,8 +39,10 @@ export function createWatermarks(nowMs: () => number): Watermarks {
     note(mailboxId, position) {
       const watermark = watermarks.get(mailboxId);
       if (position === 0) watermarks.delete(mailboxId);
-      else if (watermark !== undefined) watermark.latest = Math.max(watermark.latest, position);
-      else {
+      else if (watermark !== undefined) {
+        if (position < watermark.trusted) watermark.trusted = watermark.latest = position;
+        else watermark.latest = Math.max(watermark.latest, position);
+      } else {
         if (watermarks.size >= maxMailboxes) watermarks.clear();
         watermarks.set(mailboxId, { trusted: 0, latest: position, latestAtMs: nowMs() });
       }

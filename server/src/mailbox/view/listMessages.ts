@@ -34,7 +34,7 @@ export async function listMessages(
            select ${messageColumns}
            from page p
            ${lookUps}
-           order by p.sort_key`,
+           order by p.sort_key, p.id`,
     values: [
       mailbox.nowMs,
       mailbox.maxClaims,
@@ -43,6 +43,8 @@ export async function listMessages(
       mailbox.expiredBefore,
       after,
       request.limit,
+      // Two messages may have one position.
+      ...(page.order === "position" ? [request.after ?? unknownId] : []),
     ],
   });
   return rows.map((row) => messageOf(row, mailbox));
@@ -80,7 +82,7 @@ interface Page {
   /**
    * Finds `id` and `sort_key` of the page's messages. $1 is the moment in Unix milliseconds, $2 the mailbox's limit
    * of claims, $3 bucket, $4 mailbox, $5 the first id that has not expired, $6 the sort_key after which the page
-   * begins, $7 its length.
+   * begins, $7 its length, and $8, in the order of positions, the id after which it begins among those of one position.
    */
   text: string;
 }
@@ -88,14 +90,14 @@ interface Page {
 const ofMailbox = `m.bucket = $3
   and m.mailbox_id = $4
   and m.id >= $5
-  and m.position > $6`;
+  and (m.position, m.id) > ($6, $8)`;
 
 const ready = `(
   select m.id, m.position as sort_key
   from messages m
   where m.state = 1
     and ${ofMailbox}
-  order by m.position
+  order by m.position, m.id
   limit $7
 )`;
 
@@ -106,8 +108,8 @@ const dead = `(
     and c.mailbox_id = $4
     and c.dead
     and c.id >= $5
-    and c.position > $6
-  order by c.position
+    and (c.position, c.id) > ($6, $8)
+  order by c.position, c.id
   limit $7
 )`;
 
@@ -118,7 +120,7 @@ function waiting(...statuses: MailboxStatus[]): string {
     where m.state <> 1
       and ${ofMailbox}
       and message_status(m.state, m.claimable_at, m.claim_count, $2, $1) in ('${statuses.join("', '")}')
-    order by m.position
+    order by m.position, m.id
     limit $7
   )`;
 }
@@ -132,7 +134,7 @@ const lapsedDead = `(
     and $2::integer is not null
     and ${ofMailbox}
     and message_status(m.state, m.claimable_at, m.claim_count, $2, $1) = 'DEAD'
-  order by m.position
+  order by m.position, m.id
   limit $7
 )`;
 
@@ -141,7 +143,7 @@ function merged(...parts: string[]): Page {
   return {
     order: "position",
     first: 0,
-    text: `select id, sort_key from (${parts.join(" union all ")}) parts order by sort_key limit $7`,
+    text: `select id, sort_key from (${parts.join(" union all ")}) parts order by sort_key, id limit $7`,
   };
 }
 

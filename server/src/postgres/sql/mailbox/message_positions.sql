@@ -71,5 +71,5 @@ language sql
 immutable
 parallel safe
 as $$
-  select greatest(0, least(p_watermark - 1, (p_now_ms - 3000) * 1000))
+  select least(p_watermark, (p_now_ms - 3000) * 1000)
 $$;
