@@ -43,6 +43,13 @@ export async function closeOnNodes(name: string): Promise<void> {
     });
 }
 
+/** Moves a schema to another server, while nobody writes to it. @param url of the database on the coordinator. */
+export function moveSchema(url: string, schema: string, { host, port }: Server): Promise<unknown> {
+  return withClient(new pg.Client({ connectionString: url }), (client) =>
+    client.query("select citus_schema_move($1::regnamespace, $2, $3, 'block_writes')", [schema, host, port]),
+  );
+}
+
 let known: Promise<Server[]> | undefined;
 
 /** The coordinator first. */

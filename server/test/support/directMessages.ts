@@ -1,0 +1,76 @@
+import type pg from "pg";
+import { bucketOf, newId } from "../../src/postgres/ids.ts";
+import { acceptItems } from "../../src/intake/acceptItems.ts";
+import { type ClaimDeps, claimMessages } from "../../src/mailbox/claim/claimMessages.ts";
+import { createWatermarks, type Watermarks } from "../../src/mailbox/claim/watermarks.ts";
+import { storeApiKey, storeOrganization, storeTarget } from "./storedItems.ts";
+
+/*
+ * Messages of mailboxes as a node's statements put and claim them, for tests that choose the session and its clock.
+ */
+
+const apiKey = `ak_live_${"c".repeat(64)}`;
+
+export interface NewMessage {
+  mailbox: string;
+  /** The ordering key. */
+  key?: string;
+}
+
+/** Stores an organization whose mailboxes take and give messages here. @returns what makes a mailbox, and gives its id. */
+export async function storeMailboxes(pool: pg.Pool): Promise<() => Promise<string>> {
+  const orgId = await storeOrganization(pool);
+  await storeApiKey(pool, orgId, apiKey);
+  return () => storeTarget(pool, orgId, { kind: "mailbox" });
+}
+
+/** Accepts messages in one batch; their ids, in order. */
+export async function putMessages(pool: pg.Pool, messages: readonly NewMessage[]): Promise<string[]> {
+  const items = messages.map(({ mailbox, key }) => ({
+    id: newId(bucketOf(mailbox), Date.now()),
+    targetId: mailbox,
+    key: apiKey,
+    legacy: false,
+    payload: Buffer.from("1"),
+    eventType: null,
+    correlationId: null,
+    orderingKey: key ?? null,
+    traceContext: null,
+    match: null,
+    idempotencyKey: null,
+  }));
+  const answers = await acceptItems(pool, items, { token: 1, durationMs: 1_000, deadlineMs: 0 }, () => false);
+  for (const answer of answers)
+    if (answer.outcome !== "unread") throw new Error(`a message was ${answer.outcome}`);
+  return items.map(({ id }) => id);
+}
+
+/** A node that claims with watermarks of its own, by the monotonic clock `nowMs`. */
+export class ClaimingNode {
+  readonly #watermarks: Watermarks;
+  nowMs = 0;
+
+  constructor() {
+    this.#watermarks = createWatermarks(() => this.nowMs);
+  }
+
+  /** Claims through a session; the ids. */
+  async claim(pool: pg.Pool, mailboxId: string, max: number): Promise<string[]> {
+    const deps: ClaimDeps = { pool, retentionMs: 604_800_000, onKeyUsed: () => undefined };
+    const request = { key: apiKey, mailboxId, max, leaseMs: 43_200_000, claimId: null };
+    const [outcome] = await claimMessages({ ...deps, watermarks: this.#watermarks }, [request]);
+    return outcome!.kind === "claimed" ? outcome!.messages.map(({ id }) => id) : [];
+  }
+}
+
+/** Positions of messages that have not ended, in the order of their ids. */
+export async function positionsOf(pool: pg.Pool, ids: readonly string[]): Promise<number[]> {
+  const { rows } = await pool.query<{ position: number }>(
+    `select m.position
+     from messages m
+     where m.id = any ($1)
+     order by array_position($1, m.id)`,
+    [ids],
+  );
+  return rows.map(({ position }) => position);
+}
