@@ -1,10 +1,25 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { tablePlaces } from "../../../server/src/postgres/tablePlaces.ts";
 import { type CitusCluster, nodeNames } from "../world/citus/citusCluster.ts";
 import type { NodeLeftovers } from "./facts.ts";
 
-/** What faults and moves may have left on the nodes, which Citus removes by itself after some seconds. */
+/**
+ * What faults and moves have left on the nodes. Nodes are looked at one after the other, a service notes now and then when a key was last
+ * used, and Citus cleans up by itself after some seconds: what is there once may be under way, and only what stays counts.
+ */
 export async function leftOnNodes(citus: CitusCluster): Promise<NodeLeftovers> {
+  for (let looks = 1; ; looks++) {
+    const left = await lookAtNodes(citus);
+    if (looks === mostLooks || Object.values(left).every((count) => count === 0)) return left;
+    await delay(betweenLooksMs);
+  }
+}
+
+const mostLooks = 20;
+const betweenLooksMs = 1_000;
+
+async function lookAtNodes(citus: CitusCluster): Promise<NodeLeftovers> {
   const all: NodeLeftovers = {
     preparedTransactions: 0,
     cleanups: 0,
@@ -12,24 +27,15 @@ export async function leftOnNodes(citus: CitusCluster): Promise<NodeLeftovers> {
     replication: 0,
     differingCopies: 0,
   };
+  const copies: string[] = [];
   for (const name of nodeNames)
     await citus.nodes[name].primary.session(async (client) => {
       const [counts] = await rowsOf<Omit<NodeLeftovers, "differingCopies">>(client, countsOfNode);
       for (const [what, count] of Object.entries(counts!)) all[what as keyof NodeLeftovers] += count;
+      copies.push(await digestOfReferences(client));
     });
-  for (let looks = 0; looks === 0 || (all.differingCopies > 0 && looks < mostLooks); looks++)
-    all.differingCopies = await differingCopies(citus);
+  all.differingCopies = copies.filter((copy) => copy !== copies[0]).length;
   return all;
-}
-
-/** Nodes are looked at one after the other, and services note now and then when a key was last used. */
-const mostLooks = 5;
-
-async function differingCopies(citus: CitusCluster): Promise<number> {
-  const copies: string[] = [];
-  for (const name of nodeNames)
-    copies.push(await citus.nodes[name].primary.session((client) => digestOfReferences(client)));
-  return copies.filter((copy) => copy !== copies[0]).length;
 }
 
 /** A node knows the shards of all nodes, and itself by its group. A shard's table ends in the shard's number. */

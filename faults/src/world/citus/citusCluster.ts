@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import pg from "pg";
 import { distributeCells } from "../../../../server/src/postgres/distribute.ts";
 import { migrate } from "../../../../server/src/postgres/migrate.ts";
-import { createPool } from "../../../../server/src/postgres/pool.ts";
 import { createInTurn, type InTurn } from "../inTurn.ts";
 import { copyStopped } from "../postgres/cluster.ts";
 import { type Database, type Node, singleNode } from "../postgres/database.ts";
@@ -172,11 +172,8 @@ export class CitusCluster implements Database {
   }
 
   async #makeCells(cells: number): Promise<void> {
-    const pool = createPool({
-      connection: { url: urlAt(this.primary.port) },
-      size: 1,
-      onError: () => undefined,
-    });
+    // Without the service's limit of a query, which a busy machine exceeds.
+    const pool = new pg.Pool({ connectionString: urlAt(this.primary.port), max: 1 });
     try {
       await migrate(pool, { cells });
       await distributeCells(pool);
