@@ -16,7 +16,7 @@ const callsToWorkers: Readonly<Record<string, Buffer>> = {
 export const citusActions: readonly Action[] = [
   {
     group: "move",
-    weight: 4,
+    weight: 2,
     draw(random) {
       const luck = random.integer(0, 2 ** 16);
       return {

@@ -2,6 +2,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { distributeCells } from "../../../../server/src/postgres/distribute.ts";
+import { moveCell } from "../../../../server/src/postgres/moveCell.ts";
+import { placedCells } from "../../../../server/src/postgres/placement.ts";
 import { migrate } from "../../../../server/src/postgres/migrate.ts";
 import { createInTurn, type InTurn } from "../inTurn.ts";
 import { copyStopped } from "../postgres/cluster.ts";
@@ -118,22 +120,17 @@ export class CitusCluster implements Database {
     return this.#first.promote();
   }
 
-  /** Moves a cell to the worker that does not have it. @throws what Citus says when it cannot. */
+  /** Moves a cell to the worker that does not have it, as the command does. @throws what Citus says when it cannot. */
   async moveCell(schema: string): Promise<void> {
     await this.moving(() =>
-      this.primary.session(async (client) => {
-        const { rows } = await client.query<{ nodeport: number }>(
-          "select distinct nodeport from citus_shards where split_part(table_name::text, '.', 1) = $1",
-          [schema],
-        );
-        const other = this.wireTo(
-          rows[0]!.nodeport === this.wireTo("worker-1").port ? "worker-2" : "worker-1",
-        );
-        await client.query("select citus_schema_move($1::regnamespace, '127.0.0.1', $2::integer)", [
-          schema,
-          other.port,
-        ]);
-      }),
+      this.primary.session((client) =>
+        this.primary.session(async (watcher) => {
+          const from = (await placedCells(client)).find((cell) => cell.schema === schema)!;
+          const { port } = this.wireTo(from.port === this.wireTo("worker-1").port ? "worker-2" : "worker-1");
+          const steps = { doing: () => undefined, done: () => undefined };
+          await moveCell({ client, watcher, steps }, { schema, from, to: { host: "127.0.0.1", port } });
+        }),
+      ),
     );
   }
 
