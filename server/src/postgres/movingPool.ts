@@ -1,0 +1,75 @@
+import type pg from "pg";
+
+/** A pool whose connections come from another pool, which can be changed while it is in use. */
+export interface MovingPool {
+  /** For those who run statements. It has everything of the first pool, except connections and the end. */
+  pool: pg.Pool;
+  /** Connections come from `to` from now on. Statements under way, and requests that wait for a connection, finish where they are. */
+  move(to: pg.Pool): void;
+  /** How many attempts to get a connection have failed so far. */
+  failures(): number;
+  /** Ends the pools that it was moved to. The first pool stays open. */
+  end(): Promise<void>;
+}
+
+const origin = Symbol("the pool that a moving pool began with");
+
+/** The sessions of a moving pool that see every table and may change schemas; any other pool is itself. */
+export function originOf(pool: pg.Pool): pg.Pool {
+  return (pool as { [origin]?: pg.Pool })[origin] ?? pool;
+}
+
+type Given = (error: Error | undefined, ...rest: unknown[]) => void;
+
+/** A moving pool that begins with the connections of `first`, which the caller ends. */
+export function createMovingPool(first: pg.Pool): MovingPool {
+  let current = first;
+  let failures = 0;
+  const left = new Set<pg.Pool>();
+
+  const connect = (callback?: Given): unknown => {
+    if (callback === undefined) {
+      const connecting = current.connect();
+      connecting.catch(() => failures++);
+      return connecting;
+    }
+    const given: Given = (error, ...rest) => {
+      if (error !== undefined) failures++;
+      callback(error, ...rest);
+    };
+    return (current.connect as unknown as (given: Given) => unknown).call(current, given);
+  };
+
+  function leave(pool: pg.Pool): void {
+    if (pool === first) return;
+    left.add(pool);
+    // A pool that has ended forgets who waits, so it ends when the last of them has a connection.
+    const endUnlessAwaited = (): void => {
+      if (pool.waitingCount === 0) void endOnce(pool);
+    };
+    pool.on("acquire", endUnlessAwaited);
+    endUnlessAwaited();
+  }
+
+  async function endOnce(pool: pg.Pool): Promise<void> {
+    if (!pool.ending) await pool.end();
+    left.delete(pool);
+  }
+
+  return {
+    // The pool's own `query` takes its connection from `this.connect`.
+    pool: Object.create(first, { connect: { value: connect }, [origin]: { value: first } }) as pg.Pool,
+    move(to) {
+      const from = current;
+      current = to;
+      if (from !== to) leave(from);
+    },
+    failures: () => failures,
+    async end() {
+      const last = current;
+      current = first;
+      leave(last);
+      await Promise.all([...left].map(endOnce));
+    },
+  };
+}
