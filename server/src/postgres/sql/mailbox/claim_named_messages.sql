@@ -52,7 +52,7 @@ begin
     group by m.bucket, m.mailbox_id, m.ordering_key
     order by m.mailbox_id, m.ordering_key
   loop
-    continue when not pg_try_advisory_xact_lock(message_key_lock(v_keyed.mailbox_id, v_keyed.ordering_key));
+    continue when cardinality(try_lock_message_keys(v_keyed.mailbox_id, array[v_keyed.ordering_key])) = 0;
     v_free := v_free || v_keyed.ids;
     perform return_message_of_key(
       v_keyed.bucket, v_keyed.mailbox_id, v_keyed.ordering_key, v_keyed.max_claims, v_now_ms, v_expired_before

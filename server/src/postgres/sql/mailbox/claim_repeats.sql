@@ -1,7 +1,7 @@
 -- Claim-Ids: a request that is repeated is answered with what it claimed the first time.
 
 -- Repeats of one Claim-Id go one after the other. The caller holds no rows yet; the locks are taken in sorted order, so
--- that two calls cannot deadlock.
+-- that two calls cannot deadlock; on the server that holds the messages, see message_keys.sql.
 -- Called from functions that steer the planner, as all in this file, and inherits that.
 create function lock_claim_ids(p_digests bytea[], p_mailbox_ids uuid[])
 returns void language plpgsql as $$
@@ -12,7 +12,8 @@ begin
     from unnest(p_digests, p_mailbox_ids) as i (digest, mailbox_id)
     where i.digest is not null
     order by 1
-  ) l;
+  ) l
+  where not exists (select from messages m where m.bucket = -1);
 end
 $$;
 

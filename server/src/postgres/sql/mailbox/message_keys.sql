@@ -1,6 +1,8 @@
 -- Ordering keys. A transaction that chooses the next message of a key holds the key's advisory lock until its end, and
 -- reads the key's messages in a statement begun after it got the lock; so two choices never rest on the same state.
 -- Claims only try for the lock and skip a busy key: they never wait while they hold row locks.
+-- The lock belongs to the server that holds the mailbox's messages: statements that take it name their table (no row
+-- has a bucket of -1), so that Citus carries them out there, wherever the function runs.
 -- The callers of these functions set planner options, which these functions inherit.
 
 create function message_key_lock(p_mailbox uuid, p_key text)
@@ -18,7 +20,8 @@ begin
   return array(
     select k.ordering_key
     from unnest(p_keys) as k (ordering_key)
-    where pg_try_advisory_xact_lock(message_key_lock(p_mailbox, k.ordering_key))
+    where not exists (select from messages m where m.bucket = -1)
+      and pg_try_advisory_xact_lock(message_key_lock(p_mailbox, k.ordering_key))
   );
 end
 $$;
@@ -32,7 +35,8 @@ begin
     select distinct message_key_lock(p_mailbox, k.ordering_key) as number
     from unnest(p_keys) as k (ordering_key)
     order by 1
-  ) l;
+  ) l
+  where not exists (select from messages m where m.bucket = -1);
 end
 $$;
 

@@ -38,8 +38,11 @@ begin
     v_ids := array(
       select x.id
       from unnest(v_ids, v_mailboxes, v_keys) as x (id, mailbox_id, ordering_key)
-      where x.ordering_key is null
-        or pg_try_advisory_xact_lock(message_key_lock(x.mailbox_id, x.ordering_key))
+      where not exists (select from messages m where m.bucket = -1)
+        and (
+          x.ordering_key is null
+          or pg_try_advisory_xact_lock(message_key_lock(x.mailbox_id, x.ordering_key))
+        )
     );
     with gone as (
       delete from messages m
