@@ -31,7 +31,9 @@ const acrossCells = [
 /** Further tests of items that read them through the interface only. */
 const onWorkers = [
   ...acrossCells,
-  "server/test/{cells-on-citus,cells-survive-the-way-to-servers-and-back,cells-move-while-items-come,filters-choose-items,customers,target-health,revocation-is-immediate}.test.ts",
+  "server/test/{cells-on-citus,cells-survive-the-way-to-servers-and-back,cells-move-while-items-come}.test.ts",
+  "server/test/{cells-are-reached-straight,cell-routes-fall-back}.test.ts",
+  "server/test/{filters-choose-items,customers,target-health,revocation-is-immediate}.test.ts",
   "server/test/{events-read,replays-are-listed-and-bounded,erasure-leaves-nothing,tryout-shows-what-a-receiver-gets}.test.ts",
   "server/test/{mailbox-ordering,mailbox-order-on-citus,mailboxes-by-hand,handoff-follows-task,handoff-results,handoff-steering}.test.ts",
 ];

@@ -31,6 +31,7 @@ async function acceptHandoff(node: TestNode, account: Account, cardUrl: string) 
   const announced: string[] = [];
   const deps = {
     pool,
+    direct: pool,
     nowMs: Date.now,
     changes: noChanges,
     onDue: () => undefined,

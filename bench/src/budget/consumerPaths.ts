@@ -19,6 +19,7 @@ export async function mailboxPaths(world: World): Promise<Path[]> {
   const intake = intakeOf(world, sinkOf());
   const mailboxes = createMailboxes({
     pool: world.pool,
+    direct: world.pool,
     log: { warn: (_fields, message) => assert.fail(message) },
     retentionMs,
     changes: noChanges,
@@ -77,7 +78,14 @@ export async function handoffPath(world: World): Promise<Path> {
   });
   const intake = intakeOf(world, sink);
   const unexpected = (): void => assert.fail("there is no target of results");
-  const deps = { pool, nowMs: Date.now, changes: noChanges, onDue: unexpected, onMailboxItems: unexpected };
+  const pools = { pool, direct: pool };
+  const deps = {
+    ...pools,
+    nowMs: Date.now,
+    changes: noChanges,
+    onDue: unexpected,
+    onMailboxItems: unexpected,
+  };
   return {
     name: "hand over to an agent",
     items: handoffs,

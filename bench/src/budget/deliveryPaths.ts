@@ -166,6 +166,7 @@ function dispatcherOf(
   let tokens = 0;
   const dispatcher: Dispatcher = new Dispatcher({
     pool,
+    control: pool,
     box,
     log,
     metrics,

@@ -12,8 +12,14 @@ const maxKeys = 50_000;
 const maxBatch = 256;
 const maxQueued = 10_000;
 
-/** Caches the owners of API keys, and looks up the keys of concurrent requests in one statement (group commit). */
-export function createKeyOwners(pool: pg.Pool): KeyOwners & { stop(): void } {
+/**
+ * Caches the owners of API keys, and looks up the keys of concurrent requests in one statement (group commit).
+ * @param copies servers with a copy of the keys, which are asked while the control plane is away.
+ */
+export function createKeyOwners(
+  pool: pg.Pool,
+  copies: () => readonly pg.Pool[] = () => [],
+): KeyOwners & { stop(): void } {
   let young = new Map<string, KeyOwner>();
   let old = young;
   const turn = (): void => {
@@ -23,7 +29,7 @@ export function createKeyOwners(pool: pg.Pool): KeyOwners & { stop(): void } {
   const timer = setInterval(turn, generationMs);
   timer.unref();
   const lookUps = createGroupCommit<string, KeyOwner | undefined>({
-    run: (keys) => findOwners(pool, keys),
+    run: (keys) => findAnywhere([pool, ...copies()], keys),
     isPieceAtFault: (error) => !isDatabaseAway(error),
     sizeOf: (key) => key.length,
     maxBatch,
@@ -45,6 +51,19 @@ export function createKeyOwners(pool: pg.Pool): KeyOwners & { stop(): void } {
     },
     stop: () => clearInterval(timer),
   };
+}
+
+/** On the first server that is there. */
+async function findAnywhere(
+  [pool, ...others]: readonly pg.Pool[],
+  keys: string[],
+): Promise<(KeyOwner | undefined)[]> {
+  try {
+    return await findOwners(pool!, keys);
+  } catch (error) {
+    if (others.length === 0 || !isDatabaseAway(error)) throw error;
+    return findAnywhere(others, keys);
+  }
 }
 
 async function findOwners(pool: pg.Pool, keys: string[]): Promise<(KeyOwner | undefined)[]> {

@@ -19,6 +19,7 @@ export interface HandoffsDeps extends Pick<
   Parts,
   | "config"
   | "pool"
+  | "direct"
   | "queries"
   | "box"
   | "outbound"
@@ -63,9 +64,9 @@ export interface Handoffs {
 
 /** The parts of handoffs, put together for one process. */
 export function createHandoffs(deps: HandoffsDeps): Handoffs {
-  const { config, pool, box, registry } = deps;
+  const { config, direct, box, registry } = deps;
   const key = notificationKey(deps.encryptionKey);
-  const agents = createAgents(pool, box);
+  const agents = createAgents(direct, box);
   const rereadCard = createCardRereader(deps);
   const quietMs = config.handoffDeadlineSeconds * 1000;
   const { publicUrl } = config;
@@ -93,7 +94,7 @@ export function createHandoffs(deps: HandoffsDeps): Handoffs {
     async notified(token) {
       const eventId = readNotificationToken(key, token);
       if (eventId === undefined) return false;
-      if (await hastenPoll(pool, eventId)) follower.wake();
+      if (await hastenPoll(direct, eventId)) follower.wake();
       return true;
     },
     refreshDueCards: () => refreshDueCards(deps, () => isStopping),

@@ -20,7 +20,7 @@ export interface HealthDeps extends ReadinessDeps {
 
 /** Liveness, readiness and metrics, for operators and load balancers. */
 export function healthRoutes(deps: HealthDeps): RouteRecord[] {
-  const whyNotReady = createReadiness(deps);
+  const readiness = createReadiness(deps);
   const gather = singleFlight(async () => Buffer.from(await deps.metricsText()));
   return [
     route("isAlive", "GET /healthz", {
@@ -41,10 +41,10 @@ export function healthRoutes(deps: HealthDeps): RouteRecord[] {
       },
       async handle() {
         if (deps.isStopping()) throw new ApiError(503, "stopping", { retryAfterSeconds: 5 });
-        const reason = await whyNotReady();
-        if (reason !== undefined) throw new ApiError(503, reason, { retryAfterSeconds: 2 });
-        const warning = deps.clock.warning();
-        return { status: "ready", ...(warning !== undefined && { warnings: [warning] }) };
+        const { refusal, warnings } = await readiness();
+        if (refusal !== undefined) throw new ApiError(503, refusal, { retryAfterSeconds: 2 });
+        const all = [deps.clock.warning(), ...warnings].filter((one) => one !== undefined);
+        return { status: "ready", ...(all.length > 0 && { warnings: all }) };
       },
     })(),
     route("readMetrics", "GET /metrics", {

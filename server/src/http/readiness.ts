@@ -3,16 +3,36 @@ import { awayReason, awayText } from "../postgres/awayReason.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
 import { makePartitionsNow } from "../postgres/partitions.ts";
 
+/** A cell on a server of its own. */
+export interface Apart {
+  /** For warnings: its number and its server. */
+  name: string;
+  pool: pg.Pool;
+  intake: IntakeState;
+}
+
+interface IntakeState {
+  /** The error of the last batch, if it was not committed. */
+  trouble(): { error: unknown; atMs: number } | undefined;
+  forgetTrouble(): void;
+}
+
+/** Whether items are accepted. */
+export interface Readiness {
+  /** Why none is; undefined when some are. */
+  refusal: string | undefined;
+  /** What else is to be mended, each a sentence. */
+  warnings: string[];
+}
+
 export interface ReadinessDeps {
   pool: pg.Pool;
   clock: ClockCheck;
   /** Why this process cannot go on with its database; rejects when the database does not answer. */
   whyOvertaken: () => Promise<string | undefined>;
-  /** The error of intake's last batch, if it was not committed. */
-  intake: {
-    trouble(): { error: unknown; atMs: number } | undefined;
-    forgetTrouble(): void;
-  };
+  intake: IntakeState;
+  /** The cells that are on servers of their own now; none unless told. */
+  apart?: () => readonly Apart[];
 }
 
 /** A balancer's own patience is often 3 s. */
@@ -20,38 +40,86 @@ const answerWithinMs = 2_000;
 /** Older news of intake say nothing of now, unless a full disk made them. */
 const troubleMs = 5_000;
 
+/** How long one of several servers may take, so that one that hangs does not hide the others. */
+const serverWithinMs = 1_500;
+
 /**
- * Gives a function that says why an item would not be accepted now, or undefined when it would: it commits something,
+ * Gives a function that says whether an item would be accepted now: it commits something,
  * sees whether this process can go on, compares the clocks, makes the partitions of today if they are missing, and looks at what
  * became of the last items. Answers within 2 s; those who ask at once share one look.
+ *
+ * Where cells are on servers of their own, one that is away refuses its own items only, and so does the coordinator what it
+ * answers: both are warnings as long as any cell accepts items.
  */
-export function createReadiness(deps: ReadinessDeps): () => Promise<string | undefined> {
-  const looking = singleFlight(() => look(deps));
-  return () => withinLimit(looking());
+export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
+  const looking = singleFlight(async () => {
+    const apart = deps.apart?.() ?? [];
+    return apart.length === 0 ? { refusal: await look(deps), warnings: [] } : lookApart(deps, apart);
+  });
+  return () => within(answerWithinMs, looking(), { refusal: awayText.slow, warnings: [] });
 }
 
 async function look(deps: ReadinessDeps): Promise<string | undefined> {
   try {
-    const { rows } = await deps.pool.query<{ is_written: boolean }>(commitSomething);
-    if (!rows[0]!.is_written) return awayText["read-only"];
-    const overtaken = await deps.whyOvertaken();
-    if (overtaken !== undefined) return overtaken;
-    await deps.clock.look();
-    if (!deps.clock.mayMakeItems()) return deps.clock.warning();
-    // The machine may have slept for longer than they are made ahead.
-    await makePartitionsNow(deps.pool);
-    const trouble = deps.intake.trouble();
-    if (trouble === undefined) return undefined;
-    const reason = awayReason(trouble.error) ?? "away";
-    if (reason === "disk full") {
-      await deps.pool.query(takeRoom);
-      deps.intake.forgetTrouble();
-      return undefined;
-    }
-    return performance.now() - trouble.atMs < troubleMs ? awayText[reason] : undefined;
+    if (!(await isWritten(deps.pool))) return awayText["read-only"];
+    return (await whyNoneAccepted(deps)) ?? (await troubleOf(deps));
   } catch (error) {
     return awayText[awayReason(error) ?? "away"];
   }
+}
+
+async function lookApart(deps: ReadinessDeps, apart: readonly Apart[]): Promise<Readiness> {
+  const control = whyNoneAccepted(deps).then(
+    (refusal) => ({ refusal, warning: undefined }),
+    (error: unknown) => ({ refusal: undefined, warning: awayText[awayReason(error) ?? "away"] }),
+  );
+  const [{ refusal, warning }, ...reasons] = await Promise.all([
+    within(serverWithinMs, control, { refusal: undefined, warning: awayText.slow }),
+    ...apart.map((cell) => within(serverWithinMs, lookAtCell(cell), awayText.slow)),
+  ]);
+  const away = apart.flatMap(({ name }, index) =>
+    reasons[index] === undefined ? [] : [`${name} accepts nothing: ${reasons[index]}`],
+  );
+  if (refusal !== undefined || away.length === apart.length)
+    return { refusal: refusal ?? away[0], warnings: [] };
+  const coordinator = warning && `the coordinator answers nothing but items and consumers: ${warning}`;
+  return { refusal: undefined, warnings: coordinator ? [coordinator, ...away] : away };
+}
+
+async function lookAtCell(cell: Apart): Promise<string | undefined> {
+  try {
+    return (await isWritten(cell.pool)) ? await troubleOf(cell) : awayText["read-only"];
+  } catch (error) {
+    return awayText[awayReason(error) ?? "away"];
+  }
+}
+
+async function isWritten(pool: pg.Pool): Promise<boolean> {
+  const { rows } = await pool.query<{ is_written: boolean }>(commitSomething);
+  return rows[0]!.is_written;
+}
+
+/** @throws the driver's error when the database that holds the control plane is away. */
+async function whyNoneAccepted({ pool, clock, whyOvertaken }: ReadinessDeps): Promise<string | undefined> {
+  const overtaken = await whyOvertaken();
+  if (overtaken !== undefined) return overtaken;
+  await clock.look();
+  if (!clock.mayMakeItems()) return clock.warning();
+  // The machine may have slept for longer than they are made ahead.
+  await makePartitionsNow(pool);
+  return undefined;
+}
+
+async function troubleOf({ pool, intake }: Pick<Apart, "pool" | "intake">): Promise<string | undefined> {
+  const trouble = intake.trouble();
+  if (trouble === undefined) return undefined;
+  const reason = awayReason(trouble.error) ?? "away";
+  if (reason === "disk full") {
+    await pool.query(takeRoom);
+    intake.forgetTrouble();
+    return undefined;
+  }
+  return performance.now() - trouble.atMs < troubleMs ? awayText[reason] : undefined;
 }
 
 /**
@@ -68,12 +136,12 @@ const takeRoom = `create temporary table postrider_room on commit drop as
   select repeat('x', 1000) as filler
   from generate_series(1, 100)`;
 
-function withinLimit(answer: Promise<string | undefined>): Promise<string | undefined> {
+function within<T>(limitMs: number, answer: Promise<T>, late: T): Promise<T> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, answerWithinMs, awayText.slow);
-    void answer.then((reason) => {
+    const timer = setTimeout(resolve, limitMs, late);
+    void answer.then((value) => {
       clearTimeout(timer);
-      resolve(reason);
+      resolve(value);
     });
   });
 }

@@ -14,6 +14,8 @@ import type { SecretBox } from "./secretBox.ts";
 export interface Parts {
   config: Config;
   pool: pg.Pool;
+  /** For calls of the hot path: the cell's sessions on the server that holds it. They see the cell and what is copied beside it alone. */
+  direct: pg.Pool;
   queries: Queries;
   /** Where the items of which organization are. */
   cells: Cells;

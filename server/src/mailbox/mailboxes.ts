@@ -44,7 +44,10 @@ export interface Mailboxes {
 }
 
 export interface MailboxesDeps {
+  /** For what the nodes tell each other. */
   pool: pg.Pool;
+  /** For the calls of consumers: of the cell, on the server that holds it. */
+  direct: pg.Pool;
   log: Pick<Log, "warn">;
   retentionMs: number;
   changes: Changes;
@@ -63,7 +66,7 @@ const maxBusyRetries = 20;
 
 /** The mailboxes of one node. */
 export function createMailboxes(input: MailboxesDeps): Mailboxes {
-  const deps = { ...input, onMessagesReady: (ids: string[]) => wakeups.announce(ids) };
+  const deps = { ...input, pool: input.direct, onMessagesReady: (ids: string[]) => wakeups.announce(ids) };
   const watermarks = createWatermarks(() => performance.now());
   const consumers = createConsumers(() => performance.now());
   const { turns } = consumers;
@@ -92,6 +95,7 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
   const waiters = new Waiters({ claim: (request) => claims.add(request), undo });
   const wakeups = createWakeups({
     ...deps,
+    pool: input.pool,
     wake: (ids) => waiters.wake(ids),
     waitedFor: () => waiters.mailboxIds(),
   });

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { bucketOf } from "./ids.ts";
+import { CellRoute } from "./cellRoute.ts";
 import { createPool, type PoolOptions } from "./pool.ts";
 
 /** A part of the data plane that stands by itself: its tables, and whatever reads and writes them. */
@@ -16,6 +17,10 @@ export interface Cell {
    * changes to another: cached plans are of one cell.
    */
   pool: pg.Pool;
+  /** The same, on the server that holds the cell; see `CellRoute`. It is `pool` itself where there is one cell. */
+  direct: pg.Pool;
+  /** Where there are several. */
+  route?: CellRoute;
 }
 
 /** All parts of the data plane. Whatever belongs to one organization is in one of them. */
@@ -32,7 +37,7 @@ const buckets = 256;
 
 /** The whole data plane as one cell, whose tables are where the pool finds them. */
 export function oneCell(pool: pg.Pool): Cells {
-  const cell = { number: 0, firstBucket: 0, lastBucket: buckets - 1, schema: undefined, pool };
+  const cell = { number: 0, firstBucket: 0, lastBucket: buckets - 1, schema: undefined, pool, direct: pool };
   const all = [cell];
   return { all: () => all, ofBucket: () => cell, ofOrg: () => cell };
 }
@@ -40,13 +45,16 @@ export function oneCell(pool: pg.Pool): Cells {
 /**
  * Equal cells, in schemas of their own.
  * @param count a divisor of 16: an organization's buckets are never divided.
- * @param makePool for sessions that find tables in a schema first.
+ * @param options of each cell's pools.
  */
-function cellsInSchemas(count: number, makePool: (schema: string) => pg.Pool): Cells {
+function cellsInSchemas(count: number, options: PoolOptions): Cells {
   const size = buckets / count;
   const all = cellSchemas(count).map((schema, number): Cell => {
     const firstBucket = number * size;
-    return { number, firstBucket, lastBucket: firstBucket + size - 1, schema, pool: makePool(schema) };
+    const pool = createPool({ ...options, schema });
+    const route = new CellRoute(pool, { ...options, schema, cellNumber: number });
+    const lastBucket = firstBucket + size - 1;
+    return { number, firstBucket, lastBucket, schema, pool, direct: route.pool, route };
   });
   const ofBucket = (bucket: number): Cell => all[Math.floor(bucket / size)]!;
   return { all: () => all, ofBucket, ofOrg: (orgId) => ofBucket(bucketOf(orgId)) };
@@ -84,16 +92,26 @@ export const leastConnections = 3;
 
 /**
  * The cells of a database, which `migrate` made. One uses the pool itself; several have pools of their own, which share its number
- * of connections between them. Nothing is connected yet.
+ * of connections between them, and as many to the servers that hold them. Nothing is connected yet.
  */
 export function openCells(pool: pg.Pool, count: number, options: PoolOptions): Cells {
   if (count === 1) return oneCell(pool);
   const size = Math.max(leastConnections, Math.ceil(options.size / count));
-  return cellsInSchemas(count, (schema) => createPool({ ...options, schema, size }));
+  return cellsInSchemas(count, { ...options, size });
+}
+
+/** The cells to whose servers this process connects directly. */
+export function serversOf(cells: Cells): Cell[] {
+  return cells.all().filter(({ route }) => route?.place()?.isDirect === true);
 }
 
 /** Ends the pools that are the cells' own. */
 export async function closeCells(cells: Cells, pool: pg.Pool): Promise<void> {
   const own = cells.all().filter((cell) => cell.pool !== pool);
-  await Promise.all(own.map((cell) => cell.pool.end()));
+  await Promise.all(
+    own.map(async (cell) => {
+      await cell.route?.end();
+      await cell.pool.end();
+    }),
+  );
 }

@@ -3,6 +3,7 @@ import { type BriefLocks, withBriefLocks } from "./briefLocks.ts";
 import { cellSchemaPattern, unfinishedSchemaPattern } from "./cells.ts";
 import { readDatabaseMs } from "./clock.ts";
 import { firstIdAt } from "./ids.ts";
+import { originOf } from "./movingPool.ts";
 import { isPartitionMissing } from "./pool.ts";
 
 /** Milliseconds of a UTC day. */
@@ -72,10 +73,11 @@ const making = new WeakMap<pg.Pool, Promise<number>>();
 
 /** Concurrent calls share one check. @returns how many were missing. */
 export function makePartitionsNow(pool: pg.Pool): Promise<number> {
-  let present = making.get(pool);
+  const home = originOf(pool);
+  let present = making.get(home);
   if (present === undefined) {
-    present = ensurePartitions(pool, undefined, onTheSpotLockLimitMs).finally(() => making.delete(pool));
-    making.set(pool, present);
+    present = ensurePartitions(home, undefined, onTheSpotLockLimitMs).finally(() => making.delete(home));
+    making.set(home, present);
   }
   return present;
 }

@@ -19,7 +19,8 @@ import { parseNetworks } from "../outbound/addressGuard.ts";
 import { createMailer, type Mailer } from "../mail/mailer.ts";
 import { connectOutbound } from "../outbound/outbound.ts";
 import { Admission } from "../delivery/dispatch/admission.ts";
-import { type Cells, oneCell } from "../postgres/cells.ts";
+import { type Cells, oneCell, serversOf } from "../postgres/cells.ts";
+import { followCells } from "../postgres/followCells.ts";
 import { createClockCheck } from "../postgres/clock.ts";
 import type { ProcessRecord } from "../postgres/processes.ts";
 import { createQuiet } from "../runtime/quiet.ts";
@@ -65,6 +66,8 @@ export interface Service {
   metricValues(): Promise<MetricValues[]>;
   /** Compares this process's clock with the database's, before it serves. */
   checkClock(): Promise<void>;
+  /** Connects straight to the servers of the cells from now on, if they have any; resolves when they are found. */
+  followCells(): Promise<void>;
   /** Starts dispatch and maintenance, as the roles say: those of the configuration unless told. */
   start(roles?: Config["roles"]): void;
   /** Takes no more, finishes what is under way and gives the rest back. The pools stay open. */
@@ -83,7 +86,7 @@ function layFoundation(deps: ServiceDeps) {
     isWatched: () => streams.hub.size() > 0,
   });
   const streams: Streams = createStreams({ pool, log, nowMs, quiet });
-  const keyOwners = createKeyOwners(pool);
+  const keyOwners = createKeyOwners(pool, () => serversOf(cells).map(({ direct }) => direct));
   const registry = new Registry();
   registerProcessMetrics(registry);
   const clock = createClockCheck({ pool, nowMs, log });
@@ -102,6 +105,7 @@ function layFoundation(deps: ServiceDeps) {
     // One cell's dispatcher has its own.
     leaseTokens: createLeaseTokens(),
     admission: cells.all().length > 1 ? new Admission(config.maxInFlight) : undefined,
+    following: followCells({ pool, cells, log }),
     outbound: connectOutbound(config, networks, createTryoutReceiver({ pool, cells, box, log, nowMs })),
     box,
     keyUsage: createKeyUsage(pool, log),
@@ -201,6 +205,7 @@ export function createService(deps: ServiceDeps): Service {
     metricValues: counted.values,
     // A database that is away is asked again once the service runs.
     checkClock: async () => void (await foundation.clock.look().catch(() => undefined)),
+    followCells: () => foundation.following.look(),
     start(roles = config.roles) {
       presence.start();
       foundation.streams.start();
@@ -269,6 +274,7 @@ async function stopParts(
     ...workers.map((worker) => worker?.stop()),
   ]);
   foundation.keyOwners.stop();
+  await foundation.following.stop();
   await Promise.all([foundation.streams.stop(), foundation.givenUp.stop()]);
   await foundation.keyUsage.stop();
   foundation.outbound.close();

@@ -4,6 +4,7 @@ import { createReach } from "../accounts/scopeReach.ts";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { createDelivery } from "../delivery/dispatch/createDelivery.ts";
 import type { Dispatcher } from "../delivery/dispatch/dispatcher.ts";
+import type { Apart, ReadinessDeps } from "../http/readiness.ts";
 import { ReadTurns } from "../http/contract/readTurns.ts";
 import { KnownFilters } from "../filters/knownFilters.ts";
 import { createHandoffs, type Handoffs } from "../handoff/handoffs.ts";
@@ -19,6 +20,7 @@ import { createQueries } from "../postgres/tables.ts";
 import { createReplayWorker } from "../replays/worker.ts";
 import type { Streams } from "../stream/streams.ts";
 import { createSenders } from "../targets/kinds.ts";
+import { registerPlaceMetric } from "../telemetry/placeMetric.ts";
 import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Foundation, ServiceDeps } from "./assemble.ts";
@@ -30,14 +32,14 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
   const { config, encryptionKey, log, nowMs = Date.now } = deps;
   const { box, changes, clock, keyUsage, leaseTokens, networks, outbound, ownerOf, quiet, traces } =
     foundation;
-  const { pool } = cell;
-  // What a caller waits for is less patient than work in the background.
-  const requestPool = limitQueries(pool, config.databaseTimeoutMs);
+  const { pool, direct } = cell;
+  const { requestPool, directRequests } = requestPoolsOf(cell, config);
   const queries = createQueries(requestPool);
   const registry = registryOf(config, foundation, { cell, cells }, requestPool);
   const common = {
     config,
     pool,
+    direct,
     log,
     nowMs,
     box,
@@ -69,6 +71,7 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
   });
   const mailboxes: Mailboxes = createMailboxes({
     pool: requestPool,
+    direct: directRequests,
     log,
     ownerOf,
     retentionMs: mailboxRetentionMs(config),
@@ -82,6 +85,7 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
   return {
     cell,
     pool: requestPool,
+    direct: directRequests,
     queries,
     registry,
     handoffs,
@@ -89,11 +93,18 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
     mailboxes,
     onDue,
     consumerTraces: traces && createConsumerTraces(requestPool, traces),
-    intake: createIntake(requestPool, sink, { ...limits, clock }),
-    reach: createReach(requestPool),
+    intake: createIntake(directRequests, sink, { ...limits, clock }),
+    reach: createReach(directRequests),
     reads: new ReadTurns(config.databasePool),
     replays: createReplayWorker({ ...common, clock, queries: createQueries(pool), mailboxes, onDue }),
   };
+}
+
+/** What a caller waits for is less patient than work in the background. */
+function requestPoolsOf({ pool, direct }: Cell, { databaseTimeoutMs }: ServiceDeps["config"]) {
+  const requestPool = limitQueries(pool, databaseTimeoutMs);
+  const directRequests = direct === pool ? requestPool : limitQueries(direct, databaseTimeoutMs);
+  return { requestPool, directRequests };
 }
 
 interface Place {
@@ -111,6 +122,7 @@ function registryOf(
   const isOnly = cells.all().length === 1;
   const registry = isOnly ? foundation.registry : new Registry();
   if (!isOnly) registry.setDefaultLabels({ cell: String(cell.number) });
+  if (cell.route !== undefined) registerPlaceMetric(registry, () => cell.route!.place());
   registerDatabaseMetrics(registry, pool);
   registerMailboxMetrics(registry, pool, mailboxRetentionMs(config));
   return registry;
@@ -147,7 +159,10 @@ function refusalLog(log: Log): (error: unknown) => void {
  * What is asked for without it being known in which cell the answer is: the reach of limited keys, notices of agents, and whether
  * items are accepted at all.
  */
-export function acrossCells(parts: readonly CellParts[], cells: Cells): CellParts[] {
+export function acrossCells(
+  parts: readonly CellParts[],
+  cells: Cells,
+): (CellParts & Pick<ReadinessDeps, "apart">)[] {
   if (parts.length === 1) return [...parts];
   const reach: CellParts["reach"] = (orgId, scope, thing) =>
     parts[cells.ofOrg(orgId).number]!.reach(orgId, scope, thing);
@@ -167,5 +182,10 @@ export function acrossCells(parts: readonly CellParts[], cells: Cells): CellPart
       for (const part of parts) part.intake.forgetTrouble();
     },
   };
-  return [{ ...first!, handoffs, intake }, ...others];
+  const apart = (): Apart[] =>
+    parts.flatMap(({ cell, direct, intake: its }) => {
+      const place = cell.route?.place();
+      return place ? [{ name: `cell ${cell.number} on ${place.server}`, pool: direct, intake: its }] : [];
+    });
+  return [{ ...first!, handoffs, intake, apart }, ...others];
 }

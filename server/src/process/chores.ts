@@ -134,10 +134,12 @@ function choresOf(deps: MaintenanceDeps, { cell, handoffs, mailboxes, onDue }: C
 }
 
 function itemChores({ pool, cell }: ItemDeps): Chore[] {
+  // Leases run on the clock of the server that holds the cell.
+  const { direct } = cell;
   const cellNumber = cell.number;
   return [
-    chore("lease sweep", 2 * seconds, "leases", () => sweepDeliveries(pool)),
-    chore("polls of stopped nodes", 5 * seconds, "polls", () => sweepPolls(pool)),
+    chore("lease sweep", 2 * seconds, "leases", () => sweepDeliveries(direct)),
+    chore("polls of stopped nodes", 5 * seconds, "polls", () => sweepPolls(direct)),
     chore("usage folding", 5 * seconds, "records", () => foldUsage(pool, { cellNumber })),
     chore("activity folding", 5 * seconds, "rows", () => foldActivity(pool, cellNumber)),
     chore("circuits of stopped nodes", minutes, "circuits", () => sweepCircuits(pool)),

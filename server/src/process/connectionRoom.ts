@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import { leastConnections } from "../postgres/cells.ts";
+import { hasDistributedCells } from "../postgres/ensureCells.ts";
 
 type ConnectionConfig = Pick<Config, "cells" | "databasePool" | "processes">;
 
@@ -11,11 +12,24 @@ const otherConnections = 20;
 /** LISTEN connections beside the pool, for streams and for abandoned tool calls. Each cell has one more, for messages. */
 const listeners = 2;
 
-/** The most connections that all processes of the service may open together. */
-function mostConnections({ cells, databasePool, processes }: ConnectionConfig): number {
+/** The most connections of the cells' own pools in one process. */
+function connectionsOfCells({ cells, databasePool }: ConnectionConfig): number {
   const count = Number(cells);
-  const ofCells = count === 1 ? 0 : count * Math.max(leastConnections, Math.ceil(databasePool / count));
-  return processes * (databasePool + ofCells + listeners + count);
+  return count === 1 ? 0 : count * Math.max(leastConnections, Math.ceil(databasePool / count));
+}
+
+/** The most connections that all processes of the service may open together. */
+function mostConnections(config: ConnectionConfig): number {
+  const { cells, databasePool, processes } = config;
+  return processes * (databasePool + connectionsOfCells(config) + listeners + Number(cells));
+}
+
+/**
+ * The same to one worker of Citus, which may hold all cells: directly, and by the coordinator, of which each session keeps one
+ * to every worker that it needed.
+ */
+function mostToWorker(config: ConnectionConfig): number {
+  return config.processes * (config.databasePool + 2 * connectionsOfCells(config));
 }
 
 /** @returns `max_connections` for the embedded server. */
@@ -23,18 +37,39 @@ export function roomWhenEmbedded(config: ConnectionConfig): number {
   return Math.max(usualRoom, mostConnections(config) + otherConnections);
 }
 
-/** @throws {Error} a sentence when the database allows fewer connections than the service's processes may open. */
+/** How many connections a server allows. */
+const room = `select
+  current_setting('max_connections')::integer
+  - current_setting('superuser_reserved_connections')::integer
+  - coalesce(current_setting('reserved_connections', true)::integer, 0)`;
+
+/** @throws {Error} a sentence when the database or a server that holds cells allows fewer connections than the service's processes may open. */
 export async function refuseTooManyConnections(pool: pg.Pool, config: ConnectionConfig): Promise<void> {
-  const { rows } = await pool.query<{ room: number }>(
-    `select
-       current_setting('max_connections')::integer
-       - current_setting('superuser_reserved_connections')::integer
-       - coalesce(current_setting('reserved_connections', true)::integer, 0) as room`,
+  const { rows } = await pool.query<{ room: number }>(`${room} as room`);
+  refuseBeyond(config, { where: "the database", most: mostConnections(config), room: rows[0]!.room });
+  if (!(await hasDistributedCells(pool))) return;
+  // A worker that is away is not asked.
+  const { rows: workers } = await pool.query<{ server: string; room: string }>(
+    `select nodename || ':' || nodeport as server, result as room
+     from run_command_on_workers($1)
+     where success`,
+    [room],
   );
-  const most = mostConnections(config);
-  const { room } = rows[0]!;
-  if (most <= room) return;
+  for (const worker of workers) {
+    refuseBeyond(config, {
+      where: `the worker ${worker.server}`,
+      most: mostToWorker(config),
+      room: Number(worker.room),
+    });
+  }
+}
+
+function refuseBeyond(
+  config: ConnectionConfig,
+  { where, most, room: allowed }: { where: string; most: number; room: number },
+): void {
+  if (most <= allowed) return;
   throw new Error(
-    `POSTRIDER_PROCESSES=${config.processes} with POSTRIDER_DATABASE_POOL=${config.databasePool} may open ${most} connections to the database, which allows ${room}: lower one of them, or raise max_connections of PostgreSQL`,
+    `POSTRIDER_PROCESSES=${config.processes} with POSTRIDER_DATABASE_POOL=${config.databasePool} may open ${most} connections to ${where}, which allows ${allowed}: lower one of them, or raise max_connections of PostgreSQL`,
   );
 }

@@ -58,7 +58,7 @@ export async function runService(run: ServiceRun): Promise<void> {
       process: database.process,
       siblings: run.siblings,
     });
-    await service.checkClock();
+    await Promise.all([service.checkClock(), service.followCells()]);
     // Now, because `kill -9` leaves no time for it, and it stops the process for most of a second after an installation.
     flushCompileCache();
     const { port, roles } = await run.listen(service.app).catch(async (cause: unknown) => {

@@ -7,6 +7,7 @@ import { createPool } from "../../src/postgres/pool.ts";
 import { createService, type Service } from "../../src/process/assemble.ts";
 import { createLog } from "../../src/telemetry/log.ts";
 import { watchContract } from "./contract.ts";
+import { citusUrl } from "./citus.ts";
 import { shownSchema, type TestDatabase } from "./database.ts";
 import { switches } from "./plain.ts";
 
@@ -85,11 +86,13 @@ export function createTestNode(
     nowMs: () => Date.now() + skewMs,
   });
   const problems = watchContract(service.app);
+  const followed = citusUrl === undefined ? undefined : service.followCells();
   let listening: Promise<string> | undefined;
   return {
     pool: shown,
     service,
     async call(method, path, { body, key, session, headers, from } = {}) {
+      await followed;
       const response = await service.app.inject({
         method,
         url: path,
@@ -109,7 +112,10 @@ export function createTestNode(
         headers: response.headers,
       };
     },
-    listen: () => (listening ??= service.app.listen({ port: 0, host: "127.0.0.1" })),
+    async listen() {
+      await followed;
+      return (listening ??= service.app.listen({ port: 0, host: "127.0.0.1" }));
+    },
     refuseProblems: () => refuseProblems(problems),
     async stop() {
       await service.stop();

@@ -8,7 +8,8 @@ import type { AttemptRecorder } from "./recordAttempts.ts";
 import { nextDelayMs } from "./retryPolicy.ts";
 
 export interface FinishDeps {
-  pool: pg.Pool;
+  /** Sees the control plane: a target's health is in its own row, and what disables it in the audit log. */
+  control: pg.Pool;
   log: Log;
   recorder: AttemptRecorder;
   changes: Changes;
@@ -108,13 +109,13 @@ function noteHealth(
   if (outcome.kind === "gone") {
     // At once, so that nothing that waits in memory for the target is sent.
     target.enabled = false;
-    change = disableTarget(deps.pool, note, "the receiver answered 410 Gone");
+    change = disableTarget(deps.control, note, "the receiver answered 410 Gone");
   } else if (outcome.kind === "delivered") {
     target.failingSince = null;
-    change = noteRecovery(deps.pool, note);
+    change = noteRecovery(deps.control, note);
   } else if (outcome.kind === "failed" || (outcome.kind === "retry" && outcome.countsTowardDisabling)) {
     if (target.failingSince !== null && target.failingSince > nowSeconds - 5 * 86_400) return;
-    change = noteFailure(deps.pool, note).then((isDisabled) => {
+    change = noteFailure(deps.control, note).then((isDisabled) => {
       if (isDisabled)
         deps.log.warn({ target_id: target.id }, "target disabled: every delivery failed for 5 days");
     });

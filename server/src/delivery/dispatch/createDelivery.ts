@@ -18,6 +18,8 @@ import { Dispatcher } from "./dispatcher.ts";
 export interface DeliveryDeps {
   config: Pick<Config, "deliveryTimeoutMs" | "maxInFlight" | "roles" | "targetConcurrency">;
   pool: pg.Pool;
+  /** Of the cell, on the server that holds it. */
+  direct: pg.Pool;
   box: SecretBox;
   log: Log;
   changes: Changes;
@@ -34,7 +36,7 @@ export interface DeliveryDeps {
 
 /** The dispatcher with all that it needs. */
 export function createDelivery(deps: DeliveryDeps): Dispatcher {
-  const { config, pool, log, registry, nowMs } = deps;
+  const { config, pool: control, direct: pool, log, registry, nowMs } = deps;
   const metrics = createDeliveryMetrics(registry, {
     inFlight: () => dispatcher.inFlight(),
     inFlightUnproven: () => dispatcher.inFlightUnproven(),
@@ -44,6 +46,8 @@ export function createDelivery(deps: DeliveryDeps): Dispatcher {
   const nodeId = newRootId(nowMs());
   const dispatcher: Dispatcher = new Dispatcher({
     ...deps,
+    pool,
+    control,
     metrics,
     recorder: createAttemptRecorder(pool, log, createAttemptReport(metrics, log, deps.changes)),
     random: Math.random,

@@ -48,6 +48,7 @@ const it = databaseTest({ poolSize: 4 })
         createDelivery({
           config: loadConfig({ LOG_LEVEL: "silent" }),
           pool,
+          direct: pool,
           box: createSecretBox({ current: Buffer.alloc(32, 7) }),
           log: createLog("silent"),
           changes: noChanges,

@@ -28,7 +28,7 @@ const maxPolls = 30_000;
 /** Looks at a task once, and records what is new or when to look again. */
 export async function followTask(deps: FollowDeps, poll: Poll): Promise<Look> {
   if (poll.taskId === null) {
-    await dropPoll(deps.pool, poll.eventId);
+    await dropPoll(deps.direct, poll.eventId);
     return "dropped";
   }
   const agent = await deps.agents.get(poll.targetId, poll.targetVersion);
@@ -118,9 +118,9 @@ async function postpone(
     const why = error ?? `the task has been ${poll.state ?? "the same"} for too long`;
     return giveUp(deps, poll, `no longer followed: ${why}`);
   }
-  if (error !== poll.followError) await noteFollowError(deps.pool, poll.eventId, error);
+  if (error !== poll.followError) await noteFollowError(deps.direct, poll.eventId, error);
   const polls = Math.min(poll.polls + 1, maxPolls);
-  await postponePoll(deps.pool, poll, {
+  await postponePoll(deps.direct, poll, {
     polls,
     missing: look === "missing" ? poll.missing + 1 : look === "unchanged" ? 0 : poll.missing,
     inMs: nextPollMs(poll.state, polls, deps.random()),

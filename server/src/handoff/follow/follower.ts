@@ -83,7 +83,7 @@ export class Follower {
     if (limit <= 0) return idleMs;
     const leaseToken = this.#deps.newToken();
     try {
-      const claim = await claimPolls(this.#deps.pool, {
+      const claim = await claimPolls(this.#deps.direct, {
         leaseMs,
         leaseToken,
         cursor: this.#cursor,
@@ -93,7 +93,7 @@ export class Follower {
       });
       this.#cursor = claim.cursor;
       const refused = claim.polls.filter((poll) => !this.#take(poll));
-      if (refused.length > 0) await releasePolls(this.#deps.pool, refused);
+      if (refused.length > 0) await releasePolls(this.#deps.direct, refused);
       if (claim.polls.length > 0) this.#deps.quiet.note();
       if (claim.polls.length > refused.length) return 0;
       return claim.isCircleClosed || refused.length > 0 ? idleMs : 0;

@@ -81,7 +81,10 @@ async function note(
   });
 }
 
-export type RecordDeps = Pick<Parts, "pool" | "nowMs" | "changes" | "traces" | "onDue" | "onMailboxItems">;
+export type RecordDeps = Pick<
+  Parts,
+  "pool" | "direct" | "nowMs" | "changes" | "traces" | "onDue" | "onMailboxItems"
+>;
 
 export interface HandoffRecord {
   eventId: string;
@@ -138,8 +141,10 @@ async function recordOnce(
     target === undefined
       ? undefined
       : await resultItem(deps.pool, { ...record, outcome: record.outcome! }, target);
-  const rows = await withPartitions(deps.pool, () =>
-    callFunction(deps.pool, "record_handoff", {
+  // A result locks the row of its target, of which every server has a copy.
+  const pool = target === undefined ? deps.direct : deps.pool;
+  const rows = await withPartitions(pool, () =>
+    callFunction(pool, "record_handoff", {
       p_event_id: eventId,
       p_is_acceptance: record.isAcceptance ?? false,
       p_lease_token: record.leaseToken ?? null,

@@ -17,7 +17,7 @@ import type { TaskView } from "../agent/readTask.ts";
 import type { RereadCard } from "../card/refreshCard.ts";
 import type { Parts } from "../../items/parts.ts";
 
-export interface SendHandoffDeps extends RecordDeps, Pick<Parts, "pool" | "log" | "outbound"> {
+export interface SendHandoffDeps extends RecordDeps, Pick<Parts, "log" | "outbound"> {
   agents: Agents;
   /** The limit of a whole attempt with all its requests, in milliseconds. */
   timeoutMs: number;
@@ -68,11 +68,11 @@ class Attempt {
   }
 
   async run(target: TargetConfig): Promise<AttemptResult> {
-    const { agents, pool } = this.#deps;
+    const { agents, direct } = this.#deps;
     const agent = await agents.get(target.id, target.version);
     if (agent === undefined) return this.result({ kind: "failed", error: "the target was deleted" });
     if ("fault" in agent.credential) return this.result(again(agent.credential.fault));
-    const beginning = await beginHandoff(pool, this.#delivery);
+    const beginning = await beginHandoff(direct, this.#delivery);
     switch (beginning.kind) {
       case "stale":
         return this.result(again("the lease of the delivery ended before the attempt began"));
@@ -105,7 +105,7 @@ class Attempt {
       case "absent":
         return undefined;
       case "unknowable":
-        await notePossibleDuplicate(this.#deps.pool, this.#delivery.eventId);
+        await notePossibleDuplicate(this.#deps.direct, this.#delivery.eventId);
         this.#deps.log.warn(
           { event_id: this.#delivery.eventId, target_id: agent.targetId, reason: search.reason },
           "a message is sent again although an earlier one may have made a task",
@@ -238,7 +238,7 @@ class Attempt {
   }
 
   async #decline(outcome: AttemptOutcome): Promise<AttemptResult> {
-    await noteNothingSent(this.#deps.pool, this.#delivery.eventId);
+    await noteNothingSent(this.#deps.direct, this.#delivery.eventId);
     return this.result(outcome);
   }
 

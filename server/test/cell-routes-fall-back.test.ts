@@ -1,0 +1,206 @@
+import type pg from "pg";
+import { expect } from "vitest";
+import type { Config } from "../src/config/config.ts";
+import { CellRoute } from "../src/postgres/cellRoute.ts";
+import { cellSchemas } from "../src/postgres/cells.ts";
+import { type Placement, readPlacements } from "../src/postgres/cellServers.ts";
+import { atServer, createPool, inTransaction } from "../src/postgres/pool.ts";
+import { refuseTooManyConnections } from "../src/process/connectionRoom.ts";
+import { citusUrl } from "./support/citus.ts";
+import { startDatabaseProxy } from "./support/databaseProxy.ts";
+import { databaseTest, file } from "./support/fixtures.ts";
+import { cellCount, isPlain } from "./support/plain.ts";
+
+/* What becomes of a cell's calls while its server cannot be used, with placements that Citus does not have. */
+
+const [schema] = cellSchemas(cellCount) as [string];
+const reason = "TEST_CITUS_URL names no coordinator of Citus";
+
+const it = databaseTest()
+  .extend("options", file, ({ database: { connection } }) => ({
+    connection,
+    size: 2,
+    isPlain,
+    schema,
+    onError: () => undefined,
+  }))
+  .extend("through", file, ({ options }, { onCleanup }) => ending(onCleanup, createPool(options)))
+  .extend("placements", file, async ({ through }): Promise<Placement[]> =>
+    citusUrl === undefined ? [] : [...(await readPlacements(through)).values()],
+  )
+  .extend("log", () => {
+    const said: string[] = [];
+    return {
+      said,
+      info: ({ server }: object & { server?: string }) => void said.push(`straight ${server}`),
+      warn: ({ server, err }: object & { server?: string; err?: Error }) =>
+        void said.push(`coordinator ${server} ${err?.message}`),
+    };
+  })
+  .extend("clock", () => ({ ms: 0 }))
+  .extend("route", ({ through, options, clock }, { onCleanup }) => {
+    const route = new CellRoute(through, { ...options, cellNumber: 0, clockMs: () => clock.ms });
+    onCleanup(() => route.end());
+    return route;
+  });
+
+function ending<T extends { end(): Promise<void> }>(
+  onCleanup: (end: () => Promise<void>) => void,
+  part: T,
+): T {
+  onCleanup(() => part.end());
+  return part;
+}
+
+/** The port of the server that answers. */
+async function portOf(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ port: number }>("select inet_server_port() as port");
+  return rows[0]!.port;
+}
+
+function nobody(placement: Placement): Placement {
+  return { ...placement, port: 1 };
+}
+
+it("a server that cannot be reached is passed by, said once, and tried again every ten seconds", async ({
+  route,
+  through,
+  placements,
+  log,
+  clock,
+  skip,
+}) => {
+  skip(citusUrl === undefined, reason);
+  const [own] = placements as [Placement];
+  expect(route.place()).toBeUndefined();
+  await route.follow(nobody(own), log);
+  await route.follow(nobody(own), log);
+  expect(route.place()).toEqual({ server: `${own.host}:1`, isDirect: false });
+  expect(await portOf(route.pool)).toBe(await portOf(through));
+  clock.ms = 10_000;
+  await route.follow(nobody(own), log);
+  expect(log.said).toEqual([expect.stringMatching(/^coordinator .*:1 connect ECONNREFUSED/)]);
+  await route.follow(own, log);
+  expect(route.place()).toEqual({ server: `${own.host}:${own.port}`, isDirect: true });
+  expect(await portOf(route.pool)).toBe(own.port);
+});
+
+it("a server that is cut off from this process alone is left, and taken again", async ({
+  route,
+  database,
+  through,
+  placements,
+  log,
+  clock,
+  skip,
+}) => {
+  skip(citusUrl === undefined, reason);
+  const [own] = placements as [Placement];
+  const proxy = await startDatabaseProxy({
+    ...database,
+    connection: atServer(database.connection, own),
+  });
+  const placement = { ...own, host: "127.0.0.1", port: Number(new URL(proxy.url).port) };
+  await route.follow(placement, log);
+  expect(await portOf(route.pool)).toBe(own.port);
+  proxy.accepts = false;
+  proxy.sever();
+  // The first may have had a connection that was broken before it knew.
+  await expect(route.pool.query("select 1")).rejects.toThrow(/ECONNRESET|terminated/);
+  await expect(route.pool.query("select 1")).rejects.toThrow(/ECONNRESET/);
+  await route.follow(placement, log);
+  expect(await portOf(route.pool)).toBe(await portOf(through));
+  proxy.accepts = true;
+  clock.ms = 9_999;
+  await route.follow(placement, log);
+  expect(route.place()?.isDirect).toBe(false);
+  clock.ms = 10_000;
+  await route.follow(placement, log);
+  expect(await portOf(route.pool)).toBe(own.port);
+  expect(log.said.map((line) => line.split(" ")[0])).toEqual(["straight", "coordinator", "straight"]);
+  await proxy.stop();
+});
+
+it("another server at the address is not taken for it, nor one without this version's functions", async ({
+  route,
+  placements,
+  log,
+  through,
+  skip,
+}) => {
+  skip(citusUrl === undefined, reason);
+  const [own, other] = placements as [Placement, Placement];
+  await route.follow({ ...own, port: other.port }, log);
+  await route.follow({ ...own, mark: "0".repeat(32) }, log);
+  expect(log.said).toEqual([
+    expect.stringMatching(/another server answers at its address$/),
+    expect.stringMatching(/another server answers at its address$/),
+  ]);
+  expect(await portOf(route.pool)).toBe(await portOf(through));
+});
+
+it("a server that no longer holds the cell forwards its calls", async ({
+  route,
+  placements,
+  log,
+  through,
+  skip,
+}) => {
+  skip(citusUrl === undefined, reason);
+  const [, other] = placements as [Placement, Placement];
+  await route.follow(other, log);
+  expect(await portOf(route.pool)).toBe(other.port);
+  const note =
+    "insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id) values (1, 1, 1, 0, 0, gen_random_uuid())";
+  await route.pool.query(note);
+  const { rows } = await through.query("select accepted from mailbox_activity");
+  expect(rows).toEqual([{ accepted: 1 }]);
+});
+
+it("an ordering key is locked where its messages are, whichever way a call takes", async ({
+  route,
+  placements,
+  log,
+  through,
+  skip,
+}) => {
+  skip(citusUrl === undefined, reason);
+  const [own, other] = placements as [Placement, Placement];
+  const tried = async (pool: pg.Pool): Promise<unknown> => {
+    const { rows } = await pool.query("select try_lock_message_keys($1, array['a', 'b']) as keys", [mailbox]);
+    return rows[0]!.keys;
+  };
+  const mailbox = "0".repeat(32);
+  const lock =
+    "select lock_message_keys($1, array['a']), lock_claim_ids(array['\\x01'::bytea], array[$1::uuid])";
+  // From the server of the cell, from another, and from the coordinator.
+  for (const placement of [own, other]) {
+    await route.follow(placement, log);
+    await inTransaction(route.pool, async (client) => {
+      await client.query(lock, [mailbox]);
+      expect(await tried(through)).toEqual(["b"]);
+    });
+    await inTransaction(through, async (client) => {
+      await client.query(lock, [mailbox]);
+      expect(await tried(route.pool)).toEqual(["b"]);
+    });
+    expect(await tried(route.pool)).toEqual(["a", "b"]);
+  }
+});
+
+it("more processes than a worker has connections for are refused, which the coordinator would take", async ({
+  through,
+  skip,
+}) => {
+  skip(citusUrl === undefined, reason);
+  const { rows } = await through.query<{ room: number }>(
+    `select current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as room`,
+  );
+  const cells = String(cellCount) as Config["cells"];
+  // Connections to the coordinator: the pool, that of the cells and a few; to a worker: the pool, and twice that of the cells.
+  const databasePool = Math.floor(rows[0]!.room / 3) + 1;
+  const refused = refuseTooManyConnections(through, { cells, databasePool, processes: 1 });
+  await expect(refused).rejects.toThrow(/to the worker 127\.0\.0\.1:\d+, which allows \d+: lower/);
+  const fewer = refuseTooManyConnections(through, { cells, databasePool: 10, processes: 1 });
+  await expect(fewer).resolves.toBeUndefined();
+});

@@ -1,0 +1,216 @@
+import pg from "pg";
+import { expect } from "vitest";
+import { cellSchemas } from "../src/postgres/cells.ts";
+import { bucketOf } from "../src/postgres/ids.ts";
+import type { Placement } from "../src/postgres/cellServers.ts";
+import { atServer } from "../src/postgres/pool.ts";
+import { citusUrl } from "./support/citus.ts";
+import { urlOf } from "./support/database.ts";
+import { file, loopbackTargets, startedNodeTest } from "./support/fixtures.ts";
+import { createMailbox } from "./support/mailbox.ts";
+import { cellCount } from "./support/plain.ts";
+import { type Account, createTestNode, signUp, type TestNode } from "./support/testNode.ts";
+import { until } from "./support/until.ts";
+import { workspaceOf } from "./support/workspace.ts";
+
+/*
+ * Calls of the hot path go to the worker of Citus that holds the cell, and follow it. Files of vitest.config.ts' project `citus` try the
+ * promises one by one on such pools.
+ */
+
+const it = startedNodeTest()
+  .extend("coordinator", file, ({ database }, { onCleanup }) => {
+    const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+    onCleanup(() => pool.end());
+    return pool;
+  })
+  /** Where Citus has the cell of an account. */
+  .extend("serverOf", file, ({ coordinator }) => async (account: Account): Promise<Server> => {
+    const { rows } = await coordinator.query<Server>(
+      `select distinct nodename as host, nodeport as port
+       from citus_shards
+       where table_name::text = $1`,
+      [`${schemaOf(account)}.events`],
+    );
+    return rows[0]!;
+  });
+
+type Server = Pick<Placement, "host" | "port">;
+
+const reason = "TEST_CITUS_URL names no coordinator of Citus";
+
+function cellOf({ user }: Account): number {
+  return Math.floor((bucketOf(user.org_id) * cellCount) / 256);
+}
+
+function schemaOf(account: Account): string {
+  return cellSchemas(cellCount)[cellOf(account)]!;
+}
+
+/** How the node reaches the cell of an account, as its metrics say. */
+async function wayTo(node: Pick<TestNode, "call">, account: Account): Promise<string | undefined> {
+  const { body } = await node.call("GET", "/metrics");
+  const lines = String(body).split("\n");
+  const line = lines.find(
+    (one) => one.startsWith("postrider_cell_server{") && one.includes(`cell="${cellOf(account)}"`),
+  );
+  const labels = Object.fromEntries(
+    [...(line ?? "").matchAll(/(\w+)="([^"]*)"/g)].map(([, name, value]) => [name, value]),
+  );
+  return line && `${labels["way"]} ${labels["server"]}`;
+}
+
+it("connects to the server of the cell", async ({ database, node, account, workspace, serverOf, skip }) => {
+  skip(citusUrl === undefined, reason);
+  const server = await serverOf(account);
+  const { id } = await workspace.newTarget();
+  await workspace.settled(await workspace.send(id), "DELIVERED");
+  expect(await wayTo(node, account)).toBe(`direct ${server.host}:${server.port}`);
+  const client = new pg.Client({ connectionString: urlOf(atServer(database.connection, server)) });
+  await client.connect();
+  const { rows } = await client.query<{ calls: number }>(
+    `select count(*)::integer as calls
+     from pg_stat_activity
+     where application_name = 'postrider'
+       and datname = current_database()
+       and query ~ 'from [a-z_]+[(]p_'`,
+  );
+  await client.end();
+  expect(rows[0]!.calls).toBeGreaterThan(0);
+});
+
+/** Logical replication of some two hundred tables takes its time on a busy machine. */
+const moveLimitMs = 600_000;
+
+it(
+  "follows a cell that moves while items are accepted and messages claimed, and loses none",
+  { timeout: moveLimitMs },
+  async ({ node, account, workspace, coordinator, serverOf, skip }) => {
+    skip(citusUrl === undefined, reason);
+    const from = await serverOf(account);
+    const { rows: nodes } = await coordinator.query<Server>(
+      `select nodename as host, nodeport as port
+     from pg_dist_node
+     where shouldhaveshards
+       and nodeport <> $1`,
+      [from.port],
+    );
+    const to = nodes[0]!;
+    const { id } = await workspace.newTarget();
+    const box = await createMailbox(node, {}, account);
+    const items: string[] = [];
+    const messages: string[] = [];
+    const acknowledged: string[] = [];
+    const move = { isOver: false };
+    const senders = [1, 2, 3].map(async (number) => {
+      while (!move.isOver) items.push(await workspace.send(id, { number }));
+    });
+    const producer = async (): Promise<void> => {
+      while (!move.isOver)
+        messages.push(await box.send({ count: messages.length }, { "x-ordering-key": "one" }));
+    };
+    const consume = async (): Promise<void> => {
+      while (!move.isOver || acknowledged.length < messages.length) {
+        const claimed: { id: string; claim_token: string }[] = (await box.post("claim", { max: 5 })).body
+          .messages;
+        for (const { id: message, claim_token } of claimed) {
+          const { body } = await box.post("ack", { messages: [{ id: message, claim_token }] });
+          expect(body.results).toMatchObject([{ ok: true }]);
+          acknowledged.push(message);
+        }
+      }
+    };
+    const consumer = consume();
+    const moving = coordinator
+      .query("select citus_schema_move($1::regnamespace, $2, $3, 'force_logical')", [
+        schemaOf(account),
+        to.host,
+        to.port,
+      ])
+      .then(() =>
+        until(
+          () => wayTo(node, account),
+          (way) => way === `direct ${to.host}:${to.port}`,
+          moveLimitMs,
+        ),
+      )
+      .finally(() => (move.isOver = true));
+    await Promise.all([moving, producer(), ...senders]);
+    // On the server where it is now.
+    items.push(await workspace.send(id));
+    await consumer;
+    for (const item of items) await workspace.settled(item, "DELIVERED");
+    expect(items.length).toBeGreaterThan(10);
+    expect(acknowledged.toSorted()).toEqual(messages.toSorted());
+    expect(messages.length).toBeGreaterThan(3);
+  },
+);
+
+it("accepts, delivers and hands out messages while the coordinator is away, and says what it cannot do", async ({
+  database,
+  proxy,
+  receiver,
+  skip,
+  onTestFinished,
+}) => {
+  skip(citusUrl === undefined, reason);
+  const behind = { ...database, connection: { url: proxy.url } };
+  const node = createTestNode(behind, loopbackTargets);
+  onTestFinished(() => node.stop());
+  node.service.start();
+  const account = await signUp(node);
+  const { newTarget, send, settled, call } = workspaceOf(node, account, receiver);
+  const { id, path } = await newTarget();
+  const box = await createMailbox(node, {}, account);
+  const { id: otherId, path: otherPath } = await newTarget();
+  await send(id);
+  await receiver.arrivals(1, { path });
+  expect(await wayTo(node, account)).toMatch(/^direct /);
+
+  proxy.accepts = false;
+  proxy.sever();
+  const sent = [await send(id), await send(otherId), await send(id)];
+  const message = await box.send({ hello: 1 });
+  await receiver.arrivals(3, { path });
+  await receiver.arrivals(1, { path: otherPath });
+  const [claimed] = (await box.post("claim", { max: 1 })).body.messages;
+  expect(claimed.id).toBe(message);
+  const { body } = await box.post("ack", { messages: [{ id: message, claim_token: claimed.claim_token }] });
+  expect(body.results).toMatchObject([{ ok: true }]);
+  expect((await call("GET", "/api/v1/targets")).status).toBe(503);
+  const ready = await node.call("GET", "/readyz");
+  expect(ready).toMatchObject({ status: 200, body: { status: "ready" } });
+  expect(ready.body.warnings).toEqual([expect.stringContaining("the coordinator answers nothing but items")]);
+
+  proxy.accepts = true;
+  await until(async () => (await call("GET", "/api/v1/targets")).status === 200);
+  for (const item of sent) await settled(item, "DELIVERED");
+  expect((await node.call("GET", "/readyz")).body).toEqual({ status: "ready" });
+});
+
+it("a key that the process has not seen yet is found while the coordinator is away", async ({
+  database,
+  proxy,
+  account,
+  workspace,
+  skip,
+  onTestFinished,
+}) => {
+  skip(citusUrl === undefined, reason);
+  const { id } = await workspace.newTarget();
+  const node = createTestNode({ ...database, connection: { url: proxy.url } });
+  onTestFinished(async () => {
+    proxy.accepts = true;
+    await node.stop();
+  });
+  await until(
+    () => wayTo(node, account),
+    (way) => way?.startsWith("direct ") === true,
+  );
+  proxy.accepts = false;
+  proxy.sever();
+  const { api_key: key } = account;
+  expect(await node.call("POST", `/t/${id}`, { key, body: { hello: 1 } })).toMatchObject({ status: 202 });
+  const unknown = await node.call("POST", `/t/${id}`, { key: `${key}x`, body: { hello: 1 } });
+  expect(unknown.status).toBe(401);
+});
