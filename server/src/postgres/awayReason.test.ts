@@ -6,8 +6,14 @@ function databaseError(code: string, message: string): Error {
   return Object.assign(new Error(message), { code });
 }
 
-it("a worker that Citus lost makes the database be away, although its code is that of internal errors", () => {
-  const lost = "failure on connection marked as essential: 127.0.0.1:5433";
-  expect(awayReason(databaseError("XX000", lost))).toBe("away");
+it.each([
+  "failure on connection marked as essential: 127.0.0.1:5433",
+  "postmaster was shut down, exiting",
+  "failed to prepare transaction 'citus_0_31167_2229_14' on host 127.0.0.1:5433",
+])("the database is away when Citus lost a node, whose code is that of internal errors: %s", (message) => {
+  expect(awayReason(databaseError("XX000", message))).toBe("away");
+});
+
+it("another internal error is a fault", () => {
   expect(awayReason(databaseError("XX000", "cache lookup failed for relation 1"))).toBeUndefined();
 });

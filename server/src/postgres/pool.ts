@@ -227,12 +227,17 @@ export function isDatabaseAway(error: unknown): boolean {
   // Class 08: connection exceptions; 57P0x: shutting down or starting; 53: out of connections, memory or disk; 58: the
   // disk fails;
   // 25006: a read-only standby took over; 57014 and 55P03: a timeout of ours under overload; 42883: the functions
-  // of this process were dropped, and it is about to end. Citus says that it lost a worker with the code of internal errors.
+  // of this process were dropped, and it is about to end.
   return (
     /^(08|53|58|57P0|25006|57014|55P03|40001|40P01|42883)/.test(code) ||
     /^E(CONN|PIPE|NOENT|NOTFOUND|TIMEDOUT|HOST|NET)|^EAI_/.test(code) ||
-    /Connection terminated|timeout (exceeded when trying to connect|expired)|Query read timeout|Client has encountered|not queryable|closed the connection|failure on connection marked as essential/i.test(
+    /Connection terminated|timeout (exceeded when trying to connect|expired)|Query read timeout|Client has encountered|not queryable|closed the connection/i.test(
       error.message,
-    )
+    ) ||
+    lostNodePattern.test(error.message)
   );
 }
+
+/** Citus' words for a node that it lost, the coordinator included, where their code is that of internal errors. */
+const lostNodePattern =
+  /^(failure on connection marked as essential|postmaster was shut down|failed to prepare transaction|execution cannot recover from multiple connection failures)/;
