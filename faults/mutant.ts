@@ -9,7 +9,7 @@ export interface Edit {
 
 /** A fault that somebody could bring into the service, and the check that must report it. */
 export interface Mutant {
-  /** What the bad build does. */
+  /** The fault of this build, as a sentence. */
   name: string;
   edits: readonly Edit[];
   /** Number of the broken promise in `docs/guarantees.md`; null for a promise that the reference documents. */
@@ -18,6 +18,6 @@ export interface Mutant {
   test: string;
   /** Part of the name of the check in that file; no other check runs. */
   check: string;
-  /** What the check's failure must say. A crash or a timeout elsewhere does not count. */
+  /** Pattern that the check's failure has to match. A crash or a timeout elsewhere does not count. */
   violation: RegExp;
 }

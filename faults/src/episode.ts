@@ -34,7 +34,7 @@ export interface EpisodeInput {
 export interface EpisodeResult {
   seed: number;
   schedule: string;
-  /** What broke a promise, one sentence each. */
+  /** Broken promises, one sentence each. */
   violations: readonly string[];
   steps: number;
   requests: number;
@@ -43,7 +43,7 @@ export interface EpisodeResult {
   deliveries: number;
   tookMs: Phases;
   recoveries: readonly Recovery[];
-  /** What became of steps, where that is not always the same. */
+  /** Outcomes of steps that can end in different ways. */
   outcomes: readonly string[];
 }
 
@@ -75,10 +75,10 @@ const stepLimitMs = 1_200_000;
  * of an agent that few items go to would hold one up for most of an hour.
  */
 const swallowLimitMs = 30_000;
-/** Between two looks at what is left. */
+/** Interval at which leftovers are read. */
 const lookEveryMs = 200;
 
-/** What the seed does to a world, and when. */
+/** The schedule of faults that follows from the seed. */
 export function stepsOf(input: Omit<EpisodeInput, "outputFolder" | "signal" | "say">): ScheduledStep[] {
   return createSchedule({ ...input, limits: { harmMs: input.harmMs } });
 }

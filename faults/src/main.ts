@@ -10,7 +10,7 @@ import { createReport, type Report } from "./report.ts";
 import { type EpisodeSettings, run } from "./run.ts";
 import { openSession, type Session } from "./session.ts";
 
-// What processes of the service have compiled, the next ones need not.
+// Processes of the service reuse the code that earlier ones have compiled.
 process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "postrider-compile-cache");
 
 /** Steps come this often on average, and none lasts longer than that. */
@@ -61,7 +61,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** What all worlds of a campaign share. */
+/** State that all worlds of a campaign share. */
 interface Campaign {
   session: Session;
   folder: string;

@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { type Group, groups } from "./actions/action.ts";
 
 export interface Options {
-  /** What is played, in this order; without an end in a soak. */
+  /** Seeds to play, in this order; endless in a soak. */
   seeds: Iterable<number>;
   minutes: number;
   /** For how long seeds are begun; undefined until all were played. */
@@ -16,7 +16,7 @@ export interface Options {
   only: readonly Group[];
   senders: number;
   cells: number;
-  /** Of a server with Citus, whose programs the databases are made with; undefined for one PostgreSQL. */
+  /** URL of a server with Citus: the databases are created with its programs. Undefined for one PostgreSQL. */
   citusUrl: string | undefined;
   /** Where histories and logs are kept; a temporary folder unless named. */
   folder: string | undefined;

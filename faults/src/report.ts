@@ -8,14 +8,14 @@ const shownViolations = 20;
 export interface Place {
   /** The seeds that were played in its world before it. */
   before: readonly number[];
-  /** Of the world's histories and logs. */
+  /** Folder of the world's histories and logs. */
   outputFolder: string;
 }
 
 /** Tells of each seed on the standard output, and in a file of lines of JSON where one was named. */
 export interface Report {
   played(result: EpisodeResult, place: Place): void;
-  /** What was found of a seed's items when its world ended, after the seeds `after` it. */
+  /** Reports violations in a seed's items that were found when its world ended, after the seeds `after` it had run. */
   foundLater(seed: number, violations: readonly string[], after: Place & { after: readonly number[] }): void;
   brokeOff(seed: number, error: Error, place: Place): void;
   /** Tells how soon items were accepted again after each kind of step, over all seeds. */

@@ -4,7 +4,7 @@ import { type Episode, type EpisodeInput, type EpisodeResult, playEpisode, steps
 import type { Session } from "./session.ts";
 import { startWorld } from "./world/world.ts";
 
-/** What the episodes of a run have in common, and what they need beside a world. */
+/** Settings that all episodes of a run share, in addition to the world. */
 export type EpisodeSettings = Omit<EpisodeInput, "seed" | "outputFolder" | "say">;
 
 export interface RunInput extends EpisodeSettings {
@@ -55,7 +55,7 @@ export async function run(input: RunInput): Promise<{ played: number[]; later: M
   }
 }
 
-/** What has become of earlier episodes by what was done later. */
+/** New violations in earlier episodes, caused by later ones. */
 async function judgeAgain(episodes: readonly Episode[]): Promise<Map<number, string[]>> {
   const found = new Map<number, string[]>();
   for (const { result, judgeAgain } of episodes.slice(0, -1)) {

@@ -9,7 +9,7 @@ import { makeEmptyTemplate, makeTemplate } from "./world/postgres/cluster.ts";
 import { findInstallation, type Installation } from "./world/postgres/installation.ts";
 import type { Version } from "./world/serviceSlot.ts";
 
-/** What runs share: the programs, and a cluster that each begins with a copy of. */
+/** Resources that runs share: the programs, and a template cluster of which each run gets a copy. */
 export interface Session {
   installation: Installation;
   template: string;
@@ -27,7 +27,7 @@ export interface SessionInput {
   /** The command of this version; undefined for the one that tests bundle. */
   current?: string | undefined;
   cells?: number;
-  /** Of a server with Citus, whose programs are used in place of the service's PostgreSQL. */
+  /** URL of a server with Citus: its programs are used in place of the service's PostgreSQL. */
   citusUrl?: string | undefined;
 }
 

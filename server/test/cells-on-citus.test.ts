@@ -13,8 +13,8 @@ import { someKey } from "./support/program.ts";
 import { signUp } from "./support/testNode.ts";
 
 /*
- * What an item may go through, with two cells on two workers of Citus, through the coordinator. Files of vitest.config.ts' project `citus`
- * try the promises one by one.
+ * All operations on an item, with two cells on two workers of Citus, through the coordinator. The project `citus` of
+ * vitest.config.ts tests the promises one by one.
  */
 
 const it = startedNodeTest();

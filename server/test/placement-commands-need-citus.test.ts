@@ -6,7 +6,7 @@ import { stageTest } from "./support/fixtures.ts";
 import { someKey } from "./support/program.ts";
 
 /*
- * What the commands that place cells on servers refuse everywhere; files of vitest.config.ts' project `citus` run them.
+ * Refusals of the placement commands that need no Citus; the project `citus` of vitest.config.ts runs the commands.
  */
 
 const it = stageTest.extend(

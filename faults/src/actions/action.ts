@@ -1,7 +1,7 @@
 import type { Random } from "../../../server/test/support/billing/random.ts";
 import type { World } from "../world/world.ts";
 
-/** What `--only` names: actions of one kind. */
+/** Kinds of actions, as named in `--only`. */
 export const groups = [
   "kill",
   "stop",

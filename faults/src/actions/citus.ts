@@ -4,7 +4,7 @@ import { nodeNames } from "../world/citus/citusCluster.ts";
 import type { Action } from "./action.ts";
 import { calls } from "./network.ts";
 
-/** What nodes of Citus, and services that reach a worker themselves, ask a worker for. */
+/** Statements that nodes of Citus, and services with their own connection to a worker, send to a worker. */
 const callsToWorkers: Readonly<Record<string, Buffer>> = {
   ...calls,
   "PREPARE TRANSACTION": Buffer.from("PREPARE TRANSACTION"),
@@ -12,7 +12,7 @@ const callsToWorkers: Readonly<Record<string, Buffer>> = {
   "the coordinator's COMMIT": Buffer.from("COMMIT\0"),
 };
 
-/** What is done to a Citus cluster alone. */
+/** Faults that only a Citus cluster has. */
 export const citusActions: readonly Action[] = [
   {
     group: "move",
@@ -28,7 +28,7 @@ export const citusActions: readonly Action[] = [
             await citus!.moveCell(schema);
             return `moved ${schema}`;
           } catch (error) {
-            // Another fault may have hit it. What it leaves behind is judged in the end.
+            // Another fault may have hit the move. Its leftovers are checked at the end.
             return `${schema} not moved: ${(error as Error).message}`;
           }
         },

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "../../../server/test/support/billing/random.ts";
 import { type Action, drawHarmMs } from "./action.ts";
 
-/** What is done to PostgreSQL. @param nodes their names; more of them are harmed more often. */
+/** Faults of PostgreSQL. @param nodes names of the servers; more servers have faults more often. */
 export function databaseActions(nodes: readonly string[]): readonly Action[] {
   // With one there is nothing to draw, and seeds go on to mean what they meant.
   const drawNode = (random: Random): string => (nodes.length === 1 ? nodes[0]! : random.pick(nodes));

@@ -19,7 +19,7 @@ const usualWires: Wires = {
   "standby to primary": ({ wires: { replication } }) => replication,
 };
 
-/** Those to workers are the services' and the other nodes'. */
+/** Connections to workers, of the services and of the other nodes. */
 function wiresTo(workers: readonly NodeName[]): Wires {
   return Object.fromEntries(
     workers.map((name) => [`everybody to ${name}`, (world: World) => world.citus!.wireTo(name)]),
@@ -41,7 +41,7 @@ export const calls: Readonly<Record<string, Buffer>> = {
   COMMIT: Buffer.from("commit\0"),
 };
 
-/** What is done to connections. @param workers of Citus; none on one server. */
+/** Faults of connections. @param workers the workers of Citus; none on one server. */
 export function networkActions(workers: readonly NodeName[]): readonly Action[] {
   const wires: Wires = { ...usualWires, ...wiresTo(workers) };
   const wireNames = Object.keys(wires);
@@ -71,7 +71,7 @@ export function networkActions(workers: readonly NodeName[]): readonly Action[] 
       group: "cut",
       weight: 2,
       draw(random, limits) {
-        // What hangs on its way to an agent may come after it was asked for again, which nobody can tell apart.
+        // A message that hangs on its way to an agent may arrive after it was sent again; the agent cannot tell the two apart.
         const name = random.pick(wireNames.filter((one) => one !== "services to the agent"));
         const hangMs = drawHarmMs(random, limits);
         return {

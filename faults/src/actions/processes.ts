@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { ServiceSlot, Version } from "../world/serviceSlot.ts";
 import { type Action, drawHarmMs, type Step } from "./action.ts";
 
-/** What is done to the processes of the service. */
+/** Faults of the service's processes. */
 export const serviceActions: readonly Action[] = [
   ending("kill", { weight: 4, signal: "SIGKILL", says: "kill -9" }),
   ending("stop", { weight: 2, signal: "SIGTERM", says: "SIGTERM" }),

@@ -35,8 +35,8 @@ const onCitus: readonly Action[] = [
 ];
 
 /**
- * What is done when: the same for the same input, on every machine. Steps begin at their moment whether or not those before
- * are over, so that harms meet; what one process or server goes through, it goes through in order.
+ * The schedule of faults: the same for the same input, on every machine. A step begins at its time even if earlier steps are not
+ * over, so that faults overlap; steps on one process or server run in order.
  */
 export function createSchedule({
   seed,

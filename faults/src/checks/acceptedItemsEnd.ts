@@ -1,7 +1,7 @@
 import { endStatuses } from "../facts/facts.ts";
 import { acknowledgedIds, type Check, itemCalls } from "./check.ts";
 
-/** 1. What was answered with 202 is stored, and is delivered or has another visible end; a delivered webhook arrived. */
+/** 1. Each item answered with 202 is stored, and is delivered or has another visible end; a delivered webhook arrived. */
 export const acceptedItemsEnd: Check = (history, facts) => {
   const stored = new Map(facts.items.map((item) => [item.id, item]));
   const lost = itemCalls(history)

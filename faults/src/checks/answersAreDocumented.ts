@@ -1,6 +1,6 @@
 import type { Check } from "./check.ts";
 
-/** Of 5xx there is 503 alone, and nothing that was asked in order is refused; processes end when they are told to. */
+/** 503 is the only 5xx, no correct request is refused, and processes end when they are told to. */
 export const answersAreDocumented: Check = ({ calls, ends }) => {
   const answers = calls
     .filter(

@@ -116,7 +116,7 @@ const claimedAgain = call(
   { startedAtMs: 3.2, endedAtMs: 3.5 },
 );
 
-/** What is wrong, the check that has to say so, and how it comes about. */
+/** A broken promise, the check that has to report it, and the change of the world that breaks it. */
 const wrong: [string, keyof typeof checks, (world: World) => Partial<World>][] = [
   ["an acknowledged item is lost", "accepted items end", ({ facts }) => ({ facts: withoutItem(facts, "a") })],
   [

@@ -1,6 +1,6 @@
 import { type Check, itemCalls } from "./check.ts";
 
-/** What is stored was sent, to that target and at most as often as it was asked for; what was delivered is stored. */
+/** Each stored item was sent, to that target and at most as often as requested; each delivered item is stored. */
 export const nothingIsInvented: Check = (history, facts) => {
   const requests = Map.groupBy(itemCalls(history), ({ operation }) => operation.number);
   const own = facts.items.filter(({ isBillable }) => isBillable);

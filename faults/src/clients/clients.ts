@@ -15,13 +15,13 @@ import { type Addresses, sendUntil } from "./senders.ts";
 export interface Clients {
   account: Account;
   addresses: Addresses;
-  /** What no log may have, by what it is. */
+  /** Secrets that no log may contain, by their names. */
   secrets: Readonly<Record<string, string>>;
-  /** Asks for one replay of what was delivered to a webhook so far, where every service knows of replays. */
+  /** Requests one replay of all items delivered to a webhook so far, if every service has replays. */
   replay(): Promise<void>;
-  /** Stops the senders once what has a key is accepted, and the consumers. */
+  /** Stops the consumers, and the senders once their items with idempotency keys are accepted. */
   stop(): Promise<void>;
-  /** Acknowledges what is left in the mailbox. */
+  /** Acknowledges the messages that are left in the mailbox. */
   drainMailbox(isEmpty: () => Promise<boolean>): Promise<void>;
   /** Reads what each of these messages is. */
   readMessages(ids: readonly string[]): Promise<void>;
@@ -33,7 +33,7 @@ export interface ClientsInput {
   /** The number of the organization's cell. */
   cell: number;
   recorder: Recorder;
-  /** Of the receivers. */
+  /** Base URL of the receivers. */
   receiversUrl: string;
   senders: number;
   consumers: number;
@@ -78,7 +78,7 @@ export async function startClients({
     ),
     ...(world.citus === undefined ? [] : [changeUntil(stopping.signal, newCaller("owner", 800), addresses)]),
   ]);
-  // Whoever stops waits for it; it never rejects before.
+  // `stop` awaits this promise and its error; until then a rejection must not end the process.
   work.catch(() => undefined);
   const operator = newCaller("operator", 900);
   return {

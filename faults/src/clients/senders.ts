@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Call, Operation } from "../history/history.ts";
 import type { Caller } from "./caller.ts";
 
-/** Whom senders send to. */
+/** Targets of the senders. */
 export interface Addresses {
   webhookIds: readonly string[];
   mailboxId: string;

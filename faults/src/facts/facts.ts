@@ -1,9 +1,9 @@
-/** What is stored when everything has healed, from the database, the interface and the agent. */
+/** State after everything has healed, as read from the database, the interface and the agent. */
 export interface Facts {
   items: readonly StoredItem[];
   attempts: readonly StoredAttempts[];
   publications: readonly { id: string; itemIds: readonly string[] }[];
-  /** What the ledger counts, folded or not. */
+  /** Items in the usage ledger, folded or not. */
   chargedItems: number;
   left: Leftovers;
   handoffs: readonly Handoff[];
@@ -31,7 +31,7 @@ export interface StoredAttempts {
   delivered: number;
 }
 
-/** What must be nothing. */
+/** Counts of work that has not ended; all must become 0. */
 export type Leftovers = StoredLeftovers & Partial<NodeLeftovers>;
 
 /** In tables of the data plane. */
@@ -46,7 +46,7 @@ export interface StoredLeftovers {
 /** On the nodes of a Citus cluster. */
 export interface NodeLeftovers {
   preparedTransactions: number;
-  /** What Citus has noted to remove. */
+  /** Entries in Citus' list of resources to remove. */
   cleanups: number;
   /** Tables of a cell that are not on the node where Citus says that they are. */
   strayTables: number;

@@ -40,7 +40,7 @@ export async function gatherFacts(
   });
 }
 
-/** What is not yet at its end, of everybody's; what is left on nodes counts once nothing else is. */
+/** Counts of work that has not ended, of all organizations and cells. Leftovers on nodes are counted once no other work is left. */
 export async function readLeftovers(
   client: pg.Client,
   { cells, citus }: Pick<World, "cells" | "citus">,
@@ -189,7 +189,7 @@ export async function describeWaiting(client: pg.Client, cells: number): Promise
   return waiting;
 }
 
-/** What the agent got, by the item's id, which is the message's. */
+/** Messages that the agent received, by the item's id, which is the message id. */
 async function handoffsOf(world: World, client: pg.Client, items: readonly StoredItem[]): Promise<Handoff[]> {
   const own = new Set(items.map(({ id }) => id));
   const messages = await world.agent.messages();

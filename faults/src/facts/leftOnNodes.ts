@@ -53,7 +53,7 @@ const countsOfNode = `
       + (select count(*) from pg_subscription)::integer
       + (select count(*) from pg_publication)::integer as replication`;
 
-/** What a node reads in its own copy of the reference tables, in short. */
+/** Digest of a node's own copy of the reference tables. */
 async function digestOfReferences(client: pg.Client): Promise<string> {
   const tables = [...tablePlaces].filter(([, place]) => place === "reference").map(([table]) => table);
   const digests = [];

@@ -1,6 +1,6 @@
 import { appendFileSync } from "node:fs";
 
-/** What somebody asked a service for. */
+/** A client's request. */
 export type Operation =
   | { op: "send"; targetId: string; number: number; key: string | null; orderingKey: string | null }
   | { op: "publish"; customer: string; number: number; key: string | null }
@@ -11,14 +11,14 @@ export type Operation =
   /** Changes a target, whose rows each node of Citus has a copy of. */
   | { op: "change"; targetId: string; name: string };
 
-/** What came back, as far as anything did; which of it depends on the operation. */
+/** Parts of the answer; which of them are set depends on the operation. */
 export interface Output {
-  /** Of the item or publication or job. */
+  /** Id of the item, publication or job. */
   id?: string;
-  /** Of a publication. */
+  /** Ids of a publication's items. */
   itemIds?: string[];
   claims?: { id: string; token: string }[];
-  /** How one message of a batch fared: an HTTP status. */
+  /** HTTP status of one message in a batch. */
   messageStatus?: number;
   state?: string;
 }

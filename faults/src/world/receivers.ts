@@ -13,13 +13,13 @@ export interface Receivers {
   stop(): Promise<void>;
 }
 
-/** Who writes down what comes to an episode's receivers, and what they draw how they answer from. */
+/** Recorder of requests to an episode's receivers, and the random source of their answers. */
 export interface Audience {
   recorder: Recorder;
   random: Random;
 }
 
-/** How receivers at these paths answer: of a hundred requests so many with 500, and so many with a broken connection. */
+/** Percentages of requests to these paths that receivers answer with 500, and with a broken connection. */
 const moods = {
   "/prompt": { failed: 0, broken: 0 },
   "/moody": { failed: 8, broken: 4 },

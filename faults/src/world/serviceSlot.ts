@@ -34,10 +34,10 @@ export class ServiceSlot {
   readonly name: string;
   readonly clients: Wire;
   readonly database: Wire;
-  /** What ends and starts its process takes turns. */
+  /** Serializes actions that end or start the process. */
   readonly inTurn: InTurn = createInTurn();
   version: Version = "this";
-  /** By how much the process's clock is wrong. */
+  /** Error of the process's clock, in milliseconds. */
   skewMs = 0;
   readonly #input: SlotInput;
   #process: ServiceProcess | undefined;

@@ -1,6 +1,6 @@
 /*
- * Loaded by a process of the service before anything else: its wall clock is wrong by SKEW_CLOCK_MS. What measures time in
- * between (`performance.now`, timers) goes on as it was, as on a machine whose clock was never set right.
+ * Loaded by a process of the service before anything else: its wall clock is wrong by SKEW_CLOCK_MS. Monotonic time
+ * (`performance.now`, timers) is unchanged, as on a machine whose clock was never set right.
  */
 const skewMs = Number(process.env["SKEW_CLOCK_MS"] ?? 0);
 const RightDate = Date;

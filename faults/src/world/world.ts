@@ -50,7 +50,7 @@ export interface WorldInput {
   commands: Record<Version, string | undefined>;
 }
 
-/** Of a claim in the mailbox. */
+/** Lease of a claim in the mailbox. */
 export const mailboxLeaseSeconds = 2;
 
 const serviceEnv = {

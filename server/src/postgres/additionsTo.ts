@@ -16,7 +16,7 @@ interface Additions {
 }
 
 /**
- * The statements that give a schema what it lacks of tables: whole ones, columns, constraints and indexes. Whatever is there and
+ * The statements that add missing tables, columns, constraints and indexes to a schema. Whatever is there and
  * different, or has no counterpart, stays as it is.
  */
 export function additionsTo(copy: Copy, wanted: Shapes, present: Shapes): Additions {

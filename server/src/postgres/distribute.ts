@@ -158,7 +158,7 @@ async function restoreShape(client: pg.ClientBase, schema: string): Promise<void
   await refuseUnlike(client, { home, schema }, wanted);
 }
 
-/** What was in a table before is copied, and lies in the coordinator's, where nobody sees it. */
+/** Rows from before the distribution were copied to the workers; the originals stay hidden in the coordinator's table. */
 async function dropLeftRows(client: pg.ClientBase, tables: readonly string[]): Promise<void> {
   for (const table of tables)
     await client.query("select truncate_local_data_after_distributing_table($1::regclass)", [table]);

@@ -32,7 +32,7 @@ export async function readWorkers(client: pg.ClientBase): Promise<Worker[]> {
   return rows;
 }
 
-/** Lets Citus place new cells on a worker, or not. Those that it has stay. */
+/** Sets whether Citus may place new cells on a worker. Cells that the worker has stay there. */
 export async function setTakesCells(
   client: pg.ClientBase,
   { host, port }: Server,

@@ -151,8 +151,8 @@ function mailerOf({ config: { mail }, log }: ServiceDeps, registry: Registry): M
 }
 
 /**
- * Puts a process together: the parts, the interface in front of them, and the order in which they start and stop. What each part
- * needs is spelled out here and in `assembleCell.ts`, and nowhere else.
+ * Assembles a process: its parts, the interface in front of them, and the order in which they start and stop. The dependencies of
+ * each part are passed here and in `assembleCell.ts`, and nowhere else.
  */
 export function createService(deps: ServiceDeps): Service {
   const { config, pool, log, nowMs = Date.now, cells = oneCell(pool) } = deps;

@@ -27,8 +27,8 @@ ${orgUsage}${resetPasswordUsage}${databaseUsage}  postrider mcp [--server URL] [
 `;
 
 /**
- * Runs the command line; the exit code is 0 on success, 1 on failure, 2 for a wrong command. What a command alone needs is
- * loaded by it: loading the service takes half a second of processor time, and `postrider help` does not serve.
+ * Runs the command line; the exit code is 0 on success, 1 on failure, 2 for a wrong command. Each command imports its own modules
+ * when it runs: loading the service takes half a second of processor time, which `postrider help` does not need.
  */
 async function run(args: string[]): Promise<number> {
   const [first = "serve", ...others] = args;

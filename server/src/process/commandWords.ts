@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { CommandError } from "../runtime/commandError.ts";
 
-/** What was given to a command. */
+/** The arguments of a command. */
 export interface Words {
   isJson: boolean;
   words: string[];

@@ -35,7 +35,7 @@ export interface OpenDatabase {
 const oldestVersion = 15;
 const walAheadDelayMs = 1_000;
 
-/** Whom a start talks to, and who may end it. */
+/** How a start reports its progress, and the signal that ends it. */
 export interface Opening {
   say: (line: string) => void;
   progress: StartProgress;

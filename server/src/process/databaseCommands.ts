@@ -3,9 +3,9 @@ import { CommandError } from "../runtime/commandError.ts";
 import { cellUsage, readCellCommand } from "./cellCommands.ts";
 import { readWords } from "./commandWords.ts";
 
-/** Whom a command of the whole database talks to. */
+/** Output of a command on the whole database. */
 export interface Talk {
-  /** For the person at the terminal. */
+  /** Prints a line for the person at the terminal. */
   say: (line: string) => void;
   /** Shows the command's result. */
   show: (result: object) => void;

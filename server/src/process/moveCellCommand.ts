@@ -8,7 +8,7 @@ import type { Talk } from "./databaseCommands.ts";
 import { type OnCoordinator, onCoordinator } from "./onCoordinator.ts";
 import { refuseUnfitWorkers } from "./refuseUnfitServers.ts";
 
-/** What Citus functions a move calls. */
+/** Citus functions that a move calls. */
 export const toMove = [
   "citus_schema_move(regnamespace, text, integer, citus.shard_transfer_mode)",
   "replicate_reference_tables(citus.shard_transfer_mode)",

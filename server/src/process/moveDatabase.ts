@@ -46,7 +46,7 @@ export async function moveDatabase(env: NodeJS.ProcessEnv, mayStop: boolean, tal
   talk.show({ from: dataDir, to, ...moved });
 }
 
-/** Fills the other database. What fails before the rows are committed there leaves the old one as it was. */
+/** Fills the other database. An error before the rows are committed there leaves the old database as it was. */
 async function copy(
   { dataDir, databaseUrl, encryptionKey }: Places,
   move: Move,
@@ -126,7 +126,7 @@ async function endService(dataDir: string, mayStop: boolean, say: (line: string)
   let isAsked = false;
   for (;;) {
     try {
-      // Whoever has the lock is the service; it waits two seconds for it.
+      // A running service holds the lock. `lockDirectory` waits two seconds for it.
       const unlock = await lockDirectory(dataDir);
       unlock();
       return;

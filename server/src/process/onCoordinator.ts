@@ -12,7 +12,7 @@ import { tellProgress } from "./startProgress.ts";
 /** The advisory lock of the commands that change where cells are. */
 const placementLockKey = 7_281_934_021;
 
-/** What a command works with that changes where cells are. */
+/** Sessions and progress reports of a command that changes the placement of cells. */
 export interface OnCoordinator {
   /** Without limits of time; its path has the control plane's tables. No other command works on the placement meanwhile. */
   client: pg.ClientBase;
@@ -50,7 +50,7 @@ export async function onCoordinator(
       await refuseUnfitCoordinator(client);
       await refuseWithoutRights(client, [...functions, "recover_prepared_transactions()"]);
       await lockOut(client, placementLockKey, "another command changes where cells are");
-      // What a server that died had not committed everywhere is settled before anything is read.
+      // Settle prepared transactions of servers that died before anything is read.
       await client.query("select recover_prepared_transactions()");
       const steps = { doing: (what: string) => progress.doing(what), done: say };
       await work({ client, connection: database.connection, steps, another });

@@ -40,7 +40,7 @@ export async function restore(config: Config, path: string, { say, show }: Talk)
   }
 }
 
-/** Loads a whole, and brings its schema up to date. What was leased to a process belongs to nobody there. */
+/** Loads a backup, brings its schema up to date, and ends all leases: their processes do not use this database. */
 export async function loadInto(
   connection: DatabaseConnection,
   contents: Contents,
@@ -57,7 +57,10 @@ export async function loadInto(
   return loaded;
 }
 
-/** What comes after the rows. @param mayEndLeases whether those in the database are of processes that are gone. */
+/**
+ * Brings the schema of loaded rows up to date, and ends all leases if allowed.
+ * @param mayEndLeases whether all leases in the database are of processes that are gone.
+ */
 export async function bringUpToDate(
   connection: DatabaseConnection,
   mayEndLeases: (pool: pg.Pool) => Promise<boolean>,
@@ -77,7 +80,7 @@ export async function bringUpToDate(
   }
 }
 
-/** How many the rows came with. */
+/** The number of cells in the loaded database. */
 async function countCells(pool: pg.Pool): Promise<number> {
   const client = await pool.connect();
   try {

@@ -1,6 +1,6 @@
 /** Tells the person who started the service, every few seconds, what the start waits for. */
 export interface StartProgress {
-  /** What is being done from now on, to follow "Still" in a sentence. */
+  /** Names the current step, as a text to follow "Still". */
   doing(what: string): void;
   /** Says no more. */
   end(): void;

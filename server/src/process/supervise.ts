@@ -17,7 +17,7 @@ import { startWorkerProcess } from "./workers/workerProcess.ts";
 
 /** How long all processes may take to stop. Deliveries that they still hold then are taken over when their leases lapse. */
 const stopLimitMs = 25_000;
-/** How long the database may take to end what a process had asked of it. What it leases then stays until the lease lapses. */
+/** How long the database may take to end the last statements of a dead process. Leases that they take afterwards have to lapse. */
 const lastStatementsMs = 200;
 /** How often workers are told whether the embedded server's disk is full. */
 const troubleEveryMs = 1_000;

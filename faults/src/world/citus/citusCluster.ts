@@ -41,7 +41,7 @@ const settings: Readonly<Record<string, string>> = {
   // Otherwise Citus makes certificates, which standbys from before do not have.
   ssl: "off",
   "citus.node_conninfo": "sslmode=disable",
-  // What is to be seen is that both are done, not that they are done once a minute.
+  // A run has to see that both are done, and cannot wait for a minute.
   "citus.recover_2pc_interval": "2s",
   "citus.defer_shard_delete_interval": "2s",
 };
@@ -156,7 +156,7 @@ export class CitusCluster implements Database {
   async #join(): Promise<void> {
     for (const name of nodeNames) {
       await this.nodes[name].primary.query("create extension citus");
-      // Of whichever node, for whichever node.
+      // The password of every node, for every node.
       await this.nodes[name].primary.query(
         `insert into pg_dist_authinfo values (0, '${superuser}', 'password=${password}'), (-1, '${superuser}', 'password=${password}')`,
       );
@@ -200,7 +200,7 @@ export class CitusCluster implements Database {
 
 interface Addresses {
   coordinator: Wire;
-  /** Of the worker's two servers. */
+  /** Wires to the worker's two servers. */
   "worker-1": [Wire, Wire];
   "worker-2": Wire;
   /** Which of the two is the worker. */

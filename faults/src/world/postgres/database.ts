@@ -16,7 +16,7 @@ export interface Database {
 /** A PostgreSQL, whichever server is in its place. */
 export interface Node {
   readonly primary: PostgresServer;
-  /** What ends, starts and replaces its server takes turns. */
+  /** Serializes actions that end, start or replace the server. */
   readonly inTurn: InTurn;
   isWhole(): Promise<void>;
   stop(): Promise<void>;

@@ -5,15 +5,15 @@ import { type Binaries, locateBinaries } from "../../../../server/src/postgres/e
 /** Programs of a PostgreSQL, used as an operator uses those that were installed. */
 export interface Installation {
   binaries: Binaries;
-  /** Whom the servers run as; undefined for ourselves. */
+  /** Account of the servers' processes; undefined for the current user. */
   account: Account | undefined;
 }
 
 export const superuser = "postrider";
 export const databaseName = "postrider";
-/** By this name the primary knows the standby that it waits for. */
+/** Name of the synchronous standby, as in the primary's settings. */
 export const standbyName = "standby";
-/** Of databases that live as long as a run and listen on the loopback address; no log may have it. */
+/** Password of databases that live as long as a run and listen on the loopback address only; no log may contain it. */
 export const password = randomBytes(18).toString("base64url");
 
 /** The PostgreSQL that the service brings. */

@@ -34,7 +34,7 @@ export class PostgresPair implements Database {
   readonly nodes = { primary: this };
   primary: PostgresServer;
   standby: PostgresServer;
-  /** What ends, starts and replaces servers takes turns. */
+  /** Serializes actions that end, start or replace servers. */
   readonly inTurn: InTurn = createInTurn();
   readonly #input: PairInput;
 

@@ -18,7 +18,7 @@ export interface ServerInput {
   directory: string;
   /** Settings beside the usual ones. */
   settings: Record<string, string>;
-  /** What the server says is appended to it. */
+  /** File to which the server's log is appended. */
   logFile: string;
 }
 

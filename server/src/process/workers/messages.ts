@@ -2,7 +2,7 @@ import type { TokenRange } from "../../items/leaseTokens.ts";
 import type { DatabaseConnection } from "../../postgres/pool.ts";
 import type { MetricValues } from "../../telemetry/metricsText.ts";
 
-/** What a worker, and the spare, needs beside its environment to be ready to serve. */
+/** Data that a worker and the spare need, in addition to their environment, to be ready to serve. */
 export interface Preparation {
   connection: DatabaseConnection;
   /** In base64. */
