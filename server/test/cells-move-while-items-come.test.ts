@@ -1,8 +1,9 @@
 import type pg from "pg";
 import { describe, expect } from "vitest";
 import { cellSchemas } from "../src/postgres/cells.ts";
+import { applyMigrations } from "../src/postgres/applyMigrations.ts";
 import { migrate } from "../src/postgres/migrate.ts";
-import { tableSchema } from "../src/postgres/partitions.ts";
+import { lastMigration, migrations, toMigration } from "../src/postgres/migrations.ts";
 import { placedCells, placeOfServer } from "../src/postgres/placement.ts";
 import { accountIn, cellsOnCoordinatorTest } from "./support/cellsOnCoordinator.ts";
 import { citusUrl } from "./support/citus.ts";
@@ -118,24 +119,30 @@ describe.skipIf(citusUrl === undefined)("cells on servers", () => {
     { timeout: limitMs },
     async ({ pool, command }) => {
       expect(await command("distribute --yes")).toMatchObject({ code: 0 });
+      const later = toMigration({
+        name: `${lastMigration + 1}_later.sql`,
+        text: `
+        alter table events add column planted bytea;
+        alter table events alter column planted set statistics 0;
+        alter table deliveries add column planted text not null default ';';
+        alter table deliveries alter column planted set statistics 200;
+        create index planted on deliveries (bucket, planted);
+        alter table targets add column planted integer;
+        create index planted_one on targets (planted);
+        create index planted_other on targets (org_id, planted);`,
+      });
       const client = await pool.connect();
       await client.query("reset search_path");
-      const home = await tableSchema(client);
-      // As a migration would, and as a version before left a cell.
-      for (const statement of [
-        `alter table ${home}.events add column planted bytea`,
-        `alter table ${home}.events alter column planted set statistics 0`,
-        `alter table ${home}.deliveries add column planted text not null default ''`,
-        `alter table ${home}.deliveries alter column planted set statistics 200`,
-        `create index planted on ${home}.deliveries (bucket, planted)`,
-        `drop table ${schemas[1]}.erased_digests`,
-        `drop index ${schemas[1]}.messages_ready`,
-      ])
-        await client.query(statement);
+      await applyMigrations({ client, pool }, [...migrations, later]);
+      // As a version before left a cell.
+      await client.query(`drop table ${schemas[1]}.erased_digests`);
+      await client.query(`drop index ${schemas[1]}.messages_ready`);
       client.release(true);
       expect(await migrate(pool, { cells: cellCount })).toEqual([]);
       for (const schema of schemas)
         expect((await pool.query(`select planted from ${schema}.deliveries`)).rows).toEqual([]);
+      // The commands of this version refuse a database with a later one's migrations.
+      await pool.query("delete from schema_changes where name = $1", [later.name]);
       expect(await command("undistribute --yes")).toMatchObject({ code: 0 });
       // It compares the cells' tables with those of the migrations, statistics targets with them.
       expect(await migrate(pool, { cells: cellCount })).toEqual([]);

@@ -8,7 +8,9 @@ import {
   SchemaError,
 } from "./migrations.ts";
 import { noQueryTimeoutMs } from "./hot/queryLimit.ts";
+import { hasDistributedCells } from "./ensureCells.ts";
 import { runningOlderProcesses } from "./processes.ts";
+import { splitStatements } from "./splitStatements.ts";
 
 interface AppliedMigration {
   version: number;
@@ -126,7 +128,11 @@ async function applyOnce(client: pg.ClientBase, migration: Migration): Promise<v
     checksum,
     needs,
   ]);
-  // The driver knows the limit of a single query; its types do not.
-  const statement = { text, query_timeout: noQueryTimeoutMs };
-  await client.query(statement);
+  // Citus sends what it was given to the servers as it is, and they take one statement at a time.
+  const texts = (await hasDistributedCells(client)) ? splitStatements(text) : [text];
+  for (const one of texts) {
+    // The driver knows the limit of a single query; its types do not.
+    const statement = { text: one, query_timeout: noQueryTimeoutMs };
+    await client.query(statement);
+  }
 }
