@@ -1,21 +1,24 @@
 /**
- * Fails when a file breaks the rules of `layout.ts`.
+ * Fails when a file breaks the rules of `layout.ts`, or a comment those of `commentWords.ts`.
  * Usage: node server/scripts/checkLayout.ts [repository root]
  */
 import { glob, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { commentProblems } from "./commentWords.ts";
 import { layoutProblems, type SourceFile } from "./layout.ts";
 
 const root = process.argv[2] ?? join(import.meta.dirname, "../..");
 const files: SourceFile[] = [];
 
-const patterns = ["server", "sdk", "cli", "bench", "faults", "examples", "dashboard"].map(
-  (folder) => `${folder}/**/*.{ts,tsx}`,
-);
+const folders = ["server", "sdk", "cli", "bench", "faults", "examples", "dashboard"];
+const patterns = ["*.ts", ...folders.map((folder) => `${folder}/**/*.{ts,tsx,sql,js,cjs,mjs}`)];
 for await (const path of glob(patterns, { cwd: root, exclude: ["**/node_modules", "**/dist"] })) {
   files.push({ path: path.replaceAll("\\", "/"), text: await readFile(join(root, path), "utf8") });
 }
 
-const problems = layoutProblems(files).toSorted();
+const sources = files.filter(({ path }) => /\.tsx?$/.test(path));
+// Migrations never change, and generated texts come from elsewhere.
+const commented = files.filter(({ path }) => !/\.generated\.|\/migrations\//.test(path));
+const problems = [...layoutProblems(sources), ...commented.flatMap(commentProblems)].toSorted();
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exitCode = 1;

@@ -11,7 +11,7 @@ import { startDatabaseProxy } from "./support/databaseProxy.ts";
 import { databaseTest, file } from "./support/fixtures.ts";
 import { cellCount, isPlain } from "./support/plain.ts";
 
-/* What becomes of a cell's calls while its server cannot be used, with placements that Citus does not have. */
+/* Calls of a cell while its server cannot be used, with placements that Citus does not have. */
 
 const [schema] = cellSchemas(cellCount) as [string];
 const reason = "TEST_CITUS_URL names no coordinator of Citus";

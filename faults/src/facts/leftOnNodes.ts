@@ -5,8 +5,9 @@ import { type CitusCluster, nodeNames } from "../world/citus/citusCluster.ts";
 import type { NodeLeftovers } from "./facts.ts";
 
 /**
- * What faults and moves have left on the nodes. Nodes are looked at one after the other, a service notes now and then when a key was last
- * used, and Citus cleans up by itself after some seconds: what is there once may be under way, and only what stays counts.
+ * Counts the leftovers of faults and moves on the nodes. Nodes are read one after the other, services record from time to time when a
+ * key was last used, and Citus cleans up by itself after some seconds. A leftover that is seen once may be work in progress, so only
+ * leftovers that stay count.
  */
 export async function leftOnNodes(citus: CitusCluster): Promise<NodeLeftovers> {
   for (let looks = 1; ; looks++) {

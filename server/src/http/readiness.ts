@@ -21,7 +21,7 @@ interface IntakeState {
 export interface Readiness {
   /** Why none is; undefined when some are. */
   refusal: string | undefined;
-  /** What else is to be mended, each a sentence. */
+  /** Problems that do not stop intake, one sentence each. */
   warnings: string[];
 }
 

@@ -60,10 +60,10 @@ function cellsInSchemas(count: number, options: PoolOptions): Cells {
   return { all: () => all, ofBucket, ofOrg: (orgId) => ofBucket(bucketOf(orgId)) };
 }
 
-/** What the schemas of all cells are called: by their first bucket. */
+/** Names of the cells' schemas: each ends in the cell's first bucket. */
 export const cellSchemaPattern = "^postrider_cell_[0-9a-f]{2}$";
 
-/** The schemas of so many cells, in order. */
+/** The schemas of `count` cells, in order. */
 export function cellSchemas(count: number): string[] {
   return Array.from({ length: count }, (_, number) => {
     const firstBucket = (number * buckets) / count;
@@ -71,10 +71,10 @@ export function cellSchemas(count: number): string[] {
   });
 }
 
-/** What they are called while a division fills them: nobody else looks there (`divide.ts`). */
+/** Names of the schemas while a division fills them: no other session reads them (`divide.ts`). */
 export const unfinishedSchemaPattern = "^postrider_dividing_[0-9a-f]{2}$";
 
-/** The schemas that become those of so many cells, in order. */
+/** The provisional schemas of a division into `count` cells, in order. */
 export function unfinishedSchemas(count: number): string[] {
   return cellSchemas(count).map((schema) => schema.replace("_cell_", "_dividing_"));
 }

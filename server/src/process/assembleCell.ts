@@ -100,7 +100,7 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
   };
 }
 
-/** What a caller waits for is less patient than work in the background. */
+/** Pools for statements of requests, which have a time limit; work in the background may take longer. */
 function requestPoolsOf({ pool, direct }: Cell, { databaseTimeoutMs }: ServiceDeps["config"]) {
   const requestPool = limitQueries(pool, databaseTimeoutMs);
   const directRequests = direct === pool ? requestPool : limitQueries(direct, databaseTimeoutMs);
@@ -156,8 +156,8 @@ function refusalLog(log: Log): (error: unknown) => void {
 }
 
 /**
- * What is asked for without it being known in which cell the answer is: the reach of limited keys, notices of agents, and whether
- * items are accepted at all.
+ * Parts whose questions concern all cells, because the caller does not know the cell: the reach of limited keys, push
+ * notifications of agents, and whether items are accepted at all.
  */
 export function acrossCells(
   parts: readonly CellParts[],

@@ -18,7 +18,7 @@ import { Dispatcher } from "./dispatcher.ts";
 export interface DeliveryDeps {
   config: Pick<Config, "deliveryTimeoutMs" | "maxInFlight" | "roles" | "targetConcurrency">;
   pool: pg.Pool;
-  /** Of the cell, on the server that holds it. */
+  /** Pool of the cell's connections to the server that holds it. */
   direct: pg.Pool;
   box: SecretBox;
   log: Log;

@@ -1,0 +1,29 @@
+import type { SourceFile } from "./layout.ts";
+
+/**
+ * Lines of comments in which a sentence begins with a word such as "What" or "Of": it leaves out the noun, so that the reader has
+ * to find out the subject. One sentence for each line.
+ */
+export function commentProblems({ path, text }: SourceFile): string[] {
+  const lines = text.split("\n");
+  return lines.flatMap((line, at) => {
+    const word =
+      firstWord.exec(line)?.[1] ?? (continues(lines[at - 1]) ? undefined : opening.exec(line)?.[1]);
+    return word === undefined
+      ? []
+      : [`${path}:${at + 1}: a sentence of the comment begins with "${word}"; begin with its subject`];
+  });
+}
+
+const marker = String.raw`(?:\/\/|\/\*+|^\s*\*|--) `;
+const words = "Of|What|Who|Whose|Whom|Whoever|Those";
+
+/** At the beginning of a comment's line, which may continue a sentence of the line before. */
+const opening = new RegExp(`${marker}(${words}|That) `);
+/** After the end of a sentence within a comment's line. */
+const firstWord = new RegExp(String.raw`${marker}.*[.?!] (${words}) `);
+
+/** Whether a line is of a comment and ends within a sentence. */
+function continues(line: string | undefined): boolean {
+  return line !== undefined && /^\s*(?:\/\/|\/?\*+|--) .*[^.:?!/]$/.test(line);
+}
