@@ -32,7 +32,8 @@ export async function installFunctions(client: pg.ClientBase, isDistributed?: bo
     await steerFunctions(client, isDistributed ?? (await hasDistributedCells(client)));
     await client.query("commit");
   } catch (error) {
-    await client.query("rollback");
+    // A server that has gone answers this with an error of its own.
+    await client.query("rollback").catch(() => undefined);
     throw explained(error);
   }
   return true;

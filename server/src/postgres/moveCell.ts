@@ -46,7 +46,7 @@ export async function moveCell(
 }
 
 /** Citus' own service does so, too, some time later: copies of a move that was broken off, and the originals of one that was not. */
-export async function removeLeftovers(client: pg.ClientBase): Promise<void> {
+async function removeLeftovers(client: pg.ClientBase): Promise<void> {
   await client.query("call citus_cleanup_orphaned_resources()");
 }
 

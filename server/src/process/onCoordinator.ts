@@ -4,6 +4,7 @@ import type { Config } from "../config/config.ts";
 import type { Steps } from "../postgres/distribute.ts";
 import { refuseUnfitCoordinator, refuseWithoutRights } from "./refuseUnfitServers.ts";
 import type { DatabaseConnection } from "../postgres/pool.ts";
+import { CommandError } from "../runtime/commandError.ts";
 import type { Talk } from "./databaseCommands.ts";
 import { lockOut, stopSoon } from "./lockOut.ts";
 import { openAsItIs } from "./openAsItIs.ts";
@@ -58,7 +59,22 @@ export async function onCoordinator(
       await Promise.allSettled(sessions.map((session) => session.end()));
       await database.close();
     }
+  } catch (cause) {
+    throw explained(cause);
   } finally {
     progress.end();
   }
+}
+
+const outOfMemory = "53200";
+
+/** The only shared memory that a command can use up is that for locks. */
+function explained(cause: unknown): unknown {
+  if ((cause as { code?: string }).code !== outOfMemory) return cause;
+  return new CommandError(
+    `${(cause as Error).message}: a server cannot lock as many tables at a time. Set a larger max_locks_per_transaction on each server, ` +
+      "start each PostgreSQL again, and give the command again",
+    "failed",
+    { cause },
+  );
 }

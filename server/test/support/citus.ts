@@ -1,4 +1,5 @@
 import pg from "pg";
+import { until } from "./until.ts";
 
 /** The coordinator of a Citus cluster, whose workers its database knows; undefined where the run has none. */
 export const citusUrl = process.env["TEST_CITUS_URL"] || undefined;
@@ -17,11 +18,21 @@ export async function createOnNodes(name: string, template: string): Promise<voi
 }
 
 export async function dropOnNodes(name: string): Promise<void> {
+  // Citus' own service connects again as often as it is ended.
+  const drop = async (client: pg.Client): Promise<boolean> => {
+    try {
+      await client.query(`drop database if exists ${name} with (force)`);
+      return true;
+    } catch (error) {
+      if ((error as { code?: string }).code === objectInUse) return false;
+      throw error;
+    }
+  };
   for (const server of await nodes())
-    await onServer(server, "postgres", (client) =>
-      client.query(`drop database if exists ${name} with (force)`),
-    );
+    await onServer(server, "postgres", (client) => until(() => drop(client), Boolean));
 }
+
+const objectInUse = "55006";
 
 /** Gives the nodes' databases of this name the extension, and makes them a cluster of their own. */
 export async function joinNodes(name: string): Promise<void> {
