@@ -260,7 +260,7 @@ it.concurrent("pages keep what they had read, and say from when it is, where it 
     ["/usage", "Accepted this month"],
     ["/settings", "default"],
     ["/settings?tab=members", "(you)"],
-    ["/settings?tab=notifications", "None is told yet."],
+    ["/settings?tab=notifications", "No target gets operational events yet."],
     ["/settings?tab=erasures", "Nothing was erased yet."],
     ["/settings?tab=audit", "organization.created"],
     // A part of a page alone.
@@ -336,13 +336,13 @@ it.concurrent("what is empty, matches nothing, makes no sense or is another's sa
     await missing(own.page, [
       ["/targets?name=none", "No target matches", "Clear the filter"],
       [`/mailboxes/${mailbox}`, "Nothing waits", "Messages"],
-      [`/mailboxes/${mailbox}?status=DEAD`, "No message is DEAD", "Show what waits"],
-      [`/mailboxes/${mailbox}?status=LOST`, /status/i, "Show what waits"],
+      [`/mailboxes/${mailbox}?status=DEAD`, "No message is DEAD", "Show waiting messages"],
+      [`/mailboxes/${mailbox}?status=LOST`, /status/i, "Show waiting messages"],
       [`/mailboxes/${mailbox}?tab=none`, "Nothing waits", "Messages"],
       [`/mailboxes/${mailbox}?open=none`, "There is nothing with this id", "See all items"],
       ["/customers/shop-7", "No target belongs to it yet", "New target"],
       [`/publications/${publication}?show=none`, "It reached no target", "Send to targets added since"],
-      [`/publications/${publication}?show=failed`, "None of its items", "Show all its items"],
+      [`/publications/${publication}?show=failed`, "No item is in this state", "Show all its items"],
       [`/targets/${target}?tab=none`, "Latest items", "All its items"],
       [`/targets/${target}?open=none`, "There is nothing with this id", "See all items"],
       // Each kind has its own page; a link to the other leads there.

@@ -41,13 +41,13 @@ it("publishes to three targets of a customer, and replays it to the one that fai
     name: `added to ${uid}`,
     customer_uid: uid,
   });
-  await page.getByRole("button", { name: "Replay to those that failed…" }).click();
+  await page.getByRole("button", { name: "Replay to failed targets…" }).click();
   await page.getByText("1 item failed or is dead.", { exact: false }).waitFor();
   await page.getByRole("button", { name: "Replay 1 item" }).click();
   await page.getByRole("status").filter({ hasText: "Sent to 1 target." }).waitFor();
   await page.getByText("3 items: 3 delivered.").waitFor();
-  await page.getByText("None of its items is in this state now").waitFor();
-  expect(await page.getByRole("button", { name: "Replay to those that failed…" }).isDisabled()).toBe(true);
+  await page.getByText("No item is in this state now").waitFor();
+  expect(await page.getByRole("button", { name: "Replay to failed targets…" }).isDisabled()).toBe(true);
   await page.getByRole("button", { name: "Send to targets added since…" }).click();
   await page.getByText("Each gets a new item, which is billed", { exact: false }).waitFor();
   await page.getByRole("button", { name: "Send", exact: true }).click();

@@ -45,7 +45,7 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
         label="Uid"
         required
         {...uidInput}
-        hint={`Your own id of the customer, for good: ${uidRule}`}
+        hint={`Your own id of the customer; cannot be changed later: ${uidRule}`}
         error={
           uid !== "" && !isPossible
             ? `${uidRule}, and neither . nor ..`

@@ -45,7 +45,7 @@ export function CustomersPage() {
       </div>
       <FindInput
         ref={input}
-        label="Find customers whose uid begins with this"
+        label="Find customers by the beginning of their uid"
         placeholder="Find by the beginning of the uid"
         value={prefix ?? ""}
         onChange={(event) => change({ prefix: event.target.value || undefined })}

@@ -54,7 +54,7 @@ export function PortalLink({ uid }: { uid: string }) {
             action="Revoke"
             doing={end}
           >
-            <p>Whoever is in its portal needs a new link; links that nobody has opened stop working.</p>
+            <p>Open sessions end, and unused links stop working. The customer needs a new link.</p>
           </ConfirmButton>
         </div>
       </div>

@@ -18,7 +18,7 @@ export interface Story {
 const webhook: readonly Scene[] = [
   {
     title: "A client posts an item",
-    text: "202 is sent once the item is on disk. From then on it is the service's to deliver.",
+    text: "202 is sent once the item is on disk. From then on the service is responsible for its delivery.",
     status: "QUEUED",
     lines: ['→ POST /t/orders  {"event_type": "order.created", "order": 1001}', '← 202 {"status": "QUEUED"}'],
   },
@@ -43,7 +43,7 @@ const webhook: readonly Scene[] = [
 const mailbox: readonly Scene[] = [
   {
     title: "A message waits",
-    text: "Nobody has to be there when it is posted.",
+    text: "No consumer has to be connected when it is posted.",
     status: "UNREAD",
     lines: ['→ POST /t/inbox  {"task": "call back"}', '← 202 {"status": "UNREAD"}'],
   },
@@ -58,7 +58,7 @@ const mailbox: readonly Scene[] = [
   },
   {
     title: "The worker dies, the lease ends",
-    text: "Without an acknowledgement the message comes back by itself, and its old token is worth nothing.",
+    text: "Without an acknowledgement the message can be claimed again, and its old token is invalid.",
     status: "UNREAD",
     lines: ["  5 minutes pass", "  claimable again"],
   },
@@ -78,7 +78,7 @@ const handoff: readonly Scene[] = [
     lines: ['→ POST /t/planner  {"text": "Book a table for four on Friday"}', '← 202 {"status": "QUEUED"}'],
   },
   {
-    title: "The agent takes it on",
+    title: "The agent accepts it",
     text: "Handed over: from here on the service follows the agent's task.",
     status: "DELIVERED",
     lines: ["→ POST https://agent.example/message:send", "← task 7f3a, WORKING"],
@@ -91,7 +91,7 @@ const handoff: readonly Scene[] = [
   },
   {
     title: "Done, with an artifact",
-    text: "What the agent made is kept with the item.",
+    text: "The agent's results are stored with the item.",
     status: "DELIVERED",
     lines: ["← COMPLETED", "  artifact: reservation.json"],
   },

@@ -53,7 +53,7 @@ export function NewEventType({ onClose }: { onClose: () => void }) {
         autoComplete="off"
         spellCheck={false}
         placeholder="order.paid"
-        hint="As items carry it in event_type, for good"
+        hint="As in the event_type of items; cannot be changed later"
         error={nameProblem(name, isTaken)}
         value={name}
         onChange={(event) => {

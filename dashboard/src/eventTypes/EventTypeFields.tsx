@@ -55,14 +55,14 @@ export function EventTypeFields({ draft, onChange }: EventTypeFieldsProps) {
         label="Description"
         rows={2}
         maxLength={4096}
-        hint="What happened when it is sent"
+        hint="Meaning of the event"
         {...field("description")}
       />
       <TextField
         label="Group"
         maxLength={128}
         autoComplete="off"
-        hint="What it belongs to, such as Orders (optional)"
+        hint="Heading to list it under, such as Orders (optional)"
         {...field("group")}
       />
       <Checkbox
@@ -80,7 +80,7 @@ export function EventTypeFields({ draft, onChange }: EventTypeFieldsProps) {
       <CodeArea
         label="Example"
         error={jsonProblem(draft.example)}
-        hint="A payload as it may be, as JSON (optional)"
+        hint="A sample payload, as JSON (optional)"
         {...field("example")}
       />
     </>

@@ -86,7 +86,7 @@ function Filters({ input, prefix, deprecated, onChange }: FiltersProps) {
     <div className="flex flex-wrap gap-2">
       <FindInput
         ref={input}
-        label="Find event types whose name begins with this"
+        label="Find event types by the beginning of their name"
         placeholder="Find by the beginning of the name"
         className="min-w-48 grow"
         value={prefix ?? ""}

@@ -53,7 +53,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
         label="The document"
         rows={8}
         value={text}
-        hint="OpenAPI 3.1 or 3.2 as JSON or YAML: each of its webhooks becomes a type. Types that it does not have stay"
+        hint="OpenAPI 3.1 or 3.2 as JSON or YAML: each of its webhooks becomes a type. Other types stay"
         onChange={(event) => give(event.target.value)}
       />
       {found !== undefined && <Preview found={found} />}

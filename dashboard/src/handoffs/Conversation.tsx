@@ -84,7 +84,7 @@ function Artifacts({ handoff }: { handoff: Handoff }) {
           {artifactText(artifact)}
         </pre>
       ))}
-      {handoff.artifacts_truncated && <p className="text-muted">There was more than is kept.</p>}
+      {handoff.artifacts_truncated && <p className="text-muted">Some artifacts were too large to store.</p>}
     </div>
   );
 }
@@ -147,7 +147,7 @@ function CancelTask({ eventId }: { eventId: string }) {
         action="Cancel the task"
         doing={cancel}
       >
-        <p>The agent is asked to stop. What it has done already stays done.</p>
+        <p>The agent is asked to stop. Work that it has already done is not undone.</p>
       </ConfirmButton>
     </div>
   );

@@ -66,7 +66,7 @@ function EraseItem({ event, onClose }: AskProps) {
     onSettled: refresh,
   });
   return (
-    <Confirm title="Erase what this item held?" onClose={onClose} action="Erase" typed="erase" doing={erase}>
+    <Confirm title="Erase this item's content?" onClose={onClose} action="Erase" typed="erase" doing={erase}>
       <p>
         The payload, the answers of receivers and what agents said are removed, here and in its replays. An
         item that still waits is canceled. Ids, types, times and status codes stay. This cannot be undone.

@@ -56,7 +56,7 @@ export function Messages({ mailboxId, status, openId }: MessagesProps) {
         empty={<NoMessages status={status} onClear={() => change({ status: undefined })} />}
         wayOn={
           status === undefined ? undefined : (
-            <Button onClick={() => change({ status: undefined })}>Show what waits</Button>
+            <Button onClick={() => change({ status: undefined })}>Show waiting messages</Button>
           )
         }
       >
@@ -78,11 +78,12 @@ export function Messages({ mailboxId, status, openId }: MessagesProps) {
 
 function NoMessages({ status, onClear }: { status: string | undefined; onClear: () => void }) {
   if (status === undefined)
-    return (
-      <Empty title="Nothing waits">Messages that were posted and not acknowledged yet show up here.</Empty>
-    );
+    return <Empty title="Nothing waits">Messages appear here until they are acknowledged.</Empty>;
   return (
-    <Empty title={`No message is ${status}`} action={<Button onClick={onClear}>Show what waits</Button>} />
+    <Empty
+      title={`No message is ${status}`}
+      action={<Button onClick={onClear}>Show waiting messages</Button>}
+    />
   );
 }
 

@@ -33,7 +33,7 @@ export function EndpointList() {
       <Card flush>
         <LoadedRows
           query={query}
-          none={<Empty title="No endpoint yet">What happens is sent to the endpoints that you create.</Empty>}
+          none={<Empty title="No endpoint yet">Events are sent to the endpoints that you create.</Empty>}
         >
           {(target) => <EndpointRow target={target} health={healths.get(target.id)} />}
         </LoadedRows>

@@ -79,7 +79,7 @@ function DeleteEndpoint({ target }: { target: Target }) {
   });
   return (
     <ConfirmButton text="Delete…" title={`Delete ${target.name}?`} action="Delete" doing={remove}>
-      <p>Nothing is sent to it any more. What waits for it is canceled.</p>
+      <p>Nothing is sent to it any more. Its waiting items are canceled.</p>
     </ConfirmButton>
   );
 }

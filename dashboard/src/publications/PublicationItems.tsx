@@ -57,7 +57,7 @@ function None({ isFiltered }: { isFiltered: boolean }) {
       Show all its items
     </Link>
   );
-  if (isFiltered) return <Empty title="None of its items is in this state now" action={showAll} />;
+  if (isFiltered) return <Empty title="No item is in this state now" action={showAll} />;
   return (
     <Empty title="It reached no target">
       No target matched its type and filters. Once one does, “Send to targets added since” reaches it.

@@ -96,8 +96,8 @@ function CustomerFilter({ customer = "", input, onChange }: CustomerFilterProps)
     <Form className="flex gap-2" onSubmit={() => onChange(typed.trim() || undefined)}>
       <FindInput
         ref={input}
-        label="Only those of the customer with this uid"
-        placeholder="Only of this customer: its uid"
+        label="Filter by the customer's uid"
+        placeholder="Customer's uid"
         className="min-w-0 flex-1"
         list={listId}
         {...uidInput}

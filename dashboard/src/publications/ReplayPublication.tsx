@@ -22,10 +22,10 @@ export function ReplayPublication({ publication, failed }: ReplayPublicationProp
       <div className="flex flex-wrap gap-2">
         <Button
           disabled={failed === 0}
-          title={failed === 0 ? "Nothing of it failed" : undefined}
+          title={failed === 0 ? "No item failed" : undefined}
           onClick={() => setAsks("failed")}
         >
-          Replay to those that failed…
+          Replay to failed targets…
         </Button>
         <Button onClick={() => setAsks("added")}>Send to targets added since…</Button>
       </div>
@@ -66,7 +66,7 @@ function ConfirmReplay({ publication, failed, to, onResult, onClose }: ConfirmRe
   });
   return (
     <Confirm
-      title={to === "failed" ? "Replay to those that failed?" : "Send to targets added since?"}
+      title={to === "failed" ? "Replay to failed targets?" : "Send to targets added since?"}
       onClose={onClose}
       action={to === "failed" ? `Replay ${counted(failed, "item")}` : "Send"}
       doing={replay}

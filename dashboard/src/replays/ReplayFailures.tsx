@@ -19,7 +19,7 @@ export function ReplayFailures({ targetId }: { targetId: string }) {
       <Button onClick={() => setAsks(true)}>Replay failures…</Button>
       {asks && (
         <StartReplay
-          title="Replay what failed"
+          title="Replay failed items"
           filter={{ target: targetId, status: "FAILED", time: since }}
           onClose={() => setAsks(false)}
         >

@@ -103,7 +103,7 @@ function CancelReplay({ job }: { job: ReplayJob }) {
   });
   return (
     <ConfirmButton text="Cancel…" title="Cancel this replay?" action="Cancel the replay" doing={cancel}>
-      <p>What was replayed already is still delivered; the rest is not replayed.</p>
+      <p>Items that were already replayed are still delivered; the others are not replayed.</p>
     </ConfirmButton>
   );
 }

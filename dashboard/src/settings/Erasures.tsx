@@ -105,7 +105,7 @@ function EraseAll({ correlationId, onClose, onDone }: EraseAllProps) {
   });
   return (
     <Confirm
-      title="Erase what these items held?"
+      title="Erase the content of these items?"
       onClose={onClose}
       action="Erase"
       typed={correlationId}

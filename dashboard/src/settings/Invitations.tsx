@@ -29,7 +29,7 @@ export function Invitations() {
     <Card title="Invitations">
       <div className="grid gap-4">
         <Invite />
-        <LoadedRows query={query} none={<p className="text-muted">Nobody was invited yet.</p>}>
+        <LoadedRows query={query} none={<p className="text-muted">No invitations yet.</p>}>
           {(invitation) => <Row invitation={invitation} />}
         </LoadedRows>
       </div>
@@ -82,7 +82,7 @@ function Invite() {
         open={made !== undefined}
         onClose={() => invite.reset()}
       >
-        <p>Hand this link over yourself: no mail is sent. It works once, for seven days.</p>
+        <p>Send this link yourself: no mail is sent. It works once, for seven days.</p>
         <Snippet text={made?.url ?? `${serviceUrl}/join#${made?.token ?? ""}`} name="invitation link" />
         <div className="flex justify-end">
           <Button look="primary" onClick={() => invite.reset()}>

@@ -78,7 +78,7 @@ export function ScopeFields({
         <TextField
           label="Customer"
           required
-          hint="Its uid; the key ends with it"
+          hint="The customer's uid; the key is deleted with the customer"
           error={isBadUid ? `A uid is ${uidRule}` : undefined}
           value={draft.customerUid}
           onChange={(event) => set({ customerUid: event.target.value })}
@@ -105,7 +105,7 @@ function MailboxChoice({
       <Loaded query={query}>
         {(targets) => {
           const mailboxes = targets.filter((target) => kindOf(target).isPulled);
-          if (mailboxes.length === 0) return <p className="text-muted">There are none yet.</p>;
+          if (mailboxes.length === 0) return <p className="text-muted">There are no mailboxes yet.</p>;
           return (
             <Checklist
               of={mailboxes.map(({ id, name }) => [id, name] as const)}

@@ -32,7 +32,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
         label="Name"
         required
         maxLength={256}
-        hint="What uses it: claims in mailboxes show it"
+        hint="The program that uses it; claims in mailboxes show this name"
         value={name}
         onChange={(event) => setName(event.target.value)}
       />
@@ -43,7 +43,7 @@ export function NewKey({ onClose }: { onClose: () => void }) {
 
 function ShownKey({ name, value, onClose }: { name: string; value: string; onClose: () => void }) {
   return (
-    <Modal title={`${name}: the key, shown this once`} open onClose={onClose} dismissible={false}>
+    <Modal title={`${name}: the key, shown only once`} open onClose={onClose} dismissible={false}>
       <p>It cannot be read again. Copy it, or say that you saved it.</p>
       <ShownOnce secret={value} action="Done" onDone={onClose} />
     </Modal>

@@ -44,7 +44,7 @@ export function NotificationTargets() {
         <Loaded query={query}>
           {(list) =>
             list.length === 0 ? (
-              <p className="text-muted">None is told yet.</p>
+              <p className="text-muted">No target gets operational events yet.</p>
             ) : (
               <ul className="grid gap-2">
                 {list.map((one) => (

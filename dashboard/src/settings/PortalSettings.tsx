@@ -62,7 +62,7 @@ function SettingsForm({ settings }: { settings: Settings }) {
         label="Colour"
         placeholder="#0b6e4f"
         pattern="#[0-9A-Fa-f]{6}"
-        hint="Of buttons, as #rrggbb; shown darker or lighter where it could not be read"
+        hint="Colour of buttons, as #rrggbb; shown darker or lighter if it would not be readable"
         {...field("colour")}
       />
       <TextArea

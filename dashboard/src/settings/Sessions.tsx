@@ -34,7 +34,7 @@ export function Sessions() {
           action="Sign out everywhere"
           doing={everywhere}
         >
-          <p>Every session of yours ends at once, this one included. API keys go on working.</p>
+          <p>All your sessions end at once, including this one. API keys stay valid.</p>
         </ConfirmButton>
       </div>
     </Card>

@@ -16,7 +16,7 @@ export function ForgotPasswordPage() {
   const { secondsLeft } = useRetryAfter(ask.error);
   return (
     <AuthCard title="Forgot password" foot={<BackToSignIn />}>
-      <p className="text-muted">We mail you a link by which you choose a new one.</p>
+      <p className="text-muted">We mail you a link to choose a new password.</p>
       <Form className="grid gap-3" onSubmit={() => ask.mutate()}>
         <OwnEmailField value={email} onChange={setEmail} />
         <AuthProblem error={ask.error} />

@@ -127,7 +127,7 @@ function Step({ number, title, isDone, isAhead = false, children }: StepProps) {
         }
       >
         {isAhead ? (
-          <p className="text-muted">After the step before.</p>
+          <p className="text-muted">After the previous step.</p>
         ) : (
           <div className="grid grid-cols-1 gap-4">{children}</div>
         )}
@@ -145,7 +145,7 @@ function ChooseTarget({
 }) {
   return (
     <div className="flex flex-wrap items-center gap-2">
-      <span className="text-muted">Use one that is there:</span>
+      <span className="text-muted">Use an existing target:</span>
       {targets.slice(0, 6).map((target) => (
         <Button key={target.id} title={target.name} className="max-w-full" onClick={() => onChoose(target)}>
           <span className="truncate">{target.name}</span>

@@ -66,8 +66,8 @@ function WhatArrived({ target, itemId }: { target: Target; itemId: string }) {
   const request = query.data?.find((one) => one.event_id === itemId);
   if (request === undefined) return null;
   return (
-    <section className="grid gap-2" aria-label="What a receiver would have got">
-      <h3 className="font-semibold">What a receiver would have got</h3>
+    <section className="grid gap-2" aria-label="The delivery as a receiver gets it">
+      <h3 className="font-semibold">The delivery as a receiver gets it</h3>
       <Received request={request} />
     </section>
   );

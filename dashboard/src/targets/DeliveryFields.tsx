@@ -36,7 +36,7 @@ function RateLimits({ field }: { field: SettingsField }) {
       <TextField
         label="Burst"
         inputMode="numeric"
-        hint="Deliveries at once after a pause; empty: a tenth of the rate"
+        hint="Most deliveries at once after a pause; empty: a tenth of the rate"
         {...field("rate_limit_burst")}
       />
       <TextField

@@ -25,7 +25,7 @@ export function FilterFields({ value, error, onChange }: FilterFieldsProps) {
         value={value}
         error={filterProblem(value) ?? error}
         placeholder='{"payload": {"amount": [{"numeric": [">=", 100]}]}}'
-        hint="Only items that match: a pattern in the grammar of EventBridge over payload and metadata; empty lets all through"
+        hint="Pattern over payload and metadata, in EventBridge's grammar; only matching items are sent; empty: all"
         onChange={(event) => onChange(event.target.value)}
       />
       {isTryable && <TryFilter filter={metadataOf(value)} />}
@@ -67,7 +67,7 @@ function TryFilter({ filter }: { filter: Record<string, unknown> }) {
           maxLength={256}
           autoComplete="off"
           spellCheck={false}
-          hint="Where the payload has none of its own"
+          hint="If the payload has none"
           onChange={(event) => setEventType(event.target.value)}
         />
         <div>

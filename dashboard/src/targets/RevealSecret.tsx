@@ -43,7 +43,9 @@ function Revealing({ targetId }: { targetId: string }) {
   return (
     <Card title="Reveal the signing secret">
       <div className="grid justify-items-start gap-3">
-        <p className="text-muted">The audit log keeps who revealed it. It is hidden again after a minute.</p>
+        <p className="text-muted">
+          The audit log records who revealed the secret. It is hidden again after a minute.
+        </p>
         <Button
           ref={toggle}
           busy={reveal.isPending}

@@ -36,7 +36,7 @@ export function RotateDialog({ target, onSecret, onClose }: RotateDialogProps) {
   const isRotating = target.has_previous_signing_secret === true;
   return (
     <FormDialog
-      title={isRotating ? "Rotate again before this rotation ended?" : "Create a new secret?"}
+      title={isRotating ? "Rotate again before this rotation has ended?" : "Create a new secret?"}
       onClose={onClose}
       action="Rotate"
       look={isRotating ? "danger" : "primary"}

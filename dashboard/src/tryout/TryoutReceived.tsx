@@ -65,7 +65,9 @@ export function Received({ request }: { request: ReceivedRequest }) {
           </div>
         </details>
         <PayloadText text={request.body} />
-        {request.body_truncated && <p className="text-muted">There was more; the first 64 KiB are shown.</p>}
+        {request.body_truncated && (
+          <p className="text-muted">The body is longer; the first 64 KiB are shown.</p>
+        )}
       </div>
     </Card>
   );

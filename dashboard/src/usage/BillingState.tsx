@@ -8,18 +8,18 @@ const states: Record<Status, { look: string; icon: LucideIcon; text: string }> =
   pending: {
     look: "bg-retrying-bg text-retrying",
     icon: CircleAlert,
-    text: "Pending: sending items and making keys begin once a payment method is set up. Reading works.",
+    text: "Pending: set up a payment method to send items and create keys. Reading works.",
   },
   active: { look: "bg-delivered-bg text-delivered", icon: CircleCheck, text: "Active: nothing is blocked." },
   grace: {
     look: "bg-retrying-bg text-retrying",
     icon: CircleAlert,
-    text: "Grace: an invoice was not paid. Nothing is blocked yet; afterwards sending and making keys are.",
+    text: "Grace: an invoice was not paid. Nothing is blocked yet; after the grace period, sending items and creating keys are.",
   },
   suspended: {
     look: "bg-failed-bg text-failed",
     icon: CircleAlert,
-    text: "Suspended: sending items and making keys are refused until the invoice is paid. Reading works.",
+    text: "Suspended: sending items and creating keys are refused until the invoice is paid. Reading works.",
   },
   exempt: {
     look: "bg-delivered-bg text-delivered",

@@ -48,8 +48,8 @@ export const empty: readonly Shown[] = [
   ["/replays", "No replays yet", "Find failed items"],
   ["/usage", "Nothing was accepted in the last 30 days.", "Usage"],
   ["/settings", "Signed in as", "New key"],
-  ["/settings?tab=members", "Nobody was invited yet.", "Invite"],
-  ["/settings?tab=notifications", "None is told yet.", "Add"],
+  ["/settings?tab=members", "No invitations yet.", "Invite"],
+  ["/settings?tab=notifications", "No target gets operational events yet.", "Add"],
   ["/settings?tab=erasures", "Nothing was erased yet.", "Erase all its items…"],
   ["/settings?tab=audit", "organization.created", "General"],
 ];
