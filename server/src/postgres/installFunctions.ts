@@ -8,7 +8,7 @@ import {
 } from "./functionSchema.ts";
 import { hasDistributedCells } from "./ensureCells.ts";
 import { SchemaError } from "./migrations.ts";
-import { steerPositions } from "./positions.ts";
+import { takePositionsFromClock } from "./positions.ts";
 import type { SqlFile } from "./sqlFiles.ts";
 
 /**
@@ -55,7 +55,7 @@ async function createFunctions(client: pg.ClientBase, { name, text }: SqlFile): 
 /** Adapts the functions to a database whose cells are on servers of their own, or on one PostgreSQL. */
 async function steerFunctions(client: pg.ClientBase, isDistributed: boolean): Promise<void> {
   await steerPlanner(client, isDistributed);
-  await steerPositions(client, isDistributed);
+  if (isDistributed) await takePositionsFromClock(client);
 }
 
 /** Gives each function that the service calls the planner's settings of this database. */

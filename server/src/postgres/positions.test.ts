@@ -1,9 +1,11 @@
 import { expect } from "vitest";
 import type pg from "pg";
 import { emptyDatabaseTest as test } from "../../test/support/fixtures.ts";
+import { functionSchema } from "./functionSchema.ts";
 import { newId } from "./ids.ts";
+import { installFunctions } from "./installFunctions.ts";
 import { migrate } from "./migrate.ts";
-import { continuePositions, steerPositions } from "./positions.ts";
+import { continuePositions } from "./positions.ts";
 
 async function inHomeSession<T>(pool: pg.Pool, work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
   const client = await pool.connect();
@@ -15,18 +17,20 @@ async function inHomeSession<T>(pool: pg.Pool, work: (client: pg.ClientBase) => 
   }
 }
 
-test("functions of every version take positions from the sequence of one PostgreSQL", async ({ pool }) => {
+test("functions take positions from the sequence, and on several servers from the clock", async ({
+  pool,
+}) => {
   await migrate(pool);
-  const other = "postrider_f_000000000000";
-  const byClock = "positions_by_clock() returns boolean language sql immutable as 'select true'";
-  await pool.query(
-    `create or replace function ${byClock}; create schema ${other}; create function ${other}.${byClock}`,
-  );
-  await inHomeSession(pool, (client) => steerPositions(client, false));
-  const { rows } = await pool.query(
-    `select positions_by_clock() as own, ${other}.positions_by_clock() as other`,
-  );
-  expect(rows).toEqual([{ own: false, other: false }]);
+  const byClock = async (): Promise<unknown> =>
+    (await pool.query("select positions_by_clock() as it")).rows[0];
+  expect(await byClock()).toEqual({ it: false });
+  for (const isDistributed of [true, false]) {
+    await inHomeSession(pool, async (client) => {
+      await client.query(`drop schema ${functionSchema} cascade`);
+      await installFunctions(client, isDistributed);
+    });
+    expect(await byClock()).toEqual({ it: isDistributed });
+  }
 });
 
 test("the sequence continues after the positions of all cells, waiting and closed, and never goes back", async ({

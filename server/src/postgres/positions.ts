@@ -1,26 +1,13 @@
 import type pg from "pg";
 import { presentCells } from "./ensureCells.ts";
-import { functionSchemaPattern } from "./functionSchema.ts";
+import { functionSchema } from "./functionSchema.ts";
 
-/**
- * Tells the functions of all versions where positions in mailboxes come from: the clock where Citus has placed the cells on servers, and
- * else the sequence. Sessions that have used the functions keep what they know, so no service runs meanwhile.
- */
-export async function steerPositions(client: pg.ClientBase, isByClock: boolean): Promise<void> {
-  const { rows } = await client.query<{ schema: string }>(
-    `select n.nspname as schema
-     from pg_proc p
-     join pg_namespace n on n.oid = p.pronamespace
-     where n.nspname ~ $1
-       and p.proname = 'positions_by_clock'`,
-    [functionSchemaPattern],
+/** Tells this version's functions, which were just installed, to take positions in mailboxes from the clock and not from the sequence. */
+export async function takePositionsFromClock(client: pg.ClientBase): Promise<void> {
+  await client.query(
+    `create or replace function ${functionSchema}.positions_by_clock() returns boolean
+     language sql immutable parallel safe as 'select true'`,
   );
-  for (const { schema } of rows) {
-    await client.query(
-      `create or replace function ${schema}.positions_by_clock() returns boolean
-       language sql immutable parallel safe as 'select ${isByClock}'`,
-    );
-  }
 }
 
 /**
