@@ -1,24 +1,48 @@
+import type { Call, History } from "../history/history.ts";
 import type { Check } from "./check.ts";
 
-/** A claim lists messages as they were accepted: one that was sent after another was acknowledged comes after it. */
+/**
+ * A claim lists messages in the order of their acceptance. Messages with an ordering key become ready when the one before them ends, and
+ * messages that somebody held may be skipped at first: neither is compared.
+ */
 export const claimsKeepTheOrder: Check = ({ calls }) => {
-  const sent = new Map<string, { firstAskedAtMs: number; acknowledgedAtMs: number }>();
+  const sent = sendsWithoutKey(calls);
+  const claims = calls
+    .filter(({ operation }) => operation.op === "claim")
+    .toSorted((a, b) => a.endedAtMs - b.endedAtMs);
+  const held = new Set<string>();
+  const found: string[] = [];
+  for (const claim of claims) {
+    const ids = (claim.output.claims ?? []).map(({ id }) => id);
+    const isAlone = claims.every(
+      (other) => other === claim || other.outcome === "ok" || !overlap(claim, other),
+    );
+    const fresh = ids.filter((id) => isAlone && sent.has(id) && !held.has(id));
+    for (const [index, id] of fresh.slice(1).entries()) {
+      const before = fresh[index]!;
+      if (sent.get(id)!.acknowledgedAtMs < sent.get(before)!.askedAtMs)
+        found.push(`a claim lists ${before} before ${id}, which was acknowledged before the other was sent`);
+    }
+    for (const id of ids) held.add(id);
+  }
+  return found;
+};
+
+/** The first request for each message without an ordering key, and the first answer. An earlier request may have stored it. */
+function sendsWithoutKey(
+  calls: History["calls"],
+): Map<string, { askedAtMs: number; acknowledgedAtMs: number }> {
+  const sent = new Map<string, { askedAtMs: number; acknowledgedAtMs: number }>();
   const firstAskedAtMs = new Map<number, number>();
   for (const { operation, outcome, output, startedAtMs, endedAtMs } of calls) {
-    if (operation.op !== "send") continue;
+    if (operation.op !== "send" || operation.orderingKey !== null) continue;
     if (!firstAskedAtMs.has(operation.number)) firstAskedAtMs.set(operation.number, startedAtMs);
-    // An item with a key may have been stored by an earlier request whose answer was lost.
     if (outcome !== "ok" || sent.has(output.id!)) continue;
-    const first = firstAskedAtMs.get(operation.number)!;
-    sent.set(output.id!, { firstAskedAtMs: first, acknowledgedAtMs: endedAtMs });
+    sent.set(output.id!, { askedAtMs: firstAskedAtMs.get(operation.number)!, acknowledgedAtMs: endedAtMs });
   }
-  return calls.flatMap(({ output: { claims = [] } }) =>
-    claims.slice(1).flatMap(({ id }, index) => {
-      const before = claims[index]!.id;
-      const [earlier, later] = [sent.get(before), sent.get(id)];
-      return earlier !== undefined && later !== undefined && later.acknowledgedAtMs < earlier.firstAskedAtMs
-        ? [`a claim lists ${before} before ${id}, which was acknowledged before the other was sent`]
-        : [];
-    }),
-  );
-};
+  return sent;
+}
+
+function overlap(one: Call, other: Call): boolean {
+  return one.startedAtMs < other.endedAtMs && other.startedAtMs < one.endedAtMs;
+}
