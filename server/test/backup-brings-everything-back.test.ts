@@ -97,7 +97,7 @@ describe("a backup of a service under load", () => {
 
   it("refuses to write over a file", async () => {
     const { code, err } = await run(["backup", file], { POSTRIDER_DATA_DIR: dataDir });
-    expect([code, err]).toEqual([5, expect.stringMatching(/is there already/)]);
+    expect([code, err]).toEqual([5, expect.stringMatching(/already exists/)]);
   });
 
   it("brings everything back in an empty place: items, leases, secrets, the order of messages", async () => {

@@ -113,7 +113,7 @@ it("what cannot be divided is refused with the reason, and stays as it is", asyn
     expect(ended).toMatchObject({ code, err: expect.stringMatching(reason) });
     expect(await schemasLike(pool, unfinishedSchemaPattern)).toBe(0);
   };
-  await refuses("--cells says into how many", 2, "db", "divide", "--cells", "3", "--yes");
+  await refuses("--cells must be 2, 4, 8 or 16", 2, "db", "divide", "--cells", "3", "--yes");
   await refuses("add --yes", 2, "db", "divide", "--cells", "2");
   await refuses(
     'there is no "split": postrider db cells, postrider db divide, postrider db distribute',

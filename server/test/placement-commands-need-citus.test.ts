@@ -22,9 +22,9 @@ const it = stageTest.extend(
 it.for([
   ["distribute", "this moves all items to the workers of Citus, while no service may run: add --yes"],
   ["undistribute", "this moves all items back to the coordinator, while no service may run: add --yes"],
-  ["distribute --yes now", '"now" is too much'],
-  ["worker", "it is postrider db worker add or postrider db worker drain"],
-  ["worker remove a", "it is postrider db worker add or postrider db worker drain"],
+  ["distribute --yes now", 'unexpected argument "now"'],
+  ["worker", "use postrider db worker add or postrider db worker drain"],
+  ["worker remove a", "use postrider db worker add or postrider db worker drain"],
   ["worker add", "<host[:port]> is missing"],
   ["worker add a:0", '"a:0" is no server: write host or host:port'],
   ["worker add a:65536", '"a:65536" is no server'],
@@ -32,7 +32,7 @@ it.for([
   ["worker add ::1", '"::1" is no server'],
   ["move-cell", "<cell> is missing"],
   ["move-cell 1", "<host[:port]> is missing"],
-  ["move-cell first a", '"first" is no number of a cell'],
+  ["move-cell first a", '"first" is not the number of a cell'],
 ] as const)("%s: %s", async ([words, message]) => {
   const ended = await runDatabaseCommand(["db", ...words.split(" ")], {});
   expect(ended).toMatchObject({ code: 2, err: expect.stringContaining(message) });

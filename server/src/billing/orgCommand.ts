@@ -182,7 +182,7 @@ function expectWords<const N extends readonly string[]>(
 ): { [K in keyof N]: string } {
   const missing = names[words.length];
   if (missing !== undefined) throw new OrgUsageError(`<${missing}> is missing`);
-  if (words.length > names.length) throw new OrgUsageError(`"${words[names.length]}" is too much`);
+  if (words.length > names.length) throw new OrgUsageError(`unexpected argument "${words[names.length]}"`);
   return words as unknown as { [K in keyof N]: string };
 }
 

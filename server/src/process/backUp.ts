@@ -11,7 +11,7 @@ import { openAsItIs } from "./openAsItIs.ts";
 /** Writes the whole database, as it is at one moment, into a new file; a running service is not disturbed. */
 export async function backUp(config: Config, path: string, { say, show }: Talk): Promise<void> {
   if (existsSync(path)) {
-    throw new CommandError(`${path} is there already: a backup is written into a new file`, "conflict");
+    throw new CommandError(`${path} already exists: a backup needs a new file`, "conflict");
   }
   const database = await openAsItIs(config, say);
   try {

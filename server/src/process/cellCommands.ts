@@ -4,14 +4,14 @@ import { CommandError } from "../runtime/commandError.ts";
 import { readWords } from "./commandWords.ts";
 import type { DatabaseCommand } from "./databaseCommands.ts";
 
-export const cellUsage = `  postrider db cells                                      shows where the items of which buckets are, and how much
-  postrider db divide --cells <2|4|8|16> --yes            divides a database into so many cells, while no service runs
+export const cellUsage = `  postrider db cells                                      shows the buckets of each cell, and its place, size and load
+  postrider db divide --cells <2|4|8|16> --yes            divides a database into cells, while no service runs
   postrider db distribute --yes                           places the cells on the workers of Citus, while no service runs
-  postrider db undistribute --yes                         brings them back to the coordinator, while no service runs
-  postrider db worker add <host[:port]>                   makes a PostgreSQL with Citus a worker, or one that was drained again
-  postrider db worker drain <host[:port]> [--remove]      moves its cells to the other workers; with --remove, Citus forgets it
+  postrider db undistribute --yes                         moves the cells back to the coordinator, while no service runs
+  postrider db worker add <host[:port]>                   adds a PostgreSQL with Citus as a worker, also a drained one
+  postrider db worker drain <host[:port]> [--remove]      moves its cells to the other workers; --remove removes it from Citus
   postrider db move-cell <cell> <host[:port]>             moves a cell to a worker, while the service runs
-  postrider db drop-expired [--yes]                       shows the days past retention that are kept; with --yes, drops them all
+  postrider db drop-expired [--yes]                       shows the days past retention that are kept; --yes drops them
 `;
 
 type Reader = (args: string[]) => DatabaseCommand;
@@ -28,12 +28,8 @@ const readers: Readonly<Record<string, Reader>> = {
   divide(args) {
     const { isJson, flags, text } = readWords(args, ["yes"], [], ["cells"]);
     const count = Number(text("cells"));
-    if (![2, 4, 8, 16].includes(count))
-      throw new CommandError("--cells says into how many: 2, 4, 8 or 16", "usage");
-    refuseWithoutYes(
-      flags,
-      "a divided database stays so, and only a backup from before brings the undivided one back",
-    );
+    if (![2, 4, 8, 16].includes(count)) throw new CommandError("--cells must be 2, 4, 8 or 16", "usage");
+    refuseWithoutYes(flags, "a division cannot be undone, except by restoring an earlier backup");
     return {
       isJson,
       run: async (env, talk) =>
@@ -69,7 +65,7 @@ const readers: Readonly<Record<string, Reader>> = {
       };
     }
     if (first !== "drain")
-      throw new CommandError("it is postrider db worker add or postrider db worker drain", "usage");
+      throw new CommandError("use postrider db worker add or postrider db worker drain", "usage");
     const { isJson, words, flags } = readWords(rest, ["remove"], ["<host[:port]>"]);
     const server = readServer(words[0]!);
     return {
@@ -81,7 +77,7 @@ const readers: Readonly<Record<string, Reader>> = {
   "move-cell"(args) {
     const { isJson, words } = readWords(args, [], ["<cell>", "<host[:port]>"]);
     const [cell, host] = words as [string, string];
-    if (!/^\d{1,2}$/.test(cell)) throw new CommandError(`"${cell}" is no number of a cell`, "usage");
+    if (!/^\d{1,2}$/.test(cell)) throw new CommandError(`"${cell}" is not the number of a cell`, "usage");
     const server = readServer(host);
     return {
       isJson,
@@ -101,7 +97,7 @@ const readers: Readonly<Record<string, Reader>> = {
 
 /** Reads what follows `db`. @throws {CommandError} for a wrong command. */
 export function readCellCommand([first, ...rest]: string[]): DatabaseCommand {
-  if (first === undefined) throw new CommandError("what to do is missing", "usage");
+  if (first === undefined) throw new CommandError("name a command after postrider db", "usage");
   const read = readers[first];
   if (read !== undefined && Object.hasOwn(readers, first)) return read(rest);
   const known = Object.keys(readers).map((name) => `postrider db ${name}`);

@@ -20,7 +20,7 @@ import { version } from "../config/version.ts";
 const usage = `postrider ${version}: event intake and delivery
 
   postrider serve [--roles api,dispatcher,maintenance]   runs the service (settings: docs/configuration.md)
-${orgUsage}${resetPasswordUsage}${databaseUsage}  postrider mcp [--server URL] [--profile NAME]           gives an agent tools, over its standard input and output
+${orgUsage}${resetPasswordUsage}${databaseUsage}  postrider mcp [--server URL] [--profile NAME]           serves tools to an agent (MCP), over standard input and output
                                                           (POSTRIDER_URL, POSTRIDER_KEY, or a profile; docs/mcp.md)
   postrider help                                          shows this text
   postrider version

@@ -24,7 +24,7 @@ export function readWords(
   const missing = needed[words.length];
   if (missing !== undefined) throw new CommandError(`${missing} is missing`, "usage");
   const extra = words[needed.length];
-  if (extra !== undefined) throw new CommandError(`"${extra}" is too much`, "usage");
+  if (extra !== undefined) throw new CommandError(`unexpected argument "${extra}"`, "usage");
   const given = new Set(Object.keys(values));
   const text = (name: string): string | undefined => values[name] as string | undefined;
   return { isJson: given.has("json"), words, flags: given, text };

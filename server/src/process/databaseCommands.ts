@@ -11,10 +11,10 @@ export interface Talk {
   show: (result: object) => void;
 }
 
-export const databaseUsage = `  postrider backup <file>                                 writes the whole database into a new file, while the service runs
-  postrider restore <file>                                brings a backup back, into an empty database
-  postrider reset --yes                                   removes everything; the encryption key stays
-  postrider move [--stop-service]                         moves the embedded database to that of DATABASE_URL
+export const databaseUsage = `  postrider backup <file>                                 backs up the whole database into a new file, while the service runs
+  postrider restore <file>                                restores a backup into an empty database
+  postrider reset --yes                                   deletes all data; the encryption key stays
+  postrider move [--stop-service]                         moves the embedded database to the one in DATABASE_URL
 ${cellUsage}      all take --json
 `;
 
