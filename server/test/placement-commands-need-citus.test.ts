@@ -23,6 +23,7 @@ it.for([
   ["distribute", "this moves all items to the workers of Citus, while no service may run: add --yes"],
   ["undistribute", "this moves all items back to the coordinator, while no service may run: add --yes"],
   ["distribute --yes now", 'unexpected argument "now"'],
+  ["--json --yes distribute now", 'unexpected argument "now"'],
   ["worker", "use postrider db worker add or postrider db worker drain"],
   ["worker remove a", "use postrider db worker add or postrider db worker drain"],
   ["worker add", "<host[:port]> is missing"],

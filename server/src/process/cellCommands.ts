@@ -96,7 +96,11 @@ const readers: Readonly<Record<string, Reader>> = {
 };
 
 /** Reads what follows `db`. @throws {CommandError} for a wrong command. */
-export function readCellCommand([first, ...rest]: string[]): DatabaseCommand {
+export function readCellCommand(args: string[]): DatabaseCommand {
+  // Flags may come first, as in `postrider db --json cells`.
+  const at = args.findIndex((arg) => !arg.startsWith("-"));
+  const first = args[at];
+  const rest = args.toSpliced(at, 1);
   if (first === undefined) throw new CommandError("name a command after postrider db", "usage");
   const read = readers[first];
   if (read !== undefined && Object.hasOwn(readers, first)) return read(rest);
