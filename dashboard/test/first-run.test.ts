@@ -20,16 +20,16 @@ it("has a signed webhook delivered to a stranger who follows the first pages", a
   await page.getByLabel("Password").fill("correct horse battery");
   await page.getByRole("button", { name: "Sign up" }).click();
   await page.getByRole("button", { name: "Create target" }).click();
-  const goOn = page.getByRole("button", { name: "Continue" });
-  await goOn.waitFor();
-  expect(await goOn.isDisabled()).toBe(true);
+  const continueButton = page.getByRole("button", { name: "Continue" });
+  await continueButton.waitFor();
+  expect(await continueButton.isDisabled()).toBe(true);
   // A reload loses neither the secret nor the key.
   const secret = await page.getByText(/^whsec_/).textContent();
   await page.reload();
-  await goOn.waitFor();
+  await continueButton.waitFor();
   expect(await page.getByText(/^whsec_/).textContent()).toBe(secret);
   await page.getByLabel("I saved it").check();
-  await goOn.click();
+  await continueButton.click();
   const snippet = page.getByLabel("curl command", { exact: true });
   expect(await snippet.textContent()).toMatch(/ak_live_[0-9a-f]{64}/);
   await page.getByRole("button", { name: "Send it from here" }).click();

@@ -4,7 +4,7 @@ import { cellSchemas } from "../src/postgres/cells.ts";
 import { applyMigrations } from "../src/postgres/applyMigrations.ts";
 import { migrate } from "../src/postgres/migrate.ts";
 import { lastMigration, migrations, toMigration } from "../src/postgres/migrations.ts";
-import { placedCells, placeOfServer } from "../src/postgres/placement.ts";
+import { placedCells, placeOfServer } from "../src/postgres/placement/workers.ts";
 import { accountIn, cellsOnCoordinatorTest } from "./support/cellsOnCoordinator.ts";
 import { citusUrl } from "./support/citus.ts";
 import { createMailbox } from "./support/mailbox.ts";

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { describe, expect } from "vitest";
 import { cellSchemas } from "../src/postgres/cells.ts";
 import { migrate } from "../src/postgres/migrate.ts";
-import { placedCells } from "../src/postgres/placement.ts";
+import { placedCells } from "../src/postgres/placement/workers.ts";
 import { createPool } from "../src/postgres/pool.ts";
 import { accountIn, cellsOnCoordinatorTest } from "./support/cellsOnCoordinator.ts";
 import { citusUrl } from "./support/citus.ts";

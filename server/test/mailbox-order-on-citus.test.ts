@@ -2,7 +2,7 @@ import type pg from "pg";
 import { expect } from "vitest";
 import { cellSchemas } from "../src/postgres/cells.ts";
 import { bucketOf } from "../src/postgres/ids.ts";
-import { placedCells, type Server } from "../src/postgres/placement.ts";
+import { placedCells, type Server } from "../src/postgres/placement/workers.ts";
 import { createPool } from "../src/postgres/pool.ts";
 import { citusUrl, moveSchema } from "./support/citus.ts";
 import { ClaimingNode, positionsOf, putMessages, storeMailboxes } from "./support/directMessages.ts";

@@ -62,7 +62,7 @@ it("a replay of many makes one event of each, whichever node is killed in the mi
     worker.kill("SIGKILL");
     await worker.ended;
   };
-  const goOn = async (): Promise<void> => {
+  const restartWorker = async (): Promise<void> => {
     // End the killed worker's lease now, instead of waiting for its end in fifteen seconds.
     await pool.query("update replays set lease_until = 0 where id = $1 and lease_until is not null", [id]);
     worker = await start(settings);
@@ -70,7 +70,7 @@ it("a replay of many makes one event of each, whichever node is killed in the mi
   for (let kill = 0; kill < kills; kill++) {
     await untilAtWork();
     await killWorker();
-    await goOn();
+    await restartWorker();
   }
   // Between a cursor and its events: these wait for a lock of their target's row.
   const holder = await pool.connect();
@@ -91,7 +91,7 @@ it("a replay of many makes one event of each, whichever node is killed in the mi
   await pool.query("select pg_terminate_backend($1)", [waiting!.pid]);
   await holder.query("rollback");
   holder.release();
-  await goOn();
+  await restartWorker();
   await until(progress, ({ status }) => status === "DONE", limitMs);
   await untilNothingIsDue(pool, limitMs);
 

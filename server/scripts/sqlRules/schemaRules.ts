@@ -41,7 +41,7 @@ function tableBreaches(row: TableRow, places: Places): Breach[] {
 
 /**
  * Foreign keys may lead within one place, and to what is copied beside the cells: those of the control plane are dropped where
- * Citus places the cells (`postgres/distribute.ts`).
+ * Citus places the cells (`postgres/placement/distribute.ts`).
  */
 async function crossingKeys(client: pg.ClientBase, places: Places): Promise<Breach[]> {
   const { rows } = await client.query<{ name: string; from: string; to: string }>(

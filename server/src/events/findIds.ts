@@ -44,7 +44,7 @@ async function raceOf(filter: EventFilter, sources: readonly Source[], run: Run)
   const walks = sources.map((source): Walk => ({ source, found: [], lastId: undefined, isEnded: false }));
   for (let step = firstStep; ; step = Math.min(step * growth, maxStep)) {
     for (const walk of walks) {
-      await goOn(walk, filter, { step, run });
+      await takeStep(walk, filter, { step, run });
       if (walk.isEnded || walk.found.length >= reach(filter)) {
         return walk.found.slice(filter.offset, reach(filter));
       }
@@ -52,7 +52,7 @@ async function raceOf(filter: EventFilter, sources: readonly Source[], run: Run)
   }
 }
 
-async function goOn(
+async function takeStep(
   walk: Walk,
   filter: EventFilter,
   { step, run }: { step: number; run: Run },

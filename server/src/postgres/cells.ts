@@ -71,7 +71,7 @@ export function cellSchemas(count: number): string[] {
   });
 }
 
-/** Names of the schemas while a division fills them: no other session reads them (`divide.ts`). */
+/** Names of the schemas while a division fills them: no other session reads them (`placement/divide.ts`). */
 export const unfinishedSchemaPattern = "^postrider_dividing_[0-9a-f]{2}$";
 
 /** The provisional schemas of a division into `count` cells, in order. */

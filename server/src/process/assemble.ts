@@ -74,10 +74,10 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-export type Foundation = ReturnType<typeof layFoundation>;
+export type SharedParts = ReturnType<typeof createSharedParts>;
 
 /** The parts that all cells share: the control plane's tables, the outbound client, keys and streams. */
-function layFoundation(deps: ServiceDeps) {
+function createSharedParts(deps: ServiceDeps) {
   const { config, pool, encryptionKey, log, telemetry, nowMs = Date.now, cells = oneCell(pool) } = deps;
   const networks = parseNetworks(config.allowedNetworks);
   const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });
@@ -135,7 +135,7 @@ function isAlone({ config: { roles }, siblings }: ServiceDeps): boolean {
 const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
 
 /** Counts requests, and notes that the process is not quiet. */
-function requestMetricsOf({ registry, quiet }: Foundation): RequestMetrics {
+function requestMetricsOf({ registry, quiet }: SharedParts): RequestMetrics {
   const metrics = createRequestMetrics(registry);
   return {
     observe(method, route, status, durationMs) {
@@ -156,25 +156,25 @@ function mailerOf({ config: { mail }, log }: ServiceDeps, registry: Registry): M
  */
 export function createService(deps: ServiceDeps): Service {
   const { config, pool, log, nowMs = Date.now, cells = oneCell(pool) } = deps;
-  const foundation = layFoundation(deps);
-  const parts = cells.all().map((cell) => assembleCell(deps, foundation, { cell, cells }));
-  const presence: Presence = createPresence({ ...deps, clock: foundation.clock, quiet: foundation.quiet });
-  const counted = countedBy(foundation, parts, deps.siblings);
+  const shared = createSharedParts(deps);
+  const parts = cells.all().map((cell) => assembleCell(deps, shared, { cell, cells }));
+  const presence: Presence = createPresence({ ...deps, clock: shared.clock, quiet: shared.quiet });
+  const counted = countedBy(shared, parts, deps.siblings);
   deps.telemetry?.exportMetrics(counted.values);
   let isStopping = false;
   let maintenance: { stop(): Promise<void> } | undefined;
   let billing: BillingWorker | undefined;
   const common = {
-    ...foundation,
+    ...shared,
     config,
     log,
     nowMs,
     randomBytes,
     version,
     passwords: createPasswords(),
-    metrics: requestMetricsOf(foundation),
+    metrics: requestMetricsOf(shared),
     metricsText: counted.text,
-    onKeyUsed: (keyId: string) => foundation.keyUsage.note(keyId),
+    onKeyUsed: (keyId: string) => shared.keyUsage.note(keyId),
     onBillingEvent: () => billing?.wake(),
     whyOvertaken: () => presence.whyOvertaken(),
     isStopping: () => isStopping,
@@ -187,7 +187,7 @@ export function createService(deps: ServiceDeps): Service {
     ),
     cells,
   );
-  registerLoadMetrics(foundation.registry, {
+  registerLoadMetrics(shared.registry, {
     connections: () => app.connectionLimit.count(),
     bodyBytes: () => app.bodyRoom.heldBytes(),
     waitingItems: () => waitingItems(parts),
@@ -195,7 +195,7 @@ export function createService(deps: ServiceDeps): Service {
   return {
     app,
     isDashboardBuilt: isDashboardBuilt(),
-    leases: foundation.leaseTokens.range,
+    leases: shared.leaseTokens.range,
     mailboxes: {
       start: () => parts.forEach(({ mailboxes }) => mailboxes.start()),
       waiting: () => parts.reduce((sum, { mailboxes }) => sum + mailboxes.waiting(), 0),
@@ -204,24 +204,24 @@ export function createService(deps: ServiceDeps): Service {
     overtaken: presence.overtaken,
     metricValues: counted.values,
     // A database that is away is asked again once the service runs.
-    checkClock: async () => void (await foundation.clock.look().catch(() => undefined)),
-    followCells: () => foundation.following.look(),
+    checkClock: async () => void (await shared.clock.look().catch(() => undefined)),
+    followCells: () => shared.following.look(),
     start(roles = config.roles) {
       presence.start();
-      foundation.streams.start();
+      shared.streams.start();
       for (const part of parts) startCell(part, roles);
       if (!roles.has("maintenance")) return;
-      maintenance = startMaintenance({ ...foundation, config, pool, log, nowMs, cells: parts });
-      const { clock } = foundation;
+      maintenance = startMaintenance({ ...shared, config, pool, log, nowMs, cells: parts });
+      const { clock } = shared;
       billing = startBillingWorker({ config, pool, cells, log, nowMs, clock });
     },
     async stop() {
       isStopping = true;
       for (const { mailboxes } of parts) mailboxes.stopWaiting();
-      await foundation.streams.endAll();
+      await shared.streams.endAll();
       await closeServer(app);
       await Promise.all(parts.map(({ replays }) => replays.stop()));
-      await stopParts(foundation, parts, [presence, maintenance, billing]);
+      await stopParts(shared, parts, [presence, maintenance, billing]);
     },
   };
 }
@@ -243,7 +243,7 @@ function waitingItems(parts: readonly CellParts[]): { count: number; bytes: numb
 
 /** The metrics of all cells of this process as values, and those of the whole service as the text of `/metrics`. */
 function countedBy(
-  { registry }: Foundation,
+  { registry }: SharedParts,
   parts: readonly CellParts[],
   siblings: ServiceDeps["siblings"],
 ): { values: () => Promise<MetricValues[]>; text: () => Promise<string> } {
@@ -262,7 +262,7 @@ function countedBy(
 
 /** Stops parts in the order in which one hands its work to the next. */
 async function stopParts(
-  foundation: Foundation,
+  shared: SharedParts,
   parts: readonly CellParts[],
   workers: ({ stop(): Promise<void> } | undefined)[],
 ): Promise<void> {
@@ -270,12 +270,12 @@ async function stopParts(
   await Promise.all(parts.map(({ mailboxes }) => mailboxes.stop()));
   await Promise.all([
     ...parts.flatMap(({ dispatcher, handoffs }) => [dispatcher.stop(), handoffs.stop()]),
-    foundation.mailer?.stop(),
+    shared.mailer?.stop(),
     ...workers.map((worker) => worker?.stop()),
   ]);
-  foundation.keyOwners.stop();
-  await foundation.following.stop();
-  await Promise.all([foundation.streams.stop(), foundation.givenUp.stop()]);
-  await foundation.keyUsage.stop();
-  foundation.outbound.close();
+  shared.keyOwners.stop();
+  await shared.following.stop();
+  await Promise.all([shared.streams.stop(), shared.givenUp.stop()]);
+  await shared.keyUsage.stop();
+  shared.outbound.close();
 }

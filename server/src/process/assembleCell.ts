@@ -23,19 +23,18 @@ import { createSenders } from "../targets/kinds.ts";
 import { registerPlaceMetric } from "../telemetry/placeMetric.ts";
 import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { Foundation, ServiceDeps } from "./assemble.ts";
+import type { SharedParts, ServiceDeps } from "./assemble.ts";
 
 export type CellParts = ReturnType<typeof assembleCell>;
 
 /** All that works with the items of one cell, on its pool; nothing of it is shared with another cell. */
-export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, cells }: Place) {
+export function assembleCell(deps: ServiceDeps, shared: SharedParts, { cell, cells }: Place) {
   const { config, encryptionKey, log, nowMs = Date.now } = deps;
-  const { box, changes, clock, keyUsage, leaseTokens, networks, outbound, ownerOf, quiet, traces } =
-    foundation;
+  const { box, changes, clock, keyUsage, leaseTokens, networks, outbound, ownerOf, quiet, traces } = shared;
   const { pool, direct } = cell;
   const { requestPool, directRequests } = requestPoolsOf(cell, config);
   const queries = createQueries(requestPool);
-  const registry = registryOf(config, foundation, { cell, cells }, requestPool);
+  const registry = registryOf(config, shared, { cell, cells }, requestPool);
   const common = {
     config,
     pool,
@@ -61,7 +60,7 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
   });
   const dispatcher: Dispatcher = createDelivery({
     ...common,
-    admission: foundation.admission,
+    admission: shared.admission,
     senders: createSenders({
       outbound,
       timeoutMs: config.deliveryTimeoutMs,
@@ -79,7 +78,7 @@ export function assembleCell(deps: ServiceDeps, foundation: Foundation, { cell, 
     onKeyUsed: (key) => keyUsage.noteKey(key),
   });
   const onDue = (): void => dispatcher.onDue();
-  const sink = itemSink({ ...foundation, dispatcher, mailboxes, log });
+  const sink = itemSink({ ...shared, dispatcher, mailboxes, log });
   const { consumers } = mailboxes;
   const limits = { maxQueuedBytes: config.bodyMemoryBytes, ownerOf, filters: new KnownFilters(), consumers };
   return {
@@ -115,12 +114,12 @@ interface Place {
 /** One cell is measured with the process; of several each has figures of its own, which say whose they are. */
 function registryOf(
   config: ServiceDeps["config"],
-  foundation: Foundation,
+  shared: SharedParts,
   { cell, cells }: Place,
   pool: pg.Pool,
 ): Registry {
   const isOnly = cells.all().length === 1;
-  const registry = isOnly ? foundation.registry : new Registry();
+  const registry = isOnly ? shared.registry : new Registry();
   if (!isOnly) registry.setDefaultLabels({ cell: String(cell.number) });
   if (cell.route !== undefined) registerPlaceMetric(registry, () => cell.route!.place());
   registerDatabaseMetrics(registry, pool);
@@ -131,7 +130,7 @@ function registryOf(
 interface SinkParts {
   dispatcher: Dispatcher;
   mailboxes: Mailboxes;
-  keyUsage: Foundation["keyUsage"];
+  keyUsage: SharedParts["keyUsage"];
   changes: Streams["changes"];
   log: Log;
 }

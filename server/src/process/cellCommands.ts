@@ -1,5 +1,5 @@
 import { loadConfig } from "../config/config.ts";
-import type { Server } from "../postgres/placement.ts";
+import type { Server } from "../postgres/placement/workers.ts";
 import { CommandError } from "../runtime/commandError.ts";
 import { readWords } from "./commandWords.ts";
 import type { DatabaseCommand } from "./databaseCommands.ts";

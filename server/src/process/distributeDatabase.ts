@@ -1,12 +1,12 @@
 import type pg from "pg";
 import { refuseWhileRunning } from "../backup/emptiness.ts";
 import type { Config } from "../config/config.ts";
-import { distribute, undistribute } from "../postgres/distribute.ts";
+import { distribute, undistribute } from "../postgres/placement/distribute.ts";
 import { type Distribution, isComplete, readDistribution } from "../postgres/distribution.ts";
 import { presentCells } from "../postgres/ensureCells.ts";
 import { migrationLockKey } from "../postgres/migrate.ts";
-import { placedCells, placeOfServer } from "../postgres/placement.ts";
-import { refuseOtherSchema } from "../postgres/refuseIndivisible.ts";
+import { placedCells, placeOfServer } from "../postgres/placement/workers.ts";
+import { refuseOtherSchema } from "../postgres/placement/refuseIndivisible.ts";
 import { CommandError } from "../runtime/commandError.ts";
 import type { Talk } from "./databaseCommands.ts";
 import { lockOut } from "./lockOut.ts";

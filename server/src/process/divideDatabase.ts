@@ -1,7 +1,7 @@
 import { refuseWhileRunning } from "../backup/emptiness.ts";
 import { openSession } from "../backup/takeSnapshot.ts";
 import type { Config } from "../config/config.ts";
-import { type Divided, divide } from "../postgres/divide.ts";
+import { type Divided, divide } from "../postgres/placement/divide.ts";
 import { migrationLockKey } from "../postgres/migrate.ts";
 import { noteAllEnded } from "../postgres/processes.ts";
 import type { Talk } from "./databaseCommands.ts";

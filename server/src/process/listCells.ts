@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { Cell } from "../postgres/cells.ts";
 import { hasDistributedCells } from "../postgres/ensureCells.ts";
-import { placedCells, placeOfServer, readLoad } from "../postgres/placement.ts";
+import { placedCells, placeOfServer, readLoad } from "../postgres/placement/workers.ts";
 import { tablesOfCells } from "../postgres/tablePlaces.ts";
 import { createLog } from "../telemetry/log.ts";
 import type { Talk } from "./databaseCommands.ts";

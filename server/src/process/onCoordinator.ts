@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { openSession } from "../backup/takeSnapshot.ts";
 import type { Config } from "../config/config.ts";
-import type { Steps } from "../postgres/distribute.ts";
+import type { Steps } from "../postgres/placement/distribute.ts";
 import { refuseUnfitCoordinator, refuseWithoutRights } from "./refuseUnfitServers.ts";
 import type { DatabaseConnection } from "../postgres/pool.ts";
 import { CommandError } from "../runtime/commandError.ts";

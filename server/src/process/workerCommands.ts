@@ -13,7 +13,7 @@ import {
   readWorkers,
   type Server,
   setTakesCells,
-} from "../postgres/placement.ts";
+} from "../postgres/placement/workers.ts";
 import { atServer } from "../postgres/pool.ts";
 import { CommandError } from "../runtime/commandError.ts";
 import type { Talk } from "./databaseCommands.ts";

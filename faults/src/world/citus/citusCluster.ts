@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { distributeCells } from "../../../../server/src/postgres/distribute.ts";
-import { moveCell } from "../../../../server/src/postgres/moveCell.ts";
-import { placedCells } from "../../../../server/src/postgres/placement.ts";
+import { distributeCells } from "../../../../server/src/postgres/placement/distribute.ts";
+import { moveCell } from "../../../../server/src/postgres/placement/moveCell.ts";
+import { placedCells } from "../../../../server/src/postgres/placement/workers.ts";
 import { migrate } from "../../../../server/src/postgres/migrate.ts";
 import { createInTurn, type InTurn } from "../inTurn.ts";
 import { copyStopped } from "../postgres/cluster.ts";

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Steps } from "./distribute.ts";
-import { placeOfServer, type Server } from "./placement.ts";
+import { placeOfServer, type Server } from "./workers.ts";
 
 /** Between two looks at how far a move is. */
 const lookEveryMs = 2_000;

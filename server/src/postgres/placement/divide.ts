@@ -1,13 +1,13 @@
 import type pg from "pg";
-import { additionsTo } from "./additionsTo.ts";
-import { cellSchemas, unfinishedSchemas } from "./cells.ts";
-import { refuseUnlike, removeUnfinished } from "./ensureCells.ts";
-import { copyPartitions, createFirstPartitions, storedTables, tableSchema } from "./partitions.ts";
-import { runningHosts } from "./processes.ts";
+import { additionsTo } from "../additionsTo.ts";
+import { cellSchemas, unfinishedSchemas } from "../cells.ts";
+import { refuseUnlike, removeUnfinished } from "../ensureCells.ts";
+import { copyPartitions, createFirstPartitions, storedTables, tableSchema } from "../partitions.ts";
+import { runningHosts } from "../processes.ts";
 import { refuseIndivisible } from "./refuseIndivisible.ts";
-import { SchemaError } from "./migrations.ts";
-import { tablesOfCells } from "./tablePlaces.ts";
-import { readShapes, type TableShape } from "./tableShape.ts";
+import { SchemaError } from "../migrations.ts";
+import { tablesOfCells } from "../tablePlaces.ts";
+import { readShapes, type TableShape } from "../tableShape.ts";
 
 /** Two sessions without timeouts, with only the control plane's schema in their search paths. */
 export interface Division {

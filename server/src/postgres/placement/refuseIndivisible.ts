@@ -1,8 +1,8 @@
 import type pg from "pg";
-import { presentCells } from "./ensureCells.ts";
-import { migrations, refuseUnknownMigrations, SchemaError } from "./migrations.ts";
-import { tableSchema } from "./partitions.ts";
-import { tablesOfCells } from "./tablePlaces.ts";
+import { presentCells } from "../ensureCells.ts";
+import { migrations, refuseUnknownMigrations, SchemaError } from "../migrations.ts";
+import { tableSchema } from "../partitions.ts";
+import { tablesOfCells } from "../tablePlaces.ts";
 
 /**
  * Looks whether a database can be divided into so many cells. Changes nothing.

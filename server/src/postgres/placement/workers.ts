@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
-import { cellSchemaPattern } from "./cells.ts";
+import { cellSchemaPattern } from "../cells.ts";
 
 /** A server of a Citus cluster, as its metadata name it. */
 export interface Server {

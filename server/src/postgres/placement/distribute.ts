@@ -1,15 +1,15 @@
 import type pg from "pg";
-import { settingsLost } from "./additionsTo.ts";
-import { type Distribution, readDistribution, tablesIn } from "./distribution.ts";
-import { refuseUnlike } from "./ensureCells.ts";
-import { functionSchemaPattern } from "./functionSchema.ts";
-import { installFunctions } from "./installFunctions.ts";
+import { settingsLost } from "../additionsTo.ts";
+import { type Distribution, readDistribution, tablesIn } from "../distribution.ts";
+import { refuseUnlike } from "../ensureCells.ts";
+import { functionSchemaPattern } from "../functionSchema.ts";
+import { installFunctions } from "../installFunctions.ts";
 import { keysToReference, orphans } from "./keysToReference.ts";
-import { tableSchema } from "./partitions.ts";
-import { emptiestWorker, placeOfServer, readWorkers, setTakesCells } from "./placement.ts";
-import { continuePositions } from "./positions.ts";
-import { tablesOfCells } from "./tablePlaces.ts";
-import { readShapes } from "./tableShape.ts";
+import { tableSchema } from "../partitions.ts";
+import { emptiestWorker, placeOfServer, readWorkers, setTakesCells } from "./workers.ts";
+import { continuePositions } from "../positions.ts";
+import { tablesOfCells } from "../tablePlaces.ts";
+import { readShapes } from "../tableShape.ts";
 
 /** Told what is being done, to follow "still", and what was done. */
 export interface Steps {
