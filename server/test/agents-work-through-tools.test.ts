@@ -342,7 +342,7 @@ describe("the process of an agent", () => {
       [["--profile", "none"], 3, /no profile "none"/],
       [["--profile", "work", "--server", "http://127.0.0.1:2"], 3, /is for .*, not for/],
       [["--nonsense"], 2, /nonsense/],
-      [[account.api_key], 2, /does not belong among the arguments/],
+      [[account.api_key], 2, /must not be an argument/],
     ] as const) {
       let said = "";
       const around = {
