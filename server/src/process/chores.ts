@@ -134,14 +134,15 @@ function choresOf(deps: MaintenanceDeps, { cell, handoffs, mailboxes, onDue }: C
 }
 
 function itemChores({ pool, cell }: ItemDeps): Chore[] {
-  // Leases run on the clock of the server that holds the cell.
+  // Leases run on the clock of the server that holds the cell. Folding reads what every item has written, and no table but the cell's
+  // and copies: through the coordinator it took 0.4 ms of the coordinator's processor time an item.
   const { direct } = cell;
   const cellNumber = cell.number;
   return [
     chore("lease sweep", 2 * seconds, "leases", () => sweepDeliveries(direct)),
     chore("polls of stopped nodes", 5 * seconds, "polls", () => sweepPolls(direct)),
-    chore("usage folding", 5 * seconds, "records", () => foldUsage(pool, { cellNumber })),
-    chore("activity folding", 5 * seconds, "rows", () => foldActivity(pool, cellNumber)),
+    chore("usage folding", 5 * seconds, "records", () => foldUsage(direct, { cellNumber })),
+    chore("activity folding", 5 * seconds, "rows", () => foldActivity(direct, cellNumber)),
     chore("circuits of stopped nodes", minutes, "circuits", () => sweepCircuits(pool)),
     chore("permits of stopped nodes and deleted targets", minutes, "rows", () => sweepPermits(pool)),
     chore("deliveries of deleted targets", 30 * seconds, "canceled", () => cancelOrphans(pool)),
@@ -149,13 +150,13 @@ function itemChores({ pool, cell }: ItemDeps): Chore[] {
 }
 
 function mailboxChores(deps: ItemDeps): Chore[] {
-  const { config, pool } = deps;
+  const { config, pool, cell } = deps;
   const trim = trimmer(deps);
   const retentionMs = mailboxRetentionMs(config);
   return [
     trim("expired messages", 10 * seconds, "messages", () => sweepExpiredMessages(pool, retentionMs)),
     trim("answered Claim-Ids", 30 * seconds, "claims", () => sweepClaimIds(pool)),
-    chore("mailbox ledger", 5 * seconds, "rows", () => foldMailboxActivity(pool)),
+    chore("mailbox ledger", 5 * seconds, "rows", () => foldMailboxActivity(cell.direct)),
     chore("ledger of deleted mailboxes", 30 * minutes, "rows", () => forgetDeletedMailboxes(pool)),
   ];
 }
