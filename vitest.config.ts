@@ -33,6 +33,7 @@ const onWorkers = [
   ...acrossCells,
   "server/test/{cells-on-citus,cells-survive-the-way-to-servers-and-back,cells-move-while-items-come}.test.ts",
   "server/test/{cells-are-reached-straight,cell-routes-fall-back}.test.ts",
+  "faults/src/a-start-does-not-wait-for-a-worker.test.ts",
   "server/test/{filters-choose-items,customers,target-health,revocation-is-immediate}.test.ts",
   "server/test/{events-read,replays-are-listed-and-bounded,erasure-leaves-nothing,tryout-shows-what-a-receiver-gets}.test.ts",
   "server/test/{mailbox-ordering,mailbox-order-on-citus,mailboxes-by-hand,handoff-follows-task,handoff-results,handoff-steering}.test.ts",

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from "fastify";
+import type pg from "pg";
 import { authRoutes } from "./accounts/authRoutes.ts";
 import { keyRoutes } from "./accounts/keyRoutes.ts";
 import { organizationRoutes } from "./accounts/organizationRoutes.ts";
@@ -63,16 +64,22 @@ export interface AppDeps
 /**
  * The whole HTTP interface, ready to listen.
  * @param parts the parts of each cell, in the order of `cells`; those of the first cell also answer callers without organization.
+ * @param control finds out who calls. Sessions of a cell may all wait for a server that is away.
  */
-export function createApp(parts: readonly Omit<AppDeps, "app">[], cells: Cells): FastifyInstance {
+export function createApp(
+  parts: readonly Omit<AppDeps, "app">[],
+  cells: Cells,
+  control: pg.Pool,
+): FastifyInstance {
   const app = createServer(parts[0]!);
   const [deps, ...others] = parts.map((part): AppDeps => ({ ...part, app: () => app }));
   const routes = routedByCell(interfaceRoutes(deps!), others.map(interfaceRoutes), cells);
-  addRoutes(app, deps!, routes);
-  addConnections(app, deps!, routes);
+  const front = { ...deps!, pool: control };
+  addRoutes(app, front, routes);
+  addConnections(app, front, routes);
   refuseOtherMethods(app);
   addDocumentation(app, routes);
-  const framingOf = (orgId: string) => readFraming(deps!.pool, orgId);
+  const framingOf = (orgId: string) => readFraming(control, orgId);
   if (deps!.config.dashboard && !addDashboard(app, { config: deps!.config, framingOf }))
     deps!.log.warn({}, notBuilt);
   return app;

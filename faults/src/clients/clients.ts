@@ -170,7 +170,7 @@ export async function signUpWithTargets(
 }
 
 /** A new organization's cell is a matter of chance: signs up until it is this one. */
-async function signUpInCell(
+export async function signUpInCell(
   service: Pick<ServiceProcess, "call">,
   cell: number,
   cells: number,

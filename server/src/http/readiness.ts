@@ -49,7 +49,8 @@ const serverWithinMs = 1_500;
  * became of the last items. Answers within 2 s; those who ask at once share one look.
  *
  * Where cells are on servers of their own, one that is away refuses its own items only, and so does the coordinator what it
- * answers: both are warnings as long as any cell accepts items.
+ * answers: both are warnings as long as any cell accepts items. Partitions are left to the first item that needs them, because the
+ * sessions that could make them may all wait for a server that is away.
  */
 export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
   const looking = singleFlight(async () => {
@@ -62,7 +63,11 @@ export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
 async function look(deps: ReadinessDeps): Promise<string | undefined> {
   try {
     if (!(await isWritten(deps.pool))) return awayText["read-only"];
-    return (await whyNoneAccepted(deps)) ?? (await troubleOf(deps));
+    const refusal = await whyNoneAccepted(deps);
+    if (refusal !== undefined) return refusal;
+    // The machine may have slept for longer than they are made ahead.
+    await makePartitionsNow(deps.pool);
+    return await troubleOf(deps);
   } catch (error) {
     return awayText[awayReason(error) ?? "away"];
   }
@@ -88,7 +93,10 @@ async function lookApart(deps: ReadinessDeps, apart: readonly Apart[]): Promise<
 
 async function lookAtCell(cell: Apart): Promise<string | undefined> {
   try {
-    return (await isWritten(cell.pool)) ? await troubleOf(cell) : awayText["read-only"];
+    if (!(await isWritten(cell.pool))) return awayText["read-only"];
+    // The pool may go through the coordinator, which answers the first statement by itself and sends this one to the cell's server.
+    await cell.pool.query("select bucket from deliveries where bucket = -1");
+    return await troubleOf(cell);
   } catch (error) {
     return awayText[awayReason(error) ?? "away"];
   }
@@ -100,14 +108,11 @@ async function isWritten(pool: pg.Pool): Promise<boolean> {
 }
 
 /** @throws the driver's error when the database that holds the control plane is away. */
-async function whyNoneAccepted({ pool, clock, whyOvertaken }: ReadinessDeps): Promise<string | undefined> {
+async function whyNoneAccepted({ clock, whyOvertaken }: ReadinessDeps): Promise<string | undefined> {
   const overtaken = await whyOvertaken();
   if (overtaken !== undefined) return overtaken;
   await clock.look();
-  if (!clock.mayMakeItems()) return clock.warning();
-  // The machine may have slept for longer than they are made ahead.
-  await makePartitionsNow(pool);
-  return undefined;
+  return clock.mayMakeItems() ? undefined : clock.warning();
 }
 
 async function troubleOf({ pool, intake }: Pick<Apart, "pool" | "intake">): Promise<string | undefined> {

@@ -14,8 +14,8 @@ const firstFilled = ["targets", "events", "usage_totals", "usage_records"];
 
 /**
  * Creates the schemas of the cells in one transaction, with copies of the data-plane tables that the migrations created beside the
- * control plane. Adds to existing cells what a migration has added since, and the partitions of the days ahead. Does nothing with
- * one cell. The caller holds the migration lock, and its search path contains only the schema of the control plane.
+ * control plane. Adds to existing cells what a migration has added since, and the partitions of the days ahead unless Citus has
+ * placed them. Does nothing with one cell, and changes nothing on a server of Citus unless something is to be added. The caller holds the migration lock, and its search path contains only the schema of the control plane.
  * @throws {SchemaError} when the database has another number of cells, when it has rows from a time with one cell, or when a cell's
  *   tables differ from the others'.
  */
@@ -31,6 +31,9 @@ export async function ensureCells(session: BriefLocks, count: number): Promise<v
   await withBriefLocks(session, async () => {
     for (const schema of wanted) await ensureCell(client, { home, schema, isDistributed });
   });
+  // Citus makes a partition on every server or not at all, and a start goes on without a server that is away. The chore makes
+  // them, and a write to one that is missing.
+  if (isDistributed) return;
   for (const schema of present) {
     await client.query(`set search_path = ${schema}, ${home}`);
     await createPartitions(session);
@@ -109,7 +112,8 @@ async function ensureCell(client: pg.ClientBase, cell: Cell): Promise<void> {
   const { home, schema, isDistributed = false } = cell;
   const shapes = await readShapes(client, home, tables);
   const wanted = isDistributed ? withoutStatistics(shapes) : shapes;
-  await client.query(`create schema if not exists ${schema}`);
+  // Citus sends this to every server, even if the schema is there.
+  if (!isDistributed) await client.query(`create schema if not exists ${schema}`);
   // References lead to tables of the cell or of the control plane.
   await client.query(`set local search_path = ${schema}, ${home}`);
   const present = await readShapes(client, schema, tables);

@@ -22,6 +22,7 @@ import { Admission } from "../delivery/dispatch/admission.ts";
 import { type Cells, oneCell, serversOf } from "../postgres/cells.ts";
 import { followCells } from "../postgres/followCells.ts";
 import { createClockCheck } from "../postgres/clock.ts";
+import { limitQueries } from "../postgres/hot/queryLimit.ts";
 import type { ProcessRecord } from "../postgres/processes.ts";
 import { createQuiet } from "../runtime/quiet.ts";
 import { createStreams, type Streams } from "../stream/streams.ts";
@@ -100,6 +101,7 @@ function createSharedParts(deps: ServiceDeps) {
     registry,
     clock,
     quiet,
+    requestPool: limitQueries(pool, config.databaseTimeoutMs),
     onHeldDays: (cellNumber: number, days: number) => void heldDays.set(cellNumber, days),
     networks,
     // One cell's dispatcher has its own.
@@ -181,12 +183,10 @@ export function createService(deps: ServiceDeps): Service {
     metricsToken: config.metricsToken,
     maxConnections: connectionLimitOf(config.maxConnections, config),
   };
-  const app = createApp(
-    acrossCells(parts, cells).map((part) =>
-      Object.assign({ onReplay: () => part.replays.wake() }, common, part),
-    ),
-    cells,
+  const partsForApp = acrossCells(parts, cells).map((part) =>
+    Object.assign({ onReplay: () => part.replays.wake() }, common, part),
   );
+  const app = createApp(partsForApp, cells, shared.requestPool);
   registerLoadMetrics(shared.registry, {
     connections: () => app.connectionLimit.count(),
     bodyBytes: () => app.bodyRoom.heldBytes(),

@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import { leastConnections } from "../postgres/cells.ts";
 import { hasDistributedCells } from "../postgres/ensureCells.ts";
+import { isUnanswered } from "../postgres/pool.ts";
 
 type ConnectionConfig = Pick<Config, "cells" | "databasePool" | "processes">;
 
@@ -48,19 +49,30 @@ export async function refuseTooManyConnections(pool: pg.Pool, config: Connection
   const { rows } = await pool.query<{ room: number }>(`${room} as room`);
   refuseBeyond(config, { where: "the database", most: mostConnections(config), room: rows[0]!.room });
   if (!(await hasDistributedCells(pool))) return;
-  // A worker that is away is not asked.
-  const { rows: workers } = await pool.query<{ server: string; room: string }>(
-    `select nodename || ':' || nodeport as server, result as room
-     from run_command_on_workers($1)
-     where success`,
-    [room],
-  );
-  for (const worker of workers) {
+  for (const worker of await roomOfWorkers(pool)) {
     refuseBeyond(config, {
       where: `the worker ${worker.server}`,
       most: mostToWorker(config),
       room: Number(worker.room),
     });
+  }
+}
+
+/** The room of the workers that answer; of none when one does not answer for so long that a start would wait for it. */
+async function roomOfWorkers(pool: pg.Pool): Promise<{ server: string; room: string }[]> {
+  // The driver knows the limit of a single query; its types do not.
+  const statement = {
+    text: `select nodename || ':' || nodeport as server, result as room
+     from run_command_on_workers($1)
+     where success`,
+    values: [room],
+    query_timeout: 3_000,
+  };
+  try {
+    return (await pool.query<{ server: string; room: string }>(statement)).rows;
+  } catch (error) {
+    if (isUnanswered(error)) return [];
+    throw error;
   }
 }
 
