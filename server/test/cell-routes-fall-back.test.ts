@@ -1,15 +1,19 @@
 import type pg from "pg";
 import { expect } from "vitest";
 import type { Config } from "../src/config/config.ts";
+import { foldUsage } from "../src/billing/foldUsage.ts";
 import { CellRoute } from "../src/postgres/cellRoute.ts";
 import { cellSchemas } from "../src/postgres/cells.ts";
 import { type Placement, readPlacements } from "../src/postgres/cellServers.ts";
+import { newRootId } from "../src/postgres/ids.ts";
 import { atServer, createPool, inTransaction } from "../src/postgres/pool.ts";
 import { refuseTooManyConnections } from "../src/process/connectionRoom.ts";
+import { foldActivity } from "../src/stats/foldActivity.ts";
 import { citusUrl } from "./support/citus.ts";
 import { startDatabaseProxy } from "./support/databaseProxy.ts";
 import { databaseTest, file } from "./support/fixtures.ts";
 import { cellCount, isPlain } from "./support/plain.ts";
+import { until } from "./support/until.ts";
 
 /* Calls of a cell while its server cannot be used, with placements that Citus does not have. */
 
@@ -187,6 +191,58 @@ it("an ordering key is locked where its messages are, whichever way a call takes
     expect(await tried(route.pool)).toEqual(["a", "b"]);
   }
 });
+
+/** Sessions of the database that wait for a lock on any worker. */
+async function countWaiting(through: pg.Pool): Promise<number> {
+  const { rows } = await through.query<{ waiting: number }>(
+    `select sum(result::integer) as waiting
+     from run_command_on_workers(
+       $$select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'$$
+     )`,
+  );
+  return rows[0]!.waiting;
+}
+
+it.for([
+  {
+    what: "activity",
+    table: "target_activity",
+    fold: foldActivity,
+    fill: `insert into target_activity (bucket, accepted, target_id, org_id, at_ms)
+      select 1, 1, $1::uuid, $2::uuid, g from generate_series(1, 1000) g`,
+    sum: "select sum(accepted)::integer as sum from activity_steps where step = 60 and scope_id = $1 and org_id = $2",
+  },
+  {
+    what: "usage",
+    table: "usage_records",
+    fold: (pool: pg.Pool) => foldUsage(pool),
+    fill: `insert into usage_records (bucket, period, items, org_id)
+      select 1, 209901, 1, $2::uuid from generate_series(1, 1000) g where $1::uuid is not null`,
+    sum: "select sum(items)::integer as sum from usage_totals where org_id = $2 and $1::uuid is not null",
+  },
+])(
+  "two folds of $what at once, one straight and one through the coordinator, count each row once",
+  async ({ table, fold, fill, sum }, { route, placements, log, through, skip }) => {
+    skip(citusUrl === undefined, reason);
+    await route.follow(placements[0]!, log);
+    const owner = [newRootId(Date.now()), newRootId(Date.now())];
+    await through.query(fill, owner);
+    // Each has the lock of folding on its own server, and both come to the same rows.
+    const folds = await inTransaction(route.pool, async (client) => {
+      await client.query(`select bucket from ${table} for update`);
+      const both = [fold(route.pool), fold(through)];
+      await until(
+        () => countWaiting(through),
+        (waiting) => waiting === both.length,
+      );
+      return { both };
+    });
+    const counts = await Promise.all(folds.both);
+    expect(counts.toSorted((one, other) => one - other)).toEqual([0, 1000]);
+    const { rows } = await through.query<{ sum: number }>(sum, owner);
+    expect(rows).toEqual([{ sum: 1000 }]);
+  },
+);
 
 it("more processes than a worker has connections for are refused, which the coordinator would take", async ({
   through,

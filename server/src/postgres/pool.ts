@@ -72,13 +72,14 @@ const connectTimeoutMs = 3_000;
 export const keepAliveAfterMs = 10_000;
 
 /**
- * Limits of a session in milliseconds, because one forgotten transaction would pin dead rows and stop the queue from
- * shrinking.
+ * Settings of a session. Limits are in milliseconds; they are there because one forgotten transaction would pin dead rows and stop
+ * the queue from shrinking. No statement here is long enough to gain by machine code: compiling one takes up to a second.
  */
-const sessionLimits = {
+const sessionSettings = {
   statement_timeout: 30_000,
   lock_timeout: 10_000,
   idle_in_transaction_session_timeout: 15_000,
+  jit: "off",
 };
 
 /**
@@ -147,12 +148,14 @@ export function createPool(options: PoolOptions): pg.Pool {
  * the path and the limits, and not in the startup message: PgBouncer refuses a connection whose startup message has them.
  */
 async function setUpSession(client: pg.ClientBase, schema: string | undefined): Promise<void> {
-  const limits = Object.entries(sessionLimits).map(([name, ms]) => `set_config('${name}', '${ms}', false)`);
+  const own = Object.entries(sessionSettings).map(
+    ([name, value]) => `set_config('${name}', '${value}', false)`,
+  );
   // The driver knows the limit of a single query; its types do not.
   const statement = {
     text: `select
       set_config('search_path', concat_ws(', ', $1::text, $2::text, current_setting('search_path')), false),
-      ${limits.join(", ")}`,
+      ${own.join(", ")}`,
     values: [functionSchema, schema ?? null],
     query_timeout: connectTimeoutMs,
   };
