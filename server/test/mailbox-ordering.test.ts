@@ -122,7 +122,13 @@ describe("ordering keys", () => {
     expect(await box.stats()).toMatchObject({ ready: 0, claimed: 2, blocked: 1_499 });
   });
 
-  it("hold when many consumers on two nodes race, and nothing is left behind", async ({ node, hasty }) => {
+  it("hold when many consumers on two nodes race, and nothing is left behind", async ({
+    node,
+    database,
+    onTestFinished,
+  }) => {
+    const other = createTestNode(database);
+    onTestFinished(() => other.stop());
     const box = await createMailbox(node);
     const { api_key: key } = box.account;
     const keys = ["a", "b", "c", "d"];
@@ -163,7 +169,7 @@ describe("ordering keys", () => {
     };
     await Promise.all([
       sending,
-      ...Array.from({ length: 12 }, (_, n) => consumer(n % 2 ? node : hasty, 1 + (n % 3))),
+      ...Array.from({ length: 12 }, (_, n) => consumer(n % 2 ? node : other, 1 + (n % 3))),
     ]);
     for (const name of keys) expect(order[name]).toEqual(Array.from({ length: perKey }, (_, n) => n));
   });

@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import { describe, expect } from "vitest";
+import { citusUrl } from "./support/citus.ts";
 import { acceptedEvents, createWebhookTarget } from "./support/items.ts";
 import type { ServiceProcess } from "./support/serviceProcess.ts";
 import { type Answer, signUp } from "./support/testNode.ts";
@@ -158,7 +159,12 @@ describe("when the connection to the database breaks after the commit and before
     send,
     other,
     proxy,
+    skip,
   }) => {
+    skip(
+      citusUrl !== undefined,
+      "items go to the worker past the proxy; npm run faults drops answers of workers",
+    );
     const fresh = await signUp(service);
     const own = await createWebhookTarget(service, fresh, `${receiver.url}/swallowed`);
     const [key, path] = [newKey(), `/t/${own.id}`];

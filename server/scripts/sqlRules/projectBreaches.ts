@@ -3,7 +3,9 @@ import { glob } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
 import { functionSchema } from "../../src/postgres/functionSchema.ts";
+import { baseline, migrations } from "../../src/postgres/migrations.ts";
 import { tablePlaces } from "../../src/postgres/tablePlaces.ts";
+import { migrationBreaches } from "./migrationRules.ts";
 import { numberedColumns, schemaBreaches } from "./schemaRules.ts";
 import {
   type Breach,
@@ -16,7 +18,7 @@ import { type InstalledFunction, sourceStatements } from "./statements.ts";
 
 const source = join(import.meta.dirname, "../../src");
 
-/** All that breaks a rule of cells: in a migrated database's tables and functions, and in the statements of the service. */
+/** All that breaks a rule of cells: in migrations, in a migrated database's tables and functions, and in the statements of the service. */
 export async function projectBreaches(client: pg.ClientBase): Promise<Breach[]> {
   const { rows } = await client.query<InstalledFunction>(
     `select p.proname as name, l.lanname as language, pg_get_functiondef(p.oid) as definition
@@ -32,7 +34,9 @@ export async function projectBreaches(client: pg.ClientBase): Promise<Breach[]> 
     reading: readingFunctions(rows, tablePlaces),
     numbered: await numberedColumns(client),
   };
+  const later = migrations.filter(({ version }) => version > baseline.version);
   const found = [
+    ...later.flatMap((migration) => migrationBreaches(migration, tablePlaces)),
     ...(await schemaBreaches(client, tablePlaces)),
     ...rows.flatMap((installed) => functionBreaches(installed, surroundings)),
     ...(await sourceBreaches(surroundings)),

@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import { tablePlaces } from "../../src/postgres/tablePlaces.ts";
 import { databaseTest, file } from "../../test/support/fixtures.ts";
 import { allowedBreaches } from "./allowedBreaches.ts";
+import { migrationBreaches } from "./migrationRules.ts";
 import { projectBreaches } from "./projectBreaches.ts";
 import { numberedColumns, schemaBreaches } from "./schemaRules.ts";
 import { functionBreaches, statementBreaches } from "./statementRules.ts";
@@ -177,6 +178,23 @@ it("knows which columns have a sequence, and a number that is drawn on one Postg
     drawn,
   );
   expect(rulesOf("case when now() is null then 1 else nextval('message_positions') end")).toEqual(drawn);
+});
+
+it("sees a migration that changes a copied table as Citus cannot, and passes what Citus can", () => {
+  const rulesOf = (text: string): string[] =>
+    migrationBreaches({ name: "planted.sql", text }, tablePlaces).map(({ rule }) => rule);
+  const refused = (change: string): string =>
+    `changes the copied table targets by ${change}, which Citus refuses`;
+  expect(
+    rulesOf("alter table targets add column planted text, alter column planted set statistics 0"),
+  ).toEqual([refused("AT_SetStatistics")]);
+  expect(rulesOf("select 1; alter table targets alter column uid set storage plain")).toEqual([
+    refused("AT_SetStorage"),
+  ]);
+  expect(rulesOf("alter table targets add column planted text not null default ''")).toEqual([]);
+  // Tables of cells are copied from the control plane's, without statistics targets; tables of one place alone are not copied.
+  expect(rulesOf("alter table events alter column id set statistics 0")).toEqual([]);
+  expect(rulesOf("alter table users alter column id set statistics 0")).toEqual([]);
 });
 
 /** Each plants one violation in the tables. */
