@@ -182,6 +182,11 @@ export const mutants: readonly Mutant[] = [
         find: "and (i.claim_token is null or m.claim_token = i.claim_token)\n",
         replace: "",
       },
+      {
+        file: "postgres/sql/mailbox/close_messages.sql",
+        find: "and (p_claim_tokens[1] is null or m.claim_token = p_claim_tokens[1])\n",
+        replace: "",
+      },
     ],
     promise: 4,
     test: "mailbox-history",

@@ -50,3 +50,17 @@ create type chosen_messages as (
   -- The bytes allow no more than `room`.
   is_cut boolean
 );
+
+-- A message that close_messages has deleted and not yet written down as closed, with its number among the parameters.
+create type closing_message as (
+  number integer,
+  bucket smallint,
+  claim_count integer,
+  mailbox_id uuid,
+  id uuid,
+  position bigint,
+  claimed_by uuid,
+  claim_token uuid,
+  ordering_key text,
+  reason text
+);
