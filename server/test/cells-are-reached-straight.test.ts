@@ -4,6 +4,7 @@ import { cellSchemas } from "../src/postgres/cells.ts";
 import { bucketOf } from "../src/postgres/ids.ts";
 import type { Placement } from "../src/postgres/cellServers.ts";
 import { atServer } from "../src/postgres/pool.ts";
+import { disableTarget, noteFailure } from "../src/targets/record/noteHealth.ts";
 import { citusUrl } from "./support/citus.ts";
 import { urlOf } from "./support/database.ts";
 import { file, loopbackTargets, startedNodeTest } from "./support/fixtures.ts";
@@ -77,6 +78,46 @@ it("connects to the server of the cell", async ({ database, node, account, works
   );
   await client.end();
   expect(rows[0]!.calls).toBeGreaterThan(0);
+});
+
+it("a target's health is the same on every server, though it changed while another change was waited for", async ({
+  node,
+  workspace,
+  coordinator,
+  skip,
+  onTestFinished,
+}) => {
+  skip(citusUrl === undefined, reason);
+  const { id } = await workspace.newTarget();
+  const note = { targetId: id, eventId: id, nowSeconds: Math.floor(Date.now() / 1000) };
+  await noteFailure(node.pool, note);
+  const client = await coordinator.connect();
+  onTestFinished(() => client.release(true));
+  await client.query("begin");
+  await client.query("update targets set failing_since = null, version = version + 1 where id = $1", [id]);
+  // Both begin while the target reads as failing.
+  const noting = Promise.all([
+    noteFailure(node.pool, note),
+    disableTarget(node.pool, note, "the receiver answered 410 Gone"),
+  ]);
+  // Citus takes the lock of a copied table on its first worker.
+  await until(async () => {
+    const { rows } = await coordinator.query<{ waiting: number }>(
+      `select sum(result::integer)::integer as waiting
+       from run_command_on_all_nodes(
+         $$select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'$$
+       )`,
+    );
+    return rows[0]!.waiting >= 2;
+  });
+  await client.query("commit");
+  await noting;
+  const { rows: copies } = await coordinator.query<{ result: string }>(
+    "select result from run_command_on_all_nodes(format('select to_jsonb(t) from %s t where id = %L', $1::regclass, $2::uuid))",
+    ["targets", id],
+  );
+  expect(new Set(copies.map(({ result }) => result)).size).toBe(1);
+  expect(JSON.parse(copies[0]!.result)).toMatchObject({ enabled: false });
 });
 
 /** Logical replication of some two hundred tables takes its time on a busy machine. */

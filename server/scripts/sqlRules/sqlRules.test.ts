@@ -56,6 +56,8 @@ const plantedStatements: Record<string, string> = {
     "insert into messages (bucket, mailbox_id, id) values (1, p_mailbox, p_id)",
   "draws from a sequence":
     "insert into messages (bucket, mailbox_id, id, position) values (1, p_mailbox, p_id, nextval('message_positions'))",
+  "changes a copied table by more than its keys":
+    "update targets set enabled = false where id = p_id and enabled",
   "has a subquery in VALUES":
     "insert into erased_digests (bucket, event_id) values (1, (select t.id from targets t))",
   "has several modifying CTEs":

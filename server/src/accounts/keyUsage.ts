@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { inTransaction } from "../postgres/pool.ts";
 import type { Log } from "../telemetry/log.ts";
 import { hashCredential } from "../http/contract/credentials.ts";
 
@@ -61,21 +62,27 @@ export function createKeyUsage(
   };
 }
 
-/** Skips locked rows: another node is writing the same value there, and two nodes must not deadlock. */
+/**
+ * Skips locked rows: another node is writing the same value there, and two nodes must not deadlock. In two statements, because Citus
+ * would let each copy of the rows choose which are locked.
+ */
 async function markUsed(pool: pg.Pool, ids: string[], hashes: Buffer[]): Promise<void> {
-  await pool.query({
-    name: "mark_keys_used",
-    text: `with used as (
-             select id
+  await inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ id: string }>({
+      name: "lock_used_keys",
+      text: `select id
              from api_keys
              where id = any ($1::uuid[])
                or key_hash = any ($2::bytea[])
-             for no key update skip locked
-           )
-           update api_keys k
-           set last_used_at = extract(epoch from now())::bigint
-           from used
-           where k.id = used.id`,
-    values: [ids, hashes],
+             for no key update skip locked`,
+      values: [ids, hashes],
+    });
+    await client.query({
+      name: "mark_keys_used",
+      text: `update api_keys
+             set last_used_at = extract(epoch from now())::bigint
+             where id = any ($1::uuid[])`,
+      values: [rows.map(({ id }) => id)],
+    });
   });
 }

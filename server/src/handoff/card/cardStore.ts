@@ -173,22 +173,26 @@ export async function takeDueCards(
   options: { nowMs: number; limit: number; holdMs: number },
 ): Promise<string[]> {
   const nowSeconds = Math.floor(options.nowMs / 1000);
-  const rows = await queries
-    .updateTable("agent_cards")
-    .set({ refresh_at: nowSeconds + Math.ceil(options.holdMs / 1000) })
-    .where("target_id", "in", (query) =>
-      query
-        .selectFrom("agent_cards as due")
-        .innerJoin("targets as t", "t.id", "due.target_id")
-        .select("due.target_id")
-        .where("due.refresh_at", "<=", nowSeconds)
-        .where("t.enabled", "=", true)
-        .orderBy("due.refresh_at")
-        .limit(options.limit)
-        .forUpdate("due")
-        .skipLocked(),
-    )
-    .returning("target_id")
-    .execute();
-  return rows.map((row) => row.target_id);
+  return inTransactionOf(queries, async (transaction) => {
+    // Chosen before they are changed: Citus would let each copy of the rows choose by itself.
+    const due = await transaction
+      .selectFrom("agent_cards as due")
+      .innerJoin("targets as t", "t.id", "due.target_id")
+      .select("due.target_id")
+      .where("due.refresh_at", "<=", nowSeconds)
+      .where("t.enabled", "=", true)
+      .orderBy("due.refresh_at")
+      .limit(options.limit)
+      .forUpdate("due")
+      .skipLocked()
+      .execute();
+    if (due.length === 0) return [];
+    const targetIds = due.map((row) => row.target_id);
+    await transaction
+      .updateTable("agent_cards")
+      .set({ refresh_at: nowSeconds + Math.ceil(options.holdMs / 1000) })
+      .where("target_id", "in", targetIds)
+      .execute();
+    return targetIds;
+  });
 }

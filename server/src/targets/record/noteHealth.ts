@@ -2,6 +2,11 @@ import type pg from "pg";
 import { newEntryId } from "../../audit/recordChange.ts";
 import { inTransaction } from "../../postgres/pool.ts";
 
+/*
+ * Targets are locked first, and then changed by their key alone. Citus changes each copy of such a row by itself, and looks at the
+ * coordinator's as it was before the wait for the lock: by a condition on what others change, one copy could change without the others.
+ */
+
 /** How long a target must have failed every attempt before it is disabled. */
 const failingLimitSeconds = 5 * 86_400;
 
@@ -21,7 +26,19 @@ export async function noteFailure(
   pool: pg.Pool,
   { targetId, eventId, nowSeconds }: HealthNote,
 ): Promise<boolean> {
+  const longAgo = nowSeconds - failingLimitSeconds;
   return inTransaction(pool, async (client) => {
+    const { rowCount } = await client.query({
+      name: "lock_failing",
+      text: `select id
+             from targets
+             where id = $1
+               and enabled
+               and (failing_since is null or failing_since <= $2)
+             for no key update`,
+      values: [targetId, longAgo],
+    });
+    if (rowCount === 0) return false;
     const { rows } = await client.query<Changed & { enabled: boolean }>({
       name: "note_failure",
       text: `update targets
@@ -34,10 +51,8 @@ export async function noteFailure(
                version = version + 1,
                updated_at = case when failing_since <= $3 then $2 else updated_at end
              where id = $1
-               and enabled
-               and (failing_since is null or failing_since <= $3)
              returning id, org_id, name, enabled, disabled_reason`,
-      values: [targetId, nowSeconds, nowSeconds - failingLimitSeconds],
+      values: [targetId, nowSeconds, longAgo],
     });
     const isDisabled = rows[0]?.enabled === false;
     if (isDisabled) await recordDisabled(client, rows[0]!, eventId);
@@ -85,6 +100,16 @@ export async function disableTarget(
   reason: string,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
+    const { rowCount } = await client.query({
+      name: "lock_enabled",
+      text: `select id
+             from targets
+             where id = $1
+               and enabled
+             for no key update`,
+      values: [targetId],
+    });
+    if (rowCount === 0) return;
     const { rows } = await client.query<Changed>({
       name: "disable_target",
       text: `update targets
@@ -93,7 +118,6 @@ export async function disableTarget(
                version = version + 1,
                updated_at = $3
              where id = $1
-               and enabled
              returning id, org_id, name, disabled_reason`,
       values: [targetId, reason, nowSeconds],
     });
