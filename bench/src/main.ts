@@ -20,15 +20,6 @@ import { streamsFigures } from "./streams.ts";
 import { tenMillionFigures } from "./tenMillion.ts";
 import { upgradeFigures } from "./upgrade/upgrade.ts";
 
-/*
- * npm run bench [-- --quick] [<scenario> ...]
- *   figures [--stored <events>]
- *   budget [--write]
- *   before --folder <checkout of another version>
- *   upgrade [--stored <events>] [--open-transaction <seconds>]
- * A scenario compares with a ceiling that is measured in the same run, because machines and their noise differ.
- * Compare ratios, not absolute figures.
- */
 type Scenario = (size: BenchSize) => Promise<Figure[]>;
 
 /** Runs when no scenario is named. */
@@ -61,9 +52,21 @@ const onRequest: Record<string, Scenario> = {
 };
 const scenarios = { ...standard, ...onRequest };
 
+const usage = `npm run bench [-- --quick] [<scenario> ...]
+  figures [--stored <events>]
+  budget [--write]
+  before --folder <checkout of another version>
+  upgrade [--stored <events>] [--open-transaction <seconds>]
+
+Without a name: ${Object.keys(standard).join(", ")}. By name only: ${Object.keys(onRequest).join(", ")}.
+A scenario compares with a ceiling that is measured in the same run, because machines and their noise differ.
+Compare ratios, not absolute figures. bench/README.md describes every scenario.
+`;
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    help: { type: "boolean", default: false },
     quick: { type: "boolean", default: false },
     folder: { type: "string", default: "../before" },
     /** Makes the costs that `budget` measures the new budget. */
@@ -87,13 +90,18 @@ if (unknown !== undefined) {
 // Child processes are ended by the exit handler, which a signal alone does not run.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 
-process.stdout.write(
-  `Node ${process.version}, ${cpus().length} cores; items of about 500 B, 64 connections\n\n`,
-);
-const rows: Figure[] = [];
-for (const name of chosen) {
-  process.stderr.write(`${name} …\n`);
-  rows.push(...(await scenarios[name]!(size)));
+if (values.help) process.stdout.write(usage);
+else await measure();
+
+async function measure(): Promise<void> {
+  process.stdout.write(
+    `Node ${process.version}, ${cpus().length} cores; items of about 500 B, 64 connections\n\n`,
+  );
+  const rows: Figure[] = [];
+  for (const name of chosen) {
+    process.stderr.write(`${name} …\n`);
+    rows.push(...(await scenarios[name]!(size)));
+  }
+  printTable(rows);
+  process.exitCode = rows.every((row) => row.isMet !== false) ? 0 : 1;
 }
-printTable(rows);
-process.exitCode = rows.every((row) => row.isMet !== false) ? 0 : 1;
