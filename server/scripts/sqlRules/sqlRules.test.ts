@@ -65,7 +65,13 @@ const plantedStatements: Record<string, string> = {
   "joins data plane and local tables": "perform from events e join users u on u.org_id = e.org_id",
 };
 
-const numbered = new Map([["messages", ["position"]]]);
+const surroundings = {
+  places: tablePlaces,
+  volatile: new Set<string>(),
+  reading: new Set<string>(),
+  mutable: new Set<string>(),
+  numbered: new Map([["messages", ["position"]]]),
+};
 
 for (const [rule, statement] of Object.entries(plantedStatements))
   it(`sees a function that ${rule}`, () => {
@@ -74,22 +80,18 @@ for (const [rule, statement] of Object.entries(plantedStatements))
     const definition = `create function planted(p_x integer) returns void language plpgsql as $$ begin ${statement}; end $$`;
     const found = functionBreaches(
       { name: "planted", language: "plpgsql", definition },
-      { places: tablePlaces, volatile, reading, mutable: new Set(["json_build_object"]), numbered },
+      { ...surroundings, volatile, reading, mutable: new Set(["json_build_object"]) },
     );
     const alsoLocal = rule.startsWith("joins") ? ["a function of the data plane uses a local table"] : [];
     expect(found.map((breach) => breach.rule)).toEqual([rule, ...alsoLocal]);
   });
 
 it("sees the forms in which the same is written", () => {
-  const surroundings = {
-    places: tablePlaces,
-    volatile: new Set(["gen_random_uuid"]),
-    reading: new Set<string>(),
-    mutable: new Set<string>(),
-    numbered,
-  };
+  const volatile = new Set(["gen_random_uuid"]);
   const rulesOf = (text: string): string[] =>
-    statementBreaches({ place: "planted", text, isBuilder: false }, surroundings).map(({ rule }) => rule);
+    statementBreaches({ place: "planted", text, isBuilder: false }, { ...surroundings, volatile }).map(
+      ({ rule }) => rule,
+    );
   const element = "sets a column to an element or slice of an array";
   expect(rulesOf("update messages set (state, position) = ($1, (array[1, 2])[1])")).toEqual([element]);
   expect(rulesOf("update messages set position = ($1::bigint[])[2]::bigint")).toEqual([element]);
@@ -106,13 +108,6 @@ it("sees the forms in which the same is written", () => {
 });
 
 it("sees a function of language SQL that reads the data plane, and one that mixes places over its statements", () => {
-  const surroundings = {
-    places: tablePlaces,
-    volatile: new Set<string>(),
-    reading: new Set<string>(),
-    mutable: new Set<string>(),
-    numbered,
-  };
   const ofSql = "create function planted() returns bigint language sql as $$ select count(*) from events $$";
   expect(functionBreaches({ name: "planted", language: "sql", definition: ofSql }, surroundings)).toEqual([
     { place: "planted", rule: "a function of language SQL reads the data plane" },
@@ -125,13 +120,6 @@ it("sees a function of language SQL that reads the data plane, and one that mixe
 });
 
 it("sees statements of TypeScript, as text, with values in them and as chains of the query builder", () => {
-  const surroundings = {
-    places: tablePlaces,
-    volatile: new Set<string>(),
-    reading: new Set<string>(),
-    mutable: new Set<string>(),
-    numbered,
-  };
   const sources = [
     'query("select 1 from events e, users u")',
     "query(`\n  select 1 from events e join users u on u.id = ${`x${1}`} `)",
@@ -159,7 +147,7 @@ it("knows which columns have a sequence, and a number that is drawn on one Postg
     );
     await client.query("alter table users add planted integer generated always as identity");
     expect([...(await numberedColumns(client))]).toEqual(
-      expect.arrayContaining([...numbered, ["customers", ["uid"]], ["users", ["planted"]]]),
+      expect.arrayContaining([...surroundings.numbered, ["customers", ["uid"]], ["users", ["planted"]]]),
     );
   } finally {
     await client.query("rollback");
@@ -172,7 +160,7 @@ it("knows which columns have a sequence, and a number that is drawn on one Postg
         definition: `create function planted() returns void language plpgsql as $$ begin
           insert into messages (bucket, position) values (1, ${position}); end $$`,
       },
-      { places: tablePlaces, volatile: new Set(), reading: new Set(), mutable: new Set(), numbered },
+      surroundings,
     ).map(({ rule }) => rule);
   expect(rulesOf("case when positions_by_clock() then 1 else nextval('message_positions') end")).toEqual([]);
   const drawn = ["draws from a sequence"];
