@@ -16,7 +16,9 @@ async function startMailbox({ claimsOfFirst = 1 }: Behaviour): Promise<string> {
   let puts = 0;
   const server = createServer((request, response) => {
     void buffer(request).then((body) => {
-      if (request.url!.startsWith("/t/")) {
+      const types = request.rawHeaders.filter((text) => text.toLowerCase() === "content-type");
+      if (types.length !== 1) response.writeHead(400).end();
+      else if (request.url!.startsWith("/t/")) {
         for (let n = puts++ === 0 ? claimsOfFirst : 1; n > 0; n--) waiting.push(body.toString());
         response.writeHead(202).end();
       } else if (request.url!.endsWith("/claim")) {
@@ -44,6 +46,8 @@ async function traffic(behaviour: Behaviour): Promise<Traffic> {
     "2",
     "--consumers",
     "3",
+    "--header",
+    "content-type: application/json",
   ]);
   if (!("mailbox" in outside)) throw new Error("these are not the options of a mailbox");
   return runTraffic({ ...outside.mailbox, durationMs: 400, patienceMs: 3_000 });
