@@ -9,6 +9,8 @@ import { type Answer, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
 import { aroundNow } from "./support/aroundNow.ts";
+import { inTransaction } from "../src/postgres/pool.ts";
+import { untilWaiting } from "./support/untilWaiting.ts";
 
 const it = sharedStartedNodeTest()
   .extend(
@@ -211,5 +213,29 @@ describe("a mailbox's message", () => {
     await box.post("release", { messages: [{ id: claimed!.id, claim_token: claimed!.claim_token }] });
     expect((await cancel(ids[0]!)).status).toBe(200);
     expect((await claim()).map(({ id }) => id)).toEqual([ids[1]]);
+  });
+
+  it("waits for its ordering key and holds nothing meanwhile, so that consumers of the key go on", async ({
+    workspace,
+    node,
+    cancel,
+  }) => {
+    const box = await createMailbox(node, {}, workspace.account);
+    const key = { "x-ordering-key": "one" };
+    const [first, second] = [await box.send({ n: 1 }, key), await box.send({ n: 2 }, key)];
+    // The claim parks the second behind the first.
+    const { messages } = (await box.post("claim", { max: 10 })).body;
+    expect(messages.map(({ id }: { id: string }) => id)).toEqual([first]);
+    const canceled = await inTransaction(node.pool, async (client) => {
+      // The steps of an acknowledgement of the first.
+      await client.query("select lock_message_keys($1, array['one'])", [box.id]);
+      const answer = cancel(second);
+      await untilWaiting(node.pool, "cancel_event");
+      await client.query("update messages set state = 3, claimable_at = 0 where id = $1", [second]);
+      return { answer };
+    });
+    expect(await canceled.answer).toMatchObject({ status: 200, body: { status: "CANCELED" } });
+    expect((await box.one(first, "ack")).status).toBe(200);
+    expect((await box.post("claim", { max: 10 })).body.messages).toEqual([]);
   });
 });

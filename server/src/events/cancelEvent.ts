@@ -9,7 +9,7 @@ import type { EventStatus } from "../items/eventStatuses.ts";
 import { readEvents } from "./store.ts";
 
 interface Canceled {
-  code: "k" | "n" | "w" | "h";
+  code: "k" | "n" | "w" | "h" | "b";
   kind: KindNumber;
   target_id: string;
   event_type: string | null;
@@ -22,6 +22,9 @@ export type CancelOutcome =
   | { outcome: "not_found" | "task_begun" }
   | { outcome: "not_waiting"; status: EventStatus };
 
+/** How often a message that another transaction has locked is tried again. */
+const maxTries = 20;
+
 /** Ends a waiting event as CANCELED: a delivery that no process has leased, or a message that no consumer has claimed. */
 export async function cancelEvent(deps: ReplayDeps, orgId: string, id: string): Promise<CancelOutcome> {
   const cancel = functionQuery("cancel_event", {
@@ -29,8 +32,12 @@ export async function cancelEvent(deps: ReplayDeps, orgId: string, id: string): 
     p_id: id,
     p_mailbox_retention_ms: mailboxRetentionMs(deps.config),
   });
-  const { rows } = await withPartitions(deps.pool, () => cancel.execute(deps.queries));
-  const canceled = rows[0] as Canceled;
+  let canceled: Canceled;
+  let tries = 0;
+  do {
+    const { rows } = await withPartitions(deps.pool, () => cancel.execute(deps.queries));
+    canceled = rows[0] as Canceled;
+  } while (canceled.code === "b" && ++tries < maxTries);
   switch (canceled.code) {
     case "k":
       report(deps, id, canceled);
@@ -40,6 +47,7 @@ export async function cancelEvent(deps: ReplayDeps, orgId: string, id: string): 
     case "h":
       return { outcome: "task_begun" };
     case "w":
+    case "b":
       return readStatus(deps, orgId, id);
   }
 }

@@ -2,6 +2,7 @@
 --   k canceled      n the organization has no such event
 --   w it does not wait, or somebody has it in hand
 --   h an agent may have got it already
+--   b another transaction has the message at this moment: ask again
 -- mailbox_is_freed: another message of its ordering key became claimable.
 create function cancel_event(
   p_org uuid,
@@ -113,13 +114,14 @@ begin
   if p_id < p_expired_before then
     return;
   end if;
-  select m.state, m.claimable_at, m.claim_count, m.ordering_key
+  select *
   into v_message
-  from messages m
-  where m.bucket = v_bucket
-    and m.id = p_id
-  for update;
-  if not found or message_status(
+  from lock_message(v_bucket, p_mailbox, p_id);
+  if v_message.is_busy then
+    code := 'b';
+    return;
+  end if;
+  if not v_message.is_locked or message_status(
     v_message.state,
     v_message.claimable_at,
     v_message.claim_count,
@@ -134,7 +136,6 @@ begin
   insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id)
   values (v_bucket, p_now_ms / 60000, 0, 0, -1, p_mailbox);
   if v_message.ordering_key is not null then
-    perform lock_message_keys(p_mailbox, array[v_message.ordering_key]);
     is_freed := unpark_messages(v_bucket, p_mailbox, array[v_message.ordering_key], p_now_ms, p_expired_before) > 0;
   end if;
   code := 'k';
