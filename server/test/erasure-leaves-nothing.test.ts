@@ -6,6 +6,8 @@ import { type Answer, signUp, type TestNode } from "./support/testNode.ts";
 import { placesOfText } from "./support/placesOfText.ts";
 import { until } from "./support/until.ts";
 import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
+import { inTransaction } from "../src/postgres/pool.ts";
+import { untilWaiting } from "./support/untilWaiting.ts";
 
 /* Erased content is in no table any more, regardless of the item's state. */
 
@@ -265,6 +267,28 @@ describe("a message", () => {
       expect(await box.stats()).toMatchObject({ ready: 0, claimed: 1, blocked: 0, dead: 0 });
     },
   );
+
+  it("that is redriven at the same time is in no claim afterwards", async ({ node, account, erase }) => {
+    const box = await createMailbox(node, {}, account);
+    const id = await box.send({ secret });
+    await box.post("reject", { messages: (await box.post("claim", {})).body.messages, reason: "no" });
+    const erased = await inTransaction(node.pool, async (client) => {
+      const { rows } = await client.query(
+        "select redrive_messages(3600000, get_byte(uuid_send($1::uuid), 15)::smallint, $1, null, 10) as count",
+        [box.id],
+      );
+      expect(rows).toEqual([{ count: 1 }]);
+      const answer = erase(id);
+      await untilWaiting(node.pool, "erase_event");
+      return { answer };
+    });
+    expect((await erased.answer).body).toMatchObject({ status: "DONE", erased: 1 });
+    expect((await readEvent(node, account, id)).event.status).toBe("CANCELED");
+    const next = await box.send({ n: 2 });
+    expect((await box.post("claim", { max: 10 })).body.messages).toMatchObject([
+      { id: next, payload: { n: 2 } },
+    ]);
+  });
 });
 
 describe("a correlation id", () => {

@@ -27,6 +27,13 @@ begin
       and c.id = p_id
       and c.dead;
     is_withdrawn := found;
+    -- A redrive that ended meanwhile has put it back.
+    is_busy := not found and exists (
+      select
+      from messages m
+      where m.bucket = p_bucket
+        and m.id = p_id
+    );
     return;
   end if;
 
