@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
 import { createAgentTarget, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
+import { answerJson, wholeCard } from "./support/cardServer.ts";
 import { acceptedEvents, createWebhookTarget, sendItem } from "./support/items.ts";
 import { type Answer, signUp } from "./support/testNode.ts";
 import { file, sharedServiceTest } from "./support/fixtures.ts";
@@ -69,6 +70,36 @@ describe("a task that waits for input", () => {
     const again = await answer(id, "yes", headers);
     expect(again.headers["idempotency-replayed"] === "true" || again.status === 409).toBe(true);
     expect(await agent.messages()).toHaveLength(sent);
+  });
+
+  it("is answered with a document of any depth, and asks nothing of an agent that shows no history", async ({
+    service,
+    account,
+    cards,
+    answer,
+  }) => {
+    const task = { id: "t1", status: { state: "TASK_STATE_INPUT_REQUIRED" } };
+    const asked: string[] = [];
+    cards.answer = (response) => {
+      const { method, url } = response.req;
+      asked.push(`${method} ${url}`);
+      if (url === "/card.json") answerJson(response, wholeCard(`${cards.origin}/a2a`));
+      else if (method === "POST") answerJson(response, { task });
+      else answerJson(response, url!.endsWith("historyLength=50") ? "null" : task);
+    };
+    const targetId = await createAgentTarget(service, account, cards.url);
+    const id = await sendItem(service, account, targetId, "begin");
+    await untilHandedOver(service, account, id, ({ handoff }) => handoff?.state === "INPUT_REQUIRED");
+    expect(await answer(id, "yes", { "idempotency-key": "k" })).toMatchObject({
+      status: 502,
+      body: { error: "the agent's answer has no task at $" },
+    });
+    expect(asked.filter((one) => one.startsWith("POST"))).toHaveLength(1);
+    const deep = await service.call("POST", `/api/v1/events/${id}/handoff/message`, {
+      key: account.api_key,
+      payload: `{"role":"ROLE_USER","parts":[{"data":${"[".repeat(100_000)}${"]".repeat(100_000)}}]}`,
+    });
+    expect(deep.status).toBe(200);
   });
 
   it("may be canceled in place of an answer", async ({ reach, cancel, answer }) => {

@@ -83,6 +83,22 @@ describe("a refusal", () => {
   });
 });
 
+describe("an answer", () => {
+  it.each([
+    ["nests deeper than 500 levels", `${"[".repeat(100_000)}${"]".repeat(100_000)}`],
+    ["nests deeper than 500 levels", `{"a":"[\\"","b":${'{"c":['.repeat(251)}`],
+    ["is not JSON", `["${"[".repeat(600)}\\\\"`],
+  ])("that %s is garbled", async (problem, text) => {
+    answer = (_request, response) => void response.end(text);
+    expect(await call()).toMatchObject({ kind: "garbled", problem });
+  });
+
+  it("may nest as deep as tasks do", async () => {
+    answer = (_request, response) => void response.end(`${"[".repeat(500)}${"]".repeat(500)}`);
+    expect(await call()).toMatchObject({ kind: "answered" });
+  });
+});
+
 describe("the media type", () => {
   const post = () =>
     callAgent(outbound, agent, {

@@ -1,7 +1,7 @@
 import type { ExchangeError, ExchangeHeaders, ExchangeResult } from "../../outbound/exchangeResult.ts";
 import type { Outbound } from "../../outbound/outbound.ts";
 import type { Agent, AgentCredential } from "./agent.ts";
-import { isJsonObject } from "../../http/contract/json.ts";
+import { isDeeperThan, isJsonObject } from "../../http/contract/json.ts";
 
 export interface AgentCall {
   method: "GET" | "POST";
@@ -44,6 +44,8 @@ export interface Refusal {
 
 /** The most bytes of an answer that are read. Tasks carry their artifacts. */
 const answerLimitBytes = 4 * 1024 * 1024;
+/** The deepest nesting of an answer: what is kept of it is walked recursively. */
+const maxDepth = 500;
 const maxMessageLength = 300;
 
 /** The media type of a request (A2A 1.0.1, section 11.1), and the one that older agents ask for with 415. */
@@ -67,12 +69,16 @@ export async function callAgent(outbound: Outbound, agent: Agent, call: AgentCal
   const { mask } = credential;
   const { status, durationMs } = result;
   const body = mask.bytes(result.body);
-  const value = result.truncated ? undefined : parseJson(result.body);
+  const isTooDeep = isDeeperThan(maxDepth, result.body);
+  const value = result.truncated || isTooDeep ? undefined : parseJson(result.body);
   if (status < 200 || status > 299) {
     const message = printable(mask.text(describe(result, saidIn(value))));
     return refusal({ ...result, body }, value, message);
   }
   if (result.truncated) return { kind: "garbled", status, durationMs, problem: "is larger than 4 MiB", body };
+  if (isTooDeep) {
+    return { kind: "garbled", status, durationMs, problem: `nests deeper than ${maxDepth} levels`, body };
+  }
   if (value === undefined) return { kind: "garbled", status, durationMs, problem: "is not JSON", body };
   return { kind: "answered", status, durationMs, value, body };
 }

@@ -86,4 +86,10 @@ describe("a payload that is a message", () => {
       { data: JSON.parse(text) as unknown, mediaType: "application/json" },
     ]);
   });
+
+  it("is data, byte for byte, when it nests too deep to be written anew", () => {
+    const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
+    const payload = `{"role":"ROLE_USER","parts":[{"data":${deep}}]}`;
+    expect(parse(payload).text).toContain(`{"data":${payload},"mediaType":"application/json"}`);
+  });
 });

@@ -1,4 +1,4 @@
-import { isJsonObject } from "../../http/contract/json.ts";
+import { isDeeperThan, isJsonObject } from "../../http/contract/json.ts";
 
 /** Metadata that is sent with an item's payload. */
 export interface MessageParts {
@@ -21,6 +21,8 @@ export interface OutgoingMessage {
 type JsonObject = Readonly<Record<string, unknown>>;
 
 const maxExtensions = 20;
+/** A message that nests deeper is passed on as data: it would have to be written anew, which recurses. */
+const maxDepth = 500;
 
 /**
  * An item as an A2A message (1.0, section 4.1.4). A payload that is a message of a user passes through, under our
@@ -34,7 +36,9 @@ export function toMessage(input: MessageParts): OutgoingMessage {
     ...(input.taskId && { taskId: input.taskId }),
     ...(input.contextId && { contextId: input.contextId }),
   };
-  if (isUserMessage(value)) return passThrough(value, input, ids);
+  if (isUserMessage(value) && !isDeeperThan(maxDepth, input.payload)) {
+    return passThrough(value, input, ids);
+  }
   const envelope = {
     messageId: input.messageId,
     role: "ROLE_USER",

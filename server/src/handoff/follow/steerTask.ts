@@ -11,6 +11,7 @@ import { toMessage } from "../agent/message.ts";
 import { deadlineMs, firstPollMs } from "../record/pollSchedule.ts";
 import { isInterrupted, readSendAnswer, readTask, type TaskView } from "../agent/readTask.ts";
 import type { Parts } from "../../items/parts.ts";
+import { isJsonObject } from "../../http/contract/json.ts";
 
 export type SteerDeps = FollowDeps & Pick<Parts, "queries" | "box">;
 
@@ -181,7 +182,10 @@ async function identify(
   const answer = await getTask(deps.outbound, task.agent, task.taskId, historyLength);
   const shownTask = successOf(answer, "show its task");
   if (shownTask.kind === "agent_failed") return shownTask;
-  const { history } = shownTask.value as { history?: unknown };
+  if (!isJsonObject(shownTask.value)) {
+    return { kind: "agent_failed", message: "the agent's answer has no task at $" };
+  }
+  const { history } = shownTask.value;
   const isKnown =
     Array.isArray(history) &&
     history.some((one: unknown) => (one as { messageId?: unknown } | null)?.messageId === id);

@@ -82,6 +82,26 @@ function refuseUnstorable(value: unknown, depth: number): void {
 }
 
 /**
+ * Whether a JSON document nests deeper than so many levels. Counts brackets and does not recurse, so that it can stand before
+ * code that does: `JSON.parse` takes any depth, `JSON.stringify` and other walks overflow the stack.
+ */
+export function isDeeperThan(levels: number, document: Buffer): boolean {
+  let depth = 0;
+  let isInText = false;
+  for (let at = 0; at < document.length; at++) {
+    const byte = document[at];
+    if (byte === quote) isInText = !isInText;
+    else if (isInText) at += Number(byte === backslash);
+    else if (byte === openBracket || byte === openBrace) depth++;
+    else if (byte === closeBracket || byte === closeBrace) depth--;
+    if (depth > levels) return true;
+  }
+  return false;
+}
+
+const [quote, backslash, openBracket, closeBracket, openBrace, closeBrace] = Buffer.from('"\\[]{}');
+
+/**
  * Parses a body that is as `schema` says; undefined for any other, which is for the framework to refuse by name.
  * The value stands in an object of its own, because null is a value too.
  */
