@@ -272,14 +272,15 @@ describe("a message", () => {
     const box = await createMailbox(node, {}, account);
     const id = await box.send({ secret });
     await box.post("reject", { messages: (await box.post("claim", {})).body.messages, reason: "no" });
-    const erased = await inTransaction(node.pool, async (client) => {
+    const cell = node.cellPool(account.user.org_id);
+    const erased = await inTransaction(cell, async (client) => {
       const { rows } = await client.query(
         "select redrive_messages(3600000, get_byte(uuid_send($1::uuid), 15)::smallint, $1, null, 10) as count",
         [box.id],
       );
       expect(rows).toEqual([{ count: 1 }]);
       const answer = erase(id);
-      await untilWaiting(node.pool, "erase_event");
+      await untilWaiting(cell, "erase_event");
       return { answer };
     });
     expect((await erased.answer).body).toMatchObject({ status: "DONE", erased: 1 });

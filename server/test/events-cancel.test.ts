@@ -226,11 +226,12 @@ describe("a mailbox's message", () => {
     // The claim parks the second behind the first.
     const { messages } = (await box.post("claim", { max: 10 })).body;
     expect(messages.map(({ id }: { id: string }) => id)).toEqual([first]);
-    const canceled = await inTransaction(node.pool, async (client) => {
+    const cell = node.cellPool(workspace.account.user.org_id);
+    const canceled = await inTransaction(cell, async (client) => {
       // The steps of an acknowledgement of the first.
       await client.query("select lock_message_keys($1, array['one'])", [box.id]);
       const answer = cancel(second);
-      await untilWaiting(node.pool, "cancel_event");
+      await untilWaiting(cell, "cancel_event");
       await client.query("update messages set state = 3, claimable_at = 0 where id = $1", [second]);
       return { answer };
     });

@@ -34,6 +34,8 @@ export interface Answer {
 export interface TestNode {
   pool: pg.Pool;
   service: Service;
+  /** The sessions of an organization's cell, for tests that lock or change its rows: `pool` may show them in views. */
+  cellPool(orgId: string): pg.Pool;
   /** One request through the whole of the server but its socket. */
   call(
     method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
@@ -91,6 +93,7 @@ export function createTestNode(
   return {
     pool: shown,
     service,
+    cellPool: (orgId) => cells.ofOrg(orgId).pool,
     async call(method, path, { body, key, session, headers, from } = {}) {
       await followed;
       const response = await service.app.inject({
