@@ -191,6 +191,7 @@ describe.concurrent("a receiver that answers something else", () => {
     ["a greeting of another protocol", "SSH-2.0-OpenSSH_9.6\r\n", 'HTTP: it does not begin with "HTTP/"'],
     ["HTTP/2", "HTTP/2 200 OK\r\n\r\n", "HTTP: its version is not one of HTTP/1"],
     ["a status that is none", "HTTP/1.1 yes OK\r\n\r\n", "HTTP: its status is not a number of three digits"],
+    ["a status below 100", head("099 OK", "content-length: 0"), "HTTP: its status is below 100"],
     ["a header without a colon", head("200 OK", "no colon"), "HTTP: one of its headers is malformed"],
     [
       "a length that is none",

@@ -121,6 +121,11 @@ export function describeExchangeError(error: Error, progress: AnswerProgress): F
     case "UND_ERR_DESTROYED":
     case "UND_ERR_CLOSED":
       return shuttingDown;
+    case "ERR_ASSERTION":
+      // undici's parser takes any three digits for a status, and asserts at the end of the answer that they are at least 100.
+      return progress === "headers"
+        ? { code: "bad_response", message: "the answer is not valid HTTP: its status is below 100" }
+        : { code: "other", message: `the request failed (${code})` };
     case "UND_ERR_INVALID_ARG":
       return { code: "other", message: `the request cannot be sent (${error.message})` };
     default:
