@@ -11,6 +11,16 @@ export async function shapeOfDatabase(pool: pg.Pool): Promise<string[]> {
   return rows.map(({ line }) => line);
 }
 
+/** The same without the partitions of days that an earlier shape does not have: midnight may have passed since. */
+export async function shapeOfDays(pool: pg.Pool, earlier: readonly string[]): Promise<string[]> {
+  const known = new Set(earlier.flatMap(daysOf));
+  return (await shapeOfDatabase(pool)).filter((line) => daysOf(line).every((day) => known.has(day)));
+}
+
+function daysOf(line: string): string[] {
+  return line.match(/_\d{8}(?![0-9a-f])/g) ?? [];
+}
+
 const text = `
   with own as (
     select n.oid, n.nspname
