@@ -82,6 +82,25 @@ describe("a replay of a publication", () => {
   });
 });
 
+it("a repeated publication gets the first answer, also after a replay to added targets", async ({
+  own,
+  newCustomer,
+}) => {
+  const customer = await newCustomer(own);
+  await customer.webhook();
+  await customer.mailbox();
+  const publish = () => customer.publish({ n: 3 }, { "idempotency-key": "once" });
+  const first = await publish();
+  expect(first.body.items).toHaveLength(2);
+  await customer.webhook();
+  const replay = await own.call("POST", `/api/v1/publications/${first.body.id}/replay`, { to: "added" });
+  expect(replay.body.items).toHaveLength(1);
+  const again = await publish();
+  expect(again.headers["idempotency-replayed"]).toBe("true");
+  expect(again.body).toEqual(first.body);
+  expect((await readPublication(own, first.body.id)).item_count).toBe(3);
+});
+
 it("erasing its last item empties the publication; those before it only leave it", async ({
   own,
   newCustomer,

@@ -236,6 +236,8 @@ begin
     where v_codes[n.n] = 'r'
       and p.bucket = get_byte(uuid_send(v_orgs[n.n]), 15)
       and p.id = v_ids[n.n]
+      -- Items for targets that were added later are of a later millisecond.
+      and left(i.id::text, 13) = left(p.id::text, 13)
   ) e on true
   where v_codes[n.n] <> 'a';
 end
