@@ -81,7 +81,9 @@ const healthRoute = targetRoute("readTargetHealth", "GET /api/v1/targets/:id/hea
   examples: examples.readTargetHealth,
   async handle({ caller, params }, deps): Promise<Static<typeof TargetHealth>> {
     const health = found(await readHealth(deps.pool, caller.orgId, idOf(params.id)));
-    return isPulled(kindNumbers[health.kind]) ? mailboxHealth(deps, caller.orgId, health) : health;
+    return isPulled(kindNumbers[health.kind])
+      ? found(await mailboxHealth(deps, caller.orgId, health))
+      : health;
   },
 });
 
@@ -98,18 +100,19 @@ async function listHealths(deps: StatsDeps, scope: HealthScope): Promise<Static<
     const shown = isPulled(kindNumbers[health.kind])
       ? await mailboxHealth(deps, scope.orgId, health)
       : health;
-    listed.push({ ...shown, hours: hours.get(health.target_id) ?? [] });
+    if (shown !== undefined) listed.push({ ...shown, hours: hours.get(health.target_id) ?? [] });
   }
   return listed;
 }
 
+/** Undefined if the mailbox was deleted since its health was read. */
 async function mailboxHealth(
   deps: StatsDeps,
   orgId: string,
   health: NonNullable<Awaited<ReturnType<typeof readHealth>>>,
-): Promise<Static<typeof TargetHealth>> {
-  // It may have been deleted since.
-  const mailbox = found(await findMailbox(readDeps(deps), orgId, health.target_id));
+): Promise<Static<typeof TargetHealth> | undefined> {
+  const mailbox = await findMailbox(readDeps(deps), orgId, health.target_id);
+  if (mailbox === undefined) return undefined;
   const { oldest_age_seconds: oldest, ...stats } = await mailboxStats(readDeps(deps), mailbox, healthBounds);
   const { target_id, kind, enabled, disabled_reason, last_attempt_at, last_success_at, failing_since } =
     health;
