@@ -145,14 +145,15 @@ const storage = {
     name: "POSTRIDER_DATABASE_POOL",
     parse: integer(2, 200),
     default: "10",
-    description: "The most connections that this process opens to the database; each of POSTRIDER_PROCESSES.",
+    description:
+      "The most connections in this process's pool; each of POSTRIDER_PROCESSES has a pool. Connections that listen come on top, three with one cell. Several cells have pools of their own, together of about the same size.",
   }),
   cells: always({
     name: "POSTRIDER_CELLS",
     parse: oneOf(["1", "2", "4", "8", "16"]),
     default: "1",
     description:
-      "An experiment, for a trial: the number of cells into which the data plane is divided, each in a schema of its own of the one database (docs/scaling.md). All processes need the same value; a database keeps its number, and `postrider db divide` divides one that has targets.",
+      "An experiment, for a trial: the number of cells into which the data plane is divided, each in a schema of its own (docs/scaling.md). All processes need the same value; a database keeps its number. `postrider db divide` divides a database that has targets, `postrider db distribute` places the cells on several servers.",
   }),
   fastSql: always({
     name: "POSTRIDER_FAST_SQL",
@@ -174,7 +175,7 @@ const storage = {
     unset: "generated when embedded",
     secret: true,
     description:
-      "32 bytes in base64 that encrypt signing secrets and bearer tokens at rest. Required with `DATABASE_URL`; make one with `openssl rand -base64 32`. Without it those secrets cannot be read again.",
+      "32 bytes in base64 that encrypt signing secrets, credentials of agents and secret headers of targets at rest. Required with `DATABASE_URL`; make one with `openssl rand -base64 32`. Without it those secrets cannot be read again.",
   }),
   previousEncryptionKeys: always({
     name: "POSTRIDER_PREVIOUS_ENCRYPTION_KEYS",
