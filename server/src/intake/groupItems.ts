@@ -9,7 +9,7 @@ export interface Group {
   numbers: number[];
 }
 
-/** Checked by the table too; a row of so many ids stays a kilobyte. */
+/** The most items of a row, which the table checks, too. Their ids take a kilobyte. */
 const maxGroup = 64;
 
 /** Gathers the items of each pair that will be dispatched alike, so that one row and one lease serve many. */
@@ -45,7 +45,7 @@ export function groupItems(
   return groups;
 }
 
-/** How many items there are up to and with each group. */
+/** The running total of items after each group. */
 export function endsOf(groups: readonly Group[]): number[] {
   let end = 0;
   return groups.map((group) => (end += group.numbers.length));

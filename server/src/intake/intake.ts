@@ -58,15 +58,18 @@ interface BusyConsumers extends Consumption {
   isBusy(mailboxId: string): boolean;
 }
 
-/** Bounds the memory of a batch on both sides, and lets batches of large payloads overlap: only a full batch does. */
+/**
+ * The most bytes of payloads in a batch. They bound the memory that it takes here and in PostgreSQL. Batches of large payloads reach
+ * this limit and so may overlap: only a full batch starts beside another.
+ */
 const maxBatchBytes = 1024 * 1024;
 const items = { maxBatch: 256, maxQueued: 10_000 };
 /** A batch has at most as many publications as a row of `deliveries` has items, and 65,536 items (`numbered_id`). */
 const publications = { maxBatch: 64, maxQueued: 2_000 };
 
 /**
- * Items and publications each have a group commit of their own, see {@link createGroupCommit}. So have the items of busy mailboxes:
- * their batches take turns with those of consumers, for whom no other item waits.
+ * Items, publications and the items of busy mailboxes each have a group commit of their own, see {@link createGroupCommit}. The
+ * batches of busy mailboxes take turns with those of consumers; no other item waits for consumers.
  */
 export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits): Intake {
   const { consumers, filters, ownerOf } = limits;
@@ -86,7 +89,7 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
     consumers &&
     createGroupCommit({
       ...itemOptions,
-      // Its producers are slowed down, so that little waits.
+      // Few items wait here, because their producers are slowed down.
       maxQueuedBytes: limits.maxQueuedBytes / 4,
       turns: consumers.turns,
       pace: new Pace(consumers),

@@ -41,9 +41,9 @@ export type Published =
 
 type Refusal = Exclude<RefusedItem["outcome"], "too_large">;
 
-/** Items that one publication may become. */
+/** The most items that one publication may become. */
 export const maxItems = 1_000;
-/** Items of a batch that are dispatched from memory. The others are claimed when they are due. */
+/** The most items of a batch that are dispatched from memory. The others are claimed when they are due. */
 const maxLeased = 2_048;
 
 /** A publication with the result of each filter known for its targets, by the filter's digest. */
@@ -51,7 +51,7 @@ export interface MatchedPublication extends NewPublication {
   matches: ReadonlyMap<string, boolean>;
 }
 
-/** Not stored yet: targets have these filters, with which it was not matched. */
+/** The publication is not stored yet, because it was not matched with these filters of targets. */
 interface NotYet {
   outcome: "filters_changed";
   filters: string[];

@@ -92,7 +92,7 @@ function bounded(
   return value;
 }
 
-/** The draft's header is a quoted string, practice sends it bare: both name the same key. */
+/** The IETF draft has the key in quotes, and most clients send it without: both forms name the same key. */
 function unquoted(value: string | null): string | null {
   if (value === null) return null;
   const key = value.length >= 2 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value;

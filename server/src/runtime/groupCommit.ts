@@ -76,8 +76,9 @@ interface Waiting<T, R> {
   reject: Told<T, unknown>;
 }
 
+/** The most batches at a time: the first, and one that is full. */
 const maxConcurrentBatches = 2;
-/** While the work that waits fills a batch by its bytes: one statement at a time leaves the disk or a core idle. */
+/** The same while waiting work fills a batch by its bytes: large batches one after the other leave the disk or a core idle. */
 const maxConcurrentLargeBatches = 3;
 
 /**

@@ -8,7 +8,7 @@ import type { AttemptRecorder } from "./recordAttempts.ts";
 import { nextDelayMs } from "./retryPolicy.ts";
 
 export interface FinishDeps {
-  /** Sees the control plane: a target's health is in its own row, and what disables it in the audit log. */
+  /** A pool that sees the control plane, for the health in a target's row and for the audit log when a target is disabled. */
   control: pg.Pool;
   log: Log;
   recorder: AttemptRecorder;

@@ -8,7 +8,7 @@ const maxBytes = 128 * 1024 * 1024;
 /** Deliveries in memory for unproven targets: few, because they are sent late and their leases run meanwhile. */
 const maxUnproven = 1_024;
 const maxUnprovenBytes = 16 * 1024 * 1024;
-/** So many deliveries to hanging targets are ready for when one of their requests ends. */
+/** Deliveries to hanging targets that wait in memory, so that one can start when a request to a hanging target ends. */
 const maxHanging = 16;
 /** How many deliveries one untried target may have in memory; a hanging one has one. */
 const maxOfUntried = 8;
@@ -18,9 +18,9 @@ const maxOfUntried = 8;
  */
 const targetPartOfFree = 1 / 8;
 const orgTimesFree = 3;
-/** Past so many taken deliveries a queue's array is cut. */
+/** The number of taken deliveries after which a queue's array is cut. */
 const maxTaken = 1_024;
-/** Accepted items of targets without a lane, whose organization is not known, leave the rest of the room to claims. */
+/** The part of the room for accepted items of targets without a lane, whose organization is not known. Claims have the rest. */
 const unknownPart = 3 / 4;
 
 /** The deliveries of one lane, first in, first out. */

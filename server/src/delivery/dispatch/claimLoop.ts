@@ -31,14 +31,14 @@ export interface ClaimLoopDeps {
   room: () => Room;
   /** Targets that can take no more in memory now. */
   fullTargets: () => string[];
-  /** Targets that have ended so many attempts in a period of late. */
+  /** Targets that ended at least `count` attempts in the present or the last period. */
   targetsEnding: (count: number) => string[];
   /** Chooses, from targets with something due, those that there is room for. */
   choose: (due: readonly DueTarget[]) => Chosen;
   take: (deliveries: Delivery[]) => void;
 }
 
-/** How long nothing may be due before the database is asked again. */
+/** How long the loop waits before it asks the database again, if nothing was due. */
 const pollMs = 200;
 /** The same while the process is quiet. A retry is late by as much; whatever else becomes due here wakes the loop. */
 const quietPollMs = 5_000;
@@ -48,17 +48,17 @@ const errorPauseMs = 1_000;
  * long as they took, so that thousands of those targets cost a fraction of a core and not a whole one.
  */
 const sparseClaim = 16;
-/** The pause is this many times as long when a whole circle brought nothing. */
+/** The pause after a whole circle that brought nothing, as a multiple of the time that the circle took. */
 const idlePauses = 4;
 const maxIdlePauseMs = 1_000;
 /**
- * When more targets than this have no room, or none that is untried has any, a claim begins with a look at what is due,
- * and is told what to take.
+ * When more targets than this have no room in memory, or no unproven target has any, the loop first looks which targets have
+ * something due, and then claims from chosen ones only.
  */
 const manyFull = 64;
-/** A look that brought little pauses for so many times as long as it took. */
+/** The pause after a look that brought little, as a multiple of the time that the look took. */
 const lookPauses = 4;
-/** For so long a target that has more due is claimed from again without another look. */
+/** How long targets that have more due are claimed from again without another look. */
 const lookEveryMs = 200;
 
 /** Reads ahead: claims due deliveries from the database into memory while there is room. */

@@ -7,8 +7,8 @@ import { isUnproven, type Reputation } from "./reputation.ts";
 
 export const maxPerClaim = 576;
 /**
- * The targets of the last claim share this much of it. With the rest the claim goes on to the others, closes its circle, and
- * need not be repeated only to learn that nothing else is due.
+ * The part of a claim that the targets of the last claim share. The rest lets it go on to the other targets and close its circle,
+ * so that no further claim is needed to learn that nothing else is due.
  */
 const sharedPerClaim = 512;
 /** How many deliveries a claim takes of a target that has not shown that it takes more; fewer when memory is short, so that many targets can hang. */
@@ -45,7 +45,7 @@ export function sizeClaim(room: Room, seen: Seen): ClaimSize {
   return { limit, few, perTarget: Math.max(few, shareOfClaim(limit, seen.targets.size)) };
 }
 
-/** How many deliveries of a claim each of so many targets may have. */
+/** How many deliveries of a claim each of its targets may have. */
 export function shareOfClaim(limit: number, targets: number): number {
   return Math.ceil(Math.min(limit, sharedPerClaim) / Math.max(1, targets));
 }
@@ -63,7 +63,7 @@ export function lookAt(deliveries: readonly Delivery[], before: Seen): Seen {
   return { targets, bytesPerDelivery: average };
 }
 
-/** Which of the targets with something due are to be claimed now. */
+/** The targets with something due from which to claim now. */
 export interface Chosen {
   /** Targets that answer: as much of each as a claim brings. */
   proven: string[];

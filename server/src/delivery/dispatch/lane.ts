@@ -18,7 +18,7 @@ const keptSeconds = 2;
  * that waits in memory may miss for as long that its target was deleted, disabled or changed.
  */
 const configAgeLimitMs = 200;
-/** A lane that has nothing to do is kept for so long after its circuit closed. */
+/** How long a lane that has nothing to do is kept after its circuit has closed. */
 const circuitMemoryMs = 60_000;
 
 /** The counts and the queue that all lanes of a dispatcher share. */
@@ -295,12 +295,12 @@ export class Lane {
     if (wasAway) this.#responsiveness.noteProgress(nowMs - periodMs);
   }
 
-  /** Whether the target has ended so many attempts in a period of late. */
+  /** Whether the target ended at least `count` attempts in the present or the last period. */
   hasEnded(count: number): boolean {
     return this.#recent >= count || this.#previous >= count;
   }
 
-  /** Takes a target for hanging whose requests under way have brought nothing for too long; says whether it did. */
+  /** Counts the target as hanging if its requests under way have brought nothing for too long. @returns whether it did. */
   noteStall(nowMs: number): boolean {
     if (this.#inFlight === 0 || this.#reputation === "hanging") return false;
     if (!this.#responsiveness.isStalled(this.#reputation, nowMs)) return false;
@@ -308,7 +308,7 @@ export class Lane {
     return true;
   }
 
-  /** Takes a target that has not answered lately for untried again, while proven targets hang. */
+  /** Counts a target as untried again that has not answered lately, while more requests hang than their budget allows. */
   noteSilence(nowMs: number): void {
     if (isUnproven(this.#reputation) || !this.#deps.admission.isStrained()) return;
     if (this.#inFlight === 0 && this.#responsiveness.isSilent(nowMs)) this.#setReputation("untried");

@@ -51,7 +51,7 @@ export class Lanes {
     return this.#idsOf((lane) => !this.deps.buffer.hasRoom(lane, nowMs));
   }
 
-  /** Targets that have ended so many attempts in a period of late. */
+  /** Targets that ended at least `count` attempts in the present or the last period. */
   ending(count: number): string[] {
     return this.#idsOf((lane) => lane.hasEnded(count));
   }

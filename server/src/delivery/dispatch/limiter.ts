@@ -16,7 +16,7 @@ export interface Wish {
 
 /** A permit that was not used for so long is lost: many late ones would be a burst that nobody allowed. */
 const permitLifeMs = 250;
-/** A node makes up for what is late at this times the rate. */
+/** The multiple of the rate at which a node makes up for late attempts. */
 const catchUp = 1.1;
 /** The error of timers in a busy process. */
 const timerSlackMs = 25;
@@ -61,7 +61,7 @@ export class Limiter {
     this.#limits = limits;
   }
 
-  /** How much is wanted for so many deliveries that wait in memory, and requests that are under way. */
+  /** The permits and requests that the node wants for the deliveries in memory and the requests under way. */
   wishFor(waiting: number, inFlight: number): Wish {
     const { perSecond, maxConcurrency } = this.#limits;
     return {
@@ -70,7 +70,7 @@ export class Limiter {
     };
   }
 
-  /** Whether that is more than the node has, or has for much longer. */
+  /** Whether the wish is for more than the node has, or the node's share ends soon. */
   isShortOf(wish: Wish, nowMs: number): boolean {
     return (
       wish.permits > 0 || wish.requests > this.#requests || (wish.requests > 0 && nowMs >= this.#renewAtMs)
@@ -112,12 +112,12 @@ export class Limiter {
     return perSecond === null || this.nextBeginMs() <= nowMs;
   }
 
-  /** When the next attempt may begin as far as permits go; never, without one. */
+  /** When the permits allow the next attempt; infinity without a permit. */
   nextBeginMs(): number {
     const [permit] = this.#permits;
     if (permit === undefined) return Number.POSITIVE_INFINITY;
     const burstMs = (this.#burst - 1) * (this.#intervalMs / catchUp);
-    // A millisecond for sums that are not exact.
+    // A millisecond of tolerance for rounding errors.
     const toleranceMs = Math.max(burstMs + 1, timerSlackMs);
     return Math.max(permit, this.#evenAtMs - toleranceMs);
   }

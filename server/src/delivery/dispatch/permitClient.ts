@@ -18,8 +18,8 @@ export interface PermitClientDeps {
 }
 
 /**
- * Permits are taken for so long ahead, at least and at most: a few calls a second for each target at its limit. A
- * database that is slow to answer is asked for more, so that there are some left until it has answered.
+ * The least and the most time ahead for which permits are taken. A target at its limit costs a few calls a second. A database
+ * that answers slowly is asked for more permits at a time, so that they last until it has answered.
  */
 const leastAheadMs = 250;
 const mostAheadMs = 2_000;
@@ -43,9 +43,9 @@ interface Account {
   lane: Lane;
   limiter: Limiter;
   isAsking: boolean;
-  /** Nothing is asked for before. */
+  /** The earliest moment at which to ask again. */
   askAtMs: number;
-  /** How often in a row there was no share. */
+  /** How many times in a row the database had no share to give. */
   refusals: number;
   timer: NodeJS.Timeout | undefined;
 }

@@ -14,11 +14,11 @@ export function isUnproven(reputation: Reputation): boolean {
   return reputation === "untried" || reputation === "hanging";
 }
 
-/** An exchange that takes longer is slow, or hangs; half of the timeout when that is less. */
+/** An exchange that takes longer than this, or than half of the timeout if that is less, is slow or hangs. */
 const maxPromptMs = 1_000;
-/** A target that has answered before hangs when it takes so many times as long as it did, or as the prompt may. */
+/** A target that has answered before hangs when it takes this many times its last duration, or the limit for prompt answers if that is longer. */
 const provenTimes = 2;
-/** While more hangs than its budget allows, a target is trusted for so long after its last answer. */
+/** How long a target is trusted after its last answer while more requests hang than their budget allows. */
 const trustMs = 5_000;
 
 /** @param timeoutMs Of a whole attempt. @returns how long a prompt receiver takes at most. */
@@ -61,7 +61,7 @@ export class Responsiveness {
     return result.durationMs >= this.#promptMs ? "slow" : "prompt";
   }
 
-  /** Whether requests under way have brought nothing for so long that the target is taken for one that hangs. */
+  /** Whether requests under way have brought nothing for so long that the target counts as hanging. */
   isStalled(reputation: Reputation, nowMs: number): boolean {
     const limitMs =
       reputation === "untried"

@@ -1,12 +1,13 @@
-/** Doubles with each round of successes, so a fast receiver is at its full width after five answers in a row. */
+/** The window doubles with each round of successes: a receiver reaches the usual 32 after five rounds. */
 const firstWindow = 1;
 /** How many failures, or timeouts, in a row open the circuit, and for how long. A timeout held a connection for a whole attempt. */
 const circuit = { failures: 10, timeouts: 2, firstOpenMs: 1_000, maxOpenMs: 30_000 };
 
 /**
  * How many requests a target can take: a window by AIMD (additive increase, multiplicative decrease), +1 with each success
- * and halved with each failure, so that a receiver that is untried or hangs never holds more than a few connections; and a
- * circuit breaker, which closes the window for a while after failures in a row. Moments are of the monotonic clock.
+ * and halved when the receiver hangs or is overloaded, so that one that is untried or hangs never holds more than a few
+ * connections; and a circuit breaker, which closes the window for a while after failures in a row. Moments are of the monotonic
+ * clock.
  */
 export class Window {
   #size = firstWindow;

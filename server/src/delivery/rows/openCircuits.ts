@@ -5,7 +5,7 @@ import type { Log } from "../../telemetry/log.ts";
 
 /** Lets other nodes see which circuits this one has opened. */
 export interface OpenCircuits {
-  /** Nothing is sent to the target for so long; then one request probes it (half-open). */
+  /** Nothing is sent to the target for `forMs`; then one request probes it (half-open). */
   opened(targetId: string, forMs: number): void;
   /** The target answers again. */
   closed(targetId: string): void;

@@ -6,13 +6,13 @@ import { releaseDeliveries } from "./store.ts";
 /** Gives back, some at a time, deliveries that were leased and are not attempted. */
 export interface Releases {
   add(deliveries: readonly Delivery[]): void;
-  /** The same where nothing could be sent for want of something of this process's own, such as file descriptors. */
+  /** The same for a delivery that could not be sent because this process lacked a resource, such as file descriptors. */
   addUnsent(delivery: Delivery, why: string): void;
   /** Gives back what was added so far. Never rejects. */
   flush(): Promise<void>;
 }
 
-/** At most one line of the log in this time: thousands of requests may meet the same shortage in a second. */
+/** The time between two log lines: thousands of requests may meet the same shortage in a second. */
 const quietMs = 10_000;
 
 export function createReleases(pool: pg.Pool, log: Log): Releases {

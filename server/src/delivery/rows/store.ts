@@ -175,8 +175,8 @@ export interface AttemptRecord {
 }
 
 /**
- * Stores attempts and moves their deliveries on. The lease token is a fencing token: of a delivery whose lease has passed to
- * another holder nothing is written. @returns for each attempt whether it was stored.
+ * Stores attempts and moves their deliveries on. The lease token is a fencing token: nothing is written for a delivery whose
+ * lease has passed to another holder. @returns for each attempt whether it was stored.
  */
 export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptRecord[]): Promise<boolean[]> {
   const { order, ids, tokens, ends } = byRow(records);

@@ -20,7 +20,7 @@ export async function endAllLeases(pool: pg.Pool): Promise<number> {
 const allTokens: TokenRange = { first: 0, last: Number.MAX_SAFE_INTEGER };
 
 /**
- * Ends the leases of a process that has ended for certain: an item that it still sent would be sent twice.
+ * Ends the leases of a process. The process must have ended for certain, because an item that it still sent would be sent twice.
  * @returns how many items are due again.
  */
 export async function endLeasesOf(pool: pg.Pool, { first, last }: TokenRange): Promise<number> {
