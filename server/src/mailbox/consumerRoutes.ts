@@ -205,7 +205,7 @@ function claimOf(key: string, mailboxId: string, { id, claim_token: token }: Pre
   };
 }
 
-/** A mailbox that the caller does not have gets no results. @throws {ApiError} 404 */
+/** @throws {ApiError} 404 instead of results, when the caller has no such mailbox. */
 async function refuseUnknown(
   deps: MailboxRouteDeps,
   key: string,
@@ -216,7 +216,7 @@ async function refuseUnknown(
   if (!isId(mailboxId) || !(await isMailboxOf(deps.pool, key, mailboxId))) throw notFound();
 }
 
-/** @throws {ApiError} 401: who has no key gets no results. */
+/** @throws {ApiError} 401 when the key is unknown. */
 function resultOf(id: string, outcome: ChangeResult): Result {
   if (outcome === "unauthorized") throw unauthorized();
   const refusal = changeRefusal(outcome);

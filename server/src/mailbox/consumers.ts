@@ -5,15 +5,15 @@ import { Turns } from "../runtime/turns.ts";
 export interface Consumers extends Consumption {
   /** Whether many consumers claim from the mailbox at this moment and are behind, or were just now. */
   isBusy(mailboxId: string): boolean;
-  /** A claim served so many requests of the mailbox and left so many ready messages. */
+  /** A claim has served this number of the mailbox's requests and left this number of ready messages. */
   noteClaim: (mailboxId: string, requests: number, ready: number) => void;
-  /** So many messages are being acknowledged or rejected. */
+  /** Messages are being acknowledged or rejected. */
   noteClosed(messages: number): void;
 }
 
-/** A mailbox becomes busy when a statement claims for so many requests: fewer are no match for producers. */
+/** The requests of one claim from which on a mailbox counts as busy: with fewer, producers need not be slowed down. */
 const busyRequests = 10;
-/** Consumers are behind when a claim leaves so many ready messages. */
+/** The ready messages that a claim leaves from which on consumers are behind. */
 const behindReady = 8;
 /** A mailbox stays busy for this long: producers that only sometimes take turns with consumers make more and smaller batches. */
 const busyMs = 200;

@@ -44,9 +44,9 @@ export interface Mailboxes {
 }
 
 export interface MailboxesDeps {
-  /** For what the nodes tell each other. */
+  /** For notifications between nodes. */
   pool: pg.Pool;
-  /** For the calls of consumers: of the cell, on the server that holds it. */
+  /** For the calls of consumers: straight to the server that holds the cell. */
   direct: pg.Pool;
   log: Pick<Log, "warn">;
   retentionMs: number;
@@ -57,7 +57,7 @@ export interface MailboxesDeps {
   ownerOf: (key: string) => string;
 }
 
-/** Batches take at most so many requests and messages, which bounds how long others wait for them. */
+/** The most requests and messages of a batch, which bound how long others wait for it. */
 const maxBatch = 256;
 const maxBatchMessages = 500;
 const maxQueued = 10_000;
@@ -100,7 +100,7 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
     waitedFor: () => waiters.mailboxIds(),
   });
 
-  /** A named claim is kept for the repeat of its request; any other would be lost until its lease ends. */
+  /** Gives back a claim whose requester is gone. One with a Claim-Id is kept instead, because the request may be repeated. */
   function undo(request: ClaimRequest, outcome: ClaimOutcome): void {
     if (outcome.kind !== "claimed" || request.claimId !== null) return;
     const work = undoClaims(deps, request.key, outcome.messages)

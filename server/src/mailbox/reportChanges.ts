@@ -7,7 +7,7 @@ type Calls = Pick<Mailboxes, "claim" | "claimNamed" | "end" | "change">;
 
 /** The calls of consumers, with a report of each mailbox in which one changed something. */
 export function reportChanges(calls: Calls, changes: Changes): Calls {
-  /** An acknowledgement by the message's id alone does not name the mailbox; the claim did. */
+  /** The mailboxes of claimed messages, for acknowledgements that name only the message. */
   const mailboxOf = new Map<string, string>();
 
   function report(mailboxId: string | null | undefined): void {

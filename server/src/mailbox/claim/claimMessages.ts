@@ -13,7 +13,7 @@ export interface ClaimRequest {
   /** The API key as presented. */
   key: string;
   mailboxId: string;
-  /** At most so many messages: 1 to 100. */
+  /** The most messages: 1 to 100. */
   max: number;
   leaseMs: number;
   /** Names the request, so that repeating it gives the same claim. */
@@ -23,7 +23,7 @@ export interface ClaimRequest {
 /** The outcome of a {@link ClaimRequest}. */
 export type ClaimOutcome =
   | { kind: "claimed"; messages: ClaimedMessage[]; isRepeated: boolean; remaining: Remaining }
-  /** `retryInMs`: when something becomes claimable as far as is known; 0 means that it was only busy. */
+  /** `retryInMs`: the time until something becomes claimable, null if nothing will by itself; 0 if messages were only locked by others. */
   | { kind: "empty"; retryInMs: number | null; remaining: Remaining }
   | { kind: "unauthorized" }
   | { kind: "notFound" };

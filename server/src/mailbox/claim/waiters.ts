@@ -15,7 +15,7 @@ export interface WaitersDeps {
 
 /** How many requests of one mailbox ask at once when it is woken. */
 const maxAsking = 32;
-/** A message that another transaction holds for a moment is asked for again so often, then left to a later wake. */
+/** How often a message that another transaction holds is asked for again, before it is left to a later wake. */
 const maxBusyRetries = 20;
 const busyDelayMs = 20;
 const maxTimerMs = 2 ** 31 - 1;
@@ -38,7 +38,7 @@ interface Waiter {
   request: WaitingClaim;
   /** Whether its claim is under way to the database. */
   isAsking: boolean;
-  /** Whether its time is up or its requester gone: it takes what comes of a claim under way and asks no more. */
+  /** Whether its time is up or its requester gone: it takes the result of a claim under way and asks no more. */
   isOver: boolean;
   settle: (outcome: ClaimOutcome) => void;
   fail: (error: Error) => void;
@@ -191,7 +191,7 @@ export class Waiters {
     box.isPumping = false;
   }
 
-  /** Asks for one who waits. @returns whether it no longer does. */
+  /** Asks for a waiting request. @returns whether the request has its answer. */
   async #serve(box: Box, waiter: Waiter): Promise<boolean> {
     try {
       const outcome = await this.#ask(waiter.request);

@@ -24,11 +24,11 @@ export interface WakeupsDeps {
 
 const channel = "postrider_messages";
 const lost = "could not tell other nodes of new messages; their waiters poll";
-/** NOTIFY takes a lock that all committing transactions of the database share, so a node does it this seldom. */
+/** The least time between two NOTIFY of a node: each takes a lock for which all committing transactions of the database queue. */
 const notifyIntervalMs = 50;
 /** A payload is at most 8000 bytes; past this many mailboxes it says "any" in place of their ids. */
 const maxNotifiedIds = 200;
-/** One statement per node and interval finds what no notification told of, such as leases taken by other nodes. */
+/** The interval of polls, which find messages without a notification, such as those whose lease on another node has lapsed. */
 const pollIntervalMs = 5_000;
 
 /**

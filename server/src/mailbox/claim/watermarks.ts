@@ -3,15 +3,15 @@ export interface Watermarks {
   /** A position before which the mailbox has no ready message; 0 when that is not known. */
   of(mailboxId: string): number;
   /**
-   * A claim has walked the mailbox up to `position`; 0 forgets. One before the watermark was a walk from an earlier message, which
-   * found something there: what follows it may be ready as well, so the watermark goes back.
+   * Notes that a claim has walked the mailbox up to `position`; 0 forgets the watermark. A position before the watermark means that a
+   * walk from an earlier message found something there. The messages after it may be ready as well, so the watermark goes back.
    */
   note(mailboxId: string, position: number): void;
 }
 
 /**
  * A watermark counts once it is this old: a message gets its position before its transaction commits, and must not be
- * overtaken by later ones only because the commit takes a moment. As seldom, a walk goes from the very first
+ * overtaken by later ones only because the commit takes a moment. Once in the same time, a walk begins at the very first
  * message, for commits that took even longer.
  */
 const trustedAfterMs = 2_000;

@@ -12,11 +12,11 @@ export interface ClaimChange {
   /** Only a message of this mailbox; null means any. */
   mailboxId: string | null;
   claimToken: string;
-  /** From now on; null gives the message back. */
+  /** The new lease, from now on; null gives the message back. */
   leaseMs: number | null;
   /** How long a message that is given back stays unclaimable. */
   delayMs: number;
-  /** Why it is given back, which is kept when it becomes dead by that. */
+  /** Why it is given back; kept if the message becomes dead by it. */
   reason: string | null;
 }
 

@@ -8,7 +8,7 @@ const minutesKept = 60;
 
 /**
  * Removes messages past retention from the hot table; they read as EXPIRED without it. In bounded transactions, so
- * that it never stands in anybody's way. @returns how many were removed.
+ * that it locks few rows at a time. @returns how many were removed.
  */
 export async function sweepExpiredMessages(pool: pg.Pool, retentionMs: number): Promise<number> {
   let total = 0;
@@ -43,8 +43,8 @@ export async function sweepClaimIds(pool: pg.Pool): Promise<number> {
 }
 
 /**
- * Folds the ledger of mailboxes into minutes, and minutes past their hour into one sum; what it says of messages accepted
- * and acknowledged goes on to the activity of targets. @returns how many rows were folded.
+ * Folds the ledger of mailboxes into minutes, and minutes past their hour into one sum. Also adds the numbers of accepted and
+ * acknowledged messages to the activity of targets. @returns how many rows were folded.
  */
 export async function foldMailboxActivity(pool: pg.Pool): Promise<number> {
   let total = 0;

@@ -125,7 +125,7 @@ function waiting(...statuses: MailboxStatus[]): string {
   )`;
 }
 
-/** Claimed too often, and not swept yet: only a claim that has lapsed can be, and `messages_waiting` finds those. */
+/** Messages that were claimed too often and are not swept yet. Their last claim has lapsed, so the index `messages_waiting` finds them. */
 const lapsedDead = `(
   select m.id, m.position as sort_key
   from messages m

@@ -18,7 +18,7 @@ export const statsBounds: Bounds = { elsewhere: 2_500, dead: 10_000 };
 /** For health, which many targets are asked for again and again. */
 export const healthBounds: Bounds = { elsewhere: 1_000, dead: 2_500 };
 
-/** Up to here ready ones are counted by their rows. Beyond, they are what the ledger says is held, less the rest. */
+/** Up to this number, ready messages are counted by their rows. Beyond it, they are all messages in the ledger without the others. */
 const maxReadyCounted = 500;
 /** Rates are over this many whole minutes and the present one. */
 const rateMinutes = 5;
@@ -39,8 +39,8 @@ interface StatsRow {
 }
 
 /**
- * The live view of a mailbox. Counts no more than its bounds, however many messages there are: of those that were claimed or given
- * back the ones that are claimable soonest. Changes nothing.
+ * The live view of a mailbox. Counts no more than its bounds, however many messages there are: from those that were claimed or
+ * given back, it counts the ones that become claimable first. Changes nothing.
  */
 export async function mailboxStats(
   deps: ReadDeps,
@@ -66,7 +66,7 @@ export async function mailboxStats(
   const row = rows[0]!;
   const elsewhere = row.lapsed + row.claimed + row.delayed + row.blocked + row.poison;
   const hasAllElsewhere = elsewhere < bounds.elsewhere;
-  // Where not all of the rest was counted, the most that it can be.
+  // If not all of the others were counted, this is the most that it can be.
   const ready = row.ready < maxReadyCounted ? row.ready : Math.max(row.held - elsewhere, row.ready);
   const oldest = [row.oldest_ready, row.oldest_waiting].filter((id) => id !== null).sort()[0];
   const rateSeconds = rateMinutes * 60 + (mailbox.nowMs % 60_000) / 1000;
