@@ -8,7 +8,7 @@ export interface Copy {
 
 type Shapes = ReadonlyMap<string, TableShape>;
 
-/** Statements in their order, which rows may come between. */
+/** Statements in their order. Rows may be copied after the first list. */
 interface Additions {
   tables: string[];
   /** Constraints and indexes. */

@@ -128,7 +128,7 @@ async function applyOnce(client: pg.ClientBase, migration: Migration): Promise<v
     checksum,
     needs,
   ]);
-  // Citus sends what it was given to the servers as it is, and they take one statement at a time.
+  // Citus passes the text of a query on to the servers unchanged, and they take one statement at a time.
   const texts = (await hasDistributedCells(client)) ? splitStatements(text) : [text];
   for (const one of texts) {
     // The driver knows the limit of a single query; its types do not.

@@ -2,7 +2,7 @@ import { NotBegunError } from "../runtime/groupCommit.ts";
 import { ClockApartError } from "./clock.ts";
 import { isDatabaseAway, isPartitionMissing, isUnanswered } from "./pool.ts";
 
-/** Why the database takes nothing, as far as that can be told from an error. */
+/** Why the database accepts nothing, as far as an error tells. */
 export type AwayReason =
   | "disk full"
   | "read-only"
@@ -37,7 +37,7 @@ export function awayReason(error: unknown): AwayReason | undefined {
   return "away";
 }
 
-/** Whether an error says that the database was waited for as long as anyone waits for it. */
+/** Whether an error says that a wait for the database has reached its time limit. */
 export function isTooSlow(error: unknown): boolean {
   const reason = awayReason(error);
   return reason === "unanswered" || reason === "slow";

@@ -58,8 +58,8 @@ async function ownPid(client: pg.ClientBase): Promise<number> {
 }
 
 /**
- * Waits for a VACUUM, ANALYZE or index build, under a lock behind which nobody queues who reads or writes, and keeps the next one
- * away until the transaction ends. PostgreSQL itself cancels an autovacuum that somebody has waited for as long as for a deadlock.
+ * Waits for a VACUUM, ANALYZE or index build, by a lock that conflicts with no reader and no writer, and keeps the next one away until
+ * the transaction ends. PostgreSQL itself cancels an autovacuum for which a session has waited for `deadlock_timeout`.
  */
 async function outwaitMaintenance(client: pg.ClientBase, table: string): Promise<void> {
   await client.query(
@@ -83,11 +83,11 @@ function isLockMissing(error: unknown): boolean {
   return false;
 }
 
-/** Does not try for as long as it is known to be in vain: each try would hold up those who read and write. */
+/** Waits while the lock is known to be held, up to a limit: each try would hold up readers and writers. */
 async function pause(pool: pg.Pool | undefined, inTheWay: LocksInTheWay | undefined): Promise<void> {
   const endMs = performance.now() + longestPauseMs;
   await delay(pauseMs);
-  // Maintenance is waited for in the next try, where that hinders nobody.
+  // The next try itself waits for maintenance, without hindering anybody.
   if (pool === undefined || inTheWay === undefined || inTheWay.areMaintenance) return;
   while (performance.now() < endMs && (await areStillHeld(pool, inTheWay))) await delay(pauseMs);
 }

@@ -80,7 +80,7 @@ export class CellRoute {
     log.info({ cell: cellNumber, server: serverOf(placement) }, "the cell's items go straight to its server");
   }
 
-  /** If its server answers nobody, nothing would be gained; and a server that only this process cannot reach, the coordinator reaches. */
+  /** Goes through the coordinator if only this process cannot reach the server. If the coordinator cannot either, nothing would be gained. */
   async #leaveIfCutOff(log: Pick<Log, "info" | "warn">): Promise<void> {
     this.#failures = this.#moving.failures();
     const fault = await this.#faultOf(this.#placement!);
@@ -107,7 +107,7 @@ export class CellRoute {
     this.#isSaid = true;
   }
 
-  /** By a connection of its own: the others may all be in use. */
+  /** Uses a connection of its own, because the others may all be in use. */
   async #faultOf(placement: Placement): Promise<Error | undefined> {
     let pool: pg.Pool | undefined;
     try {
@@ -126,7 +126,7 @@ export class CellRoute {
     return {
       ...this.#options,
       connection: atServer(connection, placement),
-      // The default path may be set at the coordinator alone.
+      // A default search path may be set at the coordinator only.
       schema: `${schema}, ${placement.home}`,
     };
   }

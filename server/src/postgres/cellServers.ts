@@ -14,9 +14,9 @@ export interface Placement {
   mark: string | null;
 }
 
-/** Where the cells are, by schema, as the coordinator says, whose Citus has placed them. */
+/** Where Citus has placed the cells, by schema, according to the coordinator's catalogue. */
 export async function readPlacements(pool: pg.Pool): Promise<ReadonlyMap<string, Placement>> {
-  // All tables of a schema are on one server: one stands for all.
+  // All tables of a schema are on one server, so one table is enough to find it.
   const { rows } = await pool.query<Placement & { schema: string }>(
     `select x.nspname as schema, n.nodename as host, n.nodeport as port, n.groupid as group,
        (select h.relnamespace::regnamespace::text from pg_class h where h.oid = 'organizations'::regclass) as home,
@@ -31,8 +31,8 @@ export async function readPlacements(pool: pg.Pool): Promise<ReadonlyMap<string,
 }
 
 /**
- * Whether the pool's server is the one that Citus means and can run this version's functions on the cell's tables: its address may be
- * that of another server here, and an upgrade may be under way.
+ * Checks that the pool's server is the one that Citus means, and can run this version's functions on the cell's tables. Seen from here,
+ * the address may belong to another server, and an upgrade may be under way.
  * @throws an error that says what it lacks, or the driver's.
  */
 export async function checkWorker(pool: pg.Pool, schema: string, { group, mark }: Placement): Promise<void> {

@@ -10,16 +10,16 @@ export interface Cell {
   /** The range of buckets, both inclusive, whose rows it holds. */
   firstBucket: number;
   lastBucket: number;
-  /** The schema of its tables; undefined where the only cell's stand among those of the control plane. */
+  /** The schema of its tables; undefined with one cell, whose tables are beside those of the control plane. */
   schema: string | undefined;
   /**
-   * Sessions whose names of tables mean the cell's, and the control plane's beside them. One that works with a cell never
-   * changes to another: cached plans are of one cell.
+   * Sessions in which the name of a table means the cell's table, or else the control plane's. A session never changes to another
+   * cell, because its cached plans are for one cell.
    */
   pool: pg.Pool;
-  /** The same, on the server that holds the cell; see `CellRoute`. It is `pool` itself where there is one cell. */
+  /** The same, on the server that holds the cell; see `CellRoute`. With one cell it is `pool` itself. */
   direct: pg.Pool;
-  /** Where there are several. */
+  /** Undefined with one cell. */
   route?: CellRoute;
 }
 
@@ -79,20 +79,20 @@ export function unfinishedSchemas(count: number): string[] {
   return cellSchemas(count).map((schema) => schema.replace("_cell_", "_dividing_"));
 }
 
-/** The key of an advisory lock for work on one cell, which another cell's does not wait for. @param key of the first cell's. */
+/** The key of an advisory lock for work on one cell; each cell has its own. @param key the first cell's. */
 export function lockOfCell(key: number, cellNumber: number): number {
   return key + cellNumber * lockDistance;
 }
 
-/** More than there are keys for kinds of work, all of which are close together. */
+/** The distance between two cells' keys: larger than that between any two kinds of work. */
 const lockDistance = 1_000;
 
 /** Enough that a cell's claims, a batch of its items and a list need not wait for each other. */
 export const leastConnections = 3;
 
 /**
- * The cells of a database, which `migrate` made. One uses the pool itself; several have pools of their own, which share its number
- * of connections between them, and as many to the servers that hold them. Nothing is connected yet.
+ * The cells of a database, which `migrate` made. A single cell uses the pool itself. Several cells have pools of their own, which together
+ * have about as many connections as the pool, and as many again to the servers that hold the cells. Nothing is connected yet.
  */
 export function openCells(pool: pg.Pool, count: number, options: PoolOptions): Cells {
   if (count === 1) return oneCell(pool);

@@ -34,7 +34,7 @@ export interface ClockCheck {
 /** Items are not made while the clocks of this process and its database are too far apart. */
 export class ClockApartError extends Error {}
 
-/** By no statement on the way of an item: `look` is called every few seconds, and `refuseApart` compares two numbers. */
+/** An item costs no statement: `look` is called every few seconds, and `refuseApart` compares two numbers. */
 export function createClockCheck(deps: { pool: pg.Pool; nowMs: () => number; log: Log }): ClockCheck {
   const { pool, nowMs, log } = deps;
   let skewMs = 0;
@@ -103,7 +103,7 @@ const units = [
   { name: "minutes", ms: 60_000 },
 ] as const;
 
-/** In the largest unit of which there are two. */
+/** Uses the largest unit of which the duration has at least two. */
 function durationText(ms: number): string {
   const unit = units.find((one) => ms >= 2 * one.ms);
   return unit === undefined ? `${Math.round(ms / 1000)} seconds` : `${Math.round(ms / unit.ms)} ${unit.name}`;

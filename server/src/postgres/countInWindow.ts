@@ -8,7 +8,7 @@ export interface CountedWindow {
   windowSeconds: number;
 }
 
-/** Windows of this scope are as long as a day: what maintenance drops (`dropOldPartitions.ts`). */
+/** The scope of the days that maintenance drops (`dropOldPartitions.ts`). Its windows last for a day. */
 export const dailyScope = { scope: "retention", windowSeconds: 86_400 } as const;
 
 export interface Hit {
@@ -70,7 +70,7 @@ export async function countInWindow(
     values: [scope, subject, limit, windowSeconds],
   });
   const row = rows[0];
-  // Nothing: concurrent requests opened the window and used it up after this statement began.
+  // No row means that concurrent requests opened the window and used it up after this statement began.
   if (row === undefined) return { isCounted: false, hits: limit, resetSeconds: windowSeconds };
   return { isCounted: row.is_counted, hits: row.hits, resetSeconds: row.reset_seconds };
 }

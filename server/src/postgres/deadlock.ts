@@ -3,7 +3,7 @@ const maxRuns = 4;
 
 /**
  * Runs a transaction again when PostgreSQL ended it to resolve a deadlock (40P01): all that it did is undone, and the other
- * one goes on. That is so on one server as well as on several. So what a transaction does beside the database must bear repeating.
+ * one goes on. This holds on one server and on several. Whatever a transaction does outside the database must be safe to repeat.
  * @throws the last error, also a deadlock's when it happens four times in a row.
  */
 export async function repeatDeadlocked<T>(runTransaction: () => Promise<T>): Promise<T> {

@@ -13,7 +13,7 @@ export interface Distribution {
   uncopied: string[];
 }
 
-/** The tables of a place, those first to which others refer. */
+/** The tables of a place, each after those that it refers to. */
 export function tablesIn(place: TablePlace): string[] {
   return [...tablePlaces].filter(([, its]) => its === place).map(([table]) => table);
 }
@@ -46,7 +46,7 @@ export async function readDistribution(client: pg.ClientBase): Promise<Distribut
   return { distributed: named(true), local: named(false), uncopied: uncopied.rows.map(({ name }) => name) };
 }
 
-/** All cells are on servers of their own, or none, and what belongs to it is done. In between the service cannot work. */
+/** Whether all cells are on servers of their own, or none, with everything that belongs to it. In between the service cannot work. */
 export function isComplete({ distributed, local, uncopied }: Distribution): boolean {
   if (distributed.length > 0) return local.length === 0 && uncopied.length === 0;
   return uncopied.length === tablesIn("reference").length;

@@ -32,7 +32,7 @@ export async function installFunctions(client: pg.ClientBase, isDistributed?: bo
     await steerFunctions(client, isDistributed ?? (await hasDistributedCells(client)));
     await client.query("commit");
   } catch (error) {
-    // A server that has gone answers this with an error of its own.
+    // On a server that is gone this fails with another error, which is ignored.
     await client.query("rollback").catch(() => undefined);
     throw explained(error);
   }

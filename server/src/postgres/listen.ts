@@ -15,7 +15,7 @@ export interface ListenOptions {
   hear: (payload: string) => void;
   /** Called at each connect, to catch up on what was missed. */
   onConnected: () => void;
-  /** Between two questions whether the server still answers; 30 s unless told. */
+  /** The interval at which the server is asked whether it still answers; 30 s by default. */
   askEveryMs?: number;
 }
 

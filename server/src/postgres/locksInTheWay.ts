@@ -6,9 +6,9 @@ export interface LocksInTheWay {
   table: string;
   /** The transactions that hold them, as `pg_locks` names them. */
   transactions: string[];
-  /** They are of VACUUM, ANALYZE or the build of an index alone, which neither read nor write as a client does. */
+  /** Whether all of them belong to VACUUM, ANALYZE or index builds, which conflict with no reader and no writer. */
   areMaintenance: boolean;
-  /** The holder that has been at it for longest, in words. */
+  /** The holder whose transaction is the oldest, in words. */
   holder: string;
 }
 

@@ -60,7 +60,7 @@ export async function migrate(
   }
 }
 
-/** Waits for as long as another process has it: a migration of many rows takes its time. */
+/** Waits for as long as another process has the lock, because a migration of many rows takes its time. */
 async function takeLock(client: pg.PoolClient, onWait: (what: string) => void): Promise<void> {
   for (;;) {
     try {

@@ -1,8 +1,8 @@
 import type pg from "pg";
 
-/** A pool whose connections come from another pool, which can be changed while it is in use. */
+/** A pool that takes its connections from another pool, which can be exchanged while the first is in use. */
 export interface MovingPool {
-  /** For those who run statements. It has everything of the first pool, except connections and the end. */
+  /** The pool to run statements on. It is the first pool in everything except where its connections come from. */
   pool: pg.Pool;
   /** Connections come from `to` from now on. Statements under way, and requests that wait for a connection, finish where they are. */
   move(to: pg.Pool): void;
@@ -14,7 +14,7 @@ export interface MovingPool {
 
 const origin = Symbol("the pool that a moving pool began with");
 
-/** The sessions of a moving pool that see every table and may change schemas; any other pool is itself. */
+/** The first pool of a moving pool, whose sessions see every table and may change schemas; any other pool itself. */
 export function originOf(pool: pg.Pool): pg.Pool {
   return (pool as { [origin]?: pg.Pool })[origin] ?? pool;
 }

@@ -8,9 +8,9 @@ interface NotifyDeps {
 
 interface Notified {
   channel: string;
-  /** PostgreSQL takes 8,000 bytes each. */
+  /** PostgreSQL takes fewer than 8,000 bytes each. */
   payloads: readonly string[];
-  /** For the log, what it means that they could not be told. */
+  /** The log's text when they could not be sent. */
   lost: string;
 }
 

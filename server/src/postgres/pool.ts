@@ -62,13 +62,13 @@ export interface PoolOptions {
   isPlain?: boolean;
   /** Told about an idle connection's failure; the pool replaces the connection by itself. */
   onError: (error: Error) => void;
-  /** Why no connection can be made, where that is known better than a client is told. */
+  /** Why no connection can be made, if that is known better than from the driver's error. */
   explainAway?: () => Error | undefined;
 }
 
 /** For a new connection, and for one of the pool to be given back. */
 const connectTimeoutMs = 3_000;
-/** A connection that is silent for so long is probed, and given up ten seconds later if its host is gone. */
+/** The silence after which a connection is probed; it is given up ten seconds later if its host is gone. */
 export const keepAliveAfterMs = 10_000;
 
 /**
@@ -144,8 +144,8 @@ export function createPool(options: PoolOptions): pg.Pool {
 }
 
 /**
- * Names of functions mean those of this version, inside of functions too; names of tables mean what they did. One statement for
- * the path and the limits, and not in the startup message: PgBouncer refuses a connection whose startup message has them.
+ * Puts this version's functions first in the search path, also for calls within functions; names of tables mean what they did. One
+ * statement for the path and the limits, and not in the startup message: PgBouncer refuses a connection whose startup message has them.
  */
 async function setUpSession(client: pg.ClientBase, schema: string | undefined): Promise<void> {
   const own = Object.entries(sessionSettings).map(
@@ -167,7 +167,7 @@ function clientOf({ isPlain = false, explainAway }: PoolOptions): typeof Impatie
   return explainAway === undefined ? plainOrTapped : explaining(plainOrTapped, explainAway);
 }
 
-/** A client whose failure to connect is told in better words, where there are any. */
+/** A client that replaces the error of a failed connection by a better explanation, if there is one. */
 function explaining(
   client: typeof ImpatientClient,
   explain: () => Error | undefined,

@@ -2,7 +2,7 @@ import pg from "pg";
 
 /** For connecting and for each statement: a pooler without a free session lets a client wait for minutes. */
 const limitMs = 3_000;
-/** One is enough on a pooler that nobody else uses; other clients may take the session that a round expects. */
+/** One round is enough on a pooler that nobody else uses. Otherwise another client may take the session that a round expects. */
 const rounds = 8;
 
 /**

@@ -7,7 +7,7 @@ export interface SqlFile {
   text: string;
 }
 
-/** The SQL files of a folder and those in it, in order. At import: what a process came with is fixed then. */
+/** The SQL files of a folder and its subfolders, in order. Read at import, so that later changes of files do not reach a running process. */
 export function readSqlFiles(folder: URL): SqlFile[] {
   return readdirSync(folder, { encoding: "utf8", recursive: true })
     .filter((path) => path.endsWith(".sql"))

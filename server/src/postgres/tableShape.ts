@@ -10,7 +10,7 @@ export interface TableShape {
   identity: string;
   /** By name: the declaration, and how much of it ANALYZE looks at (-1 as by default). */
   columns: Map<string, { declaration: string; statistics: number }>;
-  /** By name, primary keys first and foreign keys last. Whether rows from before hold to one makes no difference. */
+  /** By name, primary keys first and foreign keys last. `not valid` is left out. */
   constraints: Map<string, string>;
   /** Indexes without a constraint, by name: whether unique, and the text after the table's name. */
   indexes: Map<string, { isUnique: boolean; text: string }>;

@@ -21,8 +21,8 @@ export interface Steps {
  * Places the cells of a database on the workers of Citus: a copy of the reference tables on every server, and each cell's schema on
  * one. Goes on where it was broken off. The session finds the control plane's tables, and no service runs meanwhile.
  *
- * Each step is one transaction, and the order is what makes the state readable from the catalogue (`distribution.ts`): the first one
- * makes the reference tables, the last one places the last cell, and whatever else belongs to it comes between.
+ * Each step is one transaction, and their order makes the state readable from the catalogue (`distribution.ts`): the first step
+ * makes the reference tables, the last one places the last cell, and everything else comes between.
  */
 export async function distribute(client: pg.ClientBase, steps: Steps): Promise<void> {
   const { local, uncopied } = await readKnown(client);
@@ -34,7 +34,7 @@ export async function distribute(client: pg.ClientBase, steps: Steps): Promise<v
   for (const schema of local) await distributeCell(client, schema, steps);
 }
 
-/** The same for a new database, in a session of its own and without a word. */
+/** The same for a new database, in a session of its own and without progress reports. */
 export async function distributeCells(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
   try {
@@ -47,7 +47,7 @@ export async function distributeCells(pool: pg.Pool): Promise<void> {
 
 /**
  * Brings all cells back to the coordinator, where everything is then as if it had never been distributed. Goes on where it was broken
- * off; the other way round, see {@link distribute}.
+ * off. The order of the steps is the reverse of {@link distribute}.
  */
 export async function undistribute(client: pg.ClientBase, steps: Steps): Promise<void> {
   const { distributed, uncopied } = await readKnown(client);
@@ -67,7 +67,7 @@ async function readKnown(client: pg.ClientBase): Promise<Distribution> {
   return found;
 }
 
-/** The other way into Citus' metadata is a foreign key from a table of the control plane, where upserts of that table fail. */
+/** Drops the foreign keys to these tables first: by each of them Citus would take a table into its metadata, where its upserts fail. */
 async function copyReferences(
   client: pg.ClientBase,
   uncopied: readonly string[],
@@ -83,7 +83,7 @@ async function copyReferences(
   steps.done(`Copied ${uncopied.length} tables that all cells read to every server`);
 }
 
-/** Undistributing the first takes those along that it is connected with by foreign keys. */
+/** Undistributing one table also undistributes those that foreign keys connect with it. */
 async function takeReferencesBack(client: pg.ClientBase, steps: Steps): Promise<void> {
   steps.doing("taking back the copies of the tables that all cells read");
   await inOne(client, async () => {
@@ -103,8 +103,8 @@ async function takeReferencesBack(client: pg.ClientBase, steps: Steps): Promise<
 }
 
 /**
- * Citus propagates functions that are created once it knows the servers, and none from before. Other versions' functions go: each
- * version installs its own at its start, with the planner's settings that the database needs by then.
+ * Creates this version's functions anew, because Citus copies functions to other servers only if it knew these servers at their
+ * creation. Drops other versions' functions: each version installs its own at its start, with the planner's settings for that moment.
  */
 async function renewFunctions(client: pg.ClientBase, isDistributed: boolean): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
@@ -121,7 +121,7 @@ async function distributeCell(client: pg.ClientBase, schema: string, { doing, do
   const target = await emptiestWorker(client, workers);
   doing(`moving the rows of ${schema} to ${placeOfServer(target)}`);
   await inOne(client, async () => {
-    // Citus takes a server by a number of its own; with one to take, that one.
+    // Citus chooses a worker by a number of its own, so it may have only one to choose.
     const others = workers.filter((worker) => worker.takesCells && worker !== target);
     for (const other of others) await setTakesCells(client, other, false);
     await client.query("select citus_schema_distribute($1::regnamespace)", [schema]);
@@ -148,7 +148,7 @@ async function bringBack(client: pg.ClientBase, schema: string, { doing, done }:
   done(`${schema} is back (${secondsSince(beganMs)} s)`);
 }
 
-/** Citus makes the tables anew, and not all that they had. */
+/** Restores what the tables lost, because Citus made them anew. */
 async function restoreShape(client: pg.ClientBase, schema: string): Promise<void> {
   const home = await tableSchema(client);
   const wanted = await readShapes(client, home, tablesOfCells);

@@ -11,7 +11,7 @@ import { readShapes, type TableShape } from "../tableShape.ts";
 
 /** Two sessions without timeouts, with only the control plane's schema in their search paths. */
 export interface Division {
-  /** Holds the migration lock, and is in one transaction from beginning to end: no other session writes, and its COMMIT divides. */
+  /** Holds the migration lock, and one transaction from beginning to end, which keeps others from writing. Its COMMIT divides. */
   guard: pg.ClientBase;
   /** Creates and fills the cells' tables meanwhile, each statement in its own transaction. */
   filler: pg.ClientBase;
@@ -50,7 +50,7 @@ export async function divide(division: Division, count: number): Promise<Divided
     await showCells(guard, home, count);
     await guard.query("commit");
   } catch (error) {
-    // Either session may be what broke; then the next start removes what is left.
+    // Either session may be broken; then the next start removes the leftovers.
     await guard.query("rollback").catch(() => undefined);
     await removeUnfinished(filler).catch(() => undefined);
     throw error;

@@ -1,6 +1,6 @@
--- Cancels one event that waits: a delivery or a message that nobody has in hand. Codes:
+-- Cancels one event that waits: a delivery that no node has leased, or a message that nobody has claimed. Codes:
 --   k canceled      n the organization has no such event
---   w it does not wait, or somebody has it in hand
+--   w it does not wait, or is leased or claimed
 --   h an agent may have got it already
 --   b another transaction has the message at this moment: ask again
 -- mailbox_is_freed: another message of its ordering key became claimable.

@@ -270,7 +270,7 @@ begin
         array_agg(x.correlation_id) as correlations,
         array_agg(x.payload) as payloads,
         case when count(x.publication_id) > 0 then array_agg(x.publication_id) end as publications,
-        -- Null for who does not trace.
+        -- Null unless the caller traces.
         array_agg(x.trace_context) filter (where p_is_traced) as contexts,
         -- Nulls are left out, which is all that there is in most rows.
         (array_agg(x.source_event_id) filter (where x.source_event_id is not null))[1] as source_id,

@@ -12,7 +12,7 @@
 --   r replayed          the same idempotency key and body as an earlier item; its id is in winners
 --   c conflict          the same idempotency key with another body
 --   u unauthorized      n not found      d mailbox disabled      l too large      s suspended      p pending
---   v to be judged      the target has the filter in pair_filters, by which the item was not judged: judge it, and come again
+--   v to be matched     the target has the filter in pair_filters, which the item was not matched with: match it, and submit it again
 -- Arrays of pairs have one element per pair, null where there is no target. Accepted items of a held pair are not leased and wait
 -- until their target is enabled.
 create function accept_items(
@@ -22,7 +22,7 @@ create function accept_items(
   p_pair_target_ids uuid[],
   p_pair_legacy boolean[],
   p_pair_largest integer[],
-  -- The filter that the items of a pair were judged by; null, as one or whole, where they were not.
+  -- The filter that the items of a pair were matched with; null for a pair without one, and for all when no pair has one.
   p_pair_filters uuid[],
   p_pairs smallint[],
   p_ids uuid[],
@@ -45,7 +45,7 @@ create function accept_items(
   out pair_versions bigint[],
   out pair_kinds smallint[],
   out pair_held boolean[],
-  -- Null where every item was judged that has to be.
+  -- Null when no item has to be matched again.
   out pair_filters text[]
 ) language plpgsql as $$
 declare

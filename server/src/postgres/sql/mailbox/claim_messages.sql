@@ -5,8 +5,8 @@
 -- Gives a row per claimed message. `head` is null where it is the same as in the message before: what the messages of
 -- one request have in common is said once. A message whose event is gone has no payload. Rows without an id say what
 -- else became of a request (`head`), or what is left in a mailbox (`rest`). A request without any row is empty.
--- One call claims at most some 16 MiB of payloads in a mailbox (or one message); the requests that get less than there
--- is ask again.
+-- One call claims at most some 16 MiB of payloads in a mailbox (or one message). Requests that get fewer messages than there
+-- are ask again.
 --
 -- p_watermarks has for each request a position before which its mailbox has no ready message as far as the caller
 -- knows (0 when it knows nothing): between two vacuums, the walk from the very first one would pass the index

@@ -1,5 +1,5 @@
 -- Claims messages that are asked for by id, each for one request. Checks the API keys as claim_messages does.
--- A delay does not keep a message from who asks for it by name; its ordering key does.
+-- A message can be claimed by its id before its delay has ended, but not before its turn in its ordering key.
 --
 -- One row per request. Codes:
 --   c claimed        h held by an active claim    a acknowledged    d dead    x expired

@@ -1,5 +1,5 @@
--- The messages that a claim left in a mailbox. p_has_all: it got what was wanted, so that nobody asks again; ready messages are then
--- counted after p_walked_to, and else there are none. p_is_busy: it passed over some that other transactions hold.
+-- The messages that a claim left in a mailbox. p_has_all: the claim got all that was wanted; ready messages are then counted after
+-- p_walked_to, and otherwise there are none. p_is_busy: it passed over some that other transactions hold.
 -- p_is_unfinished: more is claimable now than it looked at.
 -- Called from functions that steer the planner, and inherits that.
 create function left_in_mailbox(

@@ -1,8 +1,7 @@
 -- Notes that something happened at a target, in the transaction in which it happens, for the organization's targets that
 -- are to hear of it; without any it is one lookup. p_event_ids: what it is about, or the item whose delivery brought it
--- about; null where there is none. Items that are operational events themselves are left out, and with none left nothing
--- is noted: what becomes of such items, and what their delivery brings about, is told to nobody, so that nothing goes in a
--- circle. Nor is a target told of itself. Gives whether it was noted.
+-- about; null where there is none. Items that are operational events themselves are left out, and without any other item
+-- nothing is noted, so that operational events never cause each other. No target is told of itself. Gives whether it was noted.
 create function note_operational_event(
   p_type text,
   p_org uuid,

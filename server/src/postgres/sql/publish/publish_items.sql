@@ -4,7 +4,7 @@
 --   a accepted      r the same idempotency key and body as an earlier publication      c the same key with another body
 --   u unauthorized      n no such customer      s suspended      p pending
 --   l too large for the target target_ids[1]      m it reaches more than p_most_items targets
---   v it would be accepted, and targets have the filters in filters by which it was not judged: judge it, and come again
+--   v it would be accepted, but targets have the filters in filters, which it was not matched with: match it, and submit it again
 -- states has a character per item: l leased to the caller, who dispatches it from memory; d due; h held; u unread.
 create function publish_items(
   p_lease_ms integer,

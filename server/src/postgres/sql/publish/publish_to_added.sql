@@ -2,12 +2,12 @@
 -- keeps two of these from reaching a target twice. Codes:
 --   a accepted      n the organization has no such publication      e its payload was erased
 --   s suspended      p pending      l too large for the target target_ids[1]      m more than p_most_items targets
---   v targets have filters by which it was not judged: judge it by them, and come again
+--   v targets have filters that it was not matched with: match it, and call again
 create function publish_to_added(
   p_org uuid,
   p_publication uuid,
   p_most_items integer,
-  -- Filters that it was judged by, and whether it passed.
+  -- The filters that it was matched with, and whether it passed.
   p_verdict_filters uuid[],
   p_verdict_passed boolean[],
   out code text,
