@@ -240,7 +240,7 @@ function askedOf(account: Account): Asked {
   return { wish: { targetId: lane.targetId, ...limiter.wishFor(lane.waiting, lane.inFlight) }, account };
 }
 
-/** How long the lane does not ask again: not at all while it gets what it wants. */
+/** How long the lane waits before it asks again; 0 while it gets what it wants. */
 function pauseOf({ account, grant, wish, nowMs, aheadMs }: Granted): number {
   const pauses: number[] = [];
   const last = account.limiter.permits.at(-1);

@@ -35,7 +35,7 @@ export interface PermitRequest {
   leaseMs: number;
 }
 
-/** Takes permits and shares; targets that are gone are missing in what comes. */
+/** Takes permits and shares. The result has nothing for targets that are gone. */
 export async function takePermits(pool: pg.Pool, request: PermitRequest): Promise<PermitGrant[]> {
   // Locked in the order of their ids by every node, so that two cannot deadlock.
   const wishes = request.wishes.toSorted((one, other) => (one.targetId < other.targetId ? -1 : 1));

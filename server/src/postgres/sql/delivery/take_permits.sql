@@ -86,7 +86,7 @@ begin
     permits := 0;
     first_in_us := 0;
     if interval_us is not null then
-      -- Later than that is given out only at a lower rate than the present one.
+      -- A later moment is left over from a lower rate than the present one.
       v_next := least(v_next, v_now + p_ahead_ms * 1000 + ceil(interval_us));
       v_next := greatest(v_next, v_now - floor((burst - 1) * interval_us));
       first_in_us := v_next - v_now;

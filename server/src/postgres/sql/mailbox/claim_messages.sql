@@ -11,7 +11,7 @@
 -- p_watermarks has for each request a position before which its mailbox has no ready message as far as the caller
 -- knows (0 when it knows nothing): between two vacuums, the walk from the very first one would pass the index
 -- entries of all that was claimed meanwhile. Only new messages become ready, so what is returned or
--- redriven is not missed; a message whose transaction committed late is, until a walk from 0, which this function
+-- redriven is not missed. A message whose transaction committed late is missed until a walk from 0, which this function
 -- takes by itself before it answers that there are not enough.
 create function claim_messages(
   p_retention_ms bigint,

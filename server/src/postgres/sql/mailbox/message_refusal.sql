@@ -1,4 +1,4 @@
--- Why a claim does not stand: what became of a message whose holder asked to change it and matched nothing.
+-- Why a change of a claim found nothing to change, from the state of its message.
 --   r the same key (and token) did it already
 --   f another key has claimed it
 --   s no active claim, or one with another token

@@ -78,8 +78,8 @@ begin
 end
 $$;
 
--- Takes lapsed claims from their holders, in the order in which they lapsed: the messages are as good as returned
--- at the end of the lease, or dead when the claim was the last one allowed. At most p_limit; gives how many.
+-- Takes lapsed claims from their holders, in the order in which they lapsed. The messages count as returned at the end
+-- of the lease, or as dead if the claim was the last one allowed. At most p_limit; gives how many.
 create function return_messages(
   p_bucket smallint,
   p_mailbox uuid,

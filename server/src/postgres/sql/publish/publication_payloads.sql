@@ -1,5 +1,5 @@
--- The payloads of publications; empty once they were erased. A claim asks for those of its items afterwards: a claim that looked them up
--- would lock the publications of every day, which costs one of a single item a tenth of its time.
+-- The payloads of publications; empty once they were erased. A claim is followed by a call with the publications of its items. If it
+-- looked the payloads up itself, it would lock the publications of every day, and a claim of one item would take a tenth longer.
 create function publication_payloads(p_ids uuid[])
 returns table (id uuid, payload bytea)
 language plpgsql stable as $$

@@ -1,4 +1,4 @@
--- The targets that publications reach, in the order of their ids: a customer's, or those that are nobody's (null). A mailbox
+-- The targets that publications reach, in the order of their ids: those of a customer, or those without a customer (null). A mailbox
 -- that is disabled takes nothing; other disabled targets hold items. At most p_most + 1 targets per publication.
 -- Targets in p_except are left out, and so are targets whose filter a publication did not pass; filter is the text of a
 -- filter that the caller has not matched yet.

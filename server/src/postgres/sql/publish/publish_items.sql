@@ -200,7 +200,7 @@ begin
   if 'a' = all (v_codes) then
     return;
   end if;
-  -- The others; of those that were accepted before, what they made then.
+  -- The publications that were not accepted now. For a repeated one, the items that it became the first time.
   return query
   select
     n.n::smallint, v_codes[n.n], v_ids[n.n], e.ids,

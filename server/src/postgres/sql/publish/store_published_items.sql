@@ -1,5 +1,5 @@
--- Stores the items of publications, with what makes them due or puts them into their mailboxes, and bills them. Of
--- publications there are arrays with an element for each; items name theirs by its number, and those without an id are
+-- Stores the items of publications, with what makes them due or puts them into their mailboxes, and bills them. Arrays
+-- of publications have one element for each publication; items name theirs by its number, and items without an id are
 -- passed over. p_late_payloads is null for publications that are stored with their items; items that come later carry the
 -- payload themselves, because the publication's day may be dropped before theirs.
 --
