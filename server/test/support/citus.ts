@@ -11,28 +11,41 @@ interface Server {
 
 /** Creates a database on every node, from a template that each of them has. */
 export async function createOnNodes(name: string, template: string): Promise<void> {
-  for (const server of await nodes())
-    await onServer(server, "postgres", (client) =>
-      client.query(`create database ${name} template ${template} strategy file_copy`),
-    );
+  await onNodesUnlessUsed(template, (client) =>
+    client.query(`create database ${name} template ${template} strategy file_copy`),
+  );
 }
 
 export async function dropOnNodes(name: string): Promise<void> {
-  // Citus' own service connects again as often as it is ended.
-  const drop = async (client: pg.Client): Promise<boolean> => {
-    try {
-      await client.query(`drop database if exists ${name} with (force)`);
-      return true;
-    } catch (error) {
-      if ((error as { code?: string }).code === objectInUse) return false;
-      throw error;
-    }
-  };
-  for (const server of await nodes())
-    await onServer(server, "postgres", (client) => until(() => drop(client), Boolean));
+  await onNodesUnlessUsed(name, (client) => client.query(`drop database if exists ${name} with (force)`));
 }
 
 const objectInUse = "55006";
+
+/** Repeats a statement while sessions use the database, and ends these: Citus' own service connects again as often as it is ended. */
+async function onNodesUnlessUsed(
+  database: string,
+  run: (client: pg.Client) => Promise<unknown>,
+): Promise<void> {
+  const isDone = async (client: pg.Client): Promise<boolean> => {
+    try {
+      await run(client);
+      return true;
+    } catch (error) {
+      if ((error as { code?: string }).code !== objectInUse) throw error;
+      await endSessions(client, database);
+      return false;
+    }
+  };
+  for (const server of await nodes())
+    await onServer(server, "postgres", (client) => until(() => isDone(client), Boolean));
+}
+
+function endSessions(client: pg.Client, database: string): Promise<unknown> {
+  return client.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [
+    database,
+  ]);
+}
 
 /** Gives the nodes' databases of this name the extension, and makes them a cluster of their own. */
 export async function joinNodes(name: string): Promise<void> {
@@ -50,7 +63,7 @@ export async function closeOnNodes(name: string): Promise<void> {
   for (const server of await nodes())
     await onServer(server, "postgres", async (client) => {
       await client.query(`alter database ${name} allow_connections false`);
-      await client.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name]);
+      await endSessions(client, name);
     });
 }
 
