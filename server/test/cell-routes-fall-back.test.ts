@@ -7,7 +7,7 @@ import { cellSchemas } from "../src/postgres/cells.ts";
 import { type Placement, readPlacements } from "../src/postgres/cellServers.ts";
 import { newRootId } from "../src/postgres/ids.ts";
 import { atServer, createPool, inTransaction } from "../src/postgres/pool.ts";
-import { refuseTooManyConnections } from "../src/process/connectionRoom.ts";
+import { refuseTooManyConnections } from "../src/process/database/connectionRoom.ts";
 import { foldActivity } from "../src/stats/foldActivity.ts";
 import { citusUrl } from "./support/citus.ts";
 import { startDatabaseProxy } from "./support/databaseProxy.ts";

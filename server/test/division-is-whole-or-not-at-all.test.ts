@@ -8,7 +8,7 @@ import { baseline, lastBeforeBaseline } from "../src/postgres/migrations.ts";
 import { dayMs, dayName } from "../src/postgres/partitions.ts";
 import { newProcessRecord, noteAlive, noteEnd } from "../src/postgres/processes.ts";
 import { tablesOfCells } from "../src/postgres/tablePlaces.ts";
-import { divisionLockKey } from "../src/process/divideDatabase.ts";
+import { divisionLockKey } from "../src/process/commands/cells/divideDatabase.ts";
 import { createEmptyTestDatabase, type TestDatabase } from "./support/database.ts";
 import { runDatabaseCommand } from "./support/databaseCommand.ts";
 import { rowsOf } from "./support/filledDatabase.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createPool } from "../src/postgres/pool.ts";
-import { refuseMoved } from "../src/process/movedMarker.ts";
+import { refuseMoved } from "../src/process/database/movedMarker.ts";
 import { expectNothingLost } from "./support/afterwards.ts";
 import { clusterFolder } from "./support/clusterFolder.ts";
 import { retryingTargets, unreliable } from "./support/crashes.ts";

@@ -13,7 +13,7 @@ import {
 } from "./databaseCommands.ts";
 import { fitCollectorToCores } from "./garbageCollector.ts";
 import { type Config, ConfigError, loadConfig } from "../config/config.ts";
-import { readSecretLine } from "./readSecretLine.ts";
+import { readSecretLine } from "./commands/readSecretLine.ts";
 import { createLog } from "../telemetry/log.ts";
 import { version } from "../config/version.ts";
 
@@ -54,7 +54,7 @@ async function run(args: string[]): Promise<number> {
       await administer(rest);
       return 0;
     case "mcp": {
-      const { runMcpCommand } = await import("./mcpCommand.ts");
+      const { runMcpCommand } = await import("./commands/mcpCommand.ts");
       await runMcpCommand(process);
       return 0;
     }
@@ -118,7 +118,7 @@ async function withDatabase(command: (deps: OrgCommandDeps) => Promise<void>): P
   const config = loadConfig(process.env);
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const [{ openForCommand }, { createPasswords }] = await Promise.all([
-    import("./database.ts"),
+    import("./database/openDatabase.ts"),
     import("../accounts/passwords.ts"),
   ]);
   const database = await openForCommand(config, createLog("error"), say);

@@ -1,15 +1,6 @@
-import { loadConfig } from "../config/config.ts";
 import { CommandError } from "../runtime/commandError.ts";
-import { cellUsage, readCellCommand } from "./cellCommands.ts";
-import { readWords } from "./commandWords.ts";
-
-/** Output of a command on the whole database. */
-export interface Talk {
-  /** Prints a line for the person at the terminal. */
-  say: (line: string) => void;
-  /** Shows the command's result. */
-  show: (result: object) => void;
-}
+import { cellUsage, readCellCommand } from "./commands/cells/cellCommands.ts";
+import { type DatabaseCommand, onConfig, readWords } from "./commands/command.ts";
 
 export const databaseUsage = `  postrider backup <file>                                 backs up the whole database into a new file, while the service runs
   postrider restore <file>                                restores a backup into an empty database
@@ -25,28 +16,20 @@ export function isDatabaseCommand(name: string): name is DatabaseCommandName {
   return names.includes(name as DatabaseCommandName);
 }
 
-/** The words and flags of a command, and whether its result is wanted as JSON. */
-export interface DatabaseCommand {
-  isJson: boolean;
-  run: (env: NodeJS.ProcessEnv, talk: Talk) => Promise<void>;
-}
-
 /** Reads a command before anything is opened. @throws {CommandError} for a wrong one. */
 export function readDatabaseCommand(name: DatabaseCommandName, args: string[]): DatabaseCommand {
   switch (name) {
     case "backup": {
       const { isJson, words } = readWords(args, [], ["<file>"]);
-      return {
-        isJson,
-        run: async (env, talk) => (await import("./backUp.ts")).backUp(loadConfig(env), words[0]!, talk),
-      };
+      return onConfig(isJson, async (config, talk) =>
+        (await import("./commands/backUp.ts")).backUp(config, words[0]!, talk),
+      );
     }
     case "restore": {
       const { isJson, words } = readWords(args, [], ["<file>"]);
-      return {
-        isJson,
-        run: async (env, talk) => (await import("./restore.ts")).restore(loadConfig(env), words[0]!, talk),
-      };
+      return onConfig(isJson, async (config, talk) =>
+        (await import("./commands/restore.ts")).restore(config, words[0]!, talk),
+      );
     }
     case "reset": {
       const { isJson, flags } = readWords(args, ["yes"]);
@@ -56,10 +39,9 @@ export function readDatabaseCommand(name: DatabaseCommandName, args: string[]): 
           "usage",
         );
       }
-      return {
-        isJson,
-        run: async (env, talk) => (await import("./resetDatabase.ts")).resetDatabase(loadConfig(env), talk),
-      };
+      return onConfig(isJson, async (config, talk) =>
+        (await import("./commands/resetDatabase.ts")).resetDatabase(config, talk),
+      );
     }
     case "db":
       return readCellCommand(args);
@@ -68,7 +50,7 @@ export function readDatabaseCommand(name: DatabaseCommandName, args: string[]): 
       return {
         isJson,
         run: async (env, talk) =>
-          (await import("./moveDatabase.ts")).moveDatabase(env, flags.has("stop-service"), talk),
+          (await import("./commands/moveDatabase.ts")).moveDatabase(env, flags.has("stop-service"), talk),
       };
     }
   }

@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
 import type { Log } from "../telemetry/log.ts";
-import { type OpenDatabase, openDatabase, type Opening } from "./database.ts";
-import { tellProgress } from "./startProgress.ts";
+import { type OpenDatabase, openDatabase, type Opening } from "./database/openDatabase.ts";
+import { tellProgress } from "./database/startProgress.ts";
 import type { StopRequest } from "./stopRequest.ts";
 
 /** How long a start may take to end when it is asked to stop. Nothing can be lost, and a guard stops the embedded PostgreSQL. */

@@ -9,7 +9,7 @@ import { startTelemetry } from "../telemetry/otel/startTelemetry.ts";
 import type { Telemetry } from "../telemetry/traces.ts";
 import { type TelemetryChoice, telemetryChoice } from "../telemetry/telemetryChoice.ts";
 import { createService, type Service, type ServiceDeps } from "./assemble.ts";
-import type { OpenDatabase } from "./database.ts";
+import type { OpenDatabase } from "./database/openDatabase.ts";
 import { endBy } from "./stopRequest.ts";
 
 /** How long a process may take to stop. Deliveries that it still holds then are taken over when their leases lapse. */

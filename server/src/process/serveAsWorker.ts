@@ -14,7 +14,7 @@ import { version } from "../config/version.ts";
 import { closeCells, openCells } from "../postgres/cells.ts";
 import { createPool, type DatabaseConnection, isDatabaseAway } from "../postgres/pool.ts";
 import { newProcessRecord, noteAlive, whyOvertaken } from "../postgres/processes.ts";
-import { leave, type OpenDatabase, poolError } from "./database.ts";
+import { leave, type OpenDatabase, poolError } from "./database/openDatabase.ts";
 
 /** How long `/metrics` waits for the supervisor, which itself waits a second for the other processes. */
 const siblingsLimitMs = 3_000;

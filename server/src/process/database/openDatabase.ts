@@ -1,23 +1,23 @@
 import { setTimeout } from "node:timers/promises";
 import type pg from "pg";
-import type { Config } from "../config/config.ts";
-import { runningConnection } from "../postgres/embedded/runningConnection.ts";
-import { startEmbedded } from "../postgres/embedded/startEmbedded.ts";
-import { makeWalAhead, segmentsThatFit } from "../postgres/embedded/walAhead.ts";
-import { type Joining, migrate } from "../postgres/migrate.ts";
-import { createPool, type DatabaseConnection, isDatabaseAway } from "../postgres/pool.ts";
-import { newProcessRecord, noteEnd, type ProcessRecord } from "../postgres/processes.ts";
-import { explainFullDisk } from "../postgres/embedded/fullDisk.ts";
-import { type Cells, closeCells, openCells } from "../postgres/cells.ts";
-import { refuseTransactionPooling } from "../postgres/refuseTransactionPooling.ts";
-import { untilServes } from "../postgres/untilServes.ts";
+import type { Config } from "../../config/config.ts";
+import { runningConnection } from "../../postgres/embedded/runningConnection.ts";
+import { startEmbedded } from "../../postgres/embedded/startEmbedded.ts";
+import { makeWalAhead, segmentsThatFit } from "../../postgres/embedded/walAhead.ts";
+import { type Joining, migrate } from "../../postgres/migrate.ts";
+import { createPool, type DatabaseConnection, isDatabaseAway } from "../../postgres/pool.ts";
+import { newProcessRecord, noteEnd, type ProcessRecord } from "../../postgres/processes.ts";
+import { explainFullDisk } from "../../postgres/embedded/fullDisk.ts";
+import { type Cells, closeCells, openCells } from "../../postgres/cells.ts";
+import { refuseTransactionPooling } from "../../postgres/refuseTransactionPooling.ts";
+import { untilServes } from "../../postgres/untilServes.ts";
 import { roomWhenEmbedded } from "./connectionRoom.ts";
 import { loadOrMakeKey, refuseForeignKey } from "./encryptionKey.ts";
 import { refuseMoved } from "./movedMarker.ts";
 import { type StartProgress, tellProgress } from "./startProgress.ts";
-import { endAllLeases } from "../delivery/rows/sweepDeliveries.ts";
-import { version } from "../config/version.ts";
-import type { Log } from "../telemetry/log.ts";
+import { endAllLeases } from "../../delivery/rows/sweepDeliveries.ts";
+import { version } from "../../config/version.ts";
+import type { Log } from "../../telemetry/log.ts";
 
 /** The database of a process, with the current schema. */
 export interface OpenDatabase {

@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { CommandError } from "../runtime/commandError.ts";
-import { placeOfServer, readWorkers, type Server } from "../postgres/placement/workers.ts";
+import { CommandError } from "../../../runtime/commandError.ts";
+import { placeOfServer, readWorkers, type Server } from "../../../postgres/placement/workers.ts";
 
 /** The first version of Citus that keeps schemas on servers and moves them. */
 const oldestCitus = 12;

@@ -1,12 +1,12 @@
 import type pg from "pg";
-import type { Config } from "../config/config.ts";
-import type { Cell } from "../postgres/cells.ts";
-import { hasDistributedCells } from "../postgres/ensureCells.ts";
-import { placedCells, placeOfServer, readLoad } from "../postgres/placement/workers.ts";
-import { tablesOfCells } from "../postgres/tablePlaces.ts";
-import { createLog } from "../telemetry/log.ts";
-import type { Talk } from "./databaseCommands.ts";
-import { openForCommand } from "./database.ts";
+import type { Config } from "../../../config/config.ts";
+import type { Cell } from "../../../postgres/cells.ts";
+import { hasDistributedCells } from "../../../postgres/ensureCells.ts";
+import { placedCells, placeOfServer, readLoad } from "../../../postgres/placement/workers.ts";
+import { tablesOfCells } from "../../../postgres/tablePlaces.ts";
+import { createLog } from "../../../telemetry/log.ts";
+import type { Talk } from "../command.ts";
+import { openForCommand } from "../../database/openDatabase.ts";
 
 /** Shows the cells of the data plane: where each is, how much is in it, and on several servers also how much it has to do. */
 export async function listCells(config: Config, { say, show }: Talk): Promise<void> {

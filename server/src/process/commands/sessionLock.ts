@@ -1,11 +1,11 @@
 import type pg from "pg";
-import { CommandError } from "../runtime/commandError.ts";
+import { CommandError } from "../../runtime/commandError.ts";
 
 /**
  * Takes an advisory lock for the session, or says who has it.
  * @throws {CommandError} when another session has it.
  */
-export async function lockOut(client: pg.ClientBase, key: number, whoHasIt: string): Promise<void> {
+export async function takeSessionLock(client: pg.ClientBase, key: number, whoHasIt: string): Promise<void> {
   const { rows } = await client.query<{ is_ours: boolean }>("select pg_try_advisory_lock($1) as is_ours", [
     key,
   ]);

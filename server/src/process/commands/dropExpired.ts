@@ -1,11 +1,11 @@
-import type { Config } from "../config/config.ts";
-import { dropOldPartitions, listOldDays } from "../maintenance/dropOldPartitions.ts";
-import { createClockCheck } from "../postgres/clock.ts";
-import { dayName } from "../postgres/partitions.ts";
-import { createLog } from "../telemetry/log.ts";
-import { CommandError } from "../runtime/commandError.ts";
-import type { Talk } from "./databaseCommands.ts";
-import { openForCommand } from "./database.ts";
+import type { Config } from "../../config/config.ts";
+import { dropOldPartitions, listOldDays } from "../../maintenance/dropOldPartitions.ts";
+import { createClockCheck } from "../../postgres/clock.ts";
+import { dayName } from "../../postgres/partitions.ts";
+import { createLog } from "../../telemetry/log.ts";
+import { CommandError } from "../../runtime/commandError.ts";
+import type { Talk } from "./command.ts";
+import { openForCommand } from "../database/openDatabase.ts";
 
 /**
  * Shows the days past retention that the service keeps, because it drops two within 24 hours by itself; drops them all where

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { CommandError } from "../runtime/commandError.ts";
+import { CommandError } from "../../runtime/commandError.ts";
 
 const fileName = "moved.json";
 

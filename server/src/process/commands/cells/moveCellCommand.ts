@@ -1,16 +1,16 @@
-import type { Config } from "../config/config.ts";
-import { isComplete, readDistribution } from "../postgres/distribution.ts";
-import { presentCells } from "../postgres/ensureCells.ts";
-import { moveCell } from "../postgres/placement/moveCell.ts";
+import type { Config } from "../../../config/config.ts";
+import { isComplete, readDistribution } from "../../../postgres/distribution.ts";
+import { presentCells } from "../../../postgres/ensureCells.ts";
+import { moveCell } from "../../../postgres/placement/moveCell.ts";
 import {
   isSameServer,
   placedCells,
   placeOfServer,
   readWorkers,
   type Server,
-} from "../postgres/placement/workers.ts";
-import { CommandError } from "../runtime/commandError.ts";
-import type { Talk } from "./databaseCommands.ts";
+} from "../../../postgres/placement/workers.ts";
+import { CommandError } from "../../../runtime/commandError.ts";
+import type { Talk } from "../command.ts";
 import { type OnCoordinator, onCoordinator } from "./onCoordinator.ts";
 import { refuseUnfitWorkers } from "./refuseUnfitServers.ts";
 

@@ -1,14 +1,14 @@
 import type pg from "pg";
-import { openSession } from "../backup/takeSnapshot.ts";
-import type { Config } from "../config/config.ts";
-import type { Steps } from "../postgres/placement/distribute.ts";
+import { openSession } from "../../../backup/takeSnapshot.ts";
+import type { Config } from "../../../config/config.ts";
+import type { Steps } from "../../../postgres/placement/distribute.ts";
 import { refuseUnfitCoordinator, refuseWithoutRights } from "./refuseUnfitServers.ts";
-import type { DatabaseConnection } from "../postgres/pool.ts";
-import { CommandError } from "../runtime/commandError.ts";
-import type { Talk } from "./databaseCommands.ts";
-import { lockOut, stopSoon } from "./lockOut.ts";
-import { openAsItIs } from "./openAsItIs.ts";
-import { tellProgress } from "./startProgress.ts";
+import type { DatabaseConnection } from "../../../postgres/pool.ts";
+import { CommandError } from "../../../runtime/commandError.ts";
+import type { Talk } from "../command.ts";
+import { takeSessionLock, stopSoon } from "../sessionLock.ts";
+import { openAsItIs } from "../openAsItIs.ts";
+import { tellProgress } from "../../database/startProgress.ts";
 
 /** The advisory lock of the commands that change where cells are. */
 const placementLockKey = 7_281_934_021;
@@ -50,7 +50,7 @@ export async function onCoordinator(
       const client = await another();
       await refuseUnfitCoordinator(client);
       await refuseWithoutRights(client, [...functions, "recover_prepared_transactions()"]);
-      await lockOut(client, placementLockKey, "another command changes where cells are");
+      await takeSessionLock(client, placementLockKey, "another command changes where cells are");
       // Settle prepared transactions of servers that died before anything is read.
       await client.query("select recover_prepared_transactions()");
       const steps = { doing: (what: string) => progress.doing(what), done: say };

@@ -1,8 +1,8 @@
 import type pg from "pg";
-import type { Config } from "../config/config.ts";
-import { leastConnections } from "../postgres/cells.ts";
-import { hasDistributedCells } from "../postgres/ensureCells.ts";
-import { isUnanswered } from "../postgres/pool.ts";
+import type { Config } from "../../config/config.ts";
+import { leastConnections } from "../../postgres/cells.ts";
+import { hasDistributedCells } from "../../postgres/ensureCells.ts";
+import { isUnanswered } from "../../postgres/pool.ts";
 
 type ConnectionConfig = Pick<Config, "cells" | "databasePool" | "processes">;
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type pg from "pg";
-import { isSealedWithOneOf, type SecretBoxKeys } from "../items/secretBox.ts";
+import { isSealedWithOneOf, type SecretBoxKeys } from "../../items/secretBox.ts";
 
 const fileName = "encryption.key";
 const keyBytes = 32;

@@ -1,11 +1,11 @@
-import { dropOwnTables, refuseWhileRunning } from "../backup/emptiness.ts";
-import { openSession } from "../backup/takeSnapshot.ts";
-import type { Config } from "../config/config.ts";
-import { removeEmbedded } from "../postgres/embedded/startEmbedded.ts";
-import type { Talk } from "./databaseCommands.ts";
-import { placeOf } from "./database.ts";
-import { keyPath } from "./encryptionKey.ts";
-import { unmarkMoved } from "./movedMarker.ts";
+import { dropOwnTables, refuseWhileRunning } from "../../backup/emptiness.ts";
+import { openSession } from "../../backup/takeSnapshot.ts";
+import type { Config } from "../../config/config.ts";
+import { removeEmbedded } from "../../postgres/embedded/startEmbedded.ts";
+import type { Talk } from "./command.ts";
+import { placeOf } from "../database/openDatabase.ts";
+import { keyPath } from "../database/encryptionKey.ts";
+import { unmarkMoved } from "../database/movedMarker.ts";
 
 /** Removes everything that the service keeps in its database. */
 export async function resetDatabase(config: Config, { say, show }: Talk): Promise<void> {

@@ -1,5 +1,28 @@
 import { parseArgs } from "node:util";
-import { CommandError } from "../runtime/commandError.ts";
+import { type Config, loadConfig } from "../../config/config.ts";
+import { CommandError } from "../../runtime/commandError.ts";
+
+/** Output of a command on the whole database. */
+export interface Talk {
+  /** Prints a line for the person at the terminal. */
+  say: (line: string) => void;
+  /** Shows the command's result. */
+  show: (result: object) => void;
+}
+
+/** A command on the whole database, read but not begun, and whether its result is wanted as JSON. */
+export interface DatabaseCommand {
+  isJson: boolean;
+  run: (env: NodeJS.ProcessEnv, talk: Talk) => Promise<void>;
+}
+
+/** A command that runs with the service's configuration. */
+export function onConfig(
+  isJson: boolean,
+  run: (config: Config, talk: Talk) => Promise<void>,
+): DatabaseCommand {
+  return { isJson, run: async (env, talk) => run(loadConfig(env), talk) };
+}
 
 /** The arguments of a command. */
 export interface Words {

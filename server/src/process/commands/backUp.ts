@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
-import { writeBackup } from "../backup/backupFile.ts";
-import { withSnapshot } from "../backup/takeSnapshot.ts";
-import type { Config } from "../config/config.ts";
-import { version } from "../config/version.ts";
-import { CommandError } from "../runtime/commandError.ts";
-import type { Talk } from "./databaseCommands.ts";
-import { existingKey, keyPath } from "./encryptionKey.ts";
+import { writeBackup } from "../../backup/backupFile.ts";
+import { withSnapshot } from "../../backup/takeSnapshot.ts";
+import type { Config } from "../../config/config.ts";
+import { version } from "../../config/version.ts";
+import { CommandError } from "../../runtime/commandError.ts";
+import type { Talk } from "./command.ts";
+import { existingKey, keyPath } from "../database/encryptionKey.ts";
 import { openAsItIs } from "./openAsItIs.ts";
 
 /** Writes the whole database, as it is at one moment, into a new file; a running service is not disturbed. */

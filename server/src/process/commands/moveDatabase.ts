@@ -1,17 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fingerprintOf, withSnapshot } from "../backup/takeSnapshot.ts";
-import { isFilledBy, type Loaded } from "../backup/load.ts";
-import { type Config, loadConfig } from "../config/config.ts";
-import { version } from "../config/version.ts";
-import { clusterPath } from "../postgres/embedded/cluster.ts";
-import { lockDirectory } from "../postgres/embedded/directoryLock.ts";
-import { CommandError } from "../runtime/commandError.ts";
-import { placeOf } from "./database.ts";
-import type { Talk } from "./databaseCommands.ts";
-import { existingKey, keyPath } from "./encryptionKey.ts";
-import { markMoved, type Move, readMove, refusalOf, unmarkMoved } from "./movedMarker.ts";
+import { fingerprintOf, withSnapshot } from "../../backup/takeSnapshot.ts";
+import { isFilledBy, type Loaded } from "../../backup/load.ts";
+import { type Config, loadConfig } from "../../config/config.ts";
+import { version } from "../../config/version.ts";
+import { clusterPath } from "../../postgres/embedded/cluster.ts";
+import { lockDirectory } from "../../postgres/embedded/directoryLock.ts";
+import { CommandError } from "../../runtime/commandError.ts";
+import { placeOf } from "../database/openDatabase.ts";
+import type { Talk } from "./command.ts";
+import { existingKey, keyPath } from "../database/encryptionKey.ts";
+import { markMoved, type Move, readMove, refusalOf, unmarkMoved } from "../database/movedMarker.ts";
 import { startAlone } from "./openAsItIs.ts";
 import { bringUpToDate, loadInto } from "./restore.ts";
 

@@ -1,8 +1,6 @@
-import { loadConfig } from "../config/config.ts";
-import type { Server } from "../postgres/placement/workers.ts";
-import { CommandError } from "../runtime/commandError.ts";
-import { readWords } from "./commandWords.ts";
-import type { DatabaseCommand } from "./databaseCommands.ts";
+import type { Server } from "../../../postgres/placement/workers.ts";
+import { CommandError } from "../../../runtime/commandError.ts";
+import { type DatabaseCommand, onConfig, readWords } from "../command.ts";
 
 export const cellUsage = `  postrider db cells                                      shows the buckets of each cell, and its place, size and load
   postrider db divide --cells <2|4|8|16> --yes            divides a database into cells, while no service runs
@@ -20,78 +18,61 @@ type Reader = (args: string[]) => DatabaseCommand;
 const readers: Readonly<Record<string, Reader>> = {
   cells(args) {
     const { isJson } = readWords(args, []);
-    return {
-      isJson,
-      run: async (env, talk) => (await import("./listCells.ts")).listCells(loadConfig(env), talk),
-    };
+    return onConfig(isJson, async (config, talk) => (await import("./listCells.ts")).listCells(config, talk));
   },
   divide(args) {
     const { isJson, flags, text } = readWords(args, ["yes"], [], ["cells"]);
     const count = Number(text("cells"));
     if (![2, 4, 8, 16].includes(count)) throw new CommandError("--cells must be 2, 4, 8 or 16", "usage");
     refuseWithoutYes(flags, "a division cannot be undone, except by restoring an earlier backup");
-    return {
-      isJson,
-      run: async (env, talk) =>
-        (await import("./divideDatabase.ts")).divideDatabase(loadConfig(env), count, talk),
-    };
+    return onConfig(isJson, async (config, talk) =>
+      (await import("./divideDatabase.ts")).divideDatabase(config, count, talk),
+    );
   },
   distribute(args) {
     const { isJson, flags } = readWords(args, ["yes"]);
     refuseWithoutYes(flags, "this moves all items to the workers of Citus, while no service may run");
-    return {
-      isJson,
-      run: async (env, talk) =>
-        (await import("./distributeDatabase.ts")).distributeDatabase(loadConfig(env), talk),
-    };
+    return onConfig(isJson, async (config, talk) =>
+      (await import("./distributeDatabase.ts")).distributeDatabase(config, talk),
+    );
   },
   undistribute(args) {
     const { isJson, flags } = readWords(args, ["yes"]);
     refuseWithoutYes(flags, "this moves all items back to the coordinator, while no service may run");
-    return {
-      isJson,
-      run: async (env, talk) =>
-        (await import("./distributeDatabase.ts")).undistributeDatabase(loadConfig(env), talk),
-    };
+    return onConfig(isJson, async (config, talk) =>
+      (await import("./distributeDatabase.ts")).undistributeDatabase(config, talk),
+    );
   },
   worker([first, ...rest]) {
     if (first === "add") {
       const { isJson, words } = readWords(rest, [], ["<host[:port]>"]);
       const server = readServer(words[0]!);
-      return {
-        isJson,
-        run: async (env, talk) =>
-          (await import("./workerCommands.ts")).addWorker(loadConfig(env), server, talk),
-      };
+      return onConfig(isJson, async (config, talk) =>
+        (await import("./workerCommands.ts")).addWorker(config, server, talk),
+      );
     }
     if (first !== "drain")
       throw new CommandError("use postrider db worker add or postrider db worker drain", "usage");
     const { isJson, words, flags } = readWords(rest, ["remove"], ["<host[:port]>"]);
     const server = readServer(words[0]!);
-    return {
-      isJson,
-      run: async (env, talk) =>
-        (await import("./workerCommands.ts")).drainWorker(loadConfig(env), server, flags.has("remove"), talk),
-    };
+    return onConfig(isJson, async (config, talk) =>
+      (await import("./workerCommands.ts")).drainWorker(config, server, flags.has("remove"), talk),
+    );
   },
   "move-cell"(args) {
     const { isJson, words } = readWords(args, [], ["<cell>", "<host[:port]>"]);
     const [cell, host] = words as [string, string];
     if (!/^\d{1,2}$/.test(cell)) throw new CommandError(`"${cell}" is not the number of a cell`, "usage");
     const server = readServer(host);
-    return {
-      isJson,
-      run: async (env, talk) =>
-        (await import("./moveCellCommand.ts")).moveCellCommand(loadConfig(env), Number(cell), server, talk),
-    };
+    return onConfig(isJson, async (config, talk) =>
+      (await import("./moveCellCommand.ts")).moveCellCommand(config, Number(cell), server, talk),
+    );
   },
   "drop-expired"(args) {
     const { isJson, flags } = readWords(args, ["yes"]);
-    return {
-      isJson,
-      run: async (env, talk) =>
-        (await import("./dropExpired.ts")).dropExpired(loadConfig(env), flags.has("yes"), talk),
-    };
+    return onConfig(isJson, async (config, talk) =>
+      (await import("../dropExpired.ts")).dropExpired(config, flags.has("yes"), talk),
+    );
   },
 };
 

@@ -1,9 +1,9 @@
 import type pg from "pg";
-import { openSession } from "../backup/takeSnapshot.ts";
-import type { Config } from "../config/config.ts";
-import { readDistribution } from "../postgres/distribution.ts";
-import { presentCells } from "../postgres/ensureCells.ts";
-import { functionSchemaPattern } from "../postgres/functionSchema.ts";
+import { openSession } from "../../../backup/takeSnapshot.ts";
+import type { Config } from "../../../config/config.ts";
+import { readDistribution } from "../../../postgres/distribution.ts";
+import { presentCells } from "../../../postgres/ensureCells.ts";
+import { functionSchemaPattern } from "../../../postgres/functionSchema.ts";
 import {
   emptiestWorker,
   isSameServer,
@@ -13,10 +13,10 @@ import {
   readWorkers,
   type Server,
   setTakesCells,
-} from "../postgres/placement/workers.ts";
-import { atServer } from "../postgres/pool.ts";
-import { CommandError } from "../runtime/commandError.ts";
-import type { Talk } from "./databaseCommands.ts";
+} from "../../../postgres/placement/workers.ts";
+import { atServer } from "../../../postgres/pool.ts";
+import { CommandError } from "../../../runtime/commandError.ts";
+import type { Talk } from "../command.ts";
 import { moveAndTell, toMove } from "./moveCellCommand.ts";
 import { type OnCoordinator, onCoordinator } from "./onCoordinator.ts";
 import { citusVersion, refuseWalLevel } from "./refuseUnfitServers.ts";

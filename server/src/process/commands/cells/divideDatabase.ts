@@ -1,13 +1,13 @@
-import { refuseWhileRunning } from "../backup/emptiness.ts";
-import { openSession } from "../backup/takeSnapshot.ts";
-import type { Config } from "../config/config.ts";
-import { type Divided, divide } from "../postgres/placement/divide.ts";
-import { migrationLockKey } from "../postgres/migrate.ts";
-import { noteAllEnded } from "../postgres/processes.ts";
-import type { Talk } from "./databaseCommands.ts";
-import { lockOut, stopSoon } from "./lockOut.ts";
-import { type AsItIs, openAsItIs } from "./openAsItIs.ts";
-import { type StartProgress, tellProgress } from "./startProgress.ts";
+import { refuseWhileRunning } from "../../../backup/emptiness.ts";
+import { openSession } from "../../../backup/takeSnapshot.ts";
+import type { Config } from "../../../config/config.ts";
+import { type Divided, divide } from "../../../postgres/placement/divide.ts";
+import { migrationLockKey } from "../../../postgres/migrate.ts";
+import { noteAllEnded } from "../../../postgres/processes.ts";
+import type { Talk } from "../command.ts";
+import { takeSessionLock, stopSoon } from "../sessionLock.ts";
+import { type AsItIs, openAsItIs } from "../openAsItIs.ts";
+import { type StartProgress, tellProgress } from "../../database/startProgress.ts";
 
 /** The advisory lock of who fills tables: were the guard's session to break alone, two could fill the same. */
 export const divisionLockKey = 7_281_934_020;
@@ -39,8 +39,8 @@ async function divideAlone(database: AsItIs, count: number, progress: StartProgr
   try {
     for (const session of [guard, filler]) await stopSoon(session);
     // Nobody starts who has not had the migration lock; who started before is written down as running.
-    await lockOut(guard, migrationLockKey, whoHasIt);
-    await lockOut(filler, divisionLockKey, whoHasIt);
+    await takeSessionLock(guard, migrationLockKey, whoHasIt);
+    await takeSessionLock(filler, divisionLockKey, whoHasIt);
     if (database.isAlone) await noteAllEnded(guard);
     await refuseWhileRunning(guard);
     return await divide({ guard, filler, doing: (what) => progress.doing(what) }, count);

@@ -1,4 +1,4 @@
-import { readStdioService, serveStdio } from "../mcp/serveStdio.ts";
+import { readStdioService, serveStdio } from "../../mcp/serveStdio.ts";
 
 /**
  * `postrider mcp`: the tools for an agent that starts this process and talks over its standard input and output, for a

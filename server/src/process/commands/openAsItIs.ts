@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
-import type { Config } from "../config/config.ts";
-import { clusterPath } from "../postgres/embedded/cluster.ts";
-import { runningConnection } from "../postgres/embedded/runningConnection.ts";
-import { startEmbedded } from "../postgres/embedded/startEmbedded.ts";
-import { type DatabaseConnection, isDatabaseAway } from "../postgres/pool.ts";
-import { openSession } from "../backup/takeSnapshot.ts";
-import { CommandError } from "../runtime/commandError.ts";
+import type { Config } from "../../config/config.ts";
+import { clusterPath } from "../../postgres/embedded/cluster.ts";
+import { runningConnection } from "../../postgres/embedded/runningConnection.ts";
+import { startEmbedded } from "../../postgres/embedded/startEmbedded.ts";
+import { type DatabaseConnection, isDatabaseAway } from "../../postgres/pool.ts";
+import { openSession } from "../../backup/takeSnapshot.ts";
+import { CommandError } from "../../runtime/commandError.ts";
 
 /** A database whose schema stays as it is. */
 export interface AsItIs {

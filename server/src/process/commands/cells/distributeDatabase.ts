@@ -1,15 +1,15 @@
 import type pg from "pg";
-import { refuseWhileRunning } from "../backup/emptiness.ts";
-import type { Config } from "../config/config.ts";
-import { distribute, undistribute } from "../postgres/placement/distribute.ts";
-import { type Distribution, isComplete, readDistribution } from "../postgres/distribution.ts";
-import { presentCells } from "../postgres/ensureCells.ts";
-import { migrationLockKey } from "../postgres/migrate.ts";
-import { placedCells, placeOfServer } from "../postgres/placement/workers.ts";
-import { refuseOtherSchema } from "../postgres/placement/refuseIndivisible.ts";
-import { CommandError } from "../runtime/commandError.ts";
-import type { Talk } from "./databaseCommands.ts";
-import { lockOut } from "./lockOut.ts";
+import { refuseWhileRunning } from "../../../backup/emptiness.ts";
+import type { Config } from "../../../config/config.ts";
+import { distribute, undistribute } from "../../../postgres/placement/distribute.ts";
+import { type Distribution, isComplete, readDistribution } from "../../../postgres/distribution.ts";
+import { presentCells } from "../../../postgres/ensureCells.ts";
+import { migrationLockKey } from "../../../postgres/migrate.ts";
+import { placedCells, placeOfServer } from "../../../postgres/placement/workers.ts";
+import { refuseOtherSchema } from "../../../postgres/placement/refuseIndivisible.ts";
+import { CommandError } from "../../../runtime/commandError.ts";
+import type { Talk } from "../command.ts";
+import { takeSessionLock } from "../sessionLock.ts";
 import { type OnCoordinator, onCoordinator } from "./onCoordinator.ts";
 import { refuseUnfitWorkers } from "./refuseUnfitServers.ts";
 
@@ -62,7 +62,11 @@ export async function undistributeDatabase(config: Config, talk: Talk): Promise<
 
 /** Nobody starts who has not had the migration lock; who started before is written down as running. */
 async function keepServicesOut(client: pg.ClientBase): Promise<void> {
-  await lockOut(client, migrationLockKey, "a process starts on the database, or another command changes it");
+  await takeSessionLock(
+    client,
+    migrationLockKey,
+    "a process starts on the database, or another command changes it",
+  );
   await refuseWhileRunning(client);
   await refuseOtherSchema(client);
 }

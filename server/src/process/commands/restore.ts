@@ -1,19 +1,19 @@
 import { existsSync } from "node:fs";
 import type pg from "pg";
-import { readBackup, verifyBackup } from "../backup/backupFile.ts";
-import { load, type Loaded, type Mark } from "../backup/load.ts";
-import type { Contents, Manifest } from "../backup/parts.ts";
-import { fingerprintOf, openSession } from "../backup/takeSnapshot.ts";
-import type { Config } from "../config/config.ts";
-import { type Cells, closeCells, openCells } from "../postgres/cells.ts";
-import { presentCells } from "../postgres/ensureCells.ts";
-import { endAllLeases } from "../delivery/rows/sweepDeliveries.ts";
-import { migrate } from "../postgres/migrate.ts";
-import { createPool, type DatabaseConnection } from "../postgres/pool.ts";
-import { CommandError } from "../runtime/commandError.ts";
-import type { Talk } from "./databaseCommands.ts";
-import { existingKey, keyPath } from "./encryptionKey.ts";
-import { refuseMoved } from "./movedMarker.ts";
+import { readBackup, verifyBackup } from "../../backup/backupFile.ts";
+import { load, type Loaded, type Mark } from "../../backup/load.ts";
+import type { Contents, Manifest } from "../../backup/parts.ts";
+import { fingerprintOf, openSession } from "../../backup/takeSnapshot.ts";
+import type { Config } from "../../config/config.ts";
+import { type Cells, closeCells, openCells } from "../../postgres/cells.ts";
+import { presentCells } from "../../postgres/ensureCells.ts";
+import { endAllLeases } from "../../delivery/rows/sweepDeliveries.ts";
+import { migrate } from "../../postgres/migrate.ts";
+import { createPool, type DatabaseConnection } from "../../postgres/pool.ts";
+import { CommandError } from "../../runtime/commandError.ts";
+import type { Talk } from "./command.ts";
+import { existingKey, keyPath } from "../database/encryptionKey.ts";
+import { refuseMoved } from "../database/movedMarker.ts";
 import { startAlone } from "./openAsItIs.ts";
 
 /** Brings a backup into an empty database: the embedded one, or that of DATABASE_URL. */
