@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import pg from "pg";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { serviceFile } from "./support/program.ts";
 import { newEmail } from "./support/testNode.ts";
+import { takeAwayTables } from "./support/otherHands.ts";
 
 let database: TestDatabase;
 let service: ChildProcess;
@@ -77,7 +77,7 @@ it("neither passwords nor keys nor tokens reach the log, whatever goes wrong", a
   const { session_token: third } = JSON.parse(answers.split("\n")[2]!) as { session_token: string };
 
   // Errors of the database are logged whole, so let every statement on these tables fail.
-  await breakTables();
+  await takeAwayTables(database.url, ["sessions", "api_keys", "users"]);
   const failures = [
     await post("/api/v1/auth/signup", { email: newEmail(), password }),
     await post("/api/v1/auth/login", { email, password }),
@@ -114,14 +114,4 @@ function post(path: string, body: unknown, headers: Record<string, string> = {})
     headers: { "content-type": "application/json", ...headers },
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
-}
-
-/** Renames the tables, behind the service's back. */
-async function breakTables(): Promise<void> {
-  const client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-  for (const table of ["sessions", "api_keys", "users"]) {
-    await client.query(`alter table ${table} rename to ${table}_away`);
-  }
-  await client.end();
 }

@@ -4,6 +4,7 @@ import { roundTripsOf } from "./support/roundTrips.ts";
 import { type Answer, createTestNode, newEmail, signUp, type TestNode } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
 import { placesOfText } from "./support/placesOfText.ts";
+import { countRows } from "./support/unseenRows.ts";
 
 const it = sharedNodeTest()
   .extend(
@@ -14,14 +15,11 @@ const it = sharedNodeTest()
         on.call("POST", "/api/v1/auth/signup", { body }),
   )
   .extend("rowCounts", file, ({ node }) => async (): Promise<Record<string, number>> => {
-    const { rows } = await node.pool.query(
-      `select
-       (select count(*) from organizations) as organizations,
-       (select count(*) from users) as users,
-       (select count(*) from api_keys) as keys,
-       (select count(*) from sessions) as sessions`,
-    );
-    return rows[0];
+    const counts: Record<string, number> = {};
+    for (const table of ["organizations", "users", "api_keys", "sessions"]) {
+      counts[table] = await countRows(node.pool, table);
+    }
+    return counts;
   });
 
 const id = expect.stringMatching(/^[0-9a-f]{32}$/);

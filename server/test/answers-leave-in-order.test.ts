@@ -6,31 +6,23 @@ import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, databaseTest } from "./support/fixtures.ts";
+import { holdTable } from "./support/heldLocks.ts";
+import { untilWaiting } from "./support/untilWaiting.ts";
 
 const it = databaseTest()
   /** Keeps items from being accepted until they are let go. */
   .extend("holdIntake", file, ({ pool }) => async (): Promise<() => Promise<void>> => {
-    const client = await pool.connect();
-    await client.query("begin");
-    await client.query("lock table events in access exclusive mode");
-    let isHeld = true;
-    const letGo = async (): Promise<void> => {
-      if (isHeld) await client.query("rollback");
-      if (isHeld) client.release();
-      isHeld = false;
-    };
+    const letGo = await holdTable(pool, "events");
     onTestFinished(letGo);
     return letGo;
   })
-  .extend("untilIntakeWaits", file, ({ pool }) => async (): Promise<void> => {
-    await until(
-      () =>
-        pool.query(
-          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%accept_items%'",
-        ),
-      ({ rowCount }) => rowCount! > 0,
-    );
-  });
+  .extend(
+    "untilIntakeWaits",
+    file,
+    ({ pool }) =>
+      (): Promise<void> =>
+        untilWaiting(pool, "accept_items"),
+  );
 
 describe.each([
   ["with the fast path", "on", onFastPath],

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { forgetEntries } from "../src/audit/store.ts";
-import { createSecretWebhook, entries, type Entry } from "./support/auditLog.ts";
+import { createSecretWebhook, entries, entriesOfNobody, type Entry } from "./support/auditLog.ts";
 import { type Answer, signUp } from "./support/testNode.ts";
 import { nodeTest } from "./support/fixtures.ts";
 
@@ -80,13 +80,9 @@ describe("an entry", () => {
       object: { kind: "user", id: account.user.id, name: account.user.email },
       client_address: "203.0.113.78",
     });
-    const { rows } = await node.pool.query(
-      `select org_id, object_id, object_name, before, after
-       from audit_log
-       where client_address = '203.0.113.78'
-         and org_id is null`,
-    );
-    expect(rows).toEqual([{ org_id: null, object_id: null, object_name: null, before: null, after: null }]);
+    expect(await entriesOfNobody(node.pool, { client_address: "203.0.113.78" })).toEqual([
+      { object_id: null, object_name: null, before: null, after: null },
+    ]);
   });
 
   it("of a refused change of the password is kept", async ({ own: { account }, node }) => {

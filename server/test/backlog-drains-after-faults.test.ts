@@ -7,6 +7,7 @@ import { type Load, startLoad } from "./support/load.ts";
 import { answerOk } from "./support/receiver.ts";
 import { hotRows, untilNothingIsDue } from "./support/storedItems.ts";
 import { stagedTest } from "./support/fixtures.ts";
+import { endSessions } from "./support/otherHands.ts";
 
 let load: Load;
 
@@ -24,15 +25,12 @@ const it = stagedTest({ POSTRIDER_DELIVERY_TIMEOUT_MS: "1000" })
     load = startLoad({ service: () => through, account, targetIds, senders: 16 });
   })
   /** Ends every session of the service's, as an administrator or a failover does. */
-  .extend("terminateSessions", ({ pool }) => async (): Promise<void> => {
-    await pool.query(
-      `select pg_terminate_backend(pid)
-       from pg_stat_activity
-       where datname = current_database()
-         and application_name = 'postrider'
-         and pid <> pg_backend_pid()`,
-    );
-  });
+  .extend(
+    "terminateSessions",
+    ({ pool }) =>
+      (): Promise<void> =>
+        endSessions(pool),
+  );
 
 async function acknowledgedReach(count: number): Promise<void> {
   await until(() => load.acknowledged().length >= count);

@@ -3,6 +3,7 @@ import { entries } from "./support/auditLog.ts";
 import { file, startedNodeTest } from "./support/fixtures.ts";
 import type { Answer } from "./support/testNode.ts";
 import { placesOfText } from "./support/placesOfText.ts";
+import { makeOlder } from "./support/passedTime.ts";
 
 /** Two customers of one organization, and the portal of one of them. */
 const it = startedNodeTest({ POSTRIDER_PUBLIC_URL: "https://hooks.example.com/in" })
@@ -85,16 +86,14 @@ describe("a link", () => {
   }) => {
     expect(shops.own.webhook).toBeDefined();
     const [late, last] = [await linkCode("own"), await linkCode("own")];
-    const age = (table: string, seconds: number) =>
-      pool.query(`update ${table} set expires_at = expires_at - $1`, [seconds]);
-    await age("portal_links", 3_590);
+    await makeOlder(pool, 3_590, "portal_links");
     const { body } = await exchange(last);
-    await age("portal_links", 10);
+    await makeOlder(pool, 10, "portal_links");
     expect((await exchange(late)).status).toBe(410);
     const read = () => node.call("GET", "/api/v1/portal", { session: body.session_token });
-    await age("portal_sessions", 12 * 3_600 - 60);
+    await makeOlder(pool, 12 * 3_600 - 60, "portal_sessions");
     expect((await read()).status).toBe(200);
-    await age("portal_sessions", 60);
+    await makeOlder(pool, 60, "portal_sessions");
     expect(await read()).toMatchObject(nobody);
   });
 

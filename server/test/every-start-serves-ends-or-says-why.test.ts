@@ -2,7 +2,6 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, wri
 import { spawnSync } from "node:child_process";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
-import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createEmptyTestDatabase, createTestDatabase, type TestDatabase } from "./support/database.ts";
 import { startDatabaseProxy } from "./support/databaseProxy.ts";
@@ -14,6 +13,8 @@ import { startService } from "./support/serviceProcess.ts";
 import { createTestNode, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { clusterFolder } from "./support/clusterFolder.ts";
+import { holdMigrations } from "./support/heldLocks.ts";
+import { setReadOnly } from "./support/otherHands.ts";
 
 const linux = process.platform === "linux";
 const isRoot = process.getuid?.() === 0;
@@ -135,10 +136,10 @@ describe.concurrent("a start whose database is silent, unknown or refuses", () =
 
   it("says that the database is read-only, and serves when it is not any more", async () => {
     const empty = await createEmptyTestDatabase();
-    await run(empty, alterDatabase("set default_transaction_read_only = on"));
+    await setReadOnly(empty.url, true);
     const program = startOn(empty.url);
     await program.says(/Waiting for the database .*read-only/);
-    await run(empty, `begin read write; ${alterDatabase("reset all")}; commit`);
+    await setReadOnly(empty.url, false);
     await program.says(/listens on/);
     program.kill("SIGTERM");
     expect((await program.ended).code).toBe(0);
@@ -146,16 +147,13 @@ describe.concurrent("a start whose database is silent, unknown or refuses", () =
   });
 
   it("says that another process migrates, and goes on when that is done", async () => {
-    const other = new pg.Client({ connectionString: database.url });
-    other.on("error", () => undefined);
-    await other.connect();
-    await other.query("select pg_advisory_lock(7281934001)");
+    const letMigrate = await holdMigrations(database.url);
     const [first, second] = [startOn(database.url), startOn(database.url)];
     for (const one of [first, second])
       await one.says(/Still waiting for another process that brings the schema/);
     first.kill("SIGTERM");
     expect(await first.ended).toEqual({ code: 0, signal: null });
-    await other.end();
+    await letMigrate();
     await second.says(/listens on/);
   });
 });
@@ -326,16 +324,4 @@ function refuseAll(code: string, message: string): Promise<Server> {
     socket.on("error", () => undefined);
     socket.once("data", () => socket.end(Buffer.concat([head, body])));
   });
-}
-
-/** Changes the settings of the database that it is run in. */
-function alterDatabase(change: string): string {
-  return `do $$ begin execute format('alter database %I ${change}', current_database()); end $$`;
-}
-
-async function run(database: TestDatabase, sql: string): Promise<void> {
-  const client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-  await client.query(sql);
-  await client.end();
 }

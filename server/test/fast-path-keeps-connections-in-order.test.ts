@@ -8,6 +8,8 @@ import { startService } from "./support/serviceProcess.ts";
 import { until } from "./support/until.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
 import { writtenSoFar } from "./support/writtenLines.ts";
+import { holdTable } from "./support/heldLocks.ts";
+import { untilWaiting } from "./support/untilWaiting.ts";
 
 const it = serviceTest({ LOG_LEVEL: "info", POSTRIDER_LOG_REQUESTS: "true" })
   /** An item's request; everything that is not said is right. Nobody has the plain id, or the plain key. */
@@ -37,32 +39,17 @@ const it = serviceTest({ LOG_LEVEL: "info", POSTRIDER_LOG_REQUESTS: "true" })
   })
   /** Keeps items from being accepted or refused, by a lock on what each of them reads, until they are let go. */
   .extend("holdIntake", file, ({ pool }) => async (): Promise<() => Promise<void>> => {
-    const client = await pool.connect();
-    let isHeld = true;
-    const letGo = async (): Promise<void> => {
-      if (!isHeld) return;
-      isHeld = false;
-      await client.query("rollback");
-      client.release();
-    };
+    const letGo = await holdTable(pool, "api_keys");
     onTestFinished(letGo);
-    await client.query("begin");
-    await client.query("lock table api_keys in access exclusive mode");
     return letGo;
   })
-  .extend("untilIntakeWaits", file, ({ pool }) => async (): Promise<void> => {
-    await until(
-      () =>
-        pool.query(
-          `select 1
-         from pg_stat_activity
-         where datname = current_database()
-           and wait_event_type = 'Lock'
-           and query like '%accept_items%'`,
-        ),
-      ({ rowCount }) => rowCount === 1,
-    );
-  });
+  .extend(
+    "untilIntakeWaits",
+    file,
+    ({ pool }) =>
+      (): Promise<void> =>
+        untilWaiting(pool, "accept_items"),
+  );
 
 describe("a connection", () => {
   const health = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";

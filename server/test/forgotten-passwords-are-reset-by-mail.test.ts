@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { sweepResets } from "../src/accounts/resetStore.ts";
-import { entries } from "./support/auditLog.ts";
+import { entries, entriesOfNobody } from "./support/auditLog.ts";
 import { file, nodeTest } from "./support/fixtures.ts";
 import { type MailServer, type ReceivedMail, startMailServer, tokenOf } from "./support/mailServer.ts";
 import { join } from "./support/members.ts";
@@ -16,6 +16,7 @@ import {
 } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { placesOfText } from "./support/placesOfText.ts";
+import { makeOlder, secondsLeft } from "./support/passedTime.ts";
 
 const publicUrl = "https://postrider.example.com/hooks";
 const wanted = "a new horse with staples";
@@ -179,25 +180,16 @@ describe("an address that has no account", () => {
     expect(unknown).toEqual(known);
     // Its entry is written where the mail would have been made.
     const nobodys = await until(
-      async () => {
-        const { rows } = await node.pool.query(
-          `select object_id, object_name
-           from audit_log
-           where org_id is null
-             and action = 'password.reset_requested'`,
-        );
-        return rows;
-      },
-      (rows) => rows.length > 0,
+      () => entriesOfNobody(node.pool, { action: "password.reset_requested" }),
+      (found) => found.length > 0,
     );
-    expect(nobodys).toEqual([{ object_id: null, object_name: null }]);
+    expect(nobodys).toMatchObject([{ object_id: null, object_name: null }]);
     await until(
       () => mailServer.mails,
       (mails) => mails.some(({ to }) => to.includes(account.user.email)),
     );
     expect(mailServer.mails.filter(({ to }) => to.includes(stranger))).toEqual([]);
-    const { rows } = await node.pool.query("select subject from rate_limits where subject like '%@%'");
-    expect(rows).toEqual([]);
+    expect(await placesOfText(node.pool, "@")).not.toContain("rate_limits.subject");
   });
 });
 
@@ -224,21 +216,12 @@ describe("a link", () => {
     logIn,
   }) => {
     const token = await tokenFor(account);
-    const age = (seconds: number): Promise<unknown> =>
-      node.pool.query("update password_resets set expires_at = expires_at - $2 where user_id = $1", [
-        account.user.id,
-        seconds,
-      ]);
-    const { rows } = await node.pool.query(
-      `select expires_at - extract(epoch from now())::bigint as seconds
-       from password_resets
-       where user_id = $1`,
-      [account.user.id],
-    );
-    expect(rows[0].seconds).toBeGreaterThan(1700);
-    expect(rows[0].seconds).toBeLessThanOrEqual(1800);
+    const own = { user_id: account.user.id };
+    const left = await secondsLeft(node.pool, "password_resets", own);
+    expect(left).toBeGreaterThan(1700);
+    expect(left).toBeLessThanOrEqual(1800);
     await sweepResets(node.pool);
-    await age(1801);
+    await makeOlder(node.pool, 1801, "password_resets", own);
     expect(await confirm(token)).toMatchObject(gone);
     expect((await logIn(account, account.password)).status).toBe(200);
     expect(await sweepResets(node.pool)).toBe(1);

@@ -6,6 +6,7 @@ import { createAgentTarget, requestAgentTarget } from "./support/agentTargets.ts
 import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
 import { type Answer, createTestNode, refusal, signUp } from "./support/testNode.ts";
 import { file, loopbackTargets, sharedNodeTest } from "./support/fixtures.ts";
+import { makeOlder } from "./support/passedTime.ts";
 
 const it = sharedNodeTest(loopbackTargets)
   .extend(
@@ -269,12 +270,12 @@ describe("refreshing", () => {
 
   it("happens by itself when a card has expired", async ({ node, account, cards, serve, read }) => {
     const id = await createAgentTarget(node, account, cards.url);
-    await node.pool.query("update agent_cards set refresh_at = 0 where target_id = $1", [id]);
+    await makeOlder(node.pool, 86_400, "agent_cards", { target_id: id });
     serve(wholeCard(`${cards.origin}/later`));
     const counts = await node.service.handoffs.refreshDueCards();
     expect(counts.cards).toBeGreaterThan(0);
     expect(await read(id)).toMatchObject({ url: `${cards.origin}/later` });
-    await node.pool.query("update agent_cards set refresh_at = 0 where target_id = $1", [id]);
+    await makeOlder(node.pool, 86_400, "agent_cards", { target_id: id });
     cards.answer = (response) => void response.writeHead(500).end();
     await node.service.handoffs.refreshDueCards();
     expect(await read(id)).toMatchObject({

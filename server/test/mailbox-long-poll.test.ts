@@ -4,6 +4,7 @@ import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
 import { type Answer, createTestNode, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { startedNodeTest } from "./support/fixtures.ts";
+import { endSessions } from "./support/otherHands.ts";
 
 const it = startedNodeTest({ POSTRIDER_ROLES: "api" });
 
@@ -199,9 +200,7 @@ describe("a claim that waits", () => {
 
   it("keeps working when the listening connection is lost", async ({ node, other }) => {
     const box = await createMailbox(node);
-    await node.pool.query(
-      "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %' and datname = current_database()",
-    );
+    await endSessions(node.pool, "listen ");
     const claim = through(box, node).post("claim", { wait_seconds: 20 });
     await waiting(node, 1);
     const { api_key: key } = box.account;

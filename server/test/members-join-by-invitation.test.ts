@@ -11,6 +11,7 @@ import {
 } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
 import { placesOfText } from "./support/placesOfText.ts";
+import { makeOlder } from "./support/passedTime.ts";
 
 const it = sharedNodeTest()
   .extend("other", file, ({ newNode }) => newNode({ POSTRIDER_PUBLIC_URL: "https://example.com/hooks" }))
@@ -116,13 +117,7 @@ describe("an invitation", () => {
     expect((await node.call("DELETE", `/api/v1/invitations/${id}`, { session })).status).toBe(200);
 
     const late = await invite();
-    await node.pool.query(
-      `update invitations
-       set created_at = created_at - 604800,
-         expires_at = expires_at - 604800
-       where id = $1`,
-      [late.id],
-    );
+    await makeOlder(node.pool, 604_800, "invitations", { id: late.id });
     expect(await accept(late.token)).toMatchObject(gone);
     expect(await listed(late.id)).toMatchObject({ status: "EXPIRED" });
     expect(await accept(`inv_${"0".repeat(64)}`)).toMatchObject(gone);
@@ -240,7 +235,7 @@ describe("an invitation", () => {
 
   it("is forgotten weeks after it is over", async ({ invite, node, listed }) => {
     const { id } = await invite();
-    await node.pool.query("update invitations set expires_at = expires_at - 38 * 86400 where id = $1", [id]);
+    await makeOlder(node.pool, 38 * 86_400, "invitations", { id });
     expect(await sweepInvitations(node.pool)).toBe(1);
     expect(await listed(id)).toBeUndefined();
   });

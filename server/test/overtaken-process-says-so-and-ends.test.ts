@@ -9,6 +9,7 @@ import { acceptedEvents, createWebhookTarget, sendItem } from "./support/items.t
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { createTestNode, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { dropFunctions, listProcesses, noteLaterMigration, renameFunction } from "./support/otherHands.ts";
 
 interface Stage {
   pool: pg.Pool;
@@ -35,22 +36,6 @@ async function setStage({ onTestFinished }: TestContext): Promise<Stage> {
   };
 }
 
-/** As a newer version does that takes something away. */
-async function takeAway(pool: pg.Pool): Promise<void> {
-  await pool.query(
-    "insert into schema_changes (version, name, checksum, needs) values ($1, '9999_later.sql', '', $1)",
-    [9999],
-  );
-}
-
-/** The processes of the database, as an operator asks for them. */
-async function listed(pool: pg.Pool): Promise<unknown[]> {
-  const { rows } = await pool.query<{ functions: string; running: boolean }>(
-    "select functions, ended_at is null as running from processes order by started_at",
-  );
-  return rows;
-}
-
 async function expectToEnd(service: ServiceProcess, reason: string): Promise<void> {
   const { body } = await until(
     () => service.call("GET", "/readyz"),
@@ -68,16 +53,16 @@ const limits = { timeout: 120_000 };
 test("a process whose functions are gone says so in /readyz and ends", limits, async (context) => {
   const { pool, start } = await setStage(context);
   const service = await start();
-  expect(await listed(pool)).toEqual([{ functions: functionSchema, running: true }]);
+  expect(await listProcesses(pool)).toEqual([{ functions: functionSchema, running: true }]);
   expect((await service.call("GET", "/readyz")).status).toBe(200);
-  await pool.query(`drop schema ${functionSchema} cascade`);
+  await dropFunctions(pool);
   await expectToEnd(service, `the SQL functions of this process are gone from the database`);
   // A new start creates the functions again.
   const again = await start();
   expect((await again.call("GET", "/readyz")).status).toBe(200);
   expect(await again.stop()).toBe(0);
   const ended = { functions: functionSchema, running: false };
-  expect(await listed(pool)).toEqual([ended, ended]);
+  expect(await listProcesses(pool)).toEqual([ended, ended]);
 });
 
 test(
@@ -86,7 +71,7 @@ test(
   async (context) => {
     const { pool, start } = await setStage(context);
     const service = await start();
-    await takeAway(pool);
+    await noteLaterMigration(pool);
     await expectToEnd(service, "the database has migration 9999_later.sql");
     await expect(start()).rejects.toThrow(
       `on which only processes can run that know migration 9999; this version of Postrider knows those up to ${lastMigration}`,
@@ -106,11 +91,11 @@ test("a process that a newer version has overtaken takes nothing in, and says wh
   await ensurePartitions(node.pool, Date.now());
   const account = await signUp(node);
   const { id } = await createWebhookTarget(node, account, "https://8.8.8.8/");
-  await node.pool.query("alter function accept_items rename to accept_items_otherwise");
+  await renameFunction(node.pool, "accept_items", "accept_items_otherwise");
   const answer = await node.call("POST", `/t/${id}`, { key: account.api_key, body: {} });
   expect(answer.status).toBe(503);
   expect(Number(answer.headers["retry-after"])).toBeGreaterThan(0);
-  await node.pool.query("alter function accept_items_otherwise rename to accept_items");
+  await renameFunction(node.pool, "accept_items_otherwise", "accept_items");
   await sendItem(node, account, id);
   expect(await acceptedEvents(node, account)).toBe(1);
 });

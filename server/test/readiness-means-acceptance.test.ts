@@ -1,8 +1,9 @@
-import pg from "pg";
 import { describe, expect } from "vitest";
 import { createMailboxTarget } from "./support/items.ts";
 import { until } from "./support/until.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
+import { fillDisk, setReadOnly } from "./support/otherHands.ts";
+import { bodyOf } from "./support/testNode.ts";
 
 const it = serviceTest()
   .extend("service", file, ({ newService, proxy }) =>
@@ -53,42 +54,34 @@ const it = serviceTest()
     );
     expect(await send()).toEqual([202, ""]);
   })
-  .extend("inDatabase", file, ({ database }) => async (sql: string): Promise<unknown[]> => {
-    const client = new pg.Client({ connectionString: database.url });
-    await client.connect();
-    const { rows } = await client.query(sql);
-    await client.end();
-    return rows;
+  .extend("unreadMessages", file, ({ workspace, mailboxId }) => async (): Promise<number> => {
+    return (await bodyOf(workspace.call("GET", `/api/v1/mailboxes/${mailboxId}/stats`))).ready;
   });
 
 describe("a database that is read-only", () => {
   it("is told by /readyz and by the refusal of an item, and is served again when it is not any more", async ({
-    inDatabase,
+    database,
     proxy,
     untilNotReady,
     send,
     untilAccepted,
   }) => {
     // The sessions that are open keep what they began with.
-    await inDatabase(alterDatabase("set default_transaction_read_only = on"));
+    await setReadOnly(database.url, true);
     proxy.sever();
     await untilNotReady(/^the database is read-only$/);
     expect(await send()).toEqual([503, "the database is read-only: try again"]);
-    await inDatabase(`begin read write; ${alterDatabase("reset all")}; commit`);
+    await setReadOnly(database.url, false);
     proxy.sever();
     await untilAccepted();
   });
 });
 
 describe("a database whose disk is full", () => {
-  it("is called that in the refusal of an item", async ({ inDatabase, send, untilAccepted }) => {
-    await inDatabase(`
-      create function refuse_growth() returns trigger language plpgsql as $$
-        begin raise exception 'could not extend file "base/1/2": No space left on device' using errcode = '53100'; end
-      $$;
-      create trigger full_disk before insert on events for each row execute function refuse_growth()`);
+  it("is called that in the refusal of an item", async ({ database, send, untilAccepted }) => {
+    const makeRoom = await fillDisk(database.url);
     expect(await send()).toEqual([503, "the disk of the database is full: try again"]);
-    await inDatabase("drop trigger full_disk on events; drop function refuse_growth");
+    await makeRoom();
     await untilAccepted();
   });
 });
@@ -135,7 +128,7 @@ describe("a database that is frozen", () => {
     proxy,
     item,
     mailboxId,
-    inDatabase,
+    unreadMessages,
   }) => {
     const headers = { "idempotency-key": "order-1" };
     proxy.frozen = true;
@@ -147,9 +140,9 @@ describe("a database that is frozen", () => {
       ([code]) => code === 202,
       20_000,
     );
-    const stored = await inDatabase("select count(*)::integer as stored from messages");
+    const stored = await unreadMessages();
     await item(mailboxId, headers);
-    expect(await inDatabase("select count(*)::integer as stored from messages")).toEqual(stored);
+    expect(await unreadMessages()).toBe(stored);
   });
 });
 
@@ -165,8 +158,4 @@ function json(body: unknown, key?: string, headers: Record<string, string> = {})
     body: JSON.stringify(body),
     headers: { "content-type": "application/json", ...(key !== undefined && bearer(key)), ...headers },
   };
-}
-
-function alterDatabase(change: string): string {
-  return `do $$ begin execute format('alter database %I ${change}', current_database()); end $$`;
 }

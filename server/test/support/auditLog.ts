@@ -1,3 +1,5 @@
+import type pg from "pg";
+import { type Columns, rowsWhere } from "./rowsWhere.ts";
 import type { Account, TestNode } from "./testNode.ts";
 
 /** An entry of the audit log as the interface shows it. */
@@ -25,6 +27,16 @@ export async function entries(
   const { status, body } = await node.call("GET", `/api/v1/audit-log${query}`, { key: account.api_key });
   if (status !== 200) throw new Error(`audit log: ${status} ${JSON.stringify(body)}`);
   return body.entries;
+}
+
+/** Entries about nobody's organization, such as that of an unknown address, with these columns: no route shows them. */
+export async function entriesOfNobody(pool: pg.Pool, columns: Columns): Promise<Record<string, unknown>[]> {
+  const { condition, values } = rowsWhere(columns);
+  const { rows } = await pool.query(
+    `select object_id, object_name, before, after from audit_log where org_id is null and ${condition}`,
+    values,
+  );
+  return rows;
 }
 
 /** An address that is a secret. */

@@ -1,0 +1,48 @@
+import pg from "pg";
+import { type Columns, rowsWhere } from "./rowsWhere.ts";
+
+/* Locks and sessions, by which tests stop the service at a certain statement or cut it off. */
+
+/** Keeps everybody else from a table until it is let go. @returns lets it go, if that has not been done. */
+export function holdTable(pool: pg.Pool, table: string): Promise<() => Promise<void>> {
+  return hold(pool, `lock table ${table} in access exclusive mode`);
+}
+
+/** Keeps everybody else from writing to the rows with these columns, in the same way. */
+export function holdRows(pool: pg.Pool, table: string, columns: Columns): Promise<() => Promise<void>> {
+  const { condition, values } = rowsWhere(columns);
+  return hold(pool, `select from ${table} where ${condition} for update`, values);
+}
+
+async function hold(pool: pg.Pool, statement: string, values: unknown[] = []): Promise<() => Promise<void>> {
+  const client = await pool.connect();
+  let isHeld = true;
+  await client.query("begin");
+  await client.query(statement, values);
+  return async () => {
+    if (!isHeld) return;
+    isHeld = false;
+    await client.query("rollback");
+    client.release();
+  };
+}
+
+/** How many sessions of the database wait for a lock. */
+export async function countLockWaits(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>(
+    `select count(*)::integer as count
+     from pg_stat_activity
+     where datname = current_database()
+       and wait_event_type = 'Lock'`,
+  );
+  return rows[0]!.count;
+}
+
+/** Keeps processes from bringing the schema up to date, as one that is at it does, until it is let go. */
+export async function holdMigrations(url: string): Promise<() => Promise<void>> {
+  const client = new pg.Client({ connectionString: url });
+  client.on("error", () => undefined);
+  await client.connect();
+  await client.query("select pg_advisory_lock(7281934001)");
+  return () => client.end();
+}

@@ -1,0 +1,86 @@
+import pg from "pg";
+import { functionSchema } from "../../src/postgres/functionSchema.ts";
+
+/* Changes that somebody else makes to the database behind the service's back: an administrator, a failover, another version. */
+
+/** Renames tables, so that every statement about them fails. */
+export function takeAwayTables(url: string, tables: readonly string[]): Promise<void> {
+  return inDatabase(url, tables.map((table) => `alter table ${table} rename to ${table}_away`).join("; "));
+}
+
+/** Lets new sessions of the database be read-only, as those of a standby are, or no more. */
+export function setReadOnly(url: string, isReadOnly: boolean): Promise<void> {
+  const change = isReadOnly ? "set default_transaction_read_only = on" : "reset all";
+  return inDatabase(
+    url,
+    `begin read write;
+     do $$ begin execute format('alter database %I ${change}', current_database()); end $$;
+     commit`,
+  );
+}
+
+/** Lets no item be stored, as a full disk would. @returns what makes room again. */
+export async function fillDisk(url: string): Promise<() => Promise<void>> {
+  await inDatabase(
+    url,
+    `create function refuse_growth() returns trigger language plpgsql as $$
+       begin raise exception 'could not extend file "base/1/2": No space left on device' using errcode = '53100'; end
+     $$;
+     create trigger full_disk before insert on events for each row execute function refuse_growth()`,
+  );
+  return () => inDatabase(url, "drop trigger full_disk on events; drop function refuse_growth");
+}
+
+async function inDatabase(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Ends every other session of the database under the service's name, or only sessions whose last statement begins so. */
+export async function endSessions(pool: pg.Pool, statement: string = ""): Promise<void> {
+  const { rowCount } = await pool.query(
+    `select pg_terminate_backend(pid)
+     from pg_stat_activity
+     where datname = current_database()
+       and application_name = 'postrider'
+       and pid <> pg_backend_pid()
+       and starts_with(query, $1)`,
+    [statement],
+  );
+  if (rowCount === 0) throw new Error("no session to end");
+}
+
+/** Notes a migration that takes away what this version needs, as a later version does. */
+export async function noteLaterMigration(pool: pg.Pool): Promise<void> {
+  await pool.query(
+    "insert into schema_changes (version, name, checksum, needs) values (9999, '9999_later.sql', '', 9999)",
+  );
+}
+
+/** Drops the functions of this version. */
+export async function dropFunctions(pool: pg.Pool): Promise<void> {
+  await pool.query(`drop schema ${functionSchema} cascade`);
+}
+
+/** Gives a function of this version another name. */
+export async function renameFunction(pool: pg.Pool, name: string, newName: string): Promise<void> {
+  await pool.query(`alter function ${name} rename to ${newName}`);
+}
+
+/** Puts another body in place of a function of this version, from the text of its file. */
+export async function replaceFunction(pool: pg.Pool, text: string): Promise<void> {
+  await pool.query(text.replace("create function", "create or replace function"));
+}
+
+/** The processes on record, of every version, as an operator asks for them. */
+export async function listProcesses(pool: pg.Pool): Promise<{ functions: string; running: boolean }[]> {
+  const { rows } = await pool.query<{ functions: string; running: boolean }>(
+    "select functions, ended_at is null as running from processes order by started_at",
+  );
+  return rows;
+}
