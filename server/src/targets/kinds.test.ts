@@ -13,11 +13,6 @@ describe.each(targetKinds)("the kind %s", (name) => {
   it("has a sender unless consumers claim its items", () => {
     expect(kind.sender === null).toBe(isPulled(kindNumbers[name]));
   });
-
-  it("lists every field that only some kinds take in a change among those that it takes", () => {
-    expect(kind.changeable).toEqual(expect.arrayContaining(Object.keys(kind.fields.changed)));
-    expect(new Set(kind.changeable).size).toBe(kind.changeable.length);
-  });
 });
 
 it("no kind has the name of something that every object has", () => {

@@ -3,7 +3,7 @@ import type { Origin } from "../audit/origin.ts";
 import { inTransactionOf, type TargetRow } from "../postgres/tables.ts";
 import { filterColumns } from "./createTarget.ts";
 import { type AnyKind, fieldsOf, holdsItems, type KindDeps, kindNamed } from "./kinds.ts";
-import { rateColumns } from "./record/fields.ts";
+import { nameFields, rateColumns } from "./record/fields.ts";
 import { metadataFault } from "./record/names.ts";
 import { invalid, type Refused } from "./record/refusal.ts";
 import { changeTarget, type StoredTarget, type TargetChange } from "./record/store.ts";
@@ -86,13 +86,17 @@ async function store(deps: KindDeps, change: TargetChange): Promise<UpdatedTarge
   return stored;
 }
 
+/** A change of any kind of target may name these. */
+const changeableFields = ["name", "description", "enabled", "max_payload_bytes", ...Object.keys(nameFields)];
+
 function applicableFault(kind: AnyKind, input: TargetChanges): string | undefined {
   const isGiven = (field: string): boolean => input[field as keyof TargetChanges] !== undefined;
-  if (!kind.changeable.some(isGiven)) {
-    return `nothing to change: a ${kind.name} target takes ${kind.changeable.join(", ")}`;
+  const changeable = [...changeableFields, ...Object.keys(kind.fields.changed)];
+  if (!changeable.some(isGiven)) {
+    return `nothing to change: a ${kind.name} target takes ${changeable.join(", ")}`;
   }
   const foreign = Object.keys(fieldsOf("changed")).find(
-    (field) => isGiven(field) && !kind.changeable.includes(field),
+    (field) => isGiven(field) && !changeable.includes(field),
   );
   return foreign === undefined ? undefined : `${foreign} does not apply to a ${kind.name} target`;
 }

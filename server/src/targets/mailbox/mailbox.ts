@@ -22,17 +22,6 @@ const fields = {
 export const mailbox: Kind<object, typeof fields.created, typeof fields.changed, typeof fields.answered> = {
   name: "mailbox",
   fields,
-  changeable: [
-    "uid",
-    "customer_uid",
-    "metadata",
-    "filter",
-    "name",
-    "description",
-    "enabled",
-    "max_payload_bytes",
-    "max_claims",
-  ],
   create: async (_deps, { max_claims = null }) => ({ ok: true, columns: { url: null, max_claims } }),
   change: async (_deps, { max_claims }) => ({
     ok: true,

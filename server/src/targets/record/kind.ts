@@ -31,8 +31,6 @@ export interface Kind<
     /** Fields of the answer that not every kind has. */
     answered: Answered;
   };
-  /** Every field that a change may name, in the order in which a refusal lists them. */
-  changeable: readonly string[];
   /** Checks the fields of a new target, and says what is stored of them. */
   create: (deps: Deps, input: Given<Created>, target: TargetKey) => Promise<Creation | Refused>;
   /** The same for a change. */

@@ -1,6 +1,6 @@
 import { sealSigningSecret } from "../../items/secretBox.ts";
 import type { Creation, Kind, KindChange, TargetDeps } from "../record/kind.ts";
-import { deliveryFields, deliveryValues, type Given } from "../record/fields.ts";
+import { deliveryValues, type Given } from "../record/fields.ts";
 import { invalid, type Refused } from "../record/refusal.ts";
 import type { StoredTarget, TargetKey } from "../record/store.ts";
 import { decideHeaders, refuseOtherOrigin } from "./changeHeaders.ts";
@@ -19,21 +19,6 @@ type Fields = typeof webhookFields;
 export const webhook: Kind<TargetDeps, Fields["created"], Fields["changed"], Fields["answered"]> = {
   name: "webhook",
   fields: webhookFields,
-  changeable: [
-    "name",
-    "description",
-    "enabled",
-    "url",
-    "event_types",
-    "max_payload_bytes",
-    ...Object.keys(deliveryFields),
-    "headers",
-    "discard_held",
-    "uid",
-    "customer_uid",
-    "metadata",
-    "filter",
-  ],
   create,
   change,
   checkCatalogue,

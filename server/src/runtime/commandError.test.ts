@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CommandError, exitCodeOf } from "../runtime/commandError.ts";
+import { CommandError, exitCodeOf } from "./commandError.ts";
 
 /** As `docs/command-line.md` has them. */
 test.each([
