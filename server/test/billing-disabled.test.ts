@@ -5,6 +5,7 @@ import { createMailboxTarget } from "./support/items.ts";
 import { type Account, type Answer, bodyOf, signUp } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
 import { setBillingStatus } from "./support/storedStates.ts";
+import { storeUsage } from "./support/billing/storedLedger.ts";
 
 const it = sharedNodeTest()
   .extend(
@@ -86,10 +87,8 @@ describe("usage", () => {
     readUsage,
   }) => {
     const period = periodOf(Date.now());
-    await node.pool.query(
-      "insert into usage_totals (org_id, period, items) values ($1, $2, 1001), ($1, $3, 7)",
-      [account.user.org_id, period, addMonths(period, -1)],
-    );
+    await storeUsage(node.pool, account.user.org_id, 1001, period);
+    await storeUsage(node.pool, account.user.org_id, 7, addMonths(period, -1));
     expect(await readUsage(account)).toMatchObject({
       accepted_events: 1001,
       estimated_units: 2,

@@ -163,14 +163,9 @@ async function heal(lab: Lab): Promise<void> {
     // On a busy machine a request may time out without a fault.
     await surviveCrash(lab.exportOnce());
     const { invoices, outbox } = await lab.account.state();
-    const { rows } = await lab.pool.query<{ waiting: number }>(
-      `select (select count(*) from meter_batches where status <> 'exported')
-         + (select count(*) from billing_events where processed_at is null)
-         + (select count(*) from held_invoices where released_at is null) as waiting`,
-    );
     const isQuiet =
       outbox.every(({ delivered }) => delivered) && invoices.every(({ status }) => status === "paid");
-    if (isQuiet && rows[0]!.waiting === 0) return;
+    if (isQuiet && (await lab.countWaiting()) === 0) return;
     await lab.setClock(lab.nowSeconds() + 700);
   }
   throw new Error("something waits forever");

@@ -3,11 +3,11 @@ import { createPasswords } from "../src/accounts/passwords.ts";
 import { readOrgCommand } from "../src/billing/orgCommand.ts";
 import { OrgUsageError } from "../src/billing/orgUsage.ts";
 import { oneCell } from "../src/postgres/cells.ts";
-import { periodOf } from "../src/billing/ledger.ts";
 import { entries } from "./support/auditLog.ts";
 import { newEmail } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
 import { setBillingStatus } from "./support/storedStates.ts";
+import { storeBatches, storeUsage } from "./support/billing/storedLedger.ts";
 
 let printed: string[];
 let audited: string[];
@@ -135,26 +135,11 @@ describe("postrider org", () => {
 
   it("shows usage and what waits for an operator, and settles it", async ({ org, node, settledBy }) => {
     const { id, api_key: key } = await org("create", "Stuck");
-    const period = periodOf(Date.now());
-    await node.pool.query("insert into usage_totals (org_id, period, items) values ($1, $2, 50)", [
-      id,
-      period,
+    await storeUsage(node.pool, id, 50);
+    await storeBatches(node.pool, id, [
+      { identifier: "one", items: 20, status: "attention", customer: "cus_one" },
+      { identifier: "two", items: 30, status: "attention", customer: "cus_two" },
     ]);
-    await node.pool.query(
-      "insert into meter_counters (org_id, period, batches, batched) values ($1, $2, 2, 50)",
-      [id, period],
-    );
-    for (const [identifier, value] of [
-      ["one", 20],
-      ["two", 30],
-    ]) {
-      await node.pool.query(
-        `insert into meter_batches
-           (identifier, org_id, customer_id, period, value, event_timestamp, status, created_at, due_at, unsafe_at)
-         values ($1, $2, $1, $3, $4, 1, 'attention', 1, 1, 1)`,
-        [identifier, id, period, value],
-      );
-    }
     expect(await org("show", id)).toMatchObject({
       usage: { accepted: 50, exported: 0, pending: 50 },
       unsettled_batches: [{ identifier: "one" }, { identifier: "two" }],
@@ -178,17 +163,10 @@ describe("postrider org", () => {
     settledBy,
   }) => {
     const { id, api_key: key } = await org("create", "Twice");
-    for (const [identifier, status] of [
-      ["open one", "open"],
-      ["stuck one", "attention"],
-    ]) {
-      await node.pool.query(
-        `insert into meter_batches
-           (identifier, org_id, customer_id, period, value, event_timestamp, status, created_at, due_at, unsafe_at)
-         values ($1, $2, 'cus_twice', $3, 1, 1, $4, 1, 1, 1)`,
-        [identifier, id, periodOf(Date.now()), status],
-      );
-    }
+    await storeBatches(node.pool, id, [
+      { identifier: "open one", items: 1, status: "open", customer: "cus_twice" },
+      { identifier: "stuck one", items: 1, status: "attention", customer: "cus_twice" },
+    ]);
     await expect(org("settle-batch", "stuck one", "resend")).rejects.toMatchObject({
       message: "another batch of the same customer is under way: try again when it is settled",
       exitCode: 1,

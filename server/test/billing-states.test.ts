@@ -43,15 +43,7 @@ describe("a failed invoice", () => {
       "grace → suspended by grace ended",
       "suspended → active by stripe",
     ]);
-    const { rows } = await pool.query(
-      `select concat(actor_name, ': ', after ->> 'billing_status') as told
-       from audit_log
-       where org_id = $1
-         and action = 'billing.state_changed'
-       order by id`,
-      [orgId],
-    );
-    expect(rows.map(({ told }) => told)).toEqual([
+    expect(await lab.auditedStates(orgId)).toEqual([
       expect.stringMatching(/^stripe evt_\w+: active$/),
       expect.stringMatching(/^stripe evt_\w+: grace$/),
       "billing: suspended",

@@ -6,6 +6,7 @@ import type { ServiceProcess } from "./support/serviceProcess.ts";
 import { hotRows, storeDueItems } from "./support/storedItems.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { stageTest } from "./support/fixtures.ts";
+import { spoilSecret } from "./support/storedStates.ts";
 
 /*
  * An item that waits for a hanging request waits until that attempt times out, after a minute here. Items that must not wait
@@ -153,9 +154,7 @@ it("a target whose secret cannot be read gets the reason on record, and delays n
 }) => {
   await begin();
   const [unreadable, healthy] = [await targetAt("/unreadable"), await targetAt("/healthy")];
-  await pool.query("update targets set secret = '\\x00', version = version + 1 where id = $1", [
-    unreadable.id,
-  ]);
+  await spoilSecret(pool, unreadable.id);
   const id = await sendItem(service, account, unreadable.id);
   await expectPrompt(healthy, "/healthy", 3);
   await until(

@@ -6,6 +6,8 @@ import { placesOfText } from "./support/placesOfText.ts";
 import { until } from "./support/until.ts";
 import { sharedStartedNodeTest } from "./support/fixtures.ts";
 import type { Workspace } from "./support/workspace.ts";
+import { forgetResults } from "./support/storedStates.ts";
+import { countRows } from "./support/unseenRows.ts";
 
 /* An agent's answers to an erased item are erased with it, and its later answers are not stored. */
 
@@ -63,11 +65,7 @@ it("the result of a task that an older version has ended, which does not name it
     () => box.list(),
     (messages) => messages.length === 2,
   );
-  const { rowCount } = await node.pool.query(
-    "update handoffs set result_event_id = null where event_id = any ($1)",
-    [ids],
-  );
-  expect(rowCount).toBe(2);
+  await forgetResults(node.pool, ids);
   expect((await erase(workspace, ids[0]!)).body).toMatchObject({ status: "DONE", total: 2, erased: 2 });
   expect(await placesOfText(node.pool, words)).toEqual([]);
   expect(await box.list()).toHaveLength(1);
@@ -84,8 +82,7 @@ it("a task that is under way is followed no more", async ({ node, account, agent
   const { handoff } = await readHandedOver(node, account, id);
   expect(handoff).toMatchObject({ outcome: "UNKNOWN", status_message: null, artifacts: [] });
   expect(await placesOfText(node.pool, words)).toEqual([]);
-  const { rowCount } = await node.pool.query("select from handoff_polls where event_id = $1", [id]);
-  expect(rowCount).toBe(0);
+  expect(await countRows(node.pool, "handoff_polls", { event_id: id })).toBe(0);
 });
 
 it("an answer that comes after the erasure is not written down", async ({
@@ -100,7 +97,7 @@ it("an answer that comes after the erasure is not written down", async ({
   const id = await sendItem(node, account, target, { do: "complete", words });
   // A handoff is shown once the agent has answered.
   await until(
-    async () => (await node.pool.query("select from handoffs where event_id = $1", [id])).rowCount,
+    () => countRows(node.pool, "handoffs", { event_id: id }),
     (count) => count === 1,
   );
   expect((await erase(workspace, id)).body).toMatchObject({ status: "DONE", erased: 1 });

@@ -4,6 +4,7 @@ import { startService } from "./support/serviceProcess.ts";
 import { signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { databaseTest } from "./support/fixtures.ts";
+import { storeErasure } from "./support/storedStates.ts";
 
 const it = databaseTest();
 
@@ -29,18 +30,13 @@ it("an erasure goes on where it was after kill -9, counts each event once and le
   }
   // One alone as well, as if its process had died between the request and the work.
   const alone = ids[1_999]!;
-  await pool.query(
-    `insert into erasures (id, org_id, event_id, created_by, created_at)
-     select gen_random_uuid(), org_id, id, 'x', 0 from events where id = $1`,
-    [alone],
-  );
+  await storeErasure(pool, alone);
   const { body: erasure } = await service.call("POST", "/api/v1/erasures", {
     key,
     body: { correlation_id: "c" },
   });
   const erased = async (): Promise<number> =>
-    (await pool.query<{ count: number }>("select count(*) as count from events where payload = ''")).rows[0]!
-      .count;
+    (await service.call("GET", `/api/v1/erasures/${erasure.id}`, { key })).body.erased;
   for (const least of [1, 400]) {
     const seen = await until(erased, (count) => count >= least);
     service.kill("SIGKILL");

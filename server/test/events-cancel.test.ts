@@ -11,6 +11,7 @@ import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
 import { aroundNow } from "./support/aroundNow.ts";
 import { inTransaction } from "../src/postgres/pool.ts";
 import { untilWaiting } from "./support/untilWaiting.ts";
+import { lockKey, unpark } from "./support/messageSteps.ts";
 
 const it = sharedStartedNodeTest()
   .extend(
@@ -229,10 +230,10 @@ describe("a mailbox's message", () => {
     const cell = node.cellPool(workspace.account.user.org_id);
     const canceled = await inTransaction(cell, async (client) => {
       // The steps of an acknowledgement of the first.
-      await client.query("select lock_message_keys($1, array['one'])", [box.id]);
+      await lockKey(client, box.id, "one");
       const answer = cancel(second);
       await untilWaiting(cell, "cancel_event");
-      await client.query("update messages set state = 3, claimable_at = 0 where id = $1", [second]);
+      await unpark(client, second);
       return { answer };
     });
     expect(await canceled.answer).toMatchObject({ status: 200, body: { status: "CANCELED" } });

@@ -3,18 +3,19 @@ import { bucketOf, idTimeMs, newId } from "../src/postgres/ids.ts";
 import { ensurePartitions } from "../src/postgres/partitions.ts";
 import { createWebhookTarget, sendItems } from "./support/items.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
+import {
+  storeAttempts,
+  storeDeliveredGroup,
+  storeEvents,
+  storeWaiting,
+  storeWaitingGroup,
+} from "./support/storedEvents.ts";
+import { waitingRows } from "./support/storedItems.ts";
 
 /*
  * Items that were accepted together wait in one row, and those of them that are delivered at the first try are recorded
  * in one. Nobody sees that: each is listed and read as if it were alone.
  */
-
-/** Items $4 of a webhook $2, whose bucket is $1, of the organization $3. */
-const storedEvents = `stored as (
-         insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
-         select $1, 1, 8, true, $2, id, $3, '{}'
-         from unnest($4::uuid[]) as id
-       )`;
 
 const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
   .extend("idsOf", file, ({ node, account }) => async (query: string): Promise<string[]> => {
@@ -32,10 +33,6 @@ const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
       if (page.length < limit) return all;
     }
   })
-  .extend("rowsOf", file, ({ node }) => async (targetId: string): Promise<number> => {
-    const { rowCount } = await node.pool.query("select from deliveries where target_id = $1", [targetId]);
-    return rowCount ?? 0;
-  })
   /** Stores items that were delivered, row by row, each with an attempt that shows which item it is of. */
   .extend(
     "storeDelivered",
@@ -44,24 +41,15 @@ const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
       async (targetId: string, rows: number, perRow: number): Promise<string[]> => {
         const idsOf = idsOfRows(targetId, rows, perRow);
         for (const ids of idsOf) {
-          await node.pool.query(
-            `with ${storedEvents}
-       insert into delivered_groups (
-         bucket, target_id, org_id, last_id, event_ids, status_codes, durations_ms, attempted_at, response_bodies
-       )
-       values ($1, $2, $3, $5, $4, $6, $7, $8, $9)`,
-            [
-              bucketOf(targetId),
-              targetId,
-              account.user.org_id,
-              ids,
-              ids.at(-1),
-              ids.map((_id, n) => 200 + n),
-              ids.map((_id, n) => n),
-              ids.map((id) => idTimeMs(id) + 5_000),
-              ids.map((id, n) => (n % 2 === 0 ? Buffer.from(id) : null)),
-            ],
-          );
+          const events = { orgId: account.user.org_id, targetId, ids };
+          await storeEvents(node.pool, events);
+          const attempts = ids.map((id, n) => ({
+            statusCode: 200 + n,
+            durationMs: n,
+            attemptedAtMs: idTimeMs(id) + 5_000,
+            responseBody: n % 2 === 0 ? Buffer.from(id) : null,
+          }));
+          await storeDeliveredGroup(node.pool, events, attempts);
         }
         return idsOf.flat().sort().toReversed();
       },
@@ -72,22 +60,12 @@ const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
     file,
     ({ node, account }) =>
       async (targetId: string, rows: number, perRow: number, leased: number): Promise<string[]> => {
-        const bucket = bucketOf(targetId);
         const idsOf = idsOfRows(targetId, rows, perRow);
         for (const [row, ids] of idsOf.entries()) {
-          await node.pool.query(
-            `with ${storedEvents}
-       insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids, lease_until, lease_token)
-       values ($1, 1, $5, $2, $3, 1, $4, $6::bigint, $6::bigint)`,
-            [
-              bucket,
-              targetId,
-              account.user.org_id,
-              ids,
-              newId(bucket, idTimeMs(ids[0]!)),
-              row < leased ? 9e15 : null,
-            ],
-          );
+          const events = { orgId: account.user.org_id, targetId, ids };
+          await storeEvents(node.pool, events);
+          const id = newId(bucketOf(targetId), idTimeMs(ids[0]!));
+          await storeWaitingGroup(node.pool, events, { id, isLeased: row < leased });
         }
         return idsOf.flat().sort().toReversed();
       },
@@ -112,13 +90,13 @@ describe("items that share a row", () => {
   it("come from one batch, and are each listed and read as QUEUED", async ({
     node,
     account,
-    rowsOf,
     pagesOf,
     idsOf,
   }) => {
     const { id: targetId } = await createWebhookTarget(node, account, "https://8.8.8.8/");
     const ids = (await sendItems(node, account, targetId, 96)).sort().toReversed();
-    expect(await rowsOf(targetId)).toBeLessThan(ids.length / 2);
+    const rows = await waitingRows(node.pool, [targetId]);
+    expect(rows.length).toBeLessThan(ids.length / 2);
     expect(await pagesOf(`target_id=${targetId}&status=QUEUED`, 10)).toEqual(ids);
     expect(await pagesOf(`target_id=${targetId}`, 10)).toEqual(ids);
     for (const status of ["RETRYING", "DELIVERED", "FAILED", "CANCELED"]) {
@@ -167,14 +145,14 @@ describe("items that share a row", () => {
     expect(due.filter((at) => at === 0)).toHaveLength(3);
   });
 
-  it("are canceled one and all with their target", async ({ node, account, storeRows, pagesOf, rowsOf }) => {
+  it("are canceled one and all with their target", async ({ node, account, storeRows, pagesOf }) => {
     const { id: targetId } = await createWebhookTarget(node, account, "https://8.8.8.8/");
     const ids = await storeRows(targetId, 12, 20, 5);
     const deleted = await node.call("DELETE", `/api/v1/targets/${targetId}`, { key: account.api_key });
     expect(deleted.body).toEqual({ deleted: true });
     expect(await pagesOf(`target_id=${targetId}&status=CANCELED`, 50)).toEqual(ids);
     expect(await pagesOf(`target_id=${targetId}&status=QUEUED`, 50)).toEqual([]);
-    expect(await rowsOf(targetId)).toBe(0);
+    expect(await waitingRows(node.pool, [targetId])).toEqual([]);
   });
 });
 
@@ -191,15 +169,9 @@ describe("items that were delivered together", () => {
     const ofSecond = await storeDelivered(second, 9, 13);
     const together = [...(await storeDelivered(first, 25, 20)), ...ofSecond];
     const alone = idsOfRows(first, 12, 9).flat();
-    await node.pool.query(
-      `with ${storedEvents}
-       insert into attempts (
-         bucket, number, outcome, status_code, duration_ms, event_id, org_id, target_id, attempted_at
-       )
-       select $1, 2, 1, 200, 5, id, $3, $2, 1
-       from unnest($4::uuid[]) as id`,
-      [bucketOf(first), first, account.user.org_id, alone],
-    );
+    const events = { orgId: account.user.org_id, targetId: first, ids: alone };
+    await storeEvents(node.pool, events);
+    await storeAttempts(node.pool, events, 2);
     const all = [...together, ...alone].sort().toReversed();
     for (const limit of [1, 7, 50, 100]) {
       const found =
@@ -242,17 +214,11 @@ describe("items that were delivered together", () => {
     idsOf,
   }) => {
     const { id: targetId } = await createWebhookTarget(node, account, "https://8.8.8.8/");
-    const [middle] = idsOfRows(targetId, 1, 3)[0]!.slice(1);
+    const middle = idsOfRows(targetId, 1, 3)[0]![1]!;
     await storeDelivered(targetId, 4, 30);
-    await node.pool.query(
-      `with stored as (
-         insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
-         values ($1, 1, 8, true, $2, $4, $3, '{}')
-       )
-       insert into deliveries (bucket, kind, attempts, schedule_attempts, id, target_id, org_id, due_at, event_ids)
-       values ($1, 1, 1, 1, $4, $2, $3, 1, array[$4::uuid])`,
-      [bucketOf(targetId), targetId, account.user.org_id, middle],
-    );
+    const events = { orgId: account.user.org_id, targetId, ids: [middle] };
+    await storeEvents(node.pool, events);
+    await storeWaiting(node.pool, events, { dueAtMs: 1, attempts: 1 });
     const { body } = await node.call("GET", `/api/v1/events/${middle}`, { key: account.api_key });
     expect(body.event.status).toBe("RETRYING");
     expect(body.delivery_attempts).toEqual([]);

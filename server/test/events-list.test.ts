@@ -2,9 +2,17 @@ import { describe, expect } from "vitest";
 import { bucketOf, newId } from "../src/postgres/ids.ts";
 import { dayMs, ensurePartitions } from "../src/postgres/partitions.ts";
 import { createWebhookTarget, sendItem } from "./support/items.ts";
-import { storeManyEvents } from "./support/manyEvents.ts";
+import { correlatedIds, storeManyEvents } from "./support/manyEvents.ts";
 import { type Account, type Answer, signUp, type TestNode } from "./support/testNode.ts";
 import { file, nodeTest } from "./support/fixtures.ts";
+import {
+  removeEvents,
+  storeAttempts,
+  storeEvents,
+  storeHandoffs,
+  storeMessages,
+} from "./support/storedEvents.ts";
+import { storeApiKey, storeTarget } from "./support/storedItems.ts";
 
 const it = nodeTest({ POSTRIDER_ROLES: "api" })
   .extend(
@@ -92,12 +100,7 @@ describe("the list of events", () => {
     const owner = await signUp(node);
     const { id: targetId } = await createWebhookTarget(node, owner, "https://8.8.8.8/");
     const ids = Array.from({ length: 120 }, (_, index) => newId(bucketOf(targetId), Date.now() - index * 10));
-    await node.pool.query(
-      `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
-       select $1, 1, 8, true, $2, id, $3, '{}'
-       from unnest($4::uuid[]) as id`,
-      [bucketOf(targetId), targetId, owner.user.org_id, ids],
-    );
+    await storeEvents(node.pool, { orgId: owner.user.org_id, targetId, ids });
     const idsOf = async (query: string) => (await listed(query, owner)).map((event) => event.id);
     expect(await idsOf("")).toEqual(ids.slice(0, 50));
     expect(await idsOf("?limit=100")).toEqual(ids.slice(0, 100));
@@ -196,21 +199,17 @@ describe("the list of events", () => {
 describe("over events of every status", () => {
   let all: Summary[];
   let correlated: Set<string>;
+  let orgId: string;
 
   it.beforeAll(async ({ node, everyPage }) => {
     const many = await storeManyEvents(node.pool, 6_000);
     // The organization gets a key of an account that has signed up.
     const owner = await signUp(node);
-    await node.pool.query("update api_keys set org_id = $1 where org_id = $2", [
-      many.orgId,
-      owner.user.org_id,
-    ]);
+    await storeApiKey(node.pool, many.orgId, owner.api_key);
     key = owner.api_key;
     all = await everyPage("");
-    const { rows } = await node.pool.query("select id from events where correlation_id = $1", [
-      many.correlationId,
-    ]);
-    correlated = new Set(rows.map((row) => row.id));
+    orgId = many.orgId;
+    correlated = await correlatedIds(node.pool, many);
   });
 
   const statuses = [
@@ -317,35 +316,19 @@ describe("over events of every status", () => {
     everyPage,
     everyPageUp,
   }) => {
-    const agent = newId(7, Date.now());
-    const { org_id: orgId } = (await node.call("GET", "/api/v1/auth/me", { key })).body.user;
-    await node.pool.query(
-      `insert into targets (id, org_id, kind, name, url, created_at, updated_at)
-       values ($1, $2, 'a2a', 'agent', 'https://8.8.8.8/', 1, 1)`,
-      [agent, orgId],
-    );
+    const agent = await storeTarget(node.pool, orgId, { kind: "a2a", url: "https://8.8.8.8/" });
     // Between the others in time, so that nothing newer or older changes what the other tests expect of the ends.
-    const ids = Array.from({ length: 12 }, (_, index) => newId(7, Date.now() - 3 * dayMs - index * 1000));
-    await node.pool.query(
-      `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, event_type, payload)
-       select 7, 3, 8, true, $1, id, $2, 'task', '{}' from unnest($3::uuid[]) as id`,
-      [agent, orgId, ids],
+    const ids = Array.from({ length: 12 }, (_, index) =>
+      newId(bucketOf(agent), Date.now() - 3 * dayMs - index * 1000),
     );
-    await node.pool.query(
-      `insert into handoffs (bucket, event_id, org_id, target_id, accepted_at, state, outcome, updated_at)
-       select
-         7, i.id, $2, $1, 1, case when i.n > 4 then 'WORKING' when i.n > 2 then 'COMPLETED' end,
-         case when i.n <= 4 then 'COMPLETED' end, 1
-       from unnest($3::uuid[]) with ordinality as i (id, n)`,
-      [agent, orgId, ids],
-    );
-    await node.pool.query(
-      `insert into attempts (
-         bucket, number, outcome, status_code, duration_ms, event_id, org_id, target_id, attempted_at
-       )
-       select 7, 1, 1, 200, 5, id, $2, $1, 1 from unnest($3::uuid[]) as id`,
-      [agent, orgId, ids],
-    );
+    const events = { orgId, targetId: agent, ids };
+    await storeEvents(node.pool, events, { kind: 3, eventType: "task" });
+    const tell = (some: string[], state: string | null, outcome: string | null): Promise<void> =>
+      storeHandoffs(node.pool, { ...events, ids: some }, { state, outcome });
+    await tell(ids.slice(0, 2), null, "COMPLETED");
+    await tell(ids.slice(2, 4), "COMPLETED", "COMPLETED");
+    await tell(ids.slice(4), "WORKING", null);
+    await storeAttempts(node.pool, events, 1);
     const idsOf = (events: Summary[]): string[] => events.map((event) => event.id);
     for (const target of ["", `&target_id=${agent}`]) {
       expect(idsOf(await everyPage(`&handoff_state=WORKING${target}`))).toEqual(ids.slice(4));
@@ -359,8 +342,7 @@ describe("over events of every status", () => {
     }
     const webhook = all[0]!.endpoint_id;
     expect(await everyPage(`&handoff_state=WORKING&target_id=${webhook}`)).toEqual([]);
-    await node.pool.query("delete from events where target_id = $1", [agent]);
-    await node.pool.query("delete from attempts where target_id = $1", [agent]);
+    await removeEvents(node.pool, ids);
   });
 
   it("an offset skips the same events that pages before it have", async ({ node }) => {
@@ -377,17 +359,9 @@ describe("over events of every status", () => {
     const newest = unread.filter((event) => event.endpoint_id === mailbox);
     // Older than the others, within retention: they do not change the first page.
     const ids = Array.from({ length: 10_100 }, () => newId(bucketOf(mailbox), Date.now() - 6 * dayMs));
-    await node.pool.query(
-      `with stored as (
-         insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
-         select $1, 2, 8, true, $2, id, (select org_id from targets where targets.id = $2), '{}'
-         from unnest($3::uuid[]) as id
-       )
-       insert into messages (bucket, mailbox_id, id)
-       select $1, $2, id
-       from unnest($3::uuid[]) as id`,
-      [bucketOf(mailbox), mailbox, ids],
-    );
+    const events = { orgId, targetId: mailbox, ids };
+    await storeEvents(node.pool, events, { kind: 2 });
+    await storeMessages(node.pool, events);
     const first = async (filter: string): Promise<Summary[]> =>
       (await node.call("GET", `/api/v1/events?limit=20&status=UNREAD${filter}`, { key })).body.events;
     expect(await first("")).toEqual(unread.slice(0, 20));

@@ -3,6 +3,7 @@ import { bucketOf, newId } from "../src/postgres/ids.ts";
 import { createMailboxTarget, createWebhookTarget } from "./support/items.ts";
 import { signUp } from "./support/testNode.ts";
 import { file, nodeTest } from "./support/fixtures.ts";
+import { storeEvents } from "./support/storedEvents.ts";
 
 const it = nodeTest({ POSTRIDER_ROLES: "api", POSTRIDER_MAILBOX_RETENTION_SECONDS: "3600" })
   .extend("accept", file, ({ node, account }) => async (targetId: string): Promise<string> => {
@@ -22,11 +23,8 @@ const it = nodeTest({ POSTRIDER_ROLES: "api", POSTRIDER_MAILBOX_RETENTION_SECOND
     ({ node, account }) =>
       async (kind: number, targetId: string, atMs: number): Promise<string> => {
         const id = newId(bucketOf(targetId), atMs);
-        await node.pool.query(
-          `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
-     values ($1, $2, 8, true, $3, $4, $5, $6)`,
-          [bucketOf(targetId), kind, targetId, id, account.user.org_id, Buffer.from(bytes)],
-        );
+        const events = { orgId: account.user.org_id, targetId, ids: [id] };
+        await storeEvents(node.pool, events, { kind, payload: bytes });
         return id;
       },
   )

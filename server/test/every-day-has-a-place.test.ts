@@ -5,23 +5,17 @@ import { file, startedNodeTest } from "./support/fixtures.ts";
 import { createMailboxTarget } from "./support/items.ts";
 import { bodyOf } from "./support/testNode.ts";
 import type { Workspace } from "./support/workspace.ts";
+import { dropDays } from "./support/days.ts";
 
 /*
  * A machine that slept for longer than partitions are made ahead finds none for today. They are made when something needs them,
  * whichever table it is: nothing is refused, and nothing waits for the next round of maintenance.
  */
 
-const it = startedNodeTest({ POSTRIDER_ROLES: "api,dispatcher" })
-  /** Drops all days of a table. */
-  .extend("dropDays", file, ({ node }) => async (table: string): Promise<void> => {
-    const { rows } = await node.pool.query<{ name: string }>(
-      "select inhrelid::regclass::text as name from pg_inherits where inhparent = $1::regclass",
-      [table],
-    );
-    expect(rows.length).toBeGreaterThan(7);
-    await node.pool.query(`drop table ${rows.map(({ name }) => name).join(", ")}`);
-  })
-  .extend("targets", file, async ({ node, account, newTarget, call, agent }) => {
+const it = startedNodeTest({ POSTRIDER_ROLES: "api,dispatcher" }).extend(
+  "targets",
+  file,
+  async ({ node, account, newTarget, call, agent }) => {
     await call("PUT", "/api/v1/customers/shop", {});
     return {
       webhook: await newTarget(),
@@ -30,15 +24,16 @@ const it = startedNodeTest({ POSTRIDER_ROLES: "api,dispatcher" })
       mailbox: await createMailboxTarget(node, account),
       agent: await createAgentTarget(node, account, agent.cardUrl),
     };
-  });
+  },
+);
 
 it.for(dailyTables)(
   "without a partition of %s everything goes on",
-  async (table, { dropDays, node, account, workspace, targets, receiver }) => {
+  async (table, { node, account, workspace, targets, receiver }) => {
     receiver.answer = ({ path }, response) => {
       response.writeHead(path === targets.refusing.path ? 500 : 200).end();
     };
-    await dropDays(table);
+    expect(await dropDays(node.pool, table)).toBeGreaterThan(7);
     // Statements that end an item, and those that follow, also meet the missing table.
     const message = await workspace.send(targets.mailbox, { a: "message" });
     const failed = await workspace.send(targets.refusing.id, { a: "failure" });

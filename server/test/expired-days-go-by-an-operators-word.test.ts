@@ -4,16 +4,18 @@ import { dayMs, ensurePartitions } from "../src/postgres/partitions.ts";
 import { runDatabaseCommand } from "./support/databaseCommand.ts";
 import { databaseTest, file } from "./support/fixtures.ts";
 import { someKey } from "./support/program.ts";
+import { countDays } from "./support/days.ts";
 
 /* The service does not drop more than two expired days by itself; an operator sees them and drops them with a command. */
 
 const it = databaseTest()
-  .extend("days", file, ({ pool }) => async (): Promise<number> => {
-    const { rows } = await pool.query<{ days: number }>(
-      "select count(*)::integer as days from pg_inherits where inhparent = 'events'::regclass",
-    );
-    return rows[0]!.days;
-  })
+  .extend(
+    "days",
+    file,
+    ({ pool }) =>
+      (): Promise<number> =>
+        countDays(pool, "events"),
+  )
   .extend("dropExpired", file, ({ database }) => async (...flags: string[]) => {
     const env = { DATABASE_URL: database.url, POSTRIDER_ENCRYPTION_KEY: someKey };
     const ended = await runDatabaseCommand(["db", "drop-expired", ...flags], env);

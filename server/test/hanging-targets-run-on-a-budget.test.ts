@@ -6,6 +6,7 @@ import { storeDueItems } from "./support/storedItems.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { stageTest } from "./support/fixtures.ts";
+import { endLeases } from "./support/passedTime.ts";
 
 const maxInFlight = 64;
 /**
@@ -111,7 +112,7 @@ it("also in a process that starts anew, which knows from the database that they 
   );
   service.kill("SIGKILL");
   await service.ended;
-  await pool.query("update deliveries set lease_until = null, lease_token = null, due_at = 0");
+  await endLeases(pool);
   await until(
     () => open,
     (count) => count === 0,

@@ -4,6 +4,7 @@ import { answerOk } from "./support/receiver.ts";
 import { hotRows, storeDueItems, untilNothingIsDue } from "./support/storedItems.ts";
 import { until } from "./support/until.ts";
 import { stagedTest } from "./support/fixtures.ts";
+import { countRows } from "./support/unseenRows.ts";
 
 const it = stagedTest()
   .extend("nodes", async ({ service, again }) => [service, await again()] as const)
@@ -130,7 +131,7 @@ it("a target has no more requests under way than it may, on both nodes together"
   expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(300);
   // A node with nothing to send gives its share back.
   await until(
-    async () => (await pool.query("select from target_shares")).rowCount,
+    () => countRows(pool, "target_shares"),
     (count) => count === 0,
   );
   for (const node of nodes) await sendItem(node, account, limited.id);

@@ -3,6 +3,7 @@ import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
 import { createTestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
+import { removeEvents } from "./support/storedEvents.ts";
 
 const it = sharedNodeTest().extend("hasty", file, async ({ database }, { onCleanup }) => {
   const hasty = createTestNode(database, { POSTRIDER_MAILBOX_LEASE_SECONDS: "1" });
@@ -30,7 +31,7 @@ describe("a batch claim", () => {
   it("gives no message under another request's token, even where an event is gone", async ({ node }) => {
     const box = await createMailbox(node);
     const ids = await sendMany(box, 4);
-    await node.pool.query("delete from events where id = $1", [ids[2]]);
+    await removeEvents(node.pool, [ids[2]!]);
     const claims = (await Promise.all([claim(box, 2), claim(box, 2)])).toSorted(
       (a, b) => b.length - a.length,
     );

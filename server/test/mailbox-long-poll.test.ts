@@ -4,7 +4,8 @@ import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
 import { type Answer, createTestNode, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { startedNodeTest } from "./support/fixtures.ts";
-import { endSessions } from "./support/otherHands.ts";
+import { endListening } from "./support/otherHands.ts";
+import { messageClaimableAtMs } from "./support/unseenRows.ts";
 
 const it = startedNodeTest({ POSTRIDER_ROLES: "api" });
 
@@ -116,10 +117,7 @@ describe("a claim that waits", () => {
     expect(idsOf(second)).toEqual([id]);
 
     /** When the message becomes, or became, claimable, on the database's clock. */
-    const claimableAtMs = async (): Promise<number> => {
-      const { rows } = await node.pool.query("select claimable_at from messages where id = $1", [id]);
-      return rows[0].claimable_at;
-    };
+    const claimableAtMs = (): Promise<number> => messageClaimableAtMs(node.pool, id);
     const [{ claim_token: token }] = second.body.messages;
     await box.post("release", { messages: [{ id, claim_token: token }], delay_seconds: 1 });
     const delayEndsMs = await claimableAtMs();
@@ -200,7 +198,7 @@ describe("a claim that waits", () => {
 
   it("keeps working when the listening connection is lost", async ({ node, other }) => {
     const box = await createMailbox(node);
-    await endSessions(node.pool, "listen ");
+    await endListening(node.pool);
     const claim = through(box, node).post("claim", { wait_seconds: 20 });
     await waiting(node, 1);
     const { api_key: key } = box.account;

@@ -3,6 +3,7 @@ import { bucketOf, newId } from "../src/postgres/ids.ts";
 import { dayMs, ensurePartitions } from "../src/postgres/partitions.ts";
 import { createMailbox } from "./support/mailbox.ts";
 import { file, nodeTest } from "./support/fixtures.ts";
+import { storeEvents, storeMessages } from "./support/storedEvents.ts";
 
 // Messages would live for a week, and their items, which hold the payloads, for a day.
 const it = nodeTest({ POSTRIDER_ROLES: "api", POSTRIDER_RETENTION_DAYS: "1" }).extend(
@@ -19,15 +20,9 @@ it("a message past its item's retention is EXPIRED wherever it is read, and is n
   await ensurePartitions(node.pool, atMs);
   const id = newId(bucketOf(mailbox.id), atMs);
   const { org_id: orgId } = mailbox.account.user;
-  await node.pool.query(
-    `with stored as (
-       insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, payload)
-       values ($1, 2, 0, true, $2, $3, $4, '{}')
-     )
-     insert into messages (bucket, size, mailbox_id, id)
-     values ($1, 2, $2, $3)`,
-    [bucketOf(mailbox.id), mailbox.id, id, orgId],
-  );
+  const message = { orgId, targetId: mailbox.id, ids: [id] };
+  await storeEvents(node.pool, message, { kind: 2 });
+  await storeMessages(node.pool, message);
   const key = mailbox.account.api_key;
   const get = async (path: string) => (await node.call("GET", path, { key })).body;
   expect((await mailbox.read(id)).body.status).toBe("EXPIRED");

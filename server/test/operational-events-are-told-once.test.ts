@@ -9,6 +9,8 @@ import { type Account, type Answer, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, startedNodeTest } from "./support/fixtures.ts";
 import { setFailingFor } from "./support/storedStates.ts";
+import { endPaces } from "./support/passedTime.ts";
+import { countNotedEvents, countRows } from "./support/unseenRows.ts";
 
 /* Operational events reach the notification targets of the organization once, and cause no further ones in a loop. */
 
@@ -29,16 +31,12 @@ const it = startedNodeTest()
     expect((await listen(box.account, box.id)).status).toBe(200);
     return box;
   })
-  /** As if the minute were over in which more of the same is gathered. */
-  .extend("endPaces", file, ({ node }) => async (): Promise<void> => {
-    await node.pool.query("delete from notification_paces");
-  })
   /** Waits until what was noted so far has been told, or was none. */
-  .extend("untilNothingIsNoted", file, ({ endPaces, node }) => async (): Promise<void> => {
+  .extend("untilNothingIsNoted", file, ({ node }) => async (): Promise<void> => {
     await until(
       async () => {
-        await endPaces();
-        return (await node.pool.query("select from operational_events")).rowCount;
+        await endPaces(node.pool);
+        return countRows(node.pool, "operational_events");
       },
       (count) => count === 0,
     );
@@ -147,7 +145,6 @@ describe("an organization that named targets hears", () => {
     node,
     receiver,
     untilNothingIsNoted,
-    endPaces,
   }) => {
     const box = await listeningMailbox();
     const target = await createWebhookTarget(node, box.account, `${receiver.url}/half`, { max_retries: 0 });
@@ -170,16 +167,11 @@ describe("an organization that named targets hears", () => {
     }
     const more = await sendItems(node, box.account, target.id, 6);
     await until(
-      async () =>
-        (
-          await node.pool.query<{ count: number }>(
-            "select coalesce(sum(count), 0)::integer as count from operational_events",
-          )
-        ).rows[0]!.count,
+      () => countNotedEvents(node.pool),
       (count) => count === 3,
     );
     expect(await takeTold(box)).toEqual([]);
-    await endPaces();
+    await endPaces(node.pool);
     const [last] = await untilTold(box, 1);
     expect(last!.count).toBe(3);
     for (const id of last!.event_ids) expect(more).toContain(id);
@@ -369,10 +361,7 @@ describe("what was noted", () => {
         (await node.call("GET", "/api/v1/events?status=FAILED", { key: account.api_key })).body.events.length,
       (count) => count === 1,
     );
-    const { rowCount } = await node.pool.query("select from operational_events where org_id = $1", [
-      account.user.org_id,
-    ]);
-    expect(rowCount).toBe(0);
+    expect(await countRows(node.pool, "operational_events", { org_id: account.user.org_id })).toBe(0);
   });
 });
 

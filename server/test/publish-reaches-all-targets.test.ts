@@ -6,6 +6,8 @@ import { isSignedWith } from "./support/receiver.ts";
 import { signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { workspaceOf } from "./support/workspace.ts";
+import { placesOfText } from "./support/placesOfText.ts";
+import { waitingRows } from "./support/storedItems.ts";
 
 /* One call, an item for every target of a customer: all of them or none, billed by the item, stored once. */
 
@@ -175,13 +177,7 @@ describe("a publication", () => {
     const targets = [await customer.webhook(), await customer.webhook()];
     const { body } = await customer.publish({ text: "stored once" });
     await allAre(own, body.id, "DELIVERED");
-    const { rows } = await node.pool.query<{ bytes: number }>(
-      `select octet_length(payload) as bytes from events where id = any ($1::uuid[])
-       union all
-       select octet_length(payload) from publications where id = $2`,
-      [body.items.map(({ id }: { id: string }) => id), body.id],
-    );
-    expect(rows.map(({ bytes }) => bytes)).toEqual([0, 0, 22]);
+    expect(await placesOfText(node.pool, "stored once")).toEqual(["publications.payload"]);
     const [item] = body.items;
     const { path } = targets.find(({ id }) => id === item.target_id)!;
     expect((await own.call("POST", `/api/v1/events/${item.id}/replay`)).status).toBe(202);
@@ -203,23 +199,19 @@ it("waits once in the row of its target, with those that came together, and all 
   await enable(false);
   const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => customer.publish({ n })));
   const idsOf = ({ body }: { body: { items: { id: string }[] } }): string[] => body.items.map(({ id }) => id);
+  const targetById = ({ id, target_id: targetId }: { id: string; target_id: string }) =>
+    [id, targetId] as const;
   const ids: string[] = answers.flatMap(idsOf);
   expect(new Set(ids).size).toBe(60);
   for (const answer of answers) expect(idsOf(answer)).toEqual(idsOf(answer).toSorted());
-  const { rows } = await node.pool.query<{ id: string; event_ids: string[]; is_of_target: boolean }>(
-    `select d.id, d.event_ids,
-       (
-         select bool_and(e.target_id = d.target_id)
-         from events e
-         where e.id = any (d.event_ids)
-       ) as is_of_target
-     from deliveries d
-     where d.target_id = any ($1::uuid[])`,
-    [webhooks.map(({ id }) => id)],
+  const targetOf = new Map(answers.flatMap(({ body }) => body.items.map(targetById)));
+  const rows = await waitingRows(
+    node.pool,
+    webhooks.map(({ id }) => id),
   );
   expect(rows.flatMap(({ event_ids: waiting }) => waiting).toSorted()).toEqual(ids.toSorted());
-  for (const { id, event_ids: waiting, is_of_target: isOfTarget } of rows) {
-    expect(isOfTarget).toBe(true);
+  for (const { id, target_id: targetId, event_ids: waiting } of rows) {
+    for (const each of waiting) expect(targetOf.get(each)).toBe(targetId);
     expect(waiting).toEqual(waiting.toSorted());
     // A row of several has an id that is no item's: one that is retried gets a row with its own.
     expect(ids.includes(id)).toBe(waiting.length === 1);

@@ -3,6 +3,7 @@ import { describe, expect } from "vitest";
 import { until } from "./support/until.ts";
 import { acceptedEvents, createWebhookTarget, type EventView, readEvent, sendItem } from "./support/items.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
+import { makeDue } from "./support/passedTime.ts";
 
 /** How each path answers, by the number of the request to it, from 1. */
 const answers = new Map<string, (response: ServerResponse, number: number) => void>();
@@ -40,9 +41,13 @@ const it = serviceTest({ POSTRIDER_DELIVERY_TIMEOUT_MS: "1000" })
       },
   )
   /** As if the time had come for the event's next attempt. */
-  .extend("hasten", file, ({ pool }) => async (id: string): Promise<void> => {
-    await pool.query("update deliveries set due_at = 0 where event_ids = array[$1::uuid]", [id]);
-  })
+  .extend(
+    "hasten",
+    file,
+    ({ pool }) =>
+      (id: string): Promise<void> =>
+        makeDue(pool, id),
+  )
   .extend(
     "eventIs",
     file,

@@ -9,10 +9,11 @@ import { acceptedEvents, createWebhookTarget, createMailboxTarget } from "./supp
 import { startMixedLoad } from "./support/mixedLoad.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { signUp } from "./support/testNode.ts";
-import { dayMs, dayName } from "../src/postgres/partitions.ts";
 import { until } from "./support/until.ts";
 import { file, stageTest } from "./support/fixtures.ts";
 import { untilNothingIsDue } from "./support/storedItems.ts";
+import { dropLastDay } from "./support/days.ts";
+import { holdReading, isLockAwaited } from "./support/heldLocks.ts";
 
 /*
  * The version before, as it was packed when it was released (`npm run release:fixture`), and this one take each other's
@@ -143,8 +144,10 @@ it("two versions take each other's place under load: nothing is refused, lost or
   expect(wanted.filter((id) => taken.get(id) !== 1)).toEqual([]);
   expect(taken.size).toBe(wanted.length);
   expect(load.acknowledged.toSorted()).toEqual(load.accepted.get(mailboxId)!.toSorted());
-  const { rows } = await pool.query("select from messages");
-  expect(rows).toHaveLength(0);
+  const { body: left } = await second.call("GET", `/api/v1/mailboxes/${mailboxId}/stats`, {
+    key: account.api_key,
+  });
+  expect(left).toMatchObject({ ready: 0, claimed: 0, dead: 0 });
   expect(await acceptedEvents(second, account)).toBe(wanted.length + load.acknowledged.length);
   for (const service of started) expect(service.output()).not.toMatch(/"level":[56]0/);
 }, 240_000);
@@ -177,23 +180,10 @@ it("a transaction that stays open, and a kill in the middle, hold the new versio
   };
   await servedMore(old);
   // So that the new version has something to create for which it needs the lock that the reader holds up.
-  const day = dayName(Math.floor(Date.now() / dayMs) + 7);
-  await pool.query(`drop table events_${day}`);
-  const reader = await pool.connect();
-  await reader.query("set idle_in_transaction_session_timeout = 0; begin; select id from events limit 1");
+  await dropLastDay(pool, "events");
+  const endReading = await holdReading(pool, "events");
   /** A process waits for the lock, in the middle of its preparations. */
-  const isHeldUp = async (): Promise<boolean> => {
-    const { rows } = await pool.query<{ is_held_up: boolean }>(
-      `select exists (
-         select
-         from pg_locks w
-         where not w.granted
-           and w.mode = 'AccessExclusiveLock'
-           and w.relation = 'events'::regclass
-       ) as is_held_up`,
-    );
-    return rows[0]!.is_held_up;
-  };
+  const isHeldUp = (): Promise<boolean> => isLockAwaited(pool, "events");
 
   const killing = new AbortController();
   const killed = launch(undefined, killing.signal).catch(() => "killed");
@@ -204,8 +194,7 @@ it("a transaction that stays open, and a kill in the middle, hold the new versio
   const starting = launch();
   await until(isHeldUp);
   await servedMore(old);
-  await reader.query("commit");
-  reader.release(true);
+  await endReading();
 
   const service = await starting;
   balancer.add(service);

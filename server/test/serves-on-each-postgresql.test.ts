@@ -3,19 +3,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { startEmbedded } from "../src/postgres/embedded/startEmbedded.ts";
-import { createPool } from "../src/postgres/pool.ts";
 import { clusterFolder } from "./support/clusterFolder.ts";
 import { urlOf } from "./support/database.ts";
 import { runEveryChore } from "./support/everyChore.ts";
 import { file, stageTest } from "./support/fixtures.ts";
 import { installPackage } from "./support/installPackage.ts";
 import { createMailboxTarget, createWebhookTarget } from "./support/items.ts";
-import { programsOf, supportedVersions } from "./support/postgresVersions.ts";
+import { createDatabaseOn, programsOf, supportedVersions } from "./support/postgresVersions.ts";
 import { answerOk } from "./support/receiver.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { bodyOf, signUp } from "./support/testNode.ts";
 import { takesAndGives } from "./support/takesAndGives.ts";
 import { workspaceOf } from "./support/workspace.ts";
+import { createPool } from "../src/postgres/pool.ts";
 
 /*
  * On every PostgreSQL that the README names the service starts, on an empty database and on one that the version before left,
@@ -40,14 +40,8 @@ const it = stageTest
       await server.stop();
       await rm(dataDir, { recursive: true, force: true });
     });
-    const pool = createPool({ connection: server.connection, size: 1, onError: () => undefined });
-    const { rows } = await pool.query<{ version: number }>(
-      "select current_setting('server_version_num')::integer / 10000 as version",
-    );
-    await pool.query("create database empty");
-    await pool.end();
     return {
-      version: rows[0]!.version,
+      version: await createDatabaseOn(server.connection, "empty"),
       connection: server.connection,
       url: urlOf(server.connection),
       emptyUrl: urlOf({ ...server.connection, database: "empty" }),

@@ -2,6 +2,11 @@ import { describe, expect } from "vitest";
 import { bucketOf, newId } from "../src/postgres/ids.ts";
 import { type Answer } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
+import { makeOlder } from "./support/passedTime.ts";
+import { storeWaiting } from "./support/storedEvents.ts";
+import { type WaitingRow, waitingRows } from "./support/storedItems.ts";
+import { setDisabled } from "./support/storedStates.ts";
+import { versionOfTarget } from "./support/unseenRows.ts";
 
 const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
   .extend("targetOf", file, ({ node, account }) => async (kind: "webhook" | "mailbox"): Promise<string> => {
@@ -23,10 +28,13 @@ const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
       async (id: string): Promise<Record<string, unknown>> =>
         (await node.call("GET", `/api/v1/targets/${id}`, { key: account.api_key })).body,
   )
-  .extend("versionOf", file, ({ node }) => async (id: string): Promise<number> => {
-    const { rows } = await node.pool.query("select version from targets where id = $1", [id]);
-    return rows[0].version;
-  })
+  .extend(
+    "versionOf",
+    file,
+    ({ node }) =>
+      (id: string): Promise<number> =>
+        versionOfTarget(node.pool, id),
+  )
   /** Puts deliveries in line that were tried `attempts` times and are due `inMs` from now. */
   .extend(
     "storeWaiting",
@@ -34,20 +42,12 @@ const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
     ({ node, account }) =>
       async (targetId: string, count: number, attempts: number, inMs: number): Promise<void> => {
         const ids = Array.from({ length: count }, () => newId(bucketOf(targetId), Date.now()));
-        await node.pool.query(
-          `insert into deliveries (bucket, kind, attempts, schedule_attempts, id, target_id, org_id, due_at, event_ids)
-     select $1, 1, $2, $2, id, $3, $4, $5, array[id]
-     from unnest($6::uuid[]) as id`,
-          [bucketOf(targetId), attempts, targetId, account.user.org_id, Date.now() + inMs, ids],
-        );
+        const events = { orgId: account.user.org_id, targetId, ids };
+        await storeWaiting(node.pool, events, { attempts, dueAtMs: Date.now() + inMs });
       },
   )
-  .extend("waiting", file, ({ node }) => async (targetId: string): Promise<Waiting[]> => {
-    const { rows } = await node.pool.query<Waiting>(
-      "select due_at, attempts, schedule_attempts from deliveries where target_id = $1",
-      [targetId],
-    );
-    return rows;
+  .extend("waiting", file, ({ node }) => (targetId: string): Promise<WaitingRow[]> => {
+    return waitingRows(node.pool, [targetId]);
   });
 
 describe("a change", () => {
@@ -65,7 +65,7 @@ describe("a change", () => {
     "of %s to %j leaves the rest, and every node learns of it",
     async ([field, value], { targetOf, node, read, versionOf, patch }) => {
       const id = await targetOf("webhook");
-      await node.pool.query("update targets set updated_at = 1 where id = $1", [id]);
+      await makeOlder(node.pool, 86_400, "targets", { id });
       const [before, version] = [await read(id), await versionOf(id)];
       const answer = await patch(id, { [field]: value, colour: "red" });
       expect(answer.status).toBe(200);
@@ -110,12 +110,6 @@ describe("a change", () => {
   );
 });
 
-interface Waiting {
-  due_at: number;
-  attempts: number;
-  schedule_attempts: number;
-}
-
 describe("enabling a target again", () => {
   it("clears its record and gives everything that waits the full schedule, at once", async ({
     targetOf,
@@ -126,14 +120,7 @@ describe("enabling a target again", () => {
     waiting,
   }) => {
     const id = await targetOf("webhook");
-    await node.pool.query(
-      `update targets
-       set enabled = false,
-         disabled_reason = 'every delivery failed for 5 days',
-         failing_since = 1
-       where id = $1`,
-      [id],
-    );
+    await setDisabled(node.pool, id, "every delivery failed for 5 days");
     expect(await read(id)).toMatchObject({ disabled_reason: "every delivery failed for 5 days" });
     // More than one chunk of those to come, and of those that are overdue.
     await storeWaiting(id, 4_500, 3, 3_600_000);

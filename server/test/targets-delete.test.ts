@@ -4,6 +4,7 @@ import { answerOk } from "./support/receiver.ts";
 import { hotRows, storeDueItems } from "./support/storedItems.ts";
 import { until } from "./support/until.ts";
 import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
+import { countRows } from "./support/unseenRows.ts";
 
 const it = sharedStartedNodeTest()
   .extend(
@@ -165,6 +166,5 @@ it("the messages of a deleted mailbox are CANCELED; acknowledged ones stay so", 
   ]);
   expect((await listed(mailbox.id, "CANCELED")).sort()).toEqual([claimed, unread].sort());
   expect(await listed(mailbox.id, "ACKNOWLEDGED")).toEqual([done]);
-  const { rowCount } = await node.pool.query("select from messages where mailbox_id = $1", [mailbox.id]);
-  expect(rowCount).toBe(0);
+  expect(await countRows(node.pool, "messages", { mailbox_id: mailbox.id })).toBe(0);
 });

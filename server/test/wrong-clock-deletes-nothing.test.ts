@@ -6,6 +6,7 @@ import { file, loopbackTargets, serviceTest } from "./support/fixtures.ts";
 import { createMailboxTarget, createWebhookTarget, sendItem } from "./support/items.ts";
 import { createTestNode, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { countEveryRow } from "./support/unseenRows.ts";
 
 /*
  * Processes whose clocks are wrong, beside one database whose clock is right: they take nothing away, and those that are far off
@@ -33,20 +34,8 @@ const it = serviceTest()
   })
   /** How many rows each table has, partitions apart. */
   .extend("rows", file, ({ pool }) => async (): Promise<Record<string, number>> => {
-    const { rows } = await pool.query<{ name: string }>(
-      `select c.relname as name
-       from pg_class c
-       where c.relnamespace = (select relnamespace from pg_class where oid = 'events'::regclass)
-         and c.relkind = 'r'
-       order by c.relname`,
-    );
-    const counts: Record<string, number> = {};
-    for (const { name } of rows) {
-      if (moving.test(name)) continue;
-      const counted = await pool.query<{ count: number }>(`select count(*) from ${name}`);
-      counts[name] = counted.rows[0]!.count;
-    }
-    return counts;
+    const counts = Object.entries(await countEveryRow(pool));
+    return Object.fromEntries(counts.filter(([name]) => !moving.test(name)));
   });
 
 it.for([40, -40, 0])(

@@ -39,6 +39,28 @@ export async function entriesOfNobody(pool: pg.Pool, columns: Columns): Promise<
   return rows;
 }
 
+/** Every entry of every organization and of nobody, with all that is in it, as text. */
+export async function everyEntry(pool: pg.Pool): Promise<string> {
+  const { rows } = await pool.query<{ text: string }>("select to_jsonb(a)::text as text from audit_log a");
+  return rows.map(({ text }) => text).join("\n");
+}
+
+/** Lets every further entry with this value fail, as a full disk would. */
+export async function refuseEntries(
+  pool: pg.Pool,
+  column: { actor_name: string } | { org_id: string },
+): Promise<void> {
+  const [[name, value]] = Object.entries(column) as [[string, string]];
+  await pool.query(
+    `create or replace function public.refuse_entry() returns trigger language plpgsql as $$
+     begin
+       raise exception 'planted' using errcode = '53100';
+     end $$;
+     create or replace trigger "refuse_${value}" before insert on audit_log
+       for each row when (new.${name} = '${value}') execute function public.refuse_entry()`,
+  );
+}
+
 /** An address that is a secret. */
 export const secretUrl = "https://127.0.0.1:9/services/T0KEN-IN-PATH?signature=TOKEN-IN-QUERY";
 

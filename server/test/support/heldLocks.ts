@@ -27,6 +27,30 @@ async function hold(pool: pg.Pool, statement: string, values: unknown[] = []): P
   };
 }
 
+/** Keeps a transaction open that has read a table, so that nobody can change the table, until it is ended. */
+export async function holdReading(pool: pg.Pool, table: string): Promise<() => Promise<void>> {
+  const reader = await pool.connect();
+  await reader.query(`set idle_in_transaction_session_timeout = 0; begin; select from ${table} limit 1`);
+  return async () => {
+    await reader.query("commit");
+    // With its settings changed, nobody else may have it.
+    reader.release(true);
+  };
+}
+
+/** Whether a session waits to change a table that another one is using. */
+export async function isLockAwaited(pool: pg.Pool, table: string): Promise<boolean> {
+  const { rowCount } = await pool.query(
+    `select
+     from pg_locks
+     where not granted
+       and mode = 'AccessExclusiveLock'
+       and relation = $1::regclass`,
+    [table],
+  );
+  return rowCount! > 0;
+}
+
 /** How many sessions of the database wait for a lock. */
 export async function countLockWaits(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(

@@ -40,6 +40,17 @@ export async function fillPartitions(pool: pg.Pool, count: number, sessions = 1)
   return described!;
 }
 
+/** The ids of the events with the correlation id that is given to one in a thousand. */
+export async function correlatedIds(
+  pool: pg.Pool,
+  { correlationId }: Pick<ManyEvents, "correlationId">,
+): Promise<Set<string>> {
+  const { rows } = await pool.query<{ id: string }>("select id from events where correlation_id = $1", [
+    correlationId,
+  ]);
+  return new Set(rows.map(({ id }) => id));
+}
+
 interface Range {
   /** Counts of all events. */
   count: number;

@@ -41,18 +41,23 @@ async function inDatabase(url: string, sql: string): Promise<void> {
   }
 }
 
-/** Ends every other session of the database under the service's name, or only sessions whose last statement begins so. */
-export async function endSessions(pool: pg.Pool, statement: string = ""): Promise<void> {
+/** Ends every other session of the database under the service's name, or those with one of these texts in their last statement. */
+export async function endSessions(pool: pg.Pool, statements: readonly string[] = [""]): Promise<void> {
   const { rowCount } = await pool.query(
     `select pg_terminate_backend(pid)
      from pg_stat_activity
      where datname = current_database()
        and application_name = 'postrider'
        and pid <> pg_backend_pid()
-       and starts_with(query, $1)`,
-    [statement],
+       and exists (select from unnest($1::text[]) as text where strpos(query, text) > 0)`,
+    [statements],
   );
   if (rowCount === 0) throw new Error("no session to end");
+}
+
+/** Ends the sessions that listen for notifications: in between they only ask whether the server still answers. */
+export function endListening(pool: pg.Pool): Promise<void> {
+  return endSessions(pool, ["listen ", "select 1"]);
 }
 
 /** Notes a migration that takes away what this version needs, as a later version does. */

@@ -1,7 +1,10 @@
 import type pg from "pg";
 
-/** Every `table.column` that holds the text in some row, in the schemas of the service and of its cells. */
-export async function placesOfText(pool: pg.Pool, text: string): Promise<string[]> {
+/**
+ * Every `table.column` that holds the text in some row, in the schemas of the service and of its cells. Bytes are looked for in
+ * columns of bytes only.
+ */
+export async function placesOfText(pool: pg.Pool, text: string | Buffer): Promise<string[]> {
   const { rows: columns } = await pool.query<{ table: string; column: string; type: string }>(
     `select c.oid::regclass::text as table, quote_ident(a.attname) as column, t.typname as type
      from pg_attribute a
@@ -18,11 +21,14 @@ export async function placesOfText(pool: pg.Pool, text: string): Promise<string[
   );
   const places: string[] = [];
   for (const { table, column, type } of columns) {
-    const value = type.endsWith("bytea") ? `encode(v, 'escape')` : "v::text";
+    const isBytes = type.endsWith("bytea");
+    if (!isBytes && typeof text !== "string") continue;
     const values = type.startsWith("_") ? `unnest(${column})` : column;
     const { rowCount } = await pool.query(
-      `select from (select ${values} as v from ${table}) x where strpos(${value}, $1) > 0 limit 1`,
-      [text],
+      `select from (select ${values} as v from ${table}) x
+       where ${isBytes ? "position($1::bytea in v)" : "strpos(v::text, $1)"} > 0
+       limit 1`,
+      [isBytes ? Buffer.from(text) : text],
     );
     if (rowCount === 1) places.push(`${table.split(".").at(-1)}.${column}`);
   }

@@ -1,3 +1,4 @@
+import { createPool, type DatabaseConnection } from "../../src/postgres/pool.ts";
 import { platformPackage } from "../../src/postgres/embedded/binaries.ts";
 
 /** The major versions of PostgreSQL that the service promises to run on. */
@@ -8,4 +9,18 @@ export const installedVersion = 18;
 /** The programs that `startEmbedded` runs for a major version. */
 export function programsOf(version: number): { programs?: string } {
   return version === installedVersion ? {} : { programs: platformPackage(`postgres-${version}`) };
+}
+
+/** Creates another database on a server. @returns the major version of the server. */
+export async function createDatabaseOn(connection: DatabaseConnection, name: string): Promise<number> {
+  const pool = createPool({ connection, size: 1, onError: () => undefined });
+  try {
+    const { rows } = await pool.query<{ version: number }>(
+      "select current_setting('server_version_num')::integer / 10000 as version",
+    );
+    await pool.query(`create database ${name}`);
+    return rows[0]!.version;
+  } finally {
+    await pool.end();
+  }
 }

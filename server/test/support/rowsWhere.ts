@@ -3,8 +3,11 @@ export type Columns = Readonly<Record<string, unknown>>;
 
 /** A condition on the columns for a statement whose parameters begin at `$first`, and its values. */
 export function rowsWhere(columns: Columns, first: number = 1): { condition: string; values: unknown[] } {
-  const conditions = Object.entries(columns).map(([name, value], n) =>
-    Array.isArray(value) ? `${name} = any ($${first + n})` : `${name} = $${first + n}`,
-  );
-  return { condition: conditions.join(" and ") || "true", values: Object.values(columns) };
+  const values: unknown[] = [];
+  const conditions = Object.entries(columns).map(([name, value]) => {
+    if (value === null) return `${name} is null`;
+    const parameter = `$${first - 1 + values.push(value)}`;
+    return `${name} = ${Array.isArray(value) ? `any (${parameter})` : parameter}`;
+  });
+  return { condition: conditions.join(" and ") || "true", values };
 }

@@ -49,6 +49,16 @@ export async function storeTarget(
   return row["id"] as string;
 }
 
+/** Stores many mailboxes that get no items. */
+export async function storeMailboxTargets(pool: pg.Pool, orgId: string, count: number): Promise<void> {
+  await pool.query(
+    `insert into targets (id, org_id, kind, name, created_at, updated_at)
+     select gen_random_uuid(), $1, 'mailbox', 'filler', 1, 1
+     from generate_series(1, $2)`,
+    [orgId, count],
+  );
+}
+
 export interface StoredItems {
   orgId: string;
   targetId: string;
@@ -85,6 +95,27 @@ export async function storeDueItems(
   );
 }
 
+/** A row of the hot table: items of one target that wait for their next attempt together. */
+export interface WaitingRow {
+  id: string;
+  target_id: string;
+  event_ids: string[];
+  due_at: number;
+  attempts: number;
+  schedule_attempts: number;
+}
+
+/** The rows of the hot table for some targets. */
+export async function waitingRows(pool: pg.Pool, targetIds: readonly string[]): Promise<WaitingRow[]> {
+  const { rows } = await pool.query<WaitingRow>(
+    `select id, target_id, event_ids, due_at, attempts, schedule_attempts
+     from deliveries
+     where target_id = any ($1::uuid[])`,
+    [targetIds],
+  );
+  return rows;
+}
+
 export interface HotRows {
   waiting: number;
   leased: number;
@@ -99,6 +130,15 @@ export async function hotRows(pool: pg.Pool): Promise<HotRows> {
      from deliveries`,
   );
   return rows[0]!;
+}
+
+/** The longest time that is left of a lease of items, in milliseconds on the database's clock; 0 if none is leased. */
+export async function longestLeaseMs(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ left_ms: number }>(
+    `select coalesce(max(lease_until - extract(epoch from clock_timestamp()) * 1000), 0)::integer as left_ms
+     from deliveries`,
+  );
+  return rows[0]!.left_ms;
 }
 
 /** Waits until the hot table holds nothing: all that was due has ended. */

@@ -35,6 +35,8 @@ export interface Lab {
   exportOnce(pool?: pg.Pool): Promise<ExportCounts>;
   processOnce(pool?: pg.Pool): Promise<{ processed: number; failed: number }>;
   statusOf(orgId: string): Promise<BillingStatus>;
+  /** How many batches, notices and invoices are not settled. */
+  countWaiting(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -124,6 +126,14 @@ export async function createLab(
         [orgId],
       );
       return rows[0]!.billing_status;
+    },
+    async countWaiting() {
+      const { rows } = await pool.query<{ waiting: number }>(
+        `select (select count(*) from meter_batches where status <> 'exported')
+           + (select count(*) from billing_events where processed_at is null)
+           + (select count(*) from held_invoices where released_at is null) as waiting`,
+      );
+      return rows[0]!.waiting;
     },
     async close() {
       receiver.closeAllConnections();

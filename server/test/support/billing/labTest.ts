@@ -70,6 +70,18 @@ function storiesOf(lab: Lab, pool: pg.Pool) {
       );
       return rows.map(({ line }) => line);
     },
+    /** The states that the audit log says were entered, each with its actor. */
+    async auditedStates(orgId: string): Promise<string[]> {
+      const { rows } = await pool.query<{ line: string }>(
+        `select concat(actor_name, ': ', after ->> 'billing_status') as line
+         from audit_log
+         where org_id = $1
+           and action = 'billing.state_changed'
+         order by id`,
+        [orgId],
+      );
+      return rows.map(({ line }) => line);
+    },
     async graceEnd(orgId: string): Promise<number | null> {
       const { rows } = await pool.query<{ at: number | null }>(
         "select billing_grace_ends_at as at from organizations where id = $1",

@@ -1,0 +1,30 @@
+import type pg from "pg";
+import { dayMs, dayName } from "../../src/postgres/partitions.ts";
+
+/* Days of tables that have a partition for each. */
+
+/** How many days a table has. */
+export async function countDays(pool: pg.Pool, table: string): Promise<number> {
+  return (await daysOf(pool, table)).length;
+}
+
+/** Drops all days of a table. @returns how many there were. */
+export async function dropDays(pool: pg.Pool, table: string): Promise<number> {
+  const days = await daysOf(pool, table);
+  await pool.query(`drop table ${days.join(", ")}`);
+  return days.length;
+}
+
+/** Drops the last of the days that a table has ahead. */
+export async function dropLastDay(pool: pg.Pool, table: string): Promise<void> {
+  const day = dayName(Math.floor(Date.now() / dayMs) + 7);
+  await pool.query(`drop table ${table}_${day}`);
+}
+
+async function daysOf(pool: pg.Pool, table: string): Promise<string[]> {
+  const { rows } = await pool.query<{ name: string }>(
+    "select inhrelid::regclass::text as name from pg_inherits where inhparent = $1::regclass",
+    [table],
+  );
+  return rows.map(({ name }) => name);
+}
