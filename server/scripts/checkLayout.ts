@@ -1,11 +1,12 @@
 /**
- * Fails when a file breaks the rules of `layout.ts`, or a comment those of `commentWords.ts`.
+ * Fails when a file breaks the rules of `layout.ts`, a test those of `storageTests.ts`, or a comment those of `commentWords.ts`.
  * Usage: node server/scripts/checkLayout.ts [repository root]
  */
 import { glob, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { commentProblems } from "./commentWords.ts";
 import { layoutProblems, type SourceFile } from "./layout.ts";
+import { storageProblems } from "./storageTests.ts";
 
 const root = process.argv[2] ?? join(import.meta.dirname, "../..");
 const files: SourceFile[] = [];
@@ -19,6 +20,10 @@ for await (const path of glob(patterns, { cwd: root, exclude: ["**/node_modules"
 const sources = files.filter(({ path }) => /\.tsx?$/.test(path));
 // Migrations never change, and generated texts come from elsewhere.
 const commented = files.filter(({ path }) => !/\.generated\.|\/migrations\//.test(path));
-const problems = [...layoutProblems(sources), ...commented.flatMap(commentProblems)].toSorted();
+const problems = [
+  ...layoutProblems(sources),
+  ...storageProblems(sources),
+  ...commented.flatMap(commentProblems),
+].toSorted();
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exitCode = 1;

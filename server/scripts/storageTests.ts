@@ -1,0 +1,60 @@
+import type { SourceFile } from "./layout.ts";
+
+/** Tests of `server/test` that send SQL themselves, because they are about what is stored, and how. */
+const storageTests: readonly string[] = [
+  // The whole database: its backup, its files, the rights that it gives.
+  "backup-brings-everything-back",
+  "embedded-start",
+  "serves-without-rights",
+  // Plans of statements, and how much they read.
+  "claims-stay-cheap-at-midnight",
+  "events-list-stays-fast",
+  "publications-list-stays-fast",
+  "stats-stay-fast",
+  // Rows and functions beneath the interface: the ledger, polls of handoffs, keys and positions under a clock of the test's own.
+  "billing-ledger",
+  "handoff-records",
+  "mailbox-order-survives-clocks",
+  "one-item-per-idempotency-key-at-midnight",
+  // Cells: which schema and server has which rows.
+  "cell-routes-fall-back",
+  "cells-are-reached-straight",
+  "cells-move-while-items-come",
+  "cells-on-citus",
+  "division-is-whole-or-not-at-all",
+  "items-stay-in-their-cell",
+  "mailbox-order-on-citus",
+  "placement-commands-need-citus",
+];
+
+/**
+ * Lines of tests in `server/test` that send SQL although their file is not in the list, and files of the list that do not. Tests of
+ * promises ask the interface; whatever it neither says nor brings about is a named function in `server/test/support`.
+ */
+export function storageProblems(
+  files: readonly SourceFile[],
+  listed: readonly string[] = storageTests,
+): string[] {
+  const tests = new Map(
+    files.flatMap(({ path, text }) => {
+      const name = /^server\/test\/([^/]+)\.test\.tsx?$/.exec(path)?.[1];
+      return name === undefined ? [] : [[name, linesWithSql(text).map((line) => `${path}:${line}`)] as const];
+    }),
+  );
+  const unlisted = [...tests]
+    .filter(([name]) => !listed.includes(name))
+    .flatMap(([, places]) => places)
+    .map(
+      (place) =>
+        `${place}: tests ask the interface, not tables; what it cannot say or do is a named function in server/test/support`,
+    );
+  const idle = listed
+    .filter((name) => (tests.get(name) ?? []).length === 0)
+    .map((name) => `server/scripts/storageTests.ts: "${name}" sends no SQL; take it off the list`);
+  return [...unlisted, ...idle];
+}
+
+/** Numbers of the lines that call `query` of a pool or a connection. */
+function linesWithSql(text: string): number[] {
+  return text.split("\n").flatMap((line, at) => (/\.query\s*[(<]/.test(line) ? [at + 1] : []));
+}
