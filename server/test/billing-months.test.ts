@@ -82,6 +82,42 @@ describe("months", () => {
     await lab.setClock(lab.nowSeconds() + 60);
     expect((await lab.account.state()).invoices[0]).toMatchObject({ status: "paid", subtotal: 50 });
   });
+
+  it("are invoiced although the processor refuses to release another's draft", async ({ lab }) => {
+    const gone = await lab.subscribed();
+    const refused = await lab.subscribed();
+    const { customer } = await lab.subscribed();
+    for (const { orgId } of [gone, refused]) await lab.addUsage(orgId, 1000);
+    await lab.exportOnce();
+    await lab.setClock(periodBounds(october).endSeconds);
+    await lab.settleNotices();
+    await lab.account.control({ action: "delete customer", customer: gone.customer });
+    const drafts = (await lab.account.state()).invoices;
+    const { id } = drafts.find((invoice) => invoice.customer === refused.customer)!;
+    const refusal = { match: `POST /v1/invoices/${id}`, kind: "error_before", times: 1_000 } as const;
+    await lab.account.control({ action: "faults", faults: [refusal] });
+    await lab.setClock(lab.nowSeconds() + 300);
+    expect(await lab.exportOnce()).toMatchObject({ released: 2 });
+    await lab.setClock(lab.nowSeconds() + 3600);
+    const { invoices } = await lab.account.state();
+    const statusOf = (of: string): string | undefined =>
+      invoices.find((invoice) => invoice.customer === of)?.status;
+    expect([statusOf(customer), statusOf(refused.customer)]).toEqual(["paid", "draft"]);
+    await lab.account.control({ action: "faults", faults: [] });
+    expect(await lab.exportOnce()).toMatchObject({ released: 1 });
+  });
+
+  it("are invoiced although hundreds of earlier drafts wait for usage", async ({ lab }) => {
+    const { orgId } = await lab.subscribed();
+    await lab.setClock(start - 20 * day);
+    await lab.addUsage(orgId, 7);
+    await lab.setClock(start);
+    await lab.holdDrafts(orgId, 202609, 200);
+    await lab.setClock(periodBounds(october).endSeconds);
+    await lab.settleNotices();
+    await lab.setClock(lab.nowSeconds() + 300);
+    expect(await lab.exportOnce()).toMatchObject({ released: 1 });
+  });
 });
 
 describe("exporters on several nodes", () => {

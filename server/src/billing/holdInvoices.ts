@@ -2,8 +2,8 @@ import type { Stripe } from "stripe";
 import type { StripeConfig } from "../config/config.ts";
 import type { Cell } from "../postgres/cells.ts";
 import { findAccountOfCustomer } from "./accountStore.ts";
-import { readMeterTotal } from "./processor.ts";
-import { type Period, periodBounds, periodOf } from "./ledger.ts";
+import { askProcessor, readMeterTotal } from "./processor.ts";
+import { type Period, periodOf } from "./ledger.ts";
 import { stripeLibrary } from "./stripeLibrary.ts";
 import type { Parts } from "../items/parts.ts";
 
@@ -13,6 +13,8 @@ interface HoldDeps extends Pick<Parts, "pool" | "nowMs"> {
 
 export interface ReleaseDeps extends HoldDeps, Pick<Parts, "cells" | "log"> {
   config: StripeConfig;
+  /** Ends the run after the invoice that is being released. */
+  signal: AbortSignal;
 }
 
 /**
@@ -22,7 +24,9 @@ export interface ReleaseDeps extends HoldDeps, Pick<Parts, "cells" | "log"> {
 const settlingSeconds = 120;
 /** How long the meter may take to count confirmed usage. Then an error is logged and the invoice is released. */
 const meterLagSeconds = 24 * 3600;
-const invoicesPerRun = 200;
+const invoicesPerPage = 200;
+/** After this many failures in a row the processor is taken to be away, and the rest waits for the next run. */
+const mostFailuresInRow = 5;
 
 /**
  * Keeps a month's draft from becoming final until that month's usage is at the processor: a draft takes usage that
@@ -52,6 +56,7 @@ interface HeldInvoice {
   org_id: string;
   customer_id: string;
   period: Period;
+  held_at: number;
   is_exempt: boolean;
   /** Items of the month that are never exported, and those that are confirmed at the processor. */
   waived: number;
@@ -60,56 +65,89 @@ interface HeldInvoice {
   settled_at: number | null;
 }
 
-/** Releases drafts whose month is completely exported and counted by the meter. @returns how many. */
+/**
+ * Releases drafts whose month is completely exported and counted by the meter. A draft that the processor refuses to release
+ * waits for the next run and holds up no other. @returns how many were released.
+ */
 export async function releaseInvoices(deps: ReleaseDeps): Promise<number> {
   let released = 0;
+  let failuresInRow = 0;
   for (const cell of deps.cells.all()) {
-    for (const held of await findReleasable(cell, Math.floor(deps.nowMs() / 1000))) {
-      if (!(await isCounted(deps, held))) continue;
-      await releaseInvoice(deps.stripe, held.invoice_id);
-      await deps.pool.query("update held_invoices set released_at = $2 where invoice_id = $1", [
-        held.invoice_id,
-        Math.floor(deps.nowMs() / 1000),
-      ]);
-      released++;
+    for await (const held of findReleasable(cell, Math.floor(deps.nowMs() / 1000))) {
+      if (deps.signal.aborted || failuresInRow >= mostFailuresInRow) return released;
+      const asked = await askProcessor(() => releaseIfCounted(deps, held));
+      failuresInRow = asked.outcome === "unavailable" ? failuresInRow + 1 : 0;
+      if (asked.outcome !== "answered") {
+        const { invoice_id, org_id } = held;
+        deps.log.warn({ invoice_id, org_id, reason: asked.cause.message }, "a held invoice waits");
+      } else if (asked.answer) released++;
     }
   }
   return released;
 }
 
-/** Only organizations stored in this cell; other cells have their own ledger. */
-async function findReleasable(cell: Cell, nowSeconds: number): Promise<HeldInvoice[]> {
+/** @returns whether the draft was released. @throws the processor's errors. */
+async function releaseIfCounted(deps: ReleaseDeps, held: HeldInvoice): Promise<boolean> {
+  try {
+    if (!(await isCounted(deps, held))) return false;
+    await deps.stripe.invoices.update(held.invoice_id, { auto_advance: true });
+  } catch (error) {
+    if (!isGone(error)) throw error;
+  }
+  await deps.pool.query("update held_invoices set released_at = $2 where invoice_id = $1", [
+    held.invoice_id,
+    Math.floor(deps.nowMs() / 1000),
+  ]);
+  return true;
+}
+
+/** Only organizations stored in this cell, the longest held first; other cells have their own ledger. */
+async function* findReleasable(cell: Cell, nowSeconds: number): AsyncGenerator<HeldInvoice> {
   const { pool, firstBucket, lastBucket } = cell;
-  const { rows } = await pool.query<HeldInvoice>(
-    `select
-       h.invoice_id,
-       h.org_id,
-       h.period,
-       a.customer_id,
-       o.billing_status = 'exempt' as is_exempt,
-       coalesce(c.waived, 0) as waived,
-       coalesce(c.exported, 0) as exported,
-       (
-         select max(b.settled_at)
-         from meter_batches b
-         where b.org_id = h.org_id
-           and b.period = h.period
-       ) as settled_at
-     from held_invoices h
-     join organizations o on o.id = h.org_id
-     join billing_accounts a on a.org_id = h.org_id
-     left join meter_counters c on c.org_id = h.org_id and c.period = h.period
-     where h.released_at is null
-       and get_byte(uuid_send(h.org_id), 15) between $2 and $3
-     order by h.held_at
-     limit $1`,
-    [invoicesPerRun, firstBucket, lastBucket],
-  );
-  const over = rows.filter(({ period }) => nowSeconds >= periodBounds(period).endSeconds + settlingSeconds);
-  const accepted = await readAccepted(pool, over);
-  return over.filter(
-    ({ is_exempt, waived, exported }, n) => is_exempt || accepted[n]! - waived - exported <= 0,
-  );
+  let last: HeldInvoice | undefined;
+  do {
+    const { rows } = await pool.query<HeldInvoice>(
+      `select
+         h.invoice_id,
+         h.org_id,
+         h.period,
+         h.held_at,
+         a.customer_id,
+         o.billing_status = 'exempt' as is_exempt,
+         coalesce(c.waived, 0) as waived,
+         coalesce(c.exported, 0) as exported,
+         (
+           select max(b.settled_at)
+           from meter_batches b
+           where b.org_id = h.org_id
+             and b.period = h.period
+         ) as settled_at
+       from held_invoices h
+       join organizations o on o.id = h.org_id
+       join billing_accounts a on a.org_id = h.org_id
+       left join meter_counters c on c.org_id = h.org_id and c.period = h.period
+       where h.released_at is null
+         and h.period < $4
+         and get_byte(uuid_send(h.org_id), 15) between $2 and $3
+         and (h.held_at, h.invoice_id) > ($5, $6)
+       order by h.held_at, h.invoice_id
+       limit $1`,
+      [
+        invoicesPerPage,
+        firstBucket,
+        lastBucket,
+        // Months before this one are over, also for what is still on its way.
+        periodOf((nowSeconds - settlingSeconds) * 1000),
+        last?.held_at ?? 0,
+        last?.invoice_id ?? "",
+      ],
+    );
+    const accepted = await readAccepted(pool, rows);
+    yield* rows.filter(
+      ({ is_exempt, waived, exported }, n) => is_exempt || accepted[n]! - waived - exported <= 0,
+    );
+    last = rows.length < invoicesPerPage ? undefined : rows.at(-1);
+  } while (last !== undefined);
 }
 
 /** The items that organizations accepted in months, after what of them was exported: never too few. */
@@ -142,14 +180,15 @@ async function isCounted(deps: ReleaseDeps, held: HeldInvoice): Promise<boolean>
   return true;
 }
 
-async function releaseInvoice(stripe: Stripe, invoiceId: string): Promise<void> {
-  try {
-    await stripe.invoices.update(invoiceId, { auto_advance: true });
-  } catch (error) {
-    // An operator may have deleted the draft or made it final by hand: there is nothing left to hold.
-    const isGone =
-      error instanceof stripeLibrary().errors.StripeInvalidRequestError &&
-      (error.statusCode === 404 || /finalized|no longer|not editable/i.test(error.message));
-    if (!isGone) throw error;
-  }
+/**
+ * Whether there is nothing left to hold: an operator may have deleted the customer or the draft, or made the draft final by
+ * hand.
+ */
+function isGone(error: unknown): boolean {
+  return (
+    error instanceof stripeLibrary().errors.StripeInvalidRequestError &&
+    (error.statusCode === 404 ||
+      error.code === "resource_missing" ||
+      /finalized|no longer|not editable/i.test(error.message))
+  );
 }

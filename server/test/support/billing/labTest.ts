@@ -60,6 +60,15 @@ function storiesOf(lab: Lab, pool: pg.Pool) {
         await lab.settleNotices();
       }
     },
+    /** Held drafts of a month, as after so many months' ends that its usage missed. */
+    async holdDrafts(orgId: string, period: number, count: number): Promise<void> {
+      await pool.query(
+        `insert into held_invoices (invoice_id, org_id, period, held_at)
+         select 'in_' || n, $1, $2, n
+         from generate_series(1, $3::integer) n`,
+        [orgId, period, count],
+      );
+    },
     async historyOf(orgId: string): Promise<string[]> {
       const { rows } = await pool.query<{ line: string }>(
         `select from_status || ' → ' || to_status || ' by ' || split_part(cause, ' evt', 1) as line

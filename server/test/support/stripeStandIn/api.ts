@@ -1,7 +1,16 @@
 import { objectOf, type FormValues, textOf } from "./formBody.ts";
 import { createMeterEvent, summarizeMeter } from "./meter.ts";
 import { showCustomer, showInvoice, showList, showSession, showSubscription } from "./shapes.ts";
-import { type Customer, mustFind, newId, nowOf, Refusal, type Session, type World } from "./world.ts";
+import {
+  type Customer,
+  livingCustomer,
+  mustFind,
+  newId,
+  nowOf,
+  Refusal,
+  type Session,
+  type World,
+} from "./world.ts";
 
 type Handler = (world: World, params: FormValues, id: string) => object | Promise<object>;
 
@@ -55,17 +64,6 @@ function createCustomer(world: World, params: FormValues): object {
   };
   world.customers.set(customer.id, customer);
   return showCustomer(customer);
-}
-
-function livingCustomer(world: World, params: FormValues): Customer {
-  const id = textOf(params, "customer");
-  const customer = mustFind(world.customers, id, "customer");
-  if (!customer.deleted) return customer;
-  throw new Refusal(400, `No such customer: '${id}'`, {
-    type: "invalid_request_error",
-    code: "resource_missing",
-    param: "customer",
-  });
 }
 
 function listSubscriptions(world: World, params: FormValues): object {

@@ -1,6 +1,6 @@
 import { type FormValues, objectOf, textOf } from "./formBody.ts";
 import { showList } from "./shapes.ts";
-import { mustFind, nowOf, Refusal, type World } from "./world.ts";
+import { livingCustomer, mustFind, nowOf, Refusal, type World } from "./world.ts";
 
 /** How long the processor remembers an identifier; it promises no more than this. */
 const rememberedSeconds = 24 * 3_600;
@@ -61,7 +61,7 @@ export async function createMeterEvent(world: World, params: FormValues): Promis
 
 /** Sums a customer's events of a minute-aligned window, without those of the last moments. */
 export function summarizeMeter(world: World, params: FormValues, meterId: string): object {
-  const customer = mustFind(world.customers, textOf(params, "customer"), "customer");
+  const customer = livingCustomer(world, params);
   const start = Number(textOf(params, "start_time"));
   const end = Number(textOf(params, "end_time"));
   if (!(start < end) || start % 60 !== 0 || end % 60 !== 0) {

@@ -1,5 +1,5 @@
 import type { Fault } from "./faults.ts";
-import type { FormValues } from "./formBody.ts";
+import { type FormValues, textOf } from "./formBody.ts";
 import type { OutgoingWebhook } from "./webhooks.ts";
 
 /** An answer that the interface gives in place of the object asked for. */
@@ -146,4 +146,16 @@ export function mustFind<T>(records: Map<string, T>, id: string | undefined, kin
     });
   }
   return record;
+}
+
+/** The customer of a request, unless it was deleted. */
+export function livingCustomer(world: World, params: FormValues): Customer {
+  const id = textOf(params, "customer");
+  const customer = mustFind(world.customers, id, "customer");
+  if (!customer.deleted) return customer;
+  throw new Refusal(400, `No such customer: '${id}'`, {
+    type: "invalid_request_error",
+    code: "resource_missing",
+    param: "customer",
+  });
 }
