@@ -1,5 +1,8 @@
 import { describe, expect } from "vitest";
 import { setStatus, suspendLapsedGraces } from "../src/billing/changeStatus.ts";
+import { billingChores } from "../src/billing/worker.ts";
+import { createClockCheck } from "../src/postgres/clock.ts";
+import { createLog } from "../src/telemetry/log.ts";
 import { periodBounds, readLedgerMonth } from "../src/billing/ledger.ts";
 import { reconcile } from "../src/billing/reconciliation.ts";
 import { labTest } from "./support/billing/labTest.ts";
@@ -218,4 +221,31 @@ describe("an operator's decision", () => {
       },
     });
   });
+});
+
+it("a process whose clock is days ahead leaves money alone", async ({ lab, cells, home }) => {
+  await lab.setClock(Math.floor(Date.now() / 1000));
+  const { orgId, customer, subscription } = await lab.subscribed();
+  await lab.addUsage(orgId, 5);
+  await lab.account.control({ action: "mark unpaid", subscription });
+  const type = "customer.subscription.updated";
+  const object = { id: subscription, object: "subscription", customer };
+  await lab.account.control({ action: "emit", type, object });
+  await lab.account.control({ action: "deliver" });
+  const log = createLog("silent");
+  const runChores = async (skewMs: number): Promise<void> => {
+    const nowMs = (): number => Date.now() + skewMs;
+    const clock = createClockCheck({ pool: home, nowMs, log });
+    const config = { billing: lab.config, meterExportSeconds: 1 };
+    const chores = billingChores(
+      { pool: home, cells, log, nowMs, clock, config },
+      new AbortController().signal,
+    );
+    for (const { runOnce } of chores) await runOnce(new AbortController().signal);
+  };
+  await runChores(20 * day * 1000);
+  expect(await lab.statusOf(orgId)).toBe("active");
+  await runChores(0);
+  expect((await lab.account.state()).meterEvents.map(({ value }) => value)).toEqual([5]);
+  expect(await lab.statusOf(orgId)).toBe("grace");
 });

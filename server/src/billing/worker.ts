@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { type Loop, startLoop } from "../maintenance/chore.ts";
+import { type Chore, startLoop } from "../maintenance/chore.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
 import { suspendLapsedGraces } from "./changeStatus.ts";
 import { exportUsage } from "./exportUsage.ts";
@@ -18,47 +18,55 @@ export interface BillingWorker {
   stop(): Promise<void>;
 }
 
+const eventsName = "billing events";
 const eventsEveryMs = 5_000;
 const gracesEveryMs = 60_000;
 
 /** Runs the background work of billing; while live billing is disabled, only the end of grace periods. */
 export function startBillingWorker(deps: BillingWorkerDeps): BillingWorker {
-  const { pool, cells, log, config, nowMs, clock } = deps;
-  const graces = {
-    name: "lapsed graces",
-    everyMs: gracesEveryMs,
-    async runOnce(): Promise<Record<string, number>> {
-      // The earlier of the two clocks decides, so that a wrong clock suspends no organization.
-      const { earlierMs, isApart } = await clock.look();
-      return isApart ? {} : { suspended: await suspendLapsedGraces(pool, Math.floor(earlierMs / 1000)) };
-    },
-  };
-  const loops: Loop[] = [startLoop(graces, log)];
   const stopping = new AbortController();
-  let events: Loop | undefined;
-  if (config.billing.kind === "stripe") {
-    const processor = { stripe: createProcessor(config.billing), config: config.billing };
-    const work = { pool, cells, log, nowMs, signal: stopping.signal, ...processor };
-    events = startLoop(
-      {
-        name: "billing events",
-        everyMs: eventsEveryMs,
-        runOnce: async () => ({ ...(await processEvents(work)) }),
-      },
-      log,
-    );
-    const usage = {
-      name: "usage export",
-      everyMs: config.meterExportSeconds * 1000,
-      runOnce: async () => ({ ...(await exportUsage(work)) }),
-    };
-    loops.push(events, startLoop(usage, log));
-  }
+  const chores = billingChores(deps, stopping.signal).map((chore) => ({
+    chore,
+    loop: startLoop(chore, deps.log),
+  }));
   return {
-    wake: () => events?.wake(),
+    wake: () => chores.find(({ chore }) => chore.name === eventsName)?.loop.wake(),
     async stop() {
       stopping.abort();
-      await Promise.all(loops.map((loop) => loop.stop()));
+      await Promise.all(chores.map(({ loop }) => loop.stop()));
     },
   };
+}
+
+/**
+ * The chores of billing. None of them does anything while this process's clock and the database's are apart: a wrong one would
+ * end grace periods that have just begun, and date usage so that the processor refuses it.
+ */
+export function billingChores(
+  { pool, cells, log, config, nowMs, clock }: BillingWorkerDeps,
+  signal: AbortSignal,
+): Chore[] {
+  const guarded = (
+    name: string,
+    everyMs: number,
+    runOnce: (earlierMs: number) => Promise<object>,
+  ): Chore => ({
+    name,
+    everyMs,
+    async runOnce() {
+      const { earlierMs, isApart } = await clock.look();
+      return isApart ? {} : { ...(await runOnce(earlierMs)) };
+    },
+  });
+  const graces = guarded("lapsed graces", gracesEveryMs, async (earlierMs) => ({
+    suspended: await suspendLapsedGraces(pool, Math.floor(earlierMs / 1000)),
+  }));
+  if (config.billing.kind !== "stripe") return [graces];
+  const processor = { stripe: createProcessor(config.billing), config: config.billing };
+  const work = { pool, cells, log, nowMs, signal, ...processor };
+  return [
+    graces,
+    guarded(eventsName, eventsEveryMs, () => processEvents(work)),
+    guarded("usage export", config.meterExportSeconds * 1000, () => exportUsage(work)),
+  ];
 }
