@@ -59,7 +59,7 @@ export async function secondsLeft(
 ): Promise<number> {
   const { condition, values } = rowsWhere(columns);
   const { rows } = await pool.query<{ left: number }>(
-    `select expires_at - extract(epoch from now())::bigint as left from ${table} where ${condition}`,
+    `select expires_at - floor(extract(epoch from now()))::bigint as left from ${table} where ${condition}`,
     values,
   );
   if (rows.length !== 1) throw new Error(`${rows.length} rows in ${table} in place of one`);
