@@ -12,6 +12,7 @@ it.each([
   'const { rows } = await node.pool.query("select id from events");',
   "const { rows } = await pool.query<{ id: string }>(statement);",
   "await client.query(`begin`);",
+  'await query(connection, "select 1");',
   "      .query(statement)",
 ])("a test of a promise must not send SQL: %s", (line) => {
   const problems = problemsOf("server/test/items-arrive.test.ts", `import x from "y";\n${line}\n`);

@@ -4,6 +4,7 @@ import type { SourceFile } from "./layout.ts";
 const storageTests: readonly string[] = [
   // The whole database: its backup, its files, the rights that it gives.
   "backup-brings-everything-back",
+  "embedded-crash",
   "embedded-start",
   "serves-without-rights",
   // Plans of statements, and how much they read.
@@ -54,7 +55,7 @@ export function storageProblems(
   return [...unlisted, ...idle];
 }
 
-/** Numbers of the lines that call `query` of a pool or a connection. */
+/** Numbers of the lines that call `query`: that of a pool or a connection, or the function of `embeddedProcess.ts`. */
 function linesWithSql(text: string): number[] {
-  return text.split("\n").flatMap((line, at) => (/\.query\s*[(<]/.test(line) ? [at + 1] : []));
+  return text.split("\n").flatMap((line, at) => (/\bquery\s*[(<]/.test(line) ? [at + 1] : []));
 }

@@ -37,14 +37,14 @@ function intercept(
   answer?: () => unknown,
 ): { count: number } {
   const seen = { count: 0 };
-  const query = node.pool.query.bind(node.pool);
-  node.pool.query = ((...input: Parameters<typeof query>) => {
+  const pass = node.pool.query.bind(node.pool);
+  node.pool.query = ((...input: Parameters<typeof pass>) => {
     const isOne = isMeant((input[0] as { name?: string }).name ?? "");
     if (isOne) seen.count++;
-    return isOne && answer !== undefined ? Promise.resolve(answer()) : query(...input);
-  }) as typeof query;
+    return isOne && answer !== undefined ? Promise.resolve(answer()) : pass(...input);
+  }) as typeof pass;
   onTestFinished(() => {
-    node.pool.query = query;
+    node.pool.query = pass;
   });
   return seen;
 }
