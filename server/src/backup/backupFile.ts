@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
 import { rename, rm, stat } from "node:fs/promises";
 import { Readable } from "node:stream";
@@ -30,14 +30,15 @@ const frameBytes = 256 * 1024;
  * there before.
  */
 export async function writeBackup(path: string, contents: Contents): Promise<Written> {
-  const draft = `${path}.partial`;
+  // Another backup into the same file, such as yesterday's that is not done yet, must not write into this one's draft.
+  const draft = `${path}.${randomBytes(4).toString("hex")}.partial`;
   let rows = 0;
   const counted = (more: number): void => void (rows += more);
   try {
     await pipeline(
       Readable.from(encode(contents, counted), { objectMode: false }),
       createGzip({ level: constants.Z_BEST_SPEED }),
-      createWriteStream(draft, { mode: 0o600, flush: true }),
+      createWriteStream(draft, { mode: 0o600, flags: "wx", flush: true }),
     );
     const { size } = await stat(draft);
     await rename(draft, path);
