@@ -2,6 +2,8 @@ import { describe, expect } from "vitest";
 import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
 import { type Answer, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { citusUrl } from "./support/citus.ts";
+import { countLockWaits, holdTable } from "./support/heldLocks.ts";
 import { file, nodeTest } from "./support/fixtures.ts";
 
 /* A person may step in where consumers do not get on: over their heads, and on record. */
@@ -155,6 +157,21 @@ it("of many who step in while consumers acknowledge, one ends each message", asy
 });
 
 describe("nothing to be done by hand", () => {
+  // On Citus the table is behind a view.
+  it.skipIf(citusUrl !== undefined)("with what is canceled before the answer", async ({ node, force }) => {
+    const box = await createMailbox(node);
+    const id = await box.send({});
+    await claim(box);
+    // The change itself needs no payloads, and its answer does.
+    const letGo = await holdTable(node.pool, "publications");
+    const forced = force(box, id, "force-release");
+    await expect.poll(() => countLockWaits(node.pool)).toBe(1);
+    const canceled = await node.call("POST", `/api/v1/events/${id}/cancel`, { key: box.account.api_key });
+    await letGo();
+    expect(canceled.status).toBe(200);
+    expect(await forced).toMatchObject({ status: 409, headers: { "x-error-code": "message_ended" } });
+  });
+
   it("with what nobody has claimed, or no longer, or what has ended", async ({ hasty, force }) => {
     const box = await createMailbox(hasty);
     const id = await box.send({});

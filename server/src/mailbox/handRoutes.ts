@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { users } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
+import { ApiError } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
 import { forceRefusal } from "./refusals.ts";
 import { forceMessage } from "./finish/forceMessage.ts";
@@ -20,14 +20,16 @@ export function handRoutes(deps: MailboxRouteDeps): RouteRecord[] {
     reason: string | null,
   ): Promise<string> => {
     const { orgId } = caller;
-    const outcome = await forceMessage(
-      { ...deps, ...readDeps(deps), onMailboxItems: (ids) => deps.mailboxes.onMailboxItems(ids) },
-      { orgId, userId: userOf(caller), mailboxId, messageId, reason },
-    );
-    if (outcome !== "done") throw forceRefusal(outcome);
-    const message = await readMessage(readDeps(deps), orgId, messageId);
-    if (message === undefined) throw notFound();
-    return message;
+    for (;;) {
+      const outcome = await forceMessage(
+        { ...deps, ...readDeps(deps), onMailboxItems: (ids) => deps.mailboxes.onMailboxItems(ids) },
+        { orgId, userId: userOf(caller), mailboxId, messageId, reason },
+      );
+      if (outcome !== "done") throw forceRefusal(outcome);
+      const message = await readMessage(readDeps(deps), orgId, messageId);
+      if (message !== undefined) return message;
+      // It was canceled, or its mailbox deleted, since: the next attempt is refused with that reason.
+    }
   };
   return [
     route("forceRelease", "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-release", {
