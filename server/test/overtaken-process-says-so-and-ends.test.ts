@@ -9,9 +9,17 @@ import { acceptedEvents, createWebhookTarget, sendItem } from "./support/items.t
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { createTestNode, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
-import { dropFunctions, listProcesses, noteLaterMigration, renameFunction } from "./support/otherHands.ts";
+import {
+  bringBackTables,
+  takeAwayTables,
+  dropFunctions,
+  listProcesses,
+  noteLaterMigration,
+  renameFunction,
+} from "./support/otherHands.ts";
 
 interface Stage {
+  url: string;
   pool: pg.Pool;
   start: () => Promise<ServiceProcess>;
 }
@@ -24,6 +32,7 @@ async function setStage({ onTestFinished }: TestContext): Promise<Stage> {
     await database.drop();
   });
   return {
+    url: database.url,
     pool,
     async start() {
       const service = await startService({ storage: { databaseUrl: database.url } });
@@ -98,4 +107,14 @@ test("a process that a newer version has overtaken takes nothing in, and says wh
   await renameFunction(node.pool, "accept_items_otherwise", "accept_items");
   await sendItem(node, account, id);
   expect(await acceptedEvents(node, account)).toBe(1);
+});
+
+test("a process whose database lost its tables says so, and waits for them", limits, async (context) => {
+  const { url, start } = await setStage(context);
+  const service = await start();
+  await takeAwayTables(url, ["schema_changes", "processes"]);
+  const { status, body } = await service.call("GET", "/readyz");
+  expect([status, body.error]).toEqual([503, expect.stringContaining("has no tables of Postrider")]);
+  await bringBackTables(url, ["schema_changes", "processes"]);
+  expect((await service.call("GET", "/readyz")).status).toBe(200);
 });

@@ -69,14 +69,14 @@ async function look(deps: ReadinessDeps): Promise<string | undefined> {
     await makePartitionsNow(deps.pool);
     return await troubleOf(deps);
   } catch (error) {
-    return awayText[awayReason(error) ?? "away"];
+    return refusalBy(error);
   }
 }
 
 async function lookApart(deps: ReadinessDeps, apart: readonly Apart[]): Promise<Readiness> {
   const control = whyNoneAccepted(deps).then(
     (refusal) => ({ refusal, warning: undefined }),
-    (error: unknown) => ({ refusal: undefined, warning: awayText[awayReason(error) ?? "away"] }),
+    (error: unknown) => ({ refusal: undefined, warning: refusalBy(error) }),
   );
   const [{ refusal, warning }, ...reasons] = await Promise.all([
     within(serverWithinMs, control, { refusal: undefined, warning: awayText.slow }),
@@ -100,6 +100,16 @@ async function lookAtCell(cell: Apart): Promise<string | undefined> {
   } catch (error) {
     return awayText[awayReason(error) ?? "away"];
   }
+}
+
+/**
+ * A database without the tables answers, so it is not said to be away. The process does not end: it would make the tables anew
+ * at its next start, where the database may only have been exchanged by mistake.
+ */
+function refusalBy(error: unknown): string {
+  if ((error as { code?: string }).code === "42P01")
+    return "the database that answers has no tables of Postrider: it was emptied, or is another one";
+  return awayText[awayReason(error) ?? "away"];
 }
 
 async function isWritten(pool: pg.Pool): Promise<boolean> {

@@ -8,6 +8,11 @@ export function takeAwayTables(url: string, tables: readonly string[]): Promise<
   return inDatabase(url, tables.map((table) => `alter table ${table} rename to ${table}_away`).join("; "));
 }
 
+/** Brings them back. */
+export function bringBackTables(url: string, tables: readonly string[]): Promise<void> {
+  return inDatabase(url, tables.map((table) => `alter table ${table}_away rename to ${table}`).join("; "));
+}
+
 /** Lets new sessions of the database be read-only, as those of a standby are, or no more. */
 export function setReadOnly(url: string, isReadOnly: boolean): Promise<void> {
   const change = isReadOnly ? "set default_transaction_read_only = on" : "reset all";
