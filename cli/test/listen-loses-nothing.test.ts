@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../server/test/support/database.ts";
+import { freePort } from "../../server/test/support/freePort.ts";
 import { answerOk, isSignedWith, type Receiver, startReceiver } from "../../server/test/support/receiver.ts";
 import { type ServiceProcess, startService } from "../../server/test/support/serviceProcess.ts";
 import { type Account, signUp } from "../../server/test/support/testNode.ts";
@@ -16,7 +17,9 @@ let receiver: Receiver | undefined;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  service = await startService({ storage: { databaseUrl: database.url } });
+  // A port that is its own also while it is down.
+  const PORT = String(await freePort());
+  service = await startService({ storage: { databaseUrl: database.url }, env: { PORT } });
   account = await signUp(service);
 });
 
@@ -99,13 +102,12 @@ describe("postrider listen", () => {
   });
 
   it("waits for a local server that is down", async () => {
-    const down = await startReceiver();
-    await down.stop();
+    const port = await freePort();
     const mailbox = await createMailbox("down");
     const id = await send(mailbox, "{}");
-    await listen(mailbox, down.url);
+    await listen(mailbox, `http://127.0.0.1:${port}`);
     await listener!.says(new RegExp(`${id}  note  .*ECONNREFUSED`));
-    receiver = await startReceiver(answerOk, down.port);
+    receiver = await startReceiver(answerOk, port);
     const [received] = await receiver.arrivals(1);
     expect(received!.id).toBe(id);
     await until(() => stats(mailbox), isDone);
@@ -199,14 +201,14 @@ describe("postrider listen --target", () => {
   });
 
   it("waits for a local server that is down, and then has missed nothing", async () => {
-    const down = await startReceiver();
-    await down.stop();
+    const port = await freePort();
     const mailbox = await createMailbox("mirrored box");
-    listener = start(["listen", "--target", mailbox, "--forward-to", down.url], env());
+    const forwarding = ["--forward-to", `http://127.0.0.1:${port}`];
+    listener = start(["listen", "--target", mailbox, ...forwarding], env());
     await listener.says(/mirroring/);
     const ids = [await send(mailbox, "1"), await send(mailbox, "2")];
     await listener.says(/ECONNREFUSED/);
-    receiver = await startReceiver(answerOk, down.port);
+    receiver = await startReceiver(answerOk, port);
     expect((await receiver.arrivals(2)).map(({ id }) => id)).toEqual(ids);
     expect(await stats(mailbox)).toMatchObject({ ready: 2 });
   });

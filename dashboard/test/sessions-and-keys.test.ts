@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
+import { freePort } from "../../server/test/support/freePort.ts";
 import { startService } from "../../server/test/support/serviceProcess.ts";
 import { tabTo, untilFocused } from "./support/browser.ts";
 import { type Dashboard, startDashboard } from "./support/dashboard.ts";
@@ -143,10 +144,9 @@ it("reads nothing while it is paused, and shows what came meanwhile once it goes
 });
 
 it("keeps what it shows while the service restarts, and goes on after it", async () => {
-  const second = await startService({
-    storage: { databaseUrl: dashboard.database.url },
-    env: { PORT: "0" },
-  });
+  // A port that is its own also while it is down.
+  const env = { PORT: String(await freePort()) };
+  const second = await startService({ storage: { databaseUrl: dashboard.database.url }, env });
   const account = await dashboard.newAccount();
   const target = await createWebhookTarget(second, account, `${second.url}/healthz`);
   await sendItem(second, account, target.id, { event_type: "before.restart" });
@@ -156,10 +156,7 @@ it("keeps what it shows while the service restarts, and goes on after it", async
   await second.stop();
   await page.getByRole("button", { name: /^Reconnecting/ }).waitFor();
   expect(await page.getByRole("link", { name: "before.restart" }).count()).toBe(1);
-  const third = await startService({
-    storage: { databaseUrl: dashboard.database.url },
-    env: { PORT: String(second.port) },
-  });
+  const third = await startService({ storage: { databaseUrl: dashboard.database.url }, env });
   await page.getByRole("button", { name: /^Live/ }).waitFor();
   await sendItem(third, account, target.id, { event_type: "after.restart" });
   await page.getByRole("button", { name: "1 new" }).click();

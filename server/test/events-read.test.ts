@@ -1,9 +1,9 @@
-import { createServer } from "node:net";
 import { describe, expect } from "vitest";
 import { createWebhookTarget, sendItem } from "./support/items.ts";
 import { signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
+import { freePort } from "./support/freePort.ts";
 
 const it = sharedStartedNodeTest()
   // oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
@@ -226,10 +226,3 @@ describe("an event", () => {
 });
 
 /** A port that was just closed. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}

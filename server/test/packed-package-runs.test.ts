@@ -1,7 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -10,6 +9,7 @@ import { clusterFolder } from "./support/clusterFolder.ts";
 import { installPackage } from "./support/installPackage.ts";
 import { startMailServer } from "./support/mailServer.ts";
 import { until } from "./support/until.ts";
+import { freePort } from "./support/freePort.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "../..");
@@ -84,15 +84,6 @@ async function resetPassword(url: string): Promise<void> {
     });
     expect(status).toBe(200);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
-  return address.port;
 }
 
 /** Polls until `url` answers 200; throws when the process ends first or after a minute. */

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, chmodSync, chownSync, constants, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { delimiter, join } from "node:path";
 import { describe, expect } from "vitest";
 import { refuseTransactionPooling } from "../src/postgres/refuseTransactionPooling.ts";
@@ -11,6 +10,7 @@ import { stageTest } from "./support/fixtures.ts";
 import { someKey, startProgram } from "./support/program.ts";
 import { takesAndGives } from "./support/takesAndGives.ts";
 import { until } from "./support/until.ts";
+import { freePort } from "./support/freePort.ts";
 
 /*
  * A pooler that lends whole sessions serves; one that lends them by the transaction is refused at the start, by every command,
@@ -146,12 +146,4 @@ function placeOf(connection: DatabaseConnection): {
     name: pathname.slice(1),
     ...(password !== "" && { password: decodeURIComponent(password) }),
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

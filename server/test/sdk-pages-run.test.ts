@@ -1,5 +1,4 @@
-import { connect, createServer } from "node:net";
-import type { AddressInfo } from "node:net";
+import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createClient } from "../../sdk/src/client.ts";
@@ -8,6 +7,7 @@ import { sharedStartedNode } from "./support/sharedServices.ts";
 import { createSampleRunner, isAsSaid, readSamples, type Sample } from "./support/pageSamples.ts";
 import { signUp, type TestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { freePort } from "./support/freePort.ts";
 
 const samples = await readSamples();
 let shared: Awaited<ReturnType<typeof sharedStartedNode>>;
@@ -29,14 +29,6 @@ afterAll(async () => {
 });
 
 /** A port that nothing listens at. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 function listensAt(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1", () => resolve(true));

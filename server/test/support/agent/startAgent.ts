@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { freePort } from "../freePort.ts";
 import { programFile } from "../programFile.ts";
 import type { AgentOptions, AgentReport, SeenRequest } from "./agentOptions.ts";
 
@@ -24,8 +25,10 @@ const mainPath = programFile("server/test/support/agent/agentMain.ts");
 
 /** Starts an agent and resolves once it listens. */
 export async function startAgent(options: AgentOptions = {}): Promise<Agent> {
-  let present = options;
-  let { child, port } = await spawnAgent(options);
+  // Its own also while it is down.
+  const port = options.port ?? (await freePort());
+  let present = { ...options, port };
+  let child = await spawnAgent(present);
   const url = `http://127.0.0.1:${port}`;
   const report = async (): Promise<AgentReport> =>
     (await (await fetch(`${url}/control/report`)).json()) as AgentReport;
@@ -46,17 +49,17 @@ export async function startAgent(options: AgentOptions = {}): Promise<Agent> {
     async restart(changes = {}) {
       await kill();
       present = { ...present, ...changes };
-      ({ child, port } = await spawnAgent({ ...present, port }));
+      child = await spawnAgent(present);
     },
   };
 }
 
-async function spawnAgent(options: AgentOptions): Promise<{ child: ChildProcess; port: number }> {
+async function spawnAgent(options: AgentOptions): Promise<ChildProcess> {
   const child = spawn(process.execPath, [mainPath, JSON.stringify(options)], {
     stdio: ["ignore", "pipe", "pipe"],
   });
   const lines: string[] = [];
-  const port = await new Promise<number>((resolve, reject) => {
+  await new Promise<void>((resolve, reject) => {
     const fail = (what: string): void => {
       child.kill("SIGKILL");
       reject(new Error(`the agent ${what}:\n${lines.join("\n")}`));
@@ -66,11 +69,10 @@ async function spawnAgent(options: AgentOptions): Promise<{ child: ChildProcess;
     createInterface(child.stderr).on("line", (line) => lines.push(line));
     createInterface(child.stdout).on("line", (line) => {
       lines.push(line);
-      const found = /^listening on (\d+)$/.exec(line);
-      if (found === null) return;
+      if (!line.startsWith("listening on ")) return;
       clearTimeout(timer);
-      resolve(Number(found[1]));
+      resolve();
     });
   });
-  return { child, port };
+  return child;
 }
