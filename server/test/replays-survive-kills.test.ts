@@ -14,7 +14,8 @@ import { untilWaiting } from "./support/untilWaiting.ts";
 const it = stageTest;
 
 const items = 200;
-const kills = 2;
+/** When a worker is killed: its batch goes on, or is stored by its session alone, or is not stored. */
+const ends = ["while it goes on", "while its batch is stored", "before its batch is stored"] as const;
 const limitMs = 60_000;
 const settings = { POSTRIDER_DELIVERY_TIMEOUT_MS: "2000" };
 
@@ -24,11 +25,7 @@ it("a replay of many makes one event of each, whichever node is killed in the mi
   start,
 }) => {
   // One at a time works on replays, so that whoever is killed is at work; the other sends what is there.
-  const [sender, first] = await Promise.all([
-    start({ ...settings, POSTRIDER_ROLES: "api,dispatcher" }),
-    start(settings),
-  ]);
-  let worker = first;
+  const sender = await start({ ...settings, POSTRIDER_ROLES: "api,dispatcher" });
   const account = await signUp(sender);
   const key = account.api_key;
   const targets = await Promise.all(
@@ -46,39 +43,23 @@ it("a replay of many makes one event of each, whichever node is killed in the mi
   expect(asked).toMatchObject({ status: 202, body: { total: items } });
   const { id } = asked.body;
   const progress = (): Promise<ReplayWork> => workOnReplay(pool, id);
-  /** Resolves in the middle of a batch, after more was replayed: looks without a pause, for a batch takes milliseconds. */
-  const untilAtWork = async (): Promise<void> => {
+  for (const end of ends) {
     const { replayed } = await progress();
-    const deadline = Date.now() + limitMs;
-    for (;;) {
-      const now = await progress();
-      if (now.leased && now.replayed > replayed) return;
-      if (now.status === "DONE" || Date.now() > deadline)
-        throw new Error(`never at work: ${JSON.stringify(now)}`);
-    }
-  };
-  const killWorker = async (): Promise<void> => {
+    // Between a cursor and its events: these wait for a lock of their target's row.
+    const letGo = await holdRows(pool, "targets", { id: targets.map((target) => target.id) });
+    const worker = await start(settings);
+    await untilWaiting(pool, "advance_replay");
+    if (end === "while it goes on") await letGo();
     worker.kill("SIGKILL");
     await worker.ended;
-  };
-  const restartWorker = async (): Promise<void> => {
+    // A session notices only once it has the lock that its process has ended.
+    if (end === "before its batch is stored") await endSessions(pool, ["advance_replay"]);
+    await letGo();
+    if (end === "while its batch is stored") await until(progress, (now) => now.replayed > replayed);
     // End the killed worker's lease now, instead of waiting for its end in fifteen seconds.
     await endReplayLease(pool, id);
-    worker = await start(settings);
-  };
-  for (let kill = 0; kill < kills; kill++) {
-    await untilAtWork();
-    await killWorker();
-    await restartWorker();
   }
-  // Between a cursor and its events: these wait for a lock of their target's row.
-  const letGo = await holdRows(pool, "targets", { id: targets.map((target) => target.id) });
-  await untilWaiting(pool, "advance_replay");
-  await killWorker();
-  // Its session would notice only once it has the lock.
-  await endSessions(pool, ["advance_replay"]);
-  await letGo();
-  await restartWorker();
+  await start(settings);
   await until(progress, ({ status }) => status === "DONE", limitMs);
   await untilNothingIsDue(pool, limitMs);
 
