@@ -1,7 +1,8 @@
 import { describe, expect } from "vitest";
 import { until } from "./support/until.ts";
 import { createWebhookTarget, readEvent, sendItem, sendItems, type WebhookTarget } from "./support/items.ts";
-import { answerOk, startReceiver } from "./support/receiver.ts";
+import { freePort } from "./support/freePort.ts";
+import { answerOk } from "./support/receiver.ts";
 import type { ServiceProcess } from "./support/serviceProcess.ts";
 import { hotRows, storeDueItems } from "./support/storedItems.ts";
 import { type Account, signUp } from "./support/testNode.ts";
@@ -127,9 +128,13 @@ describe("a healthy target's item arrives at once", () => {
   }) => {
     await begin();
     const [busy, healthy] = [await targetAt("/busy"), await targetAt("/healthy")];
-    const gone = await startReceiver();
-    const refused = await createWebhookTarget(service, account, gone.url);
-    await gone.stop();
+    // The busy one takes its time, so that most of its items still wait when the healthy one has its own.
+    let isPatient = true;
+    receiver.answer = (received, response) => {
+      if (isPatient && received.path === "/busy") setTimeout(() => answerOk(received, response), 100);
+      else answerOk(received, response);
+    };
+    const refused = await createWebhookTarget(service, account, `http://127.0.0.1:${await freePort()}`);
     const { org_id: orgId } = account.user;
     await storeDueItems(pool, { orgId, targetId: refused.id, count: 2_000 });
     await storeDueItems(pool, { orgId, targetId: busy.id, count: 5_000 });
@@ -140,6 +145,7 @@ describe("a healthy target's item arrives at once", () => {
     // Claimed items arrive as promptly as those dispatched from memory.
     await storeDueItems(pool, { orgId, targetId: healthy.id, count: 10 });
     await receiver.arrivals(30, { path: "/healthy", limitMs: limitMs });
+    isPatient = false;
     await receiver.arrivals(5_000, { path: "/busy", limitMs: 45_000 });
     expect(new Set(receiver.received.map((one) => one.id)).size).toBe(5_000 + 30);
   });

@@ -1,8 +1,9 @@
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
 import { acceptedEvents, readEvent, sendItem, sendItems } from "./support/items.ts";
 import { noneSkipped, replayJobs } from "./support/replayJobs.ts";
 import type { NewTarget } from "./support/workspace.ts";
 import { sharedStartedNodeTest } from "./support/fixtures.ts";
+import { holdRows } from "./support/heldLocks.ts";
 import { storeDueItems } from "./support/storedItems.ts";
 import { until } from "./support/until.ts";
 import { answerOk } from "./support/receiver.ts";
@@ -226,11 +227,15 @@ describe("a replay of many events", () => {
     await own.call("PATCH", `/api/v1/targets/${target.id}`, { enabled: false });
     const later = await sendItem(node, own.account, target.id);
     const id = await jobs.started({ target_id: target.id, status: "FAILED" }, { rate_per_second: 1 });
+    // It gets no further meanwhile.
+    const letGo = await holdRows(node.pool, "replays", { id });
+    onTestFinished(letGo);
     receiver.answer = (received, response) =>
       received.id === later ? response.writeHead(500).end() : answerOk(received, response);
     await own.call("PATCH", `/api/v1/targets/${target.id}`, { enabled: true });
     await own.settled(later, "FAILED");
     expect(await jobs.read(id)).toMatchObject({ status: "RUNNING" });
+    await letGo();
     expect(await jobs.ended(id)).toMatchObject({ total: 5, replayed: 5, skipped: 0 });
     receiver.answer = answerOk;
     expect(jobs.sourcesOf(target)).toEqual(failed);
