@@ -185,7 +185,7 @@ describe("a repetition", () => {
   });
 
   it("follows an attempt that took too long", async () => {
-    const client = await clientOf(["silence", { status: 200, body: { targets: [] } }], { timeoutMs: 500 });
+    const client = await clientOf(["silence", { status: 200, body: { targets: [] } }], { timeoutMs: 2_000 });
     expect(await client.listTargets()).toEqual({ targets: [] });
     expect(seen).toHaveLength(2);
   });

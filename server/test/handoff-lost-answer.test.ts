@@ -11,8 +11,8 @@ import type { Account } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, serviceTest, stagedTest } from "./support/fixtures.ts";
 
-/** Two thirds of it for the message, one third for finding out what became of it. */
-const env = { POSTRIDER_DELIVERY_TIMEOUT_MS: "6000" };
+/** Two thirds of it for the message, one third for finding out what became of it: enough for an agent on a busy machine. */
+const env = { POSTRIDER_DELIVERY_TIMEOUT_MS: "12000" };
 
 interface Owner {
   service: ServiceProcess;

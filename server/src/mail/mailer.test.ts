@@ -105,6 +105,7 @@ describe("a mail that cannot be sent", () => {
     server: () => Promise<{ port: number }>,
     url: (port: number) => string,
     line: object,
+    limits?: Partial<typeof usual>,
   ][] = [
     [
       "because nobody listens",
@@ -121,6 +122,7 @@ describe("a mail that cannot be sent", () => {
       silentServer,
       (port) => `smtp://127.0.0.1:${port}?tls=off`,
       { code: "EABORT" },
+      { sendLimitMs: 1_000 },
     ],
     [
       "because the certificate is unknown",
@@ -150,9 +152,9 @@ describe("a mail that cannot be sent", () => {
 
   test.each(failures)(
     "%s, is counted and logged without address and text",
-    async (_what, start, url, line) => {
+    async (...[_what, start, url, line, limits = {}]) => {
       const { port } = await start();
-      const { send, counts, lines } = mailerAt(url(port), { sendLimitMs: 1_000 });
+      const { send, counts, lines } = mailerAt(url(port), limits);
       send();
       await until(counts, (count) => JSON.stringify(count) === '{"sent":0,"failed":1}');
       expect(lines).toEqual([{ ...line, message: "a mail could not be sent" }]);
