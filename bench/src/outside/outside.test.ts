@@ -3,10 +3,12 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { outsideOptions } from "./commandLine.ts";
 import { hasCompiler } from "./native.ts";
 import { outsideFigures, type OutsideOptions } from "./outside.ts";
+import { freePort } from "../../../server/test/support/freePort.ts";
 
 /** Without a compiler there is one kind of client and receiver. */
 const places: [where: string, args: string[]][] = [["in Node", ["--in-node"]]];
@@ -26,6 +28,8 @@ async function startService(receiver: string, behaviour: Behaviour): Promise<str
   const server = createServer((request, response) => {
     void buffer(request)
       .then(async (body) => {
+        // So that a second, which a busy machine needs to begin, is no load.
+        await delay(20);
         response.writeHead(202).end();
         const delivery = JSON.stringify({ wrapped: body.toString() });
         const times = events++ === 0 ? copiesOfFirst : copies;
@@ -33,7 +37,7 @@ async function startService(receiver: string, behaviour: Behaviour): Promise<str
           await fetch(`${receiver}/hang`, {
             method: "POST",
             body: delivery,
-            signal: AbortSignal.timeout(100),
+            signal: AbortSignal.timeout(10_000),
           });
         else
           for (let n = 0; n < times; n++)
@@ -50,13 +54,6 @@ async function listen(server: Server): Promise<number> {
     server.close().closeAllConnections();
   });
   return (server.address() as AddressInfo).port;
-}
-
-async function freePort(): Promise<number> {
-  const placeholder = createServer();
-  const port = await listen(placeholder);
-  await new Promise((resolve) => placeholder.close(resolve));
-  return port;
 }
 
 type Figures = Record<string, string>;
@@ -77,7 +74,7 @@ async function figuresOf(
     ...args,
   ]);
   if (!("deliveries" in outside)) throw new Error("these are not the options of deliveries");
-  const short = { connections: 2, durationMs: 100, patienceMs: 300 };
+  const short = { connections: 2, durationMs: 1_000, patienceMs: 2_000 };
   const figures = await outsideFigures({ ...outside.deliveries, ...short, ...own });
   return Object.fromEntries(
     figures.map(({ name, value, isMet }) => [name, `${value}${isMet === false ? " MISSED" : ""}`]),
@@ -152,7 +149,7 @@ test("kills the service and starts it again amid the calls", async () => {
   await once(service.stdout, "data");
   const restart = `exec '${process.execPath}' -e '${relay}' ${servicePort} http://127.0.0.1:${port}/`;
   const figures = await figuresOf(`http://127.0.0.1:${servicePort}`, port, [], {
-    durationMs: 2_000,
+    durationMs: 6_000,
     kill: { afterMs: 500, processes: [`:${servicePort}`], restart },
   });
   process.kill(Number(figures["process of the restart command"]!.replaceAll(",", "")));
