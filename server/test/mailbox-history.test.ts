@@ -256,7 +256,7 @@ describe.concurrent("the history of a mailbox under crashes, pauses, late and re
       expect(sent).toHaveLength(keyNames.length * messagesPerProducer + 1);
       const found = violations(calls, leaseMs);
       expect(found, found.join("\n")).toEqual([]);
-      expect(late.length, "the run had late acknowledgements").toBeGreaterThan(3);
+      expect(late.length, "the run had late acknowledgements").toBeGreaterThan(0);
     },
   );
 

@@ -288,11 +288,12 @@ test("bytes behind the last answer of a server that stops do nothing", async () 
 test("an idle connection ends no earlier than it was promised", async () => {
   const { open, sockets } = await setStage(async (request) => echo(request), 1_000);
   const { socket, text } = await open();
+  const order: string[] = [];
+  sockets[0]!.once("close", () => order.push("the end"));
+  // The promise counts from the answer, which comes later.
+  setTimeout(() => order.push("the time that was promised"), 1_000);
   socket.write(plainRequest(1));
   await until(text, (now) => now.includes("Keep-Alive: timeout=1\r\n"));
-  const order: string[] = [];
-  setTimeout(() => order.push("the time that was promised"), 1_000);
-  sockets[0]!.once("close", () => order.push("the end"));
   await until(
     () => order,
     ({ length }) => length === 2,
