@@ -54,7 +54,7 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 120_000,
     // As long as a page or a service may take for one thing on a busy machine.
-    expect: { poll: { timeout: 30_000 } },
+    expect: { poll: { timeout: 60_000 } },
     // Most files wait for processes and clocks for half of their time: with two workers a core, the cores have something to
     // do. With three, the gate was not sooner over, and tests waited for one another.
     maxWorkers: 4,

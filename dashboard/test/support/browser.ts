@@ -30,7 +30,7 @@ export async function startBrowser(args: readonly string[] = []): Promise<Browse
 }
 
 /** How long a page may take for one thing that is waited for, on a busy machine. */
-const actionLimitMs = 30_000;
+const actionLimitMs = 60_000;
 
 /** A page that keeps what must not happen on it: script errors, breaches of the policy, requests elsewhere. */
 export interface WatchedPage {

@@ -63,7 +63,7 @@ export function untilHandedOver(
   id: string,
   isWanted: (seen: HandedOver) => boolean,
 ): Promise<HandedOver> {
-  return until(() => readHandedOver(service, account, id), isWanted, 30_000);
+  return until(() => readHandedOver(service, account, id), isWanted, 60_000);
 }
 
 /** Waits until an item was handed over and the work has ended, both written down. */

@@ -44,7 +44,7 @@ interface Attribute {
   value: { stringValue?: string; intValue?: number | string; doubleValue?: number; boolValue?: boolean };
 }
 
-const arrivalLimitMs = 30_000;
+const arrivalLimitMs = 60_000;
 
 /** The behaviour of a collector: accepts, never answers, or refuses for now. */
 export type CollectorMood = "well" | "hanging" | "unavailable";

@@ -17,7 +17,7 @@ export interface ToldEvent {
 export interface EmbeddedProcess {
   pid: number;
   told: ToldEvent[];
-  /** The first such event told after the given number of events; fails after 20 s, or when the process ends. */
+  /** The first such event told after the given number of events; fails after a minute, or when the process ends. */
   next: (event: ToldEvent["event"] | ToldEvent["event"][], after?: number) => Promise<ToldEvent>;
   say: (line: string) => void;
   kill: (signal: NodeJS.Signals) => void;
@@ -25,7 +25,7 @@ export interface EmbeddedProcess {
   ended: Promise<void>;
 }
 
-const eventLimitMs = 20_000;
+const eventLimitMs = 60_000;
 const main = programFile("server/test/support/embeddedMain.ts");
 
 export function runEmbedded(

@@ -23,7 +23,7 @@ export interface RawConnection {
   ended: Promise<void>;
 }
 
-const answerLimitMs = 30_000;
+const answerLimitMs = 60_000;
 
 /** A connection that ends with its test. */
 export async function rawConnectionOfTest(port: number): Promise<RawConnection> {

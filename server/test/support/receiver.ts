@@ -29,7 +29,7 @@ export interface Receiver {
   stop(): Promise<void>;
 }
 
-const arrivalLimitMs = 30_000;
+const arrivalLimitMs = 60_000;
 
 export function answerOk(_received: Received, response: ServerResponse): void {
   response.writeHead(200).end("ok");

@@ -7,7 +7,7 @@ const pollsMs = { first: 5, last: 50 };
 export async function until<T>(
   read: () => T | Promise<T>,
   isWanted: (value: T) => boolean = Boolean,
-  limitMs: number = 30_000,
+  limitMs: number = 60_000,
 ): Promise<T> {
   const deadline = Date.now() + limitMs;
   for (let pauseMs = pollsMs.first; ; pauseMs = Math.min(pauseMs * 1.5, pollsMs.last)) {
