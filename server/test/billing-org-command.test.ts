@@ -154,7 +154,10 @@ describe("postrider org", () => {
       usage: { accepted: 50, exported: 20, pending: 30 },
       unsettled_batches: [{ identifier: "two", status: "open" }],
     });
-    await expect(org("settle-batch", "one", "exported")).rejects.toThrow("no unsettled batch one");
+    await expect(org("settle-batch", "one", "exported")).rejects.toMatchObject({
+      message: "there is no unsettled batch one",
+      exitCode: 4,
+    });
   });
 
   it("does not send a batch again while another of the same customer is open", async ({
@@ -191,6 +194,12 @@ describe("postrider org", () => {
     [["settle-batch", "x", "forget"]],
   ])("refuses %j with words", async ([args], { org }) => {
     await expect(org(...args)).rejects.toThrow(OrgUsageError);
+  });
+
+  it("refuses a name that the interface would refuse", async ({ org }) => {
+    for (const name of [" ", "a\nb", "x".repeat(257)])
+      await expect(org("create", name)).rejects.toMatchObject({ exitCode: 2 });
+    expect((await org("create", "😀".repeat(256)))["name"]).toBe("😀".repeat(256));
   });
 
   it("says when there is no such organization", async ({ org }) => {

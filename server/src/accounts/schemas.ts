@@ -34,13 +34,17 @@ export const takenMessage =
 export const tooMany = "Too many requests from this address";
 export const overloaded = "Too many people are signing in at this moment, or the database cannot be reached";
 
-/** Name of an organization or an API key: 1 to 256 characters (code points), not counting space around it. */
-export const Name = lineOfText({ minLength: 1, maxLength: 256 });
+const maxNameCharacters = 256;
 
-/** Reads a name without the white space around it; an empty one and one with control characters are refused. */
+/** Name of an organization or an API key: 1 to 256 characters (code points), not counting space around it. */
+export const Name = lineOfText({ minLength: 1, maxLength: maxNameCharacters });
+
+/** Reads a name without the white space around it; an empty one, a long one and one with control characters are refused. */
 export function readName(text: string): Read<string> {
   const name = text.trim();
   if (name === "") return { ok: false, message: "name must not be empty" };
+  if (Array.from(name).length > maxNameCharacters)
+    return { ok: false, message: `name must not have more than ${maxNameCharacters} characters` };
   if (!isPlainLine(name)) return { ok: false, message: `name ${plainTextRule}` };
   return { ok: true, value: name };
 }

@@ -135,7 +135,7 @@ function settle(args: string[]): OrgCommand {
     const nowSeconds = secondsOf(deps);
     const by = { identifier, outcome, operator: deps.operator, nowSeconds } as const;
     orRefused(await settleByOperator(deps.pool, by), "settled", {
-      not_found: () => new CommandError(`there is no unsettled batch ${identifier}`, "failed"),
+      not_found: () => new CommandError(`there is no unsettled batch ${identifier}`, "notFound"),
       another_open: () =>
         new CommandError(
           "another batch of the same customer is under way: try again when it is settled",
