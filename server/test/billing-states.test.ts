@@ -146,6 +146,24 @@ describe("the end of a subscription", () => {
     expect(await lab.statusOf(orgId)).toBe("active");
   });
 
+  it("with its customer suspends, although the payment page is opened before the notice comes", async ({
+    lab,
+  }) => {
+    const { orgId, customer } = await lab.subscribed();
+    await lab.account.control({ action: "delete customer", customer });
+    await lab.checkOut(orgId);
+    await lab.settleNotices();
+    expect(await lab.statusOf(orgId)).toBe("suspended");
+    await lab.subscribe(orgId);
+    await lab.settleNotices();
+    expect(await lab.statusOf(orgId)).toBe("active");
+    expect(await lab.historyOf(orgId)).toEqual([
+      "pending → active by stripe",
+      "active → suspended by stripe: the customer was deleted",
+      "suspended → active by stripe",
+    ]);
+  });
+
   it("by not paying leaves the grace its three days", async ({ lab }) => {
     const { orgId, customer, subscription } = await lab.unpaid(1);
     await lab.account.control({ action: "mark unpaid", subscription });

@@ -9,10 +9,13 @@ import {
   saveCheckout,
   saveCustomer,
 } from "./accountStore.ts";
+import { noteDeletedCustomer } from "./syncSubscription.ts";
 import { stripeLibrary } from "./stripeLibrary.ts";
 
 export interface CheckoutDeps {
+  /** The pool of the organization's cell. */
   pool: pg.Pool;
+  nowMs: () => number;
   stripe: Stripe;
   config: StripeConfig;
   /** The public URL of the service, to which the payment page leads back. */
@@ -108,8 +111,21 @@ async function findPage(
     return url === undefined ? undefined : { outcome: "open", url };
   } catch (error) {
     if (!isMissing(error, "customer")) throw error;
+    if (await isDeleted(deps.stripe, customer.customer_id)) {
+      await noteDeletedCustomer(deps.pool, customer, deps.nowMs);
+    }
     await renewCustomerAttempt(deps.pool, customer);
     return undefined;
+  }
+}
+
+/** False for a customer that the processor never had, such as one of its test mode. */
+async function isDeleted(stripe: Stripe, customerId: string): Promise<boolean> {
+  try {
+    return (await stripe.customers.retrieve(customerId)).deleted === true;
+  } catch (error) {
+    if (isMissing(error, "customer")) return false;
+    throw error;
   }
 }
 

@@ -138,7 +138,8 @@ const checkoutRoute = route("openCheckout", "POST /api/v1/billing/checkout", {
   errors: { 409: "The workspace is exempt or has a subscription", ...processorErrors },
   async handle({ caller }, deps) {
     const { stripe, config } = require503(deps.processor);
-    const checkout = { pool: deps.pool, stripe, config, publicUrl: publicUrlOf(deps.config) };
+    const { pool, nowMs } = deps;
+    const checkout = { pool, nowMs, stripe, config, publicUrl: publicUrlOf(deps.config) };
     const asked = await askProcessor(() => openCheckout(checkout, caller.orgId));
     const { url } = orRefused(orRefused(asked, "answered", failures).answer, "open", checkoutRefusals);
     return { url };

@@ -1,4 +1,5 @@
 import type { Stripe } from "stripe";
+import type pg from "pg";
 import { inTransaction } from "../postgres/pool.ts";
 import type { BillingAccount } from "./accountStore.ts";
 import { findAccountOfCustomer } from "./accountStore.ts";
@@ -26,16 +27,36 @@ export async function syncSubscription(deps: SyncDeps, customerId: string, cause
     const account = await findAccountOfCustomer(deps.pool, customerId);
     if (account === undefined) return false;
     const facts = await readFacts(deps.stripe, customerId);
-    if (await applyFacts(deps, account, facts, cause)) return true;
+    const { pool } = deps.cells.ofOrg(account.org_id);
+    if (await applyFacts({ pool, nowMs: deps.nowMs }, account, facts, cause)) return true;
   }
   throw new Error(`customer ${customerId} changes faster than it can be read`);
 }
 
+/** A customer that was deleted at the processor, and its subscriptions with it. */
+const deletedFacts: ProcessorFacts = {
+  subscriptionState: "ended",
+  subscriptionId: null,
+  subscribedAt: null,
+  hasPaymentMethod: false,
+};
+
+/**
+ * Notes that the account's customer was deleted, before another takes its place: the processor's own notice comes later, and would
+ * be about a customer that is not known any more.
+ * @param pool the pool of the organization's cell.
+ */
+export async function noteDeletedCustomer(
+  pool: pg.Pool,
+  account: BillingAccount,
+  nowMs: () => number,
+): Promise<void> {
+  await applyFacts({ pool, nowMs }, account, deletedFacts, "stripe: the customer was deleted");
+}
+
 async function readFacts(stripe: Stripe, customerId: string): Promise<ProcessorFacts> {
   const customer = await stripe.customers.retrieve(customerId);
-  if (customer.deleted) {
-    return { subscriptionState: "ended", subscriptionId: null, subscribedAt: null, hasPaymentMethod: false };
-  }
+  if (customer.deleted) return deletedFacts;
   const [subscriptions, openInvoices] = await Promise.all([
     stripe.subscriptions.list({ customer: customerId, status: "all", limit: 100 }),
     stripe.invoices.list({ customer: customerId, status: "open", limit: 100 }),
@@ -51,16 +72,19 @@ async function readFacts(stripe: Stripe, customerId: string): Promise<ProcessorF
   };
 }
 
-/** Applies a reading in one transaction; false when another reading was applied since `account` was read. */
+/**
+ * Applies a reading in one transaction; false when another reading was applied since `account` was read. The pool is that of the
+ * organization's cell.
+ */
 function applyFacts(
-  { cells, nowMs }: SyncDeps,
+  { pool, nowMs }: Pick<SyncDeps, "pool" | "nowMs">,
   account: BillingAccount,
   facts: ProcessorFacts,
   cause: string,
 ): Promise<boolean> {
   const orgId = account.org_id;
   const nowSeconds = Math.floor(nowMs() / 1000);
-  return inTransaction(cells.ofOrg(orgId).pool, async (client) => {
+  return inTransaction(pool, async (client) => {
     const stored = await lockStatus(client, orgId, nowSeconds);
     if (stored === undefined)
       throw new Error(`organization ${orgId} has a billing account and does not exist`);

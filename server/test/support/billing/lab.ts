@@ -28,6 +28,8 @@ export interface Lab {
   createOrganization(status?: BillingStatus): Promise<string>;
   /** Writes items into the ledger of the current month, as accept_items does. */
   addUsage(orgId: string, items: number): Promise<void>;
+  /** Opens the payment page. */
+  checkOut(orgId: string): Promise<string>;
   /** Checks out and pays; the notices of it wait at the stand-in. */
   subscribe(orgId: string): Promise<void>;
   /** Has the stand-in send what it holds, and processes it. */
@@ -110,8 +112,12 @@ export async function createLab(
           [periodOf(nowMs()), items, orgId],
         );
     },
+    checkOut(orgId) {
+      const cell = cells.ofOrg(orgId).pool;
+      return openPage({ pool: cell, nowMs, stripe, config, publicUrl: "http://localhost:8080" }, orgId);
+    },
     async subscribe(orgId) {
-      const page = await openPage({ pool, stripe, config, publicUrl: "http://localhost:8080" }, orgId);
+      const page = await lab.checkOut(orgId);
       await account.control({ action: "pay page", session: page.split("/").pop()! });
     },
     async settleNotices() {
