@@ -3,7 +3,7 @@ import { createMailboxTarget } from "./support/items.ts";
 import { until } from "./support/until.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
 import { fillDisk, setReadOnly } from "./support/otherHands.ts";
-import { bodyOf } from "./support/testNode.ts";
+import { bodyOf, signUp } from "./support/testNode.ts";
 
 const it = serviceTest()
   .extend("service", file, ({ newService, proxy }) =>
@@ -120,6 +120,24 @@ describe("a database that is frozen", () => {
         expect(status).toBe(503);
       }
     }
+    proxy.frozen = false;
+    await untilAccepted();
+  });
+
+  it("is told in time to who comes with a key for the first time", async ({
+    proxy,
+    service,
+    answerWithin,
+    target,
+    untilAccepted,
+  }) => {
+    const { api_key: key } = await signUp(service);
+    proxy.frozen = true;
+    const answers = await Promise.all([
+      answerWithin(8_000, "/api/v1/targets", { headers: bearer(key) }),
+      answerWithin(8_000, `/t/${target.id}`, json({ hello: 1 }, key)),
+    ]);
+    expect(answers.map(([status]) => status)).toEqual([503, 503]);
     proxy.frozen = false;
     await untilAccepted();
   });

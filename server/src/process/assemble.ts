@@ -1,3 +1,4 @@
+import type pg from "pg";
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import { Registry } from "prom-client";
@@ -87,7 +88,11 @@ function createSharedParts(deps: ServiceDeps) {
     isWatched: () => streams.hub.size() > 0,
   });
   const streams: Streams = createStreams({ pool, log, nowMs, quiet });
-  const keyOwners = createKeyOwners(pool, () => serversOf(cells).map(({ direct }) => direct));
+  const ofRequests = (any: pg.Pool): pg.Pool => limitQueries(any, config.databaseTimeoutMs);
+  const requestPool = ofRequests(pool);
+  const keyOwners = createKeyOwners(requestPool, () =>
+    serversOf(cells).map(({ direct }) => ofRequests(direct)),
+  );
   const registry = new Registry();
   registerProcessMetrics(registry);
   const clock = createClockCheck({ pool, nowMs, log });
@@ -101,7 +106,7 @@ function createSharedParts(deps: ServiceDeps) {
     registry,
     clock,
     quiet,
-    requestPool: limitQueries(pool, config.databaseTimeoutMs),
+    requestPool,
     onHeldDays: (cellNumber: number, days: number) => void heldDays.set(cellNumber, days),
     networks,
     // One cell's dispatcher has its own.
