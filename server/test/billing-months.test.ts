@@ -107,6 +107,24 @@ describe("months", () => {
     expect(await lab.exportOnce()).toMatchObject({ released: 1 });
   });
 
+  it("are invoiced although the notice of their draft comes late and the hold is slow", async ({ lab }) => {
+    await lab.subscribed();
+    await lab.setClock(periodBounds(october).endSeconds + 7200);
+    // The draft is noted; the request to hold it is given up, and comes to the processor after all.
+    await lab.account.control({
+      action: "faults",
+      faults: [{ match: "POST /v1/invoices/", kind: "error_before", times: 1 }],
+    });
+    await lab.settleNotices();
+    const { invoices } = await lab.account.state();
+    expect(await lab.exportOnce()).toMatchObject({ released: 0 });
+    await lab.stripe.invoices.update(invoices[0]!.id, { auto_advance: false });
+    await lab.setClock(lab.nowSeconds() + 60);
+    expect(await lab.exportOnce()).toMatchObject({ released: 1 });
+    await lab.settleNotices();
+    expect((await lab.account.state()).invoices[0]).toMatchObject({ status: "paid" });
+  });
+
   it("are invoiced although hundreds of earlier drafts wait for usage", async ({ lab }) => {
     const { orgId } = await lab.subscribed();
     await lab.setClock(start - 20 * day);

@@ -22,6 +22,11 @@ export interface ReleaseDeps extends HoldDeps, Pick<Parts, "cells" | "log"> {
  * and the clocks of the nodes and the database.
  */
 const settlingSeconds = 120;
+/**
+ * A draft is released this long after it was noted at the earliest: the request that holds it may still be on its way, and would
+ * hold it for ever if it came after the release.
+ */
+const holdingSeconds = 60;
 /** How long the meter may take to count confirmed usage. Then an error is logged and the invoice is released. */
 const meterLagSeconds = 24 * 3600;
 const invoicesPerPage = 200;
@@ -128,6 +133,7 @@ async function* findReleasable(cell: Cell, nowSeconds: number): AsyncGenerator<H
        left join meter_counters c on c.org_id = h.org_id and c.period = h.period
        where h.released_at is null
          and h.period < $4
+         and h.held_at <= $7
          and get_byte(uuid_send(h.org_id), 15) between $2 and $3
          and (h.held_at, h.invoice_id) > ($5, $6)
        order by h.held_at, h.invoice_id
@@ -140,6 +146,7 @@ async function* findReleasable(cell: Cell, nowSeconds: number): AsyncGenerator<H
         periodOf((nowSeconds - settlingSeconds) * 1000),
         last?.held_at ?? 0,
         last?.invoice_id ?? "",
+        nowSeconds - holdingSeconds,
       ],
     );
     const accepted = await readAccepted(pool, rows);
