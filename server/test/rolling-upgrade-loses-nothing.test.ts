@@ -22,7 +22,7 @@ import { holdReading, isLockAwaited } from "./support/heldLocks.ts";
 
 const versionBefore = join(import.meta.dirname, "fixtures/version-before.tgz");
 /** Requests that a process must have served before the next step. */
-const enough = 60;
+const enough = 40;
 
 const it = stageTest
   .extend("database", async ({}, { onCleanup }) => {
@@ -124,7 +124,7 @@ it("two versions take each other's place under load: nothing is refused, lost or
     targetIds: [...webhooks.map(({ id }) => id), mailboxId],
     mailboxId,
     senders: 4,
-    pauseMs: 15,
+    pauseMs: 40,
     consumers: 2,
   });
 
@@ -171,7 +171,7 @@ it("a transaction that stays open, and a kill in the middle, hold the new versio
     targetIds: [webhook.id, mailboxId],
     mailboxId,
     senders: 2,
-    pauseMs: 10,
+    pauseMs: 40,
     consumers: 1,
   });
   const servedMore = async (service: ServiceProcess): Promise<void> => {

@@ -37,9 +37,12 @@ export interface LoadOptions {
 /** A publication is every so many-th request. */
 const publicationEvery = 5;
 
-const retryPauseMs = 25;
-/** Between two items of a sender: a load that leaves the processor to what is killed and started again meanwhile. */
-const pauseMs = 15;
+/*
+ * Between two attempts at an item, and between two items of a sender: a load that leaves the processor to what is killed and
+ * started again meanwhile.
+ */
+const retryPauseMs = 100;
+const pauseMs = 30;
 
 /**
  * Sends items for as long as it is not stopped, as a careful client does: every second item has an idempotency key
