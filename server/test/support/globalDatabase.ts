@@ -7,7 +7,7 @@ import { createPool, type DatabaseConnection } from "../../src/postgres/pool.ts"
 import { startEmbedded } from "../../src/postgres/embedded/startEmbedded.ts";
 import { citusUrl, dropOnNodes } from "./citus.ts";
 import { clusterFolder } from "./clusterFolder.ts";
-import { installedVersion, programsOf } from "./postgresVersions.ts";
+import { installedVersion, programsOf, versionOfRun } from "./postgresVersions.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -78,7 +78,7 @@ async function start(): Promise<Running> {
   const database = await startEmbedded({
     dataDir,
     settings: fastSettings,
-    ...programsOf(Number(process.env["TEST_POSTGRES"] ?? installedVersion)),
+    ...programsOf(versionOfRun ?? installedVersion),
     log: (level, message) => {
       if (level !== "info" && !/^postgresql: (ERROR|FATAL|WARNING)/.test(message))
         process.stderr.write(`${message}\n`);

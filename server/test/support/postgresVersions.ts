@@ -1,10 +1,17 @@
 import { createPool, type DatabaseConnection } from "../../src/postgres/pool.ts";
+import { citusUrl } from "./citus.ts";
 import { platformPackage } from "../../src/postgres/embedded/binaries.ts";
 
 /** The major versions of PostgreSQL that the service promises to run on. */
 export const supportedVersions = [15, 16, 17, 18];
 /** The one that it brings. The others are dependencies of the tests alone. */
 export const installedVersion = 18;
+
+/** The version on which this run tests everything; undefined where it is a server of somebody else's. */
+export const versionOfRun =
+  (citusUrl ?? process.env["TEST_DATABASE_URL"] ?? "") === ""
+    ? Number(process.env["TEST_POSTGRES"] ?? installedVersion)
+    : undefined;
 
 /** The programs that `startEmbedded` runs for a major version. */
 export function programsOf(version: number): { programs?: string } {
