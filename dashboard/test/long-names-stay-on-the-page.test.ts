@@ -40,11 +40,11 @@ afterAll(() => dashboard.stop());
  * Goes to the path as a link does, and resolves, once the page is there under its title, to whether it is wider than the
  * window, so that each line has to be scrolled sideways. Runs in the page.
  */
-function isTooWide(path: string, title: string): string {
+function isTooWide(path: string, title: string, shown = "main h1, [role=dialog] h2"): string {
   return `(async () => {
     history.pushState({}, "", ${JSON.stringify(path)});
     const isThere = () =>
-      document.title === ${JSON.stringify(title)} && document.querySelector("main h1, [role=dialog] h2") !== null &&
+      document.title === ${JSON.stringify(title)} && document.querySelector(${JSON.stringify(shown)}) !== null &&
       document.querySelector(".skeleton") === null;
     for (let looks = 0; !isThere(); looks += 1) {
       if (looks === 600) throw new Error(document.title + " in place of " + ${JSON.stringify(title)});
@@ -55,12 +55,12 @@ function isTooWide(path: string, title: string): string {
   })()`;
 }
 
-it("names of any length stay within the page, on a phone and on a desk", async () => {
+it("names of any length stay within the page, on a phone, a tablet and a desk", async () => {
   const { target, item, publication, mailbox } = owned;
-  const paths: readonly (readonly [path: string, title: string])[] = [
+  const paths: readonly (readonly [path: string, title: string, shown?: string])[] = [
     ["/start", "Get started – Postrider"],
     [`/start?target=${target}`, "Get started – Postrider"],
-    ["/items", "Items – Postrider"],
+    ["/items", "Items – Postrider", "[role=grid] a"],
     [`/items?type=${longType}`, "Items – Postrider"],
     [`/items?open=${item}`, "Items – Postrider"],
     [`/items/${item}`, `${item.slice(0, 8)}… – Items – Postrider`],
@@ -77,11 +77,11 @@ it("names of any length stay within the page, on a phone and on a desk", async (
     ["/settings?tab=audit", "Settings – Postrider"],
   ];
   const wide: string[] = [];
-  for (const width of [375, 1440]) {
+  for (const width of [375, 768, 1024, 1440]) {
     const { page } = await dashboard.openAs(account, { width });
     await page.goto("/demo");
-    for (const [path, title] of paths)
-      if ((await page.evaluate(isTooWide(path, title))) === true) wide.push(`${path} at ${width}`);
+    for (const [path, title, shown] of paths)
+      if ((await page.evaluate(isTooWide(path, title, shown))) === true) wide.push(`${path} at ${width}`);
   }
   expect(wide).toEqual([]);
 });

@@ -19,8 +19,10 @@ export interface ItemRowsProps {
   onNearEnd: () => void;
 }
 
+/** Beside the navigation, the figures have room from 1120 px on. */
 const columns =
-  "md:grid-cols-[32px_124px_148px_minmax(120px,1fr)_minmax(120px,1fr)_72px_64px_80px] grid-cols-[32px_minmax(0,1fr)_auto]";
+  "grid-cols-[32px_minmax(0,1fr)_auto] md:grid-cols-[32px_124px_148px_minmax(0,1fr)_minmax(0,1fr)] min-[1120px]:grid-cols-[32px_124px_148px_minmax(120px,1fr)_minmax(120px,1fr)_72px_64px_80px]";
+const figure = "text-right max-[1119px]:hidden";
 
 /** Only the rows in view are in the page, so that 100,000 scroll like ten. */
 export function ItemRows(props: ItemRowsProps) {
@@ -76,7 +78,7 @@ function HeaderRow() {
       className={`sticky top-13 z-10 grid h-8 items-center gap-2 border-b bg-surface px-3 text-meta font-medium text-muted max-md:hidden ${columns}`}
     >
       {names.map((name, index) => (
-        <span key={name} role="columnheader" className={index > 4 ? "text-right" : ""}>
+        <span key={name} role="columnheader" className={index > 4 ? figure : ""}>
           {name === "" ? <span className="sr-only">Select</span> : name}
         </span>
       ))}
@@ -116,7 +118,7 @@ const Row = memo(function Row({ row, index, targets, isSelected, isMarked, onTog
 });
 
 function Cells({ row, targets, onOpen }: Pick<ItemRowsProps, "targets" | "onOpen"> & { row: ItemRow }) {
-  const figure = "figures text-right text-muted max-md:hidden";
+  const muted = `figures text-muted ${figure}`;
   return (
     <>
       <span role="gridcell" className="truncate text-muted max-md:hidden">
@@ -153,13 +155,13 @@ function Cells({ row, targets, onOpen }: Pick<ItemRowsProps, "targets" | "onOpen
       <span role="gridcell" className="truncate text-muted max-md:hidden">
         {targetName(targets, row.endpoint_id)}
       </span>
-      <span role="gridcell" className={figure}>
+      <span role="gridcell" className={muted}>
         {row.attempts ?? "–"}
       </span>
-      <span role="gridcell" className={figure}>
+      <span role="gridcell" className={muted}>
         {row.last_status_code ? row.last_status_code : "–"}
       </span>
-      <span role="gridcell" className={figure}>
+      <span role="gridcell" className={muted}>
         {row.duration_ms === null || row.duration_ms === undefined ? "–" : milliseconds(row.duration_ms)}
       </span>
     </>

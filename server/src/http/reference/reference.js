@@ -31,9 +31,11 @@ for (const sample of navigator.clipboard === undefined
   button.className = "copy";
   button.textContent = "Copy";
   button.addEventListener("click", () => {
-    void navigator.clipboard.writeText(sample.querySelector("code").textContent).then(() => {
-      button.textContent = "Copied";
-    });
+    const code = sample.querySelector("code");
+    const copied = () => (button.textContent = "Copied");
+    // A browser may refuse: then the text is selected, and the keyboard copies it.
+    const refused = () => getSelection().selectAllChildren(code);
+    void navigator.clipboard.writeText(code.textContent).then(copied, refused);
   });
   sample.append(button);
 }
