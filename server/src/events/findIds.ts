@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "../postgres/tables.ts";
 import { type Condition, type EventFilter, reach } from "./eventFilter.ts";
-import { unreadCountStatement } from "./mailboxPage.ts";
+import { readMailboxFacts } from "./mailboxPage.ts";
 import { missingOf, type Source, sourcesOf } from "./sources.ts";
 import { hasStatus } from "./statusCondition.ts";
 import { boundsOf } from "./store.ts";
@@ -17,9 +17,7 @@ const growth = 4;
 
 /** The ids of a page, in order. The filter's target must be the organization's. */
 export async function findIds(snapshot: Queries, filter: EventFilter, run: Run): Promise<string[]> {
-  const unreadCount =
-    filter.status === "UNREAD" ? (await unreadCountStatement(filter).execute(snapshot)).rows[0]!.count : 0;
-  const sources = sourcesOf(filter, unreadCount);
+  const sources = sourcesOf(filter, await readMailboxFacts(snapshot, filter));
   if (missingOf(sources[0]!, filter).length === 0) {
     return (await run(sources[0]!.page(filter))).map(({ id }) => id);
   }

@@ -1,13 +1,14 @@
 import { type RawBuilder, sql } from "kysely";
 import { type EventFilter, type IdStatement, inRange, ordered, pageOf, reach } from "./eventFilter.ts";
-import { databaseNowMs } from "./statuses.ts";
+import type { Queries } from "../postgres/tables.ts";
+import { databaseNowMs, settlementOf } from "./statuses.ts";
 import type { MailboxStatus } from "../items/eventStatuses.ts";
 
 /** Up to this many unread messages are sorted for a page; past it, events are walked and looked up. */
 const maxSortedMessages = 10_000;
 
 /** Counts what may be unread in the mailboxes in question, up to one more than is sorted. */
-export function unreadCountStatement(filter: EventFilter): RawBuilder<{ count: number }> {
+function unreadCountStatement(filter: EventFilter): RawBuilder<{ count: number }> {
   return sql`
     select count(*) as count
     from (
@@ -18,12 +19,50 @@ export function unreadCountStatement(filter: EventFilter): RawBuilder<{ count: n
   `;
 }
 
+/** Facts that are read before a page of a mailbox status. */
+export interface MailboxFacts {
+  /** How many messages may be unread, see {@link unreadCountStatement}; 0 for other statuses. */
+  unreadCount: number;
+  /** Mailboxes of the organization that may have had items of the status; none for a filter with a target. */
+  deletedMailboxes: readonly string[];
+}
+
+export const noFacts: MailboxFacts = { unreadCount: 0, deletedMailboxes: [] };
+
+/** As many are looked at, the last deleted ones. */
+const maxDeletedMailboxes = 10_000;
+
+/** Reads the facts for a page of the filter's status. */
+export async function readMailboxFacts(snapshot: Queries, filter: EventFilter): Promise<MailboxFacts> {
+  const { orgId, status, targetId } = filter;
+  if (status === "UNREAD") {
+    const { rows } = await unreadCountStatement(filter).execute(snapshot);
+    return { ...noFacts, unreadCount: rows[0]!.count };
+  }
+  const isKept = status === "ACKNOWLEDGED" || status === "DEAD" || status === "EXPIRED";
+  if (targetId !== undefined || !isKept) return noFacts;
+  const { rows } = await sql<{ id: string }>`
+    select a.object_id as id
+    from audit_log a
+    where a.org_id = ${orgId}
+      and a.action = 'target.deleted'
+      and is_pulled(kind_number(a.before ->> 'kind'))
+    order by a.id desc
+    limit ${maxDeletedMailboxes}
+  `.execute(snapshot);
+  return { ...noFacts, deletedMailboxes: rows.map(({ id }) => id) };
+}
+
 /**
  * The page of a mailbox status. Indexes have messages in the order of acceptance, which differs slightly from the order of
  * ids, so live messages are sorted: claimed ones are few, and unread ones are sorted only up to a limit (`unreadCount`).
- * Without a target, deleted mailboxes are left out.
  */
-export function mailboxPage(filter: EventFilter, status: MailboxStatus, unreadCount: number): IdStatement {
+export function mailboxPage(
+  filter: EventFilter,
+  status: MailboxStatus,
+  { unreadCount, deletedMailboxes }: MailboxFacts,
+): IdStatement {
+  const every = everyMailbox(filter, deletedMailboxes);
   switch (status) {
     case "UNREAD":
       return unreadCount > maxSortedMessages ? walkedUnread(filter) : sortedUnread(filter);
@@ -32,12 +71,19 @@ export function mailboxPage(filter: EventFilter, status: MailboxStatus, unreadCo
     case "DEAD": {
       // Among claimed messages only those with a lapsed claim can be: as few as wait for the next sweep.
       const lapsed = sql`m.state = 2 and m.claimable_at <= ${databaseNowMs}`;
-      return sorted(filter, sql`${ofStatus(filter, status, lapsed)} union all ${closedDead(filter)}`);
+      return sorted(filter, sql`${ofStatus(filter, status, lapsed)} union all ${closedDead(filter, every)}`);
     }
     case "ACKNOWLEDGED":
-      return firstOfEach(filter, closed(filter, sql`not c.dead`));
+      return firstOfEach(filter, every, closed(filter, sql`not c.dead`));
     case "EXPIRED":
-      return firstOfEach(filter, accepted(filter, sql`e.id < ${expiredBefore(filter)}`));
+      return firstOfEach(
+        filter,
+        every,
+        accepted(
+          filter,
+          sql`e.id < ${expiredBefore(filter)} and is_pulled(e.kind) and not exists (select ${settlementOf()})`,
+        ),
+      );
   }
 }
 
@@ -57,7 +103,7 @@ function walkedUnread(filter: EventFilter): IdStatement {
         and m.id = e.id
     ) = 'UNREAD'
   `;
-  return firstOfEach(filter, accepted(filter, isUnread));
+  return firstOfEach(filter, mailboxes(filter), accepted(filter, isUnread));
 }
 
 /** Events accepted for the mailbox `t`, in the order of the filter. */
@@ -88,10 +134,14 @@ function closed(filter: EventFilter, condition: RawBuilder<unknown>): RawBuilder
 }
 
 /** Merges the first of each mailbox; `first` selects those of the mailbox `t` in the order of the filter. */
-function firstOfEach(filter: EventFilter, first: RawBuilder<unknown>): IdStatement {
+function firstOfEach(
+  filter: EventFilter,
+  boxes: RawBuilder<unknown>,
+  first: RawBuilder<unknown>,
+): IdStatement {
   return sql`
     select first.id
-    from ${mailboxes(filter)} t
+    from ${boxes} t
     cross join lateral (${first} limit ${reach(filter)}) first
     ${ordered(filter, sql`first.id`)}
     ${pageOf(filter)}
@@ -135,10 +185,10 @@ function liveMessages(filter: EventFilter, state: RawBuilder<unknown>): RawBuild
 }
 
 /** The first dead messages of each mailbox. */
-function closedDead(filter: EventFilter): RawBuilder<unknown> {
+function closedDead(filter: EventFilter, boxes: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     select first.id
-    from ${mailboxes(filter)} t
+    from ${boxes} t
     cross join lateral (${closed(filter, sql`c.dead`)} limit ${reach(filter)}) first
   `;
 }
@@ -152,6 +202,18 @@ function mailboxes(filter: EventFilter): RawBuilder<unknown> {
     select g.id, m.max_claims
     from (values (${targetId}::uuid)) as g (id)
     left join targets m on m.id = g.id
+  )`;
+}
+
+/** The same with deleted mailboxes, by their ids alone. */
+function everyMailbox(filter: EventFilter, deleted: readonly string[]): RawBuilder<unknown> {
+  if (deleted.length === 0) return mailboxes(filter);
+  return sql`(
+    select m.id
+    from ${mailboxes(filter)} m
+    union all
+    select g.id
+    from unnest(${deleted}::uuid[]) as g (id)
   )`;
 }
 

@@ -1,5 +1,5 @@
 import { type Condition, conditionNames, type EventFilter, type IdStatement } from "./eventFilter.ts";
-import { mailboxPage } from "./mailboxPage.ts";
+import { type MailboxFacts, mailboxPage, noFacts } from "./mailboxPage.ts";
 import {
   correlationPage,
   customerPage,
@@ -25,9 +25,8 @@ export interface Source {
 /**
  * The places that a filter's events can be found in. None is left out that could be the shortest way to them, and only
  * one is given when it alone has exactly the events in question.
- * @param unreadCount How many messages may be unread, see `unreadCountStatement`; of no other status it matters.
  */
-export function sourcesOf(filter: EventFilter, unreadCount: number): Source[] {
+export function sourcesOf(filter: EventFilter, facts: MailboxFacts): Source[] {
   const { targetId, customerUid, status, correlationId, eventType, handoffState, replayId } = filter;
   const sources: Source[] = [];
   if (handoffState !== undefined) {
@@ -54,7 +53,7 @@ export function sourcesOf(filter: EventFilter, unreadCount: number): Source[] {
     sources.push({ meets: ["targetId"], page: (range) => targetPage(range, targetId) });
   }
   // The last in each turn: a step of some statuses costs more than one of an index.
-  if (status !== undefined) sources.push(statusSource(filter, status, unreadCount));
+  if (status !== undefined) sources.push(statusSource(filter, status, facts));
   if (sources.length === 0) return [{ meets: [], page: organizationPage }];
   const whole = sources.find((source) => missingOf(source, filter).length === 0);
   return whole === undefined ? sources : [whole];
@@ -65,13 +64,13 @@ export function missingOf({ meets }: Source, filter: EventFilter): Condition[] {
   return conditionNames.filter((name) => filter[name] !== undefined && !meets.includes(name));
 }
 
-function statusSource({ targetId }: EventFilter, status: EventStatus, unreadCount: number): Source {
+function statusSource({ targetId }: EventFilter, status: EventStatus, facts: MailboxFacts): Source {
   const meets = ["status", "targetId"] as const;
   if (isMailboxStatus(status)) {
     const isSorted = status === "UNREAD" || status === "CLAIMED" || status === "DEAD";
     return {
       meets,
-      page: (range) => mailboxPage(range, status, unreadCount),
+      page: (range) => mailboxPage(range, status, facts),
       isGathered: isSorted || targetId === undefined,
     };
   }
@@ -93,7 +92,7 @@ const maxFreeOffset = 1_000;
 export function turnOf(filter: EventFilter): "lists" | "searches" | undefined {
   // All events of a target belong to the target's customer, so `customerUid` excludes none.
   const searched = filter.targetId === undefined ? filter : { ...filter, customerUid: undefined };
-  const [source] = sourcesOf(searched, 0);
+  const [source] = sourcesOf(searched, noFacts);
   if (missingOf(source!, searched).length > 0 || filter.offset > maxFreeOffset) return "searches";
   return source!.isGathered === true ? "lists" : undefined;
 }
