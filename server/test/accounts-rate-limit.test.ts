@@ -118,6 +118,15 @@ describe("limits per client address", () => {
     expect(login.headers["ratelimit-policy"]).toBe('"login";q=5;w=900');
   });
 
+  it("end when the database's clock is set back by more than a minute", async ({ node, logIn }) => {
+    const from = newAddress();
+    expect(await statuses(6, () => logIn(from))).toEqual([401, 401, 401, 401, 401, 429]);
+    // They were counted by a clock that was a day ahead.
+    await makeOlder(node.pool, -86_400, "rate_limits", { subject: from });
+    expect(await statuses(6, () => logIn(from))).toEqual([401, 401, 401, 401, 401, 429]);
+    expect(Number((await logIn(from)).headers["retry-after"])).toBeLessThanOrEqual(900);
+  });
+
   it("end 15 minutes after the window's first request, and refused requests do not prolong it", async ({
     node,
     logIn,

@@ -6,10 +6,19 @@ export interface CountedWindow {
   subject: string;
   limit: number;
   windowSeconds: number;
+  /** A window that begins later than this from now is of a clock that was set back since, and has ended. A minute unless told. */
+  maxAheadSeconds?: number;
 }
 
-/** The scope of the days that maintenance drops (`dropOldPartitions.ts`). Its windows last for a day. */
-export const dailyScope = { scope: "retention", windowSeconds: 86_400 } as const;
+/**
+ * The scope of the days that maintenance drops (`dropOldPartitions.ts`). Its windows last for a day, and one of a wrong clock lasts
+ * until its end, so that a clock which jumps to and fro drops no more.
+ */
+export const dailyScope = {
+  scope: "retention",
+  windowSeconds: 86_400,
+  maxAheadSeconds: 2 ** 40,
+} as const;
 
 export interface Hit {
   isCounted: boolean;
@@ -28,7 +37,7 @@ export interface Hit {
  */
 export async function countInWindow(
   pool: pg.Pool,
-  { scope, subject, limit, windowSeconds }: CountedWindow,
+  { scope, subject, limit, windowSeconds, maxAheadSeconds = 60 }: CountedWindow,
 ): Promise<Hit> {
   const { rows } = await pool.query<{ is_counted: boolean; hits: number; reset_seconds: number }>({
     name: "rate_limit_hit",
@@ -41,6 +50,7 @@ export async function countInWindow(
              where r.scope = $1
                and r.subject = $2
                and r.window_start > clock.seconds - $4
+               and r.window_start <= clock.seconds + $5::bigint
            ),
            counted as (
              insert into rate_limits as r (scope, subject, window_start, hits)
@@ -48,13 +58,21 @@ export async function countInWindow(
              from clock
              where not exists (select from present where present.hits >= $3)
              on conflict (scope, subject) do update
-             set hits = case when r.window_start <= excluded.window_start - $4 then 1 else r.hits + 1 end,
+             set hits = case
+                 when r.window_start > excluded.window_start - $4
+                   and r.window_start <= excluded.window_start + $5::bigint
+                   then r.hits + 1
+                 else 1
+               end,
                window_start = case
-                 when r.window_start <= excluded.window_start - $4 then excluded.window_start
-                 else r.window_start
+                 when r.window_start > excluded.window_start - $4
+                   and r.window_start <= excluded.window_start + $5::bigint
+                   then r.window_start
+                 else excluded.window_start
                end
              where r.hits < $3
                or r.window_start <= excluded.window_start - $4
+               or r.window_start > excluded.window_start + $5::bigint
              returning r.hits, r.window_start
            ),
            answer as (
@@ -67,7 +85,7 @@ export async function countInWindow(
            )
            select a.is_counted, a.hits, a.window_start + $4 - clock.seconds as reset_seconds
            from answer a, clock`,
-    values: [scope, subject, limit, windowSeconds],
+    values: [scope, subject, limit, windowSeconds, maxAheadSeconds],
   });
   const row = rows[0];
   // No row means that concurrent requests opened the window and used it up after this statement began.
