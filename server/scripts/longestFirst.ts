@@ -10,6 +10,7 @@ const longest = [
   "dashboard/test/every-page-says-what-is-wrong.test.ts",
   "server/test/backlog-drains-after-faults.test.ts",
   "faults/src/run.test.ts",
+  "bench/src/outside/outside.test.ts",
   "server/test/one-trace-follows-an-item.test.ts",
   "dashboard/test/targets.test.ts",
   "server/test/graceful-stop-loses-nothing.test.ts",
