@@ -33,7 +33,13 @@ export function endSession(): void {
 }
 
 export function useSession(): Session | undefined {
-  return useSyncExternalStore(subscribe, currentSession);
+  return useSyncExternalStore(subscribeSession, currentSession);
+}
+
+/** Calls `listener` when somebody signs in or out here. @returns what ends that. */
+export function subscribeSession(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
 }
 
 /** Keeps a value in this tab until the session ends, over reloads. */
@@ -50,20 +56,18 @@ export function keptForSession(name: string): unknown {
   }
 }
 
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
 function read(): Session | undefined {
   try {
-    const text = sessionStorage.getItem(key) ?? (isPortal ? null : localStorage.getItem(key));
-    if (text === null) return undefined;
-    const { token, email } = JSON.parse(text) as Partial<Session>;
-    return typeof token === "string" && typeof email === "string" ? { token, email } : undefined;
+    return sessionIn(sessionStorage.getItem(key) ?? (isPortal ? null : localStorage.getItem(key)));
   } catch {
     return undefined;
   }
+}
+
+function sessionIn(text: string | null): Session | undefined {
+  if (text === null) return undefined;
+  const { token, email } = JSON.parse(text) as Partial<Session>;
+  return typeof token === "string" && typeof email === "string" ? { token, email } : undefined;
 }
 
 function store(where: "localStorage" | "sessionStorage", text: string, name = key): void {
@@ -74,13 +78,13 @@ function store(where: "localStorage" | "sessionStorage", text: string, name = ke
   }
 }
 
+/** Another tab may have been given a session of its own meanwhile, which stays. */
 function forget(): void {
-  for (const where of ["localStorage", "sessionStorage"] as const) {
-    try {
-      for (const name of Object.keys(window[where]))
-        if (name === key || name.startsWith(keptPrefix)) window[where].removeItem(name);
-    } catch {
-      // There is nothing to forget where storage is forbidden.
-    }
+  try {
+    for (const name of Object.keys(sessionStorage))
+      if (name === key || name.startsWith(keptPrefix)) sessionStorage.removeItem(name);
+    if (sessionIn(localStorage.getItem(key))?.token === current?.token) localStorage.removeItem(key);
+  } catch {
+    // There is nothing to forget where storage is forbidden.
   }
 }

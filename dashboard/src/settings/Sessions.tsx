@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation } from "@tanstack/react-query";
 import { answer, client } from "../api/client.ts";
 import { endSession, useSession } from "../api/session.ts";
 import { Button } from "../controls/Button.tsx";
@@ -8,18 +8,13 @@ import { ConfirmButton } from "../controls/FormDialog.tsx";
 /** Signing out, here or everywhere. */
 export function Sessions() {
   const session = useSession();
-  const queries = useQueryClient();
-  const leave = (): void => {
-    queries.clear();
-    endSession();
-  };
   const here = useMutation({
     mutationFn: () => answer(client.POST("/api/v1/auth/logout")),
-    onSettled: leave,
+    onSettled: endSession,
   });
   const everywhere = useMutation({
     mutationFn: () => answer(client.POST("/api/v1/auth/logout-all")),
-    onSuccess: leave,
+    onSuccess: endSession,
   });
   return (
     <Card title="Sessions">

@@ -1,5 +1,5 @@
 import { Menu } from "@base-ui/react/menu";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { CircleUser } from "lucide-react";
@@ -15,17 +15,13 @@ const itemLook =
 /** The signed-in user, with sign out. */
 export function AccountMenu() {
   const session = useSession();
-  const queries = useQueryClient();
   const navigate = useNavigate();
   const [isOpen, setOpen] = useState(false);
   const me = useQuery({ ...meQuery, enabled: isOpen });
   const organization = useQuery({ ...organizationQuery, enabled: isOpen });
   const signOut = useMutation({
     mutationFn: () => answer(client.POST("/api/v1/auth/logout")),
-    onSettled: () => {
-      queries.clear();
-      endSession();
-    },
+    onSettled: endSession,
   });
   const user = me.data?.user;
   return (
