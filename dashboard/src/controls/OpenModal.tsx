@@ -12,6 +12,7 @@ export function OpenModal({ title, onClose, children, dismissible = true, wide =
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_13_17/0.5)]" />
         <Dialog.Popup
+          data-over-page
           className={`fixed top-1/2 left-1/2 z-40 grid max-h-[calc(100dvh-32px)] w-[calc(100vw-32px)] -translate-x-1/2 -translate-y-1/2 gap-4 overflow-y-auto rounded-card bg-surface p-6 shadow-overlay ${wide ? "max-w-180" : "max-w-120"}`}
         >
           <div className="flex items-start justify-between gap-4">

@@ -62,6 +62,7 @@ export function useReplay(): Replay {
     isPending: replay.isPending,
     start: ({ id, ...item }) =>
       ifAllowed(() => {
+        if (replay.isPending) return;
         const meaning = doubt(item);
         if (meaning === undefined) replay.mutate({ id });
         else setAsked({ id, isNewWebhookId: false, meaning });

@@ -7,7 +7,7 @@ export function MenuDrawer({ onClose }: { onClose: () => void }) {
     <Dialog.Root open onOpenChange={(open) => (open ? undefined : onClose())}>
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_13_17/0.5)]" />
-        <Dialog.Popup className="fixed inset-y-0 left-0 z-40 w-65 bg-surface shadow-overlay">
+        <Dialog.Popup data-over-page className="fixed inset-y-0 left-0 z-40 w-65 bg-surface shadow-overlay">
           <Dialog.Title className="sr-only">Pages</Dialog.Title>
           <Sidebar onGone={onClose} />
         </Dialog.Popup>

@@ -35,6 +35,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_13_17/0.5)]" />
         <Dialog.Popup
+          data-over-page
           // Focus returns to its previous element unless the user went to another page.
           finalFocus={() => !goes.current}
           className="fixed top-[15dvh] left-1/2 z-40 w-[calc(100vw-32px)] max-w-140 -translate-x-1/2 overflow-hidden rounded-card bg-surface shadow-overlay"

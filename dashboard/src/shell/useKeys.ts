@@ -3,6 +3,9 @@ import { useEffect, useRef } from "react";
 /** Keyboard shortcuts by `KeyboardEvent.key`; `Shift+x` for a capital. */
 export type Keys = Record<string, ((event: KeyboardEvent) => void) | undefined>;
 
+/** Keys that go on for as long as they are held down; every other one acts once. */
+const steps = new Set(["j", "k", "[", "]"]);
+
 /** Single keys that work wherever nothing is being typed and no dialog asks something. */
 export function useKeys(keys: Keys, isEnabled = true): void {
   const latest = useRef(keys);
@@ -13,12 +16,13 @@ export function useKeys(keys: Keys, isEnabled = true): void {
     if (!isEnabled) return undefined;
     function press(event: KeyboardEvent): void {
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
+      if (document.querySelector("[data-over-page]") !== null) return;
       const name =
         event.shiftKey && /^[A-Z]$/.test(event.key) ? `Shift+${event.key.toLowerCase()}` : event.key;
       const action = latest.current[name];
       if (action === undefined) return;
       event.preventDefault();
-      action(event);
+      if (!event.repeat || steps.has(name)) action(event);
     }
     window.addEventListener("keydown", press);
     return () => window.removeEventListener("keydown", press);

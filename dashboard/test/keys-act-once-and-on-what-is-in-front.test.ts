@@ -1,0 +1,66 @@
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { createWebhookTarget, readEvent, sendItem } from "../../server/test/support/items.ts";
+import { until } from "../../server/test/support/until.ts";
+import { stageOfFile } from "./support/stage.ts";
+
+const stage = stageOfFile();
+
+/** An item that failed for good, and what asks for its replay. */
+async function openFailed(): Promise<{ page: Page; problems: string[]; item: string; replays: string[] }> {
+  const { dashboard, receiver } = stage;
+  const owner = await dashboard.newAccount();
+  const { id: target } = await createWebhookTarget(dashboard.service, owner, `${receiver.url}/broken`, {
+    max_retries: 0,
+  });
+  const item = await sendItem(dashboard.service, owner, target, { event_type: "order.failed" });
+  await until(
+    () => readEvent(dashboard.service, owner, item),
+    ({ event }) => event.status === "FAILED",
+  );
+  const { page, problems } = await dashboard.openAs(owner);
+  const replays: string[] = [];
+  page.on("request", (request) => {
+    if (request.url().endsWith("/replay")) replays.push(request.url());
+  });
+  return { page, problems, item, replays };
+}
+
+it("replays once for a key that is held down", async () => {
+  const { page, problems, item, replays } = await openFailed();
+  await page.goto(`/items/${item}`);
+  await page.getByRole("button", { name: "Replay", exact: true }).waitFor();
+  // Each one after the first repeats by itself, as keyboards do.
+  for (let times = 0; times < 10; times += 1) await page.keyboard.down("r");
+  await page.keyboard.up("r");
+  await page.getByText("Replayed as a new item.").first().waitFor();
+  expect(replays).toHaveLength(1);
+  expect(problems).toEqual([]);
+});
+
+it("does nothing to the page behind a dialog", async () => {
+  const { page, problems, replays } = await openFailed();
+  await page.goto("/items");
+  await page.getByRole("link", { name: "order.failed" }).waitFor();
+  await page.keyboard.press("j");
+  await page.keyboard.press("?");
+  const help = page.getByRole("dialog", { name: "Keys" });
+  await help.waitFor();
+  await page.keyboard.press("r");
+  await page.keyboard.press("g");
+  await page.keyboard.press("u");
+  await page.keyboard.press("x");
+  await page.keyboard.press("Escape");
+  await help.waitFor({ state: "detached" });
+  expect(await page.getByText("1 selected").count()).toBe(0);
+  expect(replays).toEqual([]);
+  // The page itself takes them again, and so does a drawer.
+  await page.keyboard.press("x");
+  await page.getByText("1 selected").waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog").getByRole("heading", { name: "order.failed" }).waitFor();
+  await page.keyboard.press("r");
+  await page.getByText("Replayed as a new item.").waitFor();
+  expect(replays).toHaveLength(1);
+  expect(problems).toEqual([]);
+});
