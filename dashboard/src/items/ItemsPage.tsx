@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useCallback, useRef, useState } from "react";
+import { useCallback, useMemo, useRef, useState } from "react";
 import { targetsQuery } from "../api/queries.ts";
 import { Button, buttonLook } from "../controls/Button.tsx";
 import { copyText } from "../controls/copyText.ts";
@@ -25,7 +25,7 @@ export function ItemsPage() {
   const filter = filterOf(search);
   const targets = useQuery(targetsQuery);
   const items = useItemList(filter);
-  const ids = items.rows.map(({ id }) => id);
+  const ids = useMemo(() => items.rows.map(({ id }) => id), [items.rows]);
   const selection = useSelection(ids);
   const input = useRef<HTMLInputElement>(null);
   const open = search["open"];
@@ -57,12 +57,12 @@ export function ItemsPage() {
       <PagedList
         query={list}
         newest={items.head}
-        isEmpty={items.rows.length === 0}
+        isEmpty={items.rows.length === 0 && items.newCount === 0}
         empty={<NoItems filter={filter} onClear={clearFilter} />}
         wayOn={isFiltered(filter) ? <Button onClick={clearFilter}>Clear the filters</Button> : undefined}
       >
         <SelectionBar selection={selection} filter={filter} rows={items.rows} />
-        {items.newCount > 0 && <NewItems count={items.newCount} onShow={items.showNew} />}
+        <News of={items} />
         {items.rows.length > 0 && (
           <ItemRows
             rows={items.rows}
@@ -88,17 +88,23 @@ export function ItemsPage() {
   );
 }
 
-function NewItems({ count, onShow }: { count: number; onShow: () => void }) {
+function News({ of: { newCount, goneCount, showNew } }: { of: ReturnType<typeof useItemList> }) {
+  if (newCount + goneCount === 0) return null;
   return (
     <button
       type="button"
       className="w-full border-b bg-claimed-bg py-1.5 font-medium text-claimed hover:underline"
       onClick={() => {
         window.scrollTo({ top: 0 });
-        onShow();
+        showNew();
       }}
     >
-      {count >= 100 ? "100 or more" : count} new
+      {[
+        newCount > 0 && `${newCount >= 100 ? "100 or more" : newCount} new`,
+        goneCount > 0 && `${goneCount} no longer ${goneCount === 1 ? "matches" : "match"}`,
+      ]
+        .filter((part) => part !== false)
+        .join(", ")}
     </button>
   );
 }

@@ -31,15 +31,23 @@ export function useItemList(filter: ItemFilter) {
     () => withNews(list.data?.pages.flat() ?? [], head.data ?? []),
     [list.data, head.data],
   );
-  const first = rows[0]?.id ?? "";
-  const newer = list.isPlaceholderData ? [] : (head.data ?? []).filter(({ id }) => id > first);
+  const { newCount, goneCount } = useMemo(
+    () => (list.isPlaceholderData || head.data === undefined ? noChange : changeOf(rows, head.data)),
+    [list.isPlaceholderData, rows, head.data],
+  );
   return {
     list,
     /** The first page as it was read last, and why it could not be read again. */
     head,
     rows,
-    newCount: newer.length,
-    showNew: () => setGeneration((present) => present + 1),
+    newCount,
+    /** Rows that are shown and whose status has left the filter. Where there is none, items only ever come. */
+    goneCount: filter.status === undefined ? 0 : goneCount,
+    showNew: () => {
+      setGeneration((present) => present + 1);
+      // The new list is not to be measured by what was read before it.
+      void head.refetch();
+    },
   };
 }
 
@@ -48,4 +56,17 @@ function withNews(rows: readonly ItemRow[], news: readonly ItemRow[]): readonly 
   if (news.length === 0) return rows;
   const byId = new Map(news.map((row) => [row.id, row]));
   return rows.map((row) => byId.get(row.id) ?? row);
+}
+
+const noChange = { newCount: 0, goneCount: 0 };
+
+/** How many of the first page, as it was read last, are not listed, whenever they were accepted; and how many are listed that it would have. */
+function changeOf(rows: readonly ItemRow[], news: readonly ItemRow[]): typeof noChange {
+  const listed = new Set(rows.map(({ id }) => id));
+  const present = new Set(news.map(({ id }) => id));
+  const last = news.length < pageSize ? "" : news.at(-1)!.id;
+  return {
+    newCount: news.filter(({ id }) => !listed.has(id)).length,
+    goneCount: rows.filter(({ id }) => id > last && !present.has(id)).length,
+  };
 }

@@ -1,8 +1,9 @@
-import { useState } from "react";
+import { useMemo, useState } from "react";
 
-/** Which rows are selected. `anchor` is where a range begins. */
+/** Which of the listed rows are selected. `anchor` is where a range begins. */
 export function useSelection(ids: readonly string[]) {
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [chosen, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const selected = useMemo(() => among(ids, chosen), [ids, chosen]);
   const [anchor, setAnchor] = useState<string>();
   return {
     selected,
@@ -22,4 +23,9 @@ export function useSelection(ids: readonly string[]) {
       setSelected(new Set([...selected, ...ids.slice(Math.max(0, low), high + 1)]));
     },
   };
+}
+
+/** What was chosen and is listed: nobody sees the rest, such as what a filter has taken out since. */
+function among(ids: readonly string[], chosen: ReadonlySet<string>): ReadonlySet<string> {
+  return chosen.size === 0 ? chosen : new Set(ids.filter((id) => chosen.has(id)));
 }
