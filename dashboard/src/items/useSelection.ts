@@ -25,7 +25,7 @@ export function useSelection(ids: readonly string[]) {
   };
 }
 
-/** What was chosen and is listed: nobody sees the rest, such as what a filter has taken out since. */
+/** The chosen rows that are listed: nobody sees the rest, such as those that a filter has taken out since. */
 function among(ids: readonly string[], chosen: ReadonlySet<string>): ReadonlySet<string> {
   return chosen.size === 0 ? chosen : new Set(ids.filter((id) => chosen.has(id)));
 }
