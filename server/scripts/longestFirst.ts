@@ -10,7 +10,6 @@ const longest = [
   "dashboard/test/every-page-says-what-is-wrong.test.ts",
   "server/test/backlog-drains-after-faults.test.ts",
   "faults/src/run.test.ts",
-  "bench/src/outside/outside.test.ts",
   "server/test/one-trace-follows-an-item.test.ts",
   "dashboard/test/targets.test.ts",
   "server/test/graceful-stop-loses-nothing.test.ts",
@@ -30,6 +29,7 @@ const longest = [
   "server/src/targets/receiver/classify.test.ts",
   "server/test/mailbox-changes.test.ts",
   "server/test/accepted-item-survives-crash.test.ts",
+  "bench/src/outside/outside.test.ts",
 ];
 
 /** Vitest's own order, with the longest files of each project before the others. */
