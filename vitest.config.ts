@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { closingLine } from "./server/scripts/closingLine.ts";
 import { LongestFirst } from "./server/scripts/longestFirst.ts";
+import { silence } from "./server/scripts/silence.ts";
 
 // Processes that tests start compile the sources they share once, which is half of the time that a start takes.
 process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "postrider-compile-cache");
@@ -48,7 +49,8 @@ const isOnCitus = (process.env["TEST_CITUS_URL"] ?? "") !== "";
 
 export default defineConfig({
   test: {
-    reporters: ["default", closingLine],
+    // A quarter of an hour is longer than the longest limit of a test.
+    reporters: ["default", closingLine, silence(15 * 60_000)],
     sequence: { sequencer: LongestFirst },
     globalSetup: ["server/test/support/globalDatabase.ts", "server/test/support/bundlePrograms.ts"],
     testTimeout: 180_000,

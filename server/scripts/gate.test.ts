@@ -78,6 +78,43 @@ describe("the closing line", () => {
   });
 });
 
+describe("a run in which nothing ends any more", () => {
+  const planted = async (test: string): Promise<{ status: number; output: string }> => {
+    const reporter = JSON.stringify(join(root, "server/scripts/silence.ts"));
+    await plant(
+      "vitest.config.mts",
+      `import { silence } from ${reporter};
+       export default { test: { globals: true, reporters: ["default", silence(3_000)] } };`,
+    );
+    await plant("a.test.ts", test);
+    return run("node_modules/vitest/vitest.mjs", ["run"], tree);
+  };
+
+  it("is ended, and names the test that blocks its worker", async () => {
+    const { status, output } = await planted(
+      `it("fails", () => { throw new Error("no"); });
+       it("loops", async () => {
+         await new Promise((resolve) => setTimeout(resolve, 500));
+         for (;;);
+       });`,
+    );
+    expect(status).toBe(1);
+    expect(output).toMatch(/Running:\na\.test\.ts\n.*Failed:\nfails\nError: no/s);
+    expect(output.trimEnd().split("\n").at(-1)).toBe("0 passed, 1 failed");
+  });
+
+  it("is ended when the fixtures of a file do not end", async () => {
+    const { status, output } = await planted(
+      `const own = it.extend("open", { scope: "file" }, ({}, { onCleanup }) => {
+         onCleanup(() => new Promise((resolve) => setTimeout(resolve, 60_000)));
+       });
+       own("ends", ({ open }) => {});`,
+    );
+    expect(status).toBe(1);
+    expect(output).toContain("Running:\na.test.ts\n");
+  });
+});
+
 describe("the interpreter", () => {
   it("is the pinned one, whatever the machine carries", () => {
     expect(process.execPath.startsWith(join(root, "node_modules"))).toBe(true);

@@ -44,7 +44,9 @@ describe("the published service", () => {
       POSTRIDER_MAIL_FROM: "postrider@example.com",
       POSTRIDER_PUBLIC_URL: "https://postrider.example.com",
     };
-    const service = spawn(process.execPath, [cli, "serve"], { env, stdio: "inherit" });
+    const service = spawn(process.execPath, [cli, "serve"], { env });
+    // Of its own, so that a service which does not stop keeps none of the worker's open.
+    for (const output of [service.stdout, service.stderr]) output.pipe(process.stderr);
     const ended = once(service, "exit");
     try {
       const url = `http://127.0.0.1:${port}`;

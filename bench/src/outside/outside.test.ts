@@ -8,6 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { outsideOptions } from "./commandLine.ts";
 import { hasCompiler } from "./native.ts";
 import { outsideFigures, type OutsideOptions } from "./outside.ts";
+import { pidsOf } from "./watched.ts";
 import { freePort } from "../../../server/test/support/freePort.ts";
 
 /** Without a compiler there is one kind of client and receiver. */
@@ -150,15 +151,19 @@ http.createServer((request, response) => {
 test("kills the service and starts it again amid the calls", async () => {
   const [port, servicePort] = [await freePort(), await freePort()];
   const args = ["-e", relay, String(servicePort), `http://127.0.0.1:${port}/`];
-  const service = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const service = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"] });
   await once(service.stdout, "data");
   const restart = `exec '${process.execPath}' -e '${relay}' ${servicePort} http://127.0.0.1:${port}/`;
+  let restarted: string[] = [];
   const figures = await figuresOf(`http://127.0.0.1:${servicePort}`, port, [], {
     durationMs: 6_000,
     patienceMs: 2_000,
     kill: { afterMs: 500, processes: [`:${servicePort}`], restart },
+  }).finally(async () => {
+    restarted = await pidsOf(`:${servicePort}`);
+    for (const pid of restarted) process.kill(Number(pid), "SIGKILL");
   });
-  process.kill(Number(figures["process of the restart command"]!.replaceAll(",", "")));
+  expect(figures["process of the restart command"]!.replaceAll(",", "")).toBe(restarted.join());
   expect(service.signalCode).toBe("SIGKILL");
   expect(Number(figures["calls without an answer"])).toBeGreaterThan(0);
   expect(Number(figures["accepted"])).toBeGreaterThan(0);

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { test } from "vitest";
 import { createPool } from "../../src/postgres/pool.ts";
@@ -115,7 +116,7 @@ function nodesWith(
     .extend("newNode", file, ({ database, settings }, { onCleanup }) => {
       const nodes: TestNode[] = [];
       onCleanup(async () => {
-        await Promise.all(nodes.map((node) => node.stop()));
+        await inTime(Promise.all(nodes.map((node) => node.stop())));
       });
       return (more: Settings = {}): TestNode => {
         const node = create(database, { ...settings, ...more });
@@ -229,14 +230,14 @@ type OnCleanup = (cleanUp: () => Promise<void>) => void;
 /** A database that is dropped in the end. */
 async function dropping(onCleanup: OnCleanup, creating: Promise<TestDatabase>): Promise<TestDatabase> {
   const database = await creating;
-  onCleanup(() => database.drop());
+  onCleanup(() => inTime(database.drop()));
   return database;
 }
 
 /** Connections that end before their database does. */
 function newPool(onCleanup: OnCleanup, database: TestDatabase, size: number): pg.Pool {
   const pool = testPool(database, size);
-  onCleanup(() => pool.end());
+  onCleanup(() => inTime(pool.end()));
   return pool;
 }
 
@@ -246,8 +247,19 @@ async function stopping<T extends { stop(): Promise<void> }>(
   starting: Promise<T>,
 ): Promise<T> {
   const started = await starting;
-  onCleanup(() => started.stop());
+  onCleanup(() => inTime(started.stop()));
   return started;
+}
+
+/**
+ * Vitest sets no limit to clean-ups, and one that hangs keeps the whole run from ending: a pool ends only when each connection was
+ * given back, which a failed test may not have done.
+ */
+async function inTime(ending: Promise<unknown>): Promise<void> {
+  const limit = new AbortController();
+  const isLate = delay(60_000, true, { signal: limit.signal }).catch(() => false);
+  const late = await Promise.race([ending.then(() => false), isLate]).finally(() => limit.abort());
+  if (late) throw new Error("a fixture of this file does not end");
 }
 
 /** Starts services, which are killed in the end. */

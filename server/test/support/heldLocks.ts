@@ -22,8 +22,8 @@ async function hold(pool: pg.Pool, statement: string, values: unknown[] = []): P
   return async () => {
     if (!isHeld) return;
     isHeld = false;
-    await client.query("rollback");
-    client.release();
+    // Fails when the session has been idle for too long.
+    await client.query("rollback").finally(() => client.release());
   };
 }
 

@@ -77,8 +77,9 @@ export async function createSampleRunner(): Promise<{
       const file = await write(sample);
       const child = spawn(process.execPath, [file], {
         env: { PATH: process.env["PATH"] ?? "", ...env },
-        stdio: ["ignore", "pipe", "inherit"],
+        stdio: ["ignore", "pipe", "pipe"],
       });
+      child.stderr.pipe(process.stderr);
       children.push(child);
       let printed = "";
       child.stdout.on("data", (piece: Buffer) => (printed += piece.toString()));

@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync } from "node:fs";
+import type { Reporter, TestCase, TestModule } from "vitest/node";
+
+/**
+ * A Vitest reporter that ends a run in which no test has ended for `patienceMs` milliseconds, and says what it waited for.
+ * No limit of Vitest's ends a worker whose event loop is blocked, or a file whose fixtures do not end.
+ */
+export function silence(patienceMs: number): Reporter {
+  const running = new Set<TestCase | TestModule>();
+  const failed = new Set<TestCase>();
+  let timer: NodeJS.Timeout | undefined;
+  function restart(): void {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      process.stderr.write(`\n${reportOf(running, failed)}\n\n0 passed, 1 failed\n`);
+      // Vitest's watchdog ends its workers.
+      process.exit(1);
+    }, patienceMs);
+    timer.unref();
+  }
+  const begin = (task: TestCase | TestModule): void => void running.add(task);
+  function end(task: TestCase | TestModule): void {
+    running.delete(task);
+    restart();
+  }
+  return {
+    onTestRunStart: restart,
+    onTestModuleStart: begin,
+    onTestModuleEnd: end,
+    onTestCaseReady: begin,
+    onTestCaseResult(test) {
+      end(test);
+      if (test.result().state === "failed") failed.add(test);
+    },
+    onTestRunEnd: () => clearTimeout(timer),
+  };
+}
+
+function reportOf(running: ReadonlySet<TestCase | TestModule>, failed: ReadonlySet<TestCase>): string {
+  return [
+    "No test has ended for long. Running:",
+    ...[...running].map((task) => (task.type === "test" ? task.fullName : task.relativeModuleId)),
+    "Failed:",
+    ...[...failed].flatMap((test) => [
+      test.fullName,
+      ...(test.result().errors ?? []).map(({ stack, message }) => stack ?? message),
+    ]),
+    "Processes of this run:",
+    ...processesOfRun(),
+  ].join("\n");
+}
+
+/** The processes that have the environment of this run; on Linux only. */
+function processesOfRun(): string[] {
+  const mark = `TEST_PROGRAMS=${process.env["TEST_PROGRAMS"]}\0`;
+  return entriesOf("/proc")
+    .filter((pid) => textOf(`/proc/${pid}/environ`).includes(mark))
+    .map((pid) => `${pid} ${textOf(`/proc/${pid}/cmdline`).replaceAll("\0", " ")}`);
+}
+
+function entriesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => /^\d+$/.test(name));
+  } catch {
+    return [];
+  }
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
