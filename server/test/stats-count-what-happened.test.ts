@@ -104,12 +104,13 @@ describe("the statistics of a target", () => {
     const key = owner.api_key;
     await node.call("PUT", "/api/v1/customers/many", { key, body: {} });
     const fields = { customer_uid: "many" };
+    const targets: { id: string }[] = [];
     // More than have room in one row of what is still to be folded.
-    const targets = await Promise.all(
-      Array.from({ length: 70 }, () => createWebhookTarget(node, owner, `${receiver.url}/200`, fields)),
-    );
-    for (const { id } of targets)
-      await node.call("PATCH", `/api/v1/targets/${id}`, { key, body: { enabled: false } });
+    for (let n = 0; n < 70; n++) {
+      const target = await createWebhookTarget(node, owner, `${receiver.url}/200`, fields);
+      await node.call("PATCH", `/api/v1/targets/${target.id}`, { key, body: { enabled: false } });
+      targets.push(target);
+    }
     const publish = () => node.call("POST", "/p/many", { key, body: {} });
     await Promise.all([publish(), publish(), publish()]);
     await publish();
