@@ -45,7 +45,7 @@ describe("the published service", () => {
       POSTRIDER_PUBLIC_URL: "https://postrider.example.com",
     };
     const service = spawn(process.execPath, [cli, "serve"], { env });
-    // Of its own, so that a service which does not stop keeps none of the worker's open.
+    // Through pipes, so that a service which does not stop keeps none of the worker's outputs open.
     for (const output of [service.stdout, service.stderr]) output.pipe(process.stderr);
     const ended = once(service, "exit");
     try {
