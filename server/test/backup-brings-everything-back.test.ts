@@ -171,6 +171,60 @@ describe("a backup of a service under load", () => {
     }
   });
 
+  it("touches no table of another program, neither in its database nor in a schema beside its own", async () => {
+    const database = await createEmptyTestDatabase();
+    const env = {
+      DATABASE_URL: database.url,
+      POSTRIDER_ENCRYPTION_KEY: readFileSync(keyFile, "utf8").trim(),
+    };
+    const withClient = async <T>(work: (client: pg.Client) => Promise<T>): Promise<T> => {
+      const client = new pg.Client({ connectionString: database.url });
+      await client.connect();
+      try {
+        return await work(client);
+      } finally {
+        await client.end();
+      }
+    };
+    const theirs = () => withClient((client) => client.query("select name, event from their_view"));
+    try {
+      await withClient((client) =>
+        client.query(
+          `create table users (id integer primary key, name text);
+           create table events (user_id integer references users, event text);
+           create view their_view as select name, event from users join events on user_id = id;
+           insert into users values (1, 'theirs');
+           insert into events values (1, 'kept');`,
+        ),
+      );
+      const before = (await theirs()).rows;
+      for (const command of [
+        ["restore", file],
+        ["reset", "--yes"],
+      ]) {
+        expect(await run(command, env)).toMatchObject({
+          code: 5,
+          err: expect.stringMatching(/did not make \(events, users\)/),
+        });
+        expect((await theirs()).rows).toEqual(before);
+      }
+      await withClient(async (client) => {
+        const { rows } = await client.query<{ name: string }>("select current_database() as name");
+        await client.query(
+          `create schema ours; alter database ${pg.escapeIdentifier(rows[0]!.name)} set search_path = ours, public`,
+        );
+      });
+      expect(await run(["restore", file], env)).toMatchObject({ code: 0 });
+      expect(await run(["reset", "--yes"], env)).toMatchObject({ code: 0 });
+      expect((await theirs()).rows).toEqual(before);
+      // The second reset finds nothing of Postrider's.
+      expect(await run(["reset", "--yes"], env)).toMatchObject({ code: 0 });
+      expect((await theirs()).rows).toEqual(before);
+    } finally {
+      await database.drop();
+    }
+  });
+
   it("of a commit before 1.0.0 is refused with what brings it up, and an empty database gives none", async () => {
     const old = await createEmptyTestDatabase();
     const early = join(place, "early.backup");

@@ -10,8 +10,9 @@ import { tableNames } from "./ownTables.ts";
  * @throws {CommandError} otherwise.
  */
 export async function refuseUnlessEmpty(client: pg.ClientBase): Promise<void> {
+  await refuseForeignTables(client);
+  if (!(await isMigrated(client))) return;
   await refuseWhileRunning(client);
-  if (!(await isThere(client, "organizations"))) return;
   const { rows } = await client.query<{ count: string }>("select count(*) as count from organizations");
   const count = Number(rows[0]!.count);
   if (count === 0) return;
@@ -21,9 +22,30 @@ export async function refuseUnlessEmpty(client: pg.ClientBase): Promise<void> {
   );
 }
 
+/**
+ * Another program's database may have tables named `users` or `events`, too.
+ * @throws {CommandError} when tables with such names, which no migration made, are where Postrider's would be.
+ */
+export async function refuseForeignTables(client: pg.ClientBase): Promise<void> {
+  if (await isMigrated(client)) return;
+  const { rows } = await client.query<{ name: string }>(
+    `select name
+     from unnest($1::text[]) as t (name)
+     where to_regclass(quote_ident(current_schema()) || '.' || quote_ident(name)) is not null
+     order by name`,
+    [tableNames.filter((name) => name !== listOfMigrations)],
+  );
+  if (rows.length === 0) return;
+  const names = rows.slice(0, 3).map(({ name }) => name);
+  throw new CommandError(
+    `the database has tables that this version of Postrider did not make (${names.join(", ")}${rows.length > 3 ? " …" : ""}): it is another program's, or of a commit before 1.0.0. Name a database of Postrider's own in DATABASE_URL`,
+    "conflict",
+  );
+}
+
 /** @throws {CommandError} while a service uses the database. */
 export async function refuseWhileRunning(client: pg.ClientBase): Promise<void> {
-  if (!(await isThere(client, "processes"))) return;
+  if (!(await isMigrated(client))) return;
   const hosts = await runningHosts(client);
   if (hosts.length === 0) return;
   throw new CommandError(
@@ -39,12 +61,13 @@ export async function dropOwnTables(client: pg.ClientBase): Promise<void> {
     [[functionSchemaPattern, cellSchemaPattern, unfinishedSchemaPattern]],
   );
   const schemas = rows.map(({ schema }) => `drop schema ${pg.escapeIdentifier(schema)} cascade`);
-  const tables = tableNames.map((name) => pg.escapeIdentifier(name)).join(", ");
+  const home = await homeOf(client);
+  const tables = home === undefined ? [] : await tablesIn(client, home);
   await client.query("begin");
   try {
     for (const statement of schemas) await client.query(statement);
-    await client.query(`drop table if exists ${tables} cascade`);
-    await client.query("drop sequence if exists message_positions");
+    if (tables.length > 0) await client.query(`drop table ${tables.join(", ")} cascade`);
+    if (home !== undefined) await client.query(`drop sequence if exists ${home}.message_positions`);
     await client.query("commit");
   } catch (error) {
     await client.query("rollback");
@@ -52,9 +75,36 @@ export async function dropOwnTables(client: pg.ClientBase): Promise<void> {
   }
 }
 
-async function isThere(client: pg.ClientBase, table: string): Promise<boolean> {
-  const { rows } = await client.query<{ exists: boolean }>("select to_regclass($1) is not null as exists", [
-    table,
-  ]);
-  return rows[0]!.exists;
+/** Each migration is listed in the transaction that makes its tables. */
+const listOfMigrations = "schema_changes";
+
+async function isMigrated(client: pg.ClientBase): Promise<boolean> {
+  if ((await homeOf(client)) === undefined) return false;
+  const { rowCount } = await client.query(`select from ${listOfMigrations} limit 1`);
+  return rowCount === 1;
+}
+
+/** The schema of Postrider's tables, which has the list of migrations; undefined where the session finds none. */
+async function homeOf(client: pg.ClientBase): Promise<string | undefined> {
+  const { rows } = await client.query<{ home: string }>(
+    `select c.relnamespace::regnamespace::text as home
+     from pg_class c
+     join pg_attribute a on a.attrelid = c.oid and a.attname = 'checksum'
+     where c.oid = to_regclass($1)`,
+    [listOfMigrations],
+  );
+  return rows[0]?.home;
+}
+
+/** Postrider's tables in a schema. Other schemas of the search path may have tables of these names that belong to somebody else. */
+async function tablesIn(client: pg.ClientBase, home: string): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select c.oid::regclass::text as name
+     from pg_class c
+     where c.relnamespace = $1::regnamespace
+       and c.relname = any ($2)
+       and c.relkind in ('r', 'p')`,
+    [home, tableNames],
+  );
+  return rows.map(({ name }) => name);
 }

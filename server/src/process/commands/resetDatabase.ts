@@ -1,4 +1,4 @@
-import { dropOwnTables, refuseWhileRunning } from "../../backup/emptiness.ts";
+import { dropOwnTables, refuseForeignTables, refuseWhileRunning } from "../../backup/emptiness.ts";
 import { openSession } from "../../backup/takeSnapshot.ts";
 import type { Config } from "../../config/config.ts";
 import { removeEmbedded } from "../../postgres/embedded/startEmbedded.ts";
@@ -19,6 +19,7 @@ export async function resetDatabase(config: Config, { say, show }: Talk): Promis
   }
   const session = await openSession({ url: config.databaseUrl });
   try {
+    await refuseForeignTables(session);
     await refuseWhileRunning(session);
     await dropOwnTables(session);
     show({ database: placeOf(config.databaseUrl), removed: true });
