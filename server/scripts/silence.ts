@@ -14,6 +14,7 @@ export function silence(patienceMs: number): Reporter {
     timer = setTimeout(() => {
       process.stderr.write(`\n${reportOf(running, failed)}\n\n0 passed, 1 failed\n`);
       // Vitest's watchdog ends its workers.
+      // oxlint-disable-next-line unicorn/no-process-exit -- a test that hangs keeps the run
       process.exit(1);
     }, patienceMs);
     timer.unref();
@@ -36,15 +37,16 @@ export function silence(patienceMs: number): Reporter {
   };
 }
 
+function errorsOf(test: TestCase): string[] {
+  return (test.result().errors ?? []).map(({ stack, message }) => stack ?? message);
+}
+
 function reportOf(running: ReadonlySet<TestCase | TestModule>, failed: ReadonlySet<TestCase>): string {
   return [
     "No test has ended for long. Running:",
     ...[...running].map((task) => (task.type === "test" ? task.fullName : task.relativeModuleId)),
     "Failed:",
-    ...[...failed].flatMap((test) => [
-      test.fullName,
-      ...(test.result().errors ?? []).map(({ stack, message }) => stack ?? message),
-    ]),
+    ...[...failed].flatMap((test) => [test.fullName, errorsOf(test)].flat()),
     "Processes of this run:",
     ...processesOfRun(),
   ].join("\n");

@@ -154,15 +154,15 @@ test("kills the service and starts it again amid the calls", async () => {
   const service = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "ignore"] });
   await once(service.stdout, "data");
   const restart = `exec '${process.execPath}' -e '${relay}' ${servicePort} http://127.0.0.1:${port}/`;
-  let restarted: string[] = [];
-  const figures = await figuresOf(`http://127.0.0.1:${servicePort}`, port, [], {
+  const measuring = figuresOf(`http://127.0.0.1:${servicePort}`, port, [], {
     durationMs: 6_000,
     patienceMs: 2_000,
     kill: { afterMs: 500, processes: [`:${servicePort}`], restart },
-  }).finally(async () => {
-    restarted = await pidsOf(`:${servicePort}`);
-    for (const pid of restarted) process.kill(Number(pid), "SIGKILL");
   });
+  await Promise.allSettled([measuring]);
+  const restarted = await pidsOf(`:${servicePort}`);
+  for (const pid of restarted) process.kill(Number(pid), "SIGKILL");
+  const figures = await measuring;
   expect(figures["process of the restart command"]!.replaceAll(",", "")).toBe(restarted.join());
   expect(service.signalCode).toBe("SIGKILL");
   expect(Number(figures["calls without an answer"])).toBeGreaterThan(0);
