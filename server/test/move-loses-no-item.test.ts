@@ -77,6 +77,10 @@ it("the embedded database moves under load, however often the move is interrupte
     expect(() => refuseMoved(dataDir)).toThrow(/did not end: run postrider move again/);
   }
   await service.ended;
+  // Another database of the same server is another place.
+  const elsewhere = proxy.url.replace(/\/\w+(?=\?|$)/, "/postgres");
+  const astray = await runDatabaseCommand(["move"], { ...placesOfMove(), DATABASE_URL: elsewhere });
+  expect(astray).toMatchObject({ code: 5, err: expect.stringMatching(/did not end/) });
   const finished = await move();
   expect(finished).toMatchObject({
     code: 0,

@@ -1,12 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import pg from "pg";
 import { fingerprintOf, withSnapshot } from "../../backup/takeSnapshot.ts";
 import { isFilledBy, type Loaded } from "../../backup/load.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
 import { version } from "../../config/version.ts";
 import { clusterPath } from "../../postgres/embedded/cluster.ts";
 import { lockDirectory } from "../../postgres/embedded/directoryLock.ts";
+import type { DatabaseConnection } from "../../postgres/pool.ts";
 import { CommandError } from "../../runtime/commandError.ts";
 import { placeOf } from "../database/openDatabase.ts";
 import type { Talk } from "./command.ts";
@@ -25,10 +27,11 @@ const stopLimitMs = 90_000;
  */
 export async function moveDatabase(env: NodeJS.ProcessEnv, mayStop: boolean, talk: Talk): Promise<void> {
   const { dataDir, databaseUrl, encryptionKey } = configOfMove(env);
-  const to = placeOf(databaseUrl);
-  const before = readMove(dataDir);
-  if (before !== undefined && (before.isDone || before.to !== to)) throw refusalOf(dataDir, before);
+  unfinishedMove(dataDir, databaseUrl);
   await endService(dataDir, mayStop, talk.say);
+  // Another move may have begun or ended while this one waited.
+  const before = unfinishedMove(dataDir, databaseUrl);
+  const to = destinationOf(databaseUrl);
   const move: Move = { to, id: before?.id ?? randomUUID(), at: nowSeconds(), isDone: false };
   const isThere = before !== undefined && (await isFilledBy(databaseUrl, move.id));
   talk.say(
@@ -38,7 +41,7 @@ export async function moveDatabase(env: NodeJS.ProcessEnv, mayStop: boolean, tal
   );
   const moved = isThere
     ? await finish(databaseUrl)
-    : await copy({ dataDir, databaseUrl, encryptionKey }, move, talk);
+    : await copy({ dataDir, databaseUrl, encryptionKey }, { move, before }, talk);
   markMoved(dataDir, { ...move, at: nowSeconds(), isDone: true });
   talk.say(
     `Start the service with DATABASE_URL and POSTRIDER_ENCRYPTION_KEY, whose value is in ${keyPath(dataDir)} (fingerprint ${fingerprintOf(encryptionKey)}); ${dataDir} stays as it was, for as long as you want it`,
@@ -46,19 +49,56 @@ export async function moveDatabase(env: NodeJS.ProcessEnv, mayStop: boolean, tal
   talk.show({ from: dataDir, to, ...moved });
 }
 
+/**
+ * The move that was interrupted, if one was.
+ * @throws {CommandError} when it ended, or was to another database.
+ */
+function unfinishedMove(dataDir: string, databaseUrl: string): Move | undefined {
+  const move = readMove(dataDir);
+  // Version 1.0.0 wrote down the server without the database.
+  const isThis = move !== undefined && [destinationOf(databaseUrl), placeOf(databaseUrl)].includes(move.to);
+  if (move !== undefined && (move.isDone || !isThis)) throw refusalOf(dataDir, move);
+  return move;
+}
+
+/** The server and the database, without credentials. */
+function destinationOf(databaseUrl: string): string {
+  const { database } = new pg.Client({ connectionString: databaseUrl });
+  return `${placeOf(databaseUrl)}/${database ?? ""}`;
+}
+
+interface Moving {
+  move: Move;
+  /** The interrupted move that it continues. */
+  before: Move | undefined;
+}
+
+async function copy(places: Places, moving: Moving, talk: Talk): Promise<Loaded> {
+  const { dataDir } = places;
+  // Locks the data directory until it is closed.
+  const database = await startAlone(dataDir, talk.say);
+  try {
+    const present = readMove(dataDir);
+    // The mark of another move must stay: it says where the items are.
+    if (present !== undefined && (present.id !== moving.before?.id || present.isDone))
+      throw refusalOf(dataDir, present);
+    return await fill(places, moving, database.connection);
+  } finally {
+    await database.close();
+  }
+}
+
 /** Fills the other database. An error before the rows are committed there leaves the old database as it was. */
-async function copy(
+async function fill(
   { dataDir, databaseUrl, encryptionKey }: Places,
-  move: Move,
-  { say }: Talk,
+  { move, before }: Moving,
+  connection: DatabaseConnection,
 ): Promise<Loaded> {
-  const database = await startAlone(dataDir, say);
-  const isFirst = readMove(dataDir) === undefined;
   let isCommitting = false;
   const mark = { id: move.id, beforeCommit: () => void (isCommitting = true) };
   try {
     markMoved(dataDir, move);
-    const source = { connection: database.connection, encryptionKey, version, nowMs: Date.now() };
+    const source = { connection, encryptionKey, version, nowMs: Date.now() };
     return await withSnapshot(source, (contents) => loadInto({ url: databaseUrl }, contents, mark));
   } catch (error) {
     if (isCommitting) {
@@ -68,10 +108,8 @@ async function copy(
         { cause: error },
       );
     }
-    if (isFirst) unmarkMoved(dataDir);
+    if (before === undefined) unmarkMoved(dataDir);
     throw error;
-  } finally {
-    await database.close();
   }
 }
 
@@ -131,6 +169,13 @@ async function endService(dataDir: string, mayStop: boolean, say: (line: string)
       unlock();
       return;
     } catch (cause) {
+      if (readMove(dataDir) !== undefined) {
+        throw new CommandError(
+          `another postrider move of ${dataDir} is under way (process ${lockHolder(dataDir)}): wait until it has ended`,
+          "conflict",
+          { cause },
+        );
+      }
       if (!mayStop) {
         throw new CommandError(
           `a service runs on ${dataDir}: stop it, or add --stop-service to end it for the move`,
@@ -146,11 +191,15 @@ async function endService(dataDir: string, mayStop: boolean, say: (line: string)
 }
 
 function stopService(dataDir: string, say: (line: string) => void): void {
-  const pid = Number(readFileSync(join(dataDir, "service.pid"), "utf8"));
+  const pid = Number(lockHolder(dataDir));
   if (!Number.isInteger(pid) || pid <= 1)
     throw new CommandError(`the service on ${dataDir} is unknown: stop it`, "failed");
   say(`Ending the service (process ${pid}) …`);
   process.kill(pid, "SIGTERM");
+}
+
+function lockHolder(dataDir: string): string {
+  return readFileSync(join(dataDir, "service.pid"), "utf8").trim();
 }
 
 function nowSeconds(): number {

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CommandError } from "../../runtime/commandError.ts";
 
@@ -15,9 +15,20 @@ export interface Move {
   isDone: boolean;
 }
 
-/** Keeps a service off an embedded database that is being moved, or was: what it accepted there would be lost. */
+/**
+ * Keeps a service off an embedded database that is being moved, or was: what it accepted there would be lost. An earlier mark is
+ * replaced or stays as it is, also when the process is killed or the disk is full.
+ */
 export function markMoved(dataDir: string, move: Move): void {
-  writeFileSync(join(dataDir, fileName), `${JSON.stringify(move)}\n`, { mode: 0o600, flush: true });
+  const path = join(dataDir, fileName);
+  const draft = `${path}.${process.pid}.partial`;
+  try {
+    writeFileSync(draft, `${JSON.stringify(move)}\n`, { mode: 0o600, flush: true });
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
 }
 
 /** The move did not take place. */

@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { lockDirectory } from "../src/postgres/embedded/directoryLock.ts";
+import { moveDatabase } from "../src/process/commands/moveDatabase.ts";
+import { startAlone } from "../src/process/commands/openAsItIs.ts";
+import { loadOrMakeKey } from "../src/process/database/encryptionKey.ts";
+import { markMoved, readMove, unmarkMoved } from "../src/process/database/movedMarker.ts";
+import { clusterFolder } from "./support/clusterFolder.ts";
+import { createEmptyTestDatabase, type TestDatabase } from "./support/database.ts";
+
+const dataDir = mkdtempSync(join(clusterFolder(), "postrider-moves-"));
+const other = {
+  to: "db.example:5432/postrider",
+  id: "6f1f2a52-5d0b-4a6c-8f0e-6a4f1f0a7c11",
+  at: 1_795_000_000,
+};
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createEmptyTestDatabase();
+  loadOrMakeKey(dataDir);
+  const embedded = await startAlone(dataDir, () => undefined);
+  await embedded.close();
+});
+
+beforeEach(() => unmarkMoved(dataDir));
+
+afterAll(async () => {
+  await database.drop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+function move(mayStop: boolean): Promise<void> {
+  const env = { POSTRIDER_DATA_DIR: dataDir, DATABASE_URL: database.url };
+  return moveDatabase(env, mayStop, { say: () => undefined, show: () => undefined });
+}
+
+it("a move that waited for another one keeps the record of where the items are", async () => {
+  const unlock = await lockDirectory(dataDir);
+  const second = move(false);
+  markMoved(dataDir, { ...other, isDone: true });
+  unlock();
+  await expect(second).rejects.toThrow(/was moved to db\.example:5432\/postrider/);
+  expect(readMove(dataDir)).toEqual({ ...other, isDone: true });
+});
+
+it("a move waits for another one and does not end it, as it ends a service", async () => {
+  const unlock = await lockDirectory(dataDir);
+  let isAskedToEnd = false;
+  const onTerm = (): void => void (isAskedToEnd = true);
+  process.on("SIGTERM", onTerm);
+  try {
+    const second = move(true);
+    markMoved(dataDir, { ...other, isDone: false });
+    await expect(second).rejects.toThrow(`is under way (process ${process.pid}): wait until it has ended`);
+    expect(isAskedToEnd).toBe(false);
+  } finally {
+    unlock();
+    process.off("SIGTERM", onTerm);
+  }
+});
