@@ -90,12 +90,22 @@ function helpOf(command: string): string {
 
 async function onDatabase(name: DatabaseCommandName, args: string[]): Promise<void> {
   const { isJson, run } = readDatabaseCommand(name, args);
+  outliveReader();
   await run(process.env, {
     say: (line) => void process.stderr.write(`${line}\n`),
     show: (result) => {
       process.stdout.write(isJson ? `${JSON.stringify(result)}\n` : resultText(result));
     },
   });
+}
+
+/** The reader of a pipe may have seen enough, as in `postrider org list | head`. The command ends as it would have. */
+function outliveReader(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+    });
+  }
 }
 
 async function administer(args: string[]): Promise<void> {
@@ -115,6 +125,7 @@ async function resetUsersPassword(args: string[]): Promise<void> {
 
 /** Runs a command of an operator on the database of the service. */
 async function withDatabase(command: (deps: OrgCommandDeps) => Promise<void>): Promise<void> {
+  outliveReader();
   const config = loadConfig(process.env);
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const [{ openForCommand }, { createPasswords }] = await Promise.all([
