@@ -26,7 +26,9 @@ export function registerDatabaseMetrics(registry: Registry, pool: pg.Pool): void
       registers: [registry],
       async collect() {
         const present = await values();
-        if (present !== undefined) this.set(Number(present[name] ?? 0));
+        // The library shows a gauge without a value as 0, which would say that all is well.
+        if (present === undefined) this.remove();
+        else this.set(Number(present[name] ?? 0));
       },
     });
   }

@@ -1,9 +1,12 @@
 /** Asked at most this often, however often `/metrics` is read. */
 const freshForMs = 5_000;
 
+/** Prometheus waits 10 s for an answer: the other metrics must not be lost with those that a frozen database would have to tell. */
+const waitMs = 2_000;
+
 /**
- * Caches a reading for gauges for 5 s, with single flight. While it cannot be read the last value stands; undefined
- * before the first.
+ * Caches a reading for gauges for 5 s, with single flight. While it cannot be read, or takes longer than two seconds, the last value
+ * stands; undefined before the first.
  */
 export function keepReading<T>(read: () => Promise<T>): () => Promise<T | undefined> {
   let readAtMs = -Infinity;
@@ -20,7 +23,17 @@ export function keepReading<T>(read: () => Promise<T>): () => Promise<T | undefi
       .finally(() => {
         reading = undefined;
       });
-    await reading;
+    await atMost(waitMs, reading);
     return value;
   };
+}
+
+function atMost(limitMs: number, work: Promise<void>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, limitMs);
+    void work.then(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
 }

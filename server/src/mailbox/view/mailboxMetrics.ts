@@ -28,7 +28,8 @@ export function registerMailboxMetrics(registry: Registry, pool: pg.Pool, retent
     registers: [registry],
     async collect() {
       const present = await totals();
-      if (present !== undefined) this.set(present.oldest_seconds ?? 0);
+      if (present === undefined) this.remove();
+      else this.set(present.oldest_seconds ?? 0);
     },
   });
 }
