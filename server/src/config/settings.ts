@@ -20,6 +20,9 @@ import { telemetrySettings } from "./telemetrySettings.ts";
 
 const day = 86_400;
 
+/** The roles that the processes of a service must have together. */
+export const roleNames = ["api", "dispatcher", "maintenance"] as const;
+
 const listening = {
   port: always({
     name: "PORT",
@@ -84,7 +87,7 @@ const listening = {
   }),
   roles: always({
     name: "POSTRIDER_ROLES",
-    parse: setOf(["api", "dispatcher", "maintenance"]),
+    parse: setOf(roleNames),
     default: "api,dispatcher,maintenance",
     description:
       "The roles of this process. Any number of processes share one database; together they must have all three roles. The flag `--roles` of `postrider serve` takes precedence.",

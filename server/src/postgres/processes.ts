@@ -60,6 +60,21 @@ export async function runningHosts(client: pg.ClientBase): Promise<string[]> {
   return rows.map(({ host }) => host);
 }
 
+/** Whether another process was seen lately. */
+export async function isAccompanied(pool: pg.Pool, { id }: ProcessRecord): Promise<boolean> {
+  const { rows } = await pool.query<{ is_accompanied: boolean }>(
+    `select exists (
+       select
+       from processes
+       where id <> $1
+         and ended_at is null
+         and seen_at > now() - interval '1 minute'
+     ) as is_accompanied`,
+    [id],
+  );
+  return rows[0]!.is_accompanied;
+}
+
 /** Processes that were seen lately and do not know the migration `needs`. */
 export async function runningOlderProcesses(
   client: pg.ClientBase,

@@ -31,6 +31,7 @@ import { registerLoadMetrics } from "../telemetry/loadMetrics.ts";
 import { createMailMetrics } from "../telemetry/mailMetrics.ts";
 import { registerMaintenanceMetrics } from "../telemetry/maintenanceMetrics.ts";
 import { metricsText, type MetricValues, metricValues, sumText } from "../telemetry/metricsText.ts";
+import { registerRoleMetric } from "../telemetry/roleMetric.ts";
 import { registerProcessMetrics } from "../telemetry/processMetrics.ts";
 import { createRequestMetrics, type RequestMetrics } from "../telemetry/requestMetrics.ts";
 import type { Telemetry } from "../telemetry/traces.ts";
@@ -83,9 +84,10 @@ function createSharedParts(deps: ServiceDeps) {
   const { config, pool, encryptionKey, log, telemetry, nowMs = Date.now, cells = oneCell(pool) } = deps;
   const networks = parseNetworks(config.allowedNetworks);
   const box = createSecretBox({ current: encryptionKey, previous: config.previousEncryptionKeys });
+  let isAccompanied = false;
   const quiet = createQuiet({
     afterMs: isAlone(deps) ? quietAfterMs : Infinity,
-    isWatched: () => streams.hub.size() > 0,
+    isWatched: () => isAccompanied || streams.hub.size() > 0,
   });
   const streams: Streams = createStreams({ pool, log, nowMs, quiet });
   const ofRequests = (any: pg.Pool): pg.Pool => limitQueries(any, config.databaseTimeoutMs);
@@ -106,7 +108,9 @@ function createSharedParts(deps: ServiceDeps) {
     registry,
     clock,
     quiet,
+    onCompany: (is: boolean): void => void (isAccompanied = is),
     requestPool,
+    onRoles: registerRoleMetric(registry),
     onHeldDays: (cellNumber: number, days: number) => void heldDays.set(cellNumber, days),
     networks,
     // One cell's dispatcher has its own.
@@ -132,7 +136,7 @@ const quietAfterMs = 60_000;
 
 /**
  * Whether everything that follows a request is done by the process that answers it. Any other process finds its work by
- * polling, and is never quiet.
+ * polling, and is never quiet. Neither is this one while others use the database: they may lack a role, or die.
  */
 function isAlone({ config: { roles }, siblings }: ServiceDeps): boolean {
   return siblings === undefined && roles.size === 3;
@@ -165,7 +169,8 @@ export function createService(deps: ServiceDeps): Service {
   const { config, pool, log, nowMs = Date.now, cells = oneCell(pool) } = deps;
   const shared = createSharedParts(deps);
   const parts = cells.all().map((cell) => assembleCell(deps, shared, { cell, cells }));
-  const presence: Presence = createPresence({ ...deps, clock: shared.clock, quiet: shared.quiet });
+  const { clock, quiet, onCompany } = shared;
+  const presence: Presence = createPresence({ ...deps, clock, quiet, onCompany });
   const counted = countedBy(shared, parts, deps.siblings);
   deps.telemetry?.exportMetrics(counted.values);
   let isStopping = false;
@@ -212,12 +217,12 @@ export function createService(deps: ServiceDeps): Service {
     checkClock: async () => void (await shared.clock.look().catch(() => undefined)),
     followCells: () => shared.following.look(),
     start(roles = config.roles) {
+      shared.onRoles(roles);
       presence.start();
       shared.streams.start();
       for (const part of parts) startCell(part, roles);
       if (!roles.has("maintenance")) return;
       maintenance = startMaintenance({ ...shared, config, pool, log, nowMs, cells: parts });
-      const { clock } = shared;
       billing = startBillingWorker({ config, pool, cells, log, nowMs, clock });
     },
     async stop() {
@@ -231,10 +236,11 @@ export function createService(deps: ServiceDeps): Service {
   };
 }
 
+/** Every process accepts every request, so its long polls are woken whatever its roles are. */
 function startCell({ dispatcher, handoffs, mailboxes, replays }: CellParts, roles: Config["roles"]): void {
   dispatcher.start();
   handoffs.start();
-  if (roles.has("api")) mailboxes.start();
+  mailboxes.start();
   if (roles.has("maintenance")) replays.start();
 }
 

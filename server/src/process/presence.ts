@@ -1,6 +1,6 @@
 import type { ClockCheck } from "../postgres/clock.ts";
 import type { Cells } from "../postgres/cells.ts";
-import { noteAlive, type ProcessRecord, whyOvertaken } from "../postgres/processes.ts";
+import { isAccompanied, noteAlive, type ProcessRecord, whyOvertaken } from "../postgres/processes.ts";
 import { type Loop, startLoop } from "../maintenance/chore.ts";
 import type { Quiet } from "../runtime/quiet.ts";
 import type { Parts } from "../items/parts.ts";
@@ -26,13 +26,16 @@ export interface PresenceDeps extends Pick<Parts, "pool" | "log"> {
   quiet?: Quiet;
   /** As it was written down at the start; a process without one is not seen by others. */
   process?: ProcessRecord | undefined;
+  /** Told whether other processes use the database. */
+  onCompany?: (isAccompanied: boolean) => void;
 }
 
 /**
  * Shows the others that this process runs, so that its SQL functions stay, notices when they are gone or what they need was
  * taken away, and when its clock and the database's disagree.
  */
-export function createPresence({ pool, cells, log, clock, process, quiet }: PresenceDeps): Presence {
+export function createPresence(deps: PresenceDeps): Presence {
+  const { pool, cells, log, clock, process, quiet, onCompany = () => undefined } = deps;
   let loop: Loop | undefined;
   let tell: (reason: string) => void;
   const overtaken = new Promise<string>((resolve) => {
@@ -46,7 +49,10 @@ export function createPresence({ pool, cells, log, clock, process, quiet }: Pres
   }
 
   async function runOnce(): Promise<Record<string, number>> {
-    if (process !== undefined) await noteAlive(pool, process);
+    if (process !== undefined) {
+      await noteAlive(pool, process);
+      onCompany(await isAccompanied(pool, process));
+    }
     await look();
     await clock.look();
     return {};
