@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   copyFileSync,
   existsSync,
@@ -301,6 +302,14 @@ describe("a backup of a service under load", () => {
       code: 4,
       err: expect.stringMatching(/no file/),
     });
+    const pipe = join(place, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    for (const path of [pipe, place]) {
+      expect(await restore(path, key)).toMatchObject({
+        code: 1,
+        err: expect.stringMatching(/is no file but a pipe/),
+      });
+    }
     expect(existsSync(fresh)).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import type pg from "pg";
 import { readBackup, verifyBackup } from "../../backup/backupFile.ts";
 import { load, type Loaded, type Mark } from "../../backup/load.ts";
@@ -18,7 +18,14 @@ import { startAlone } from "./openAsItIs.ts";
 
 /** Brings a backup into an empty database: the embedded one, or that of DATABASE_URL. */
 export async function restore(config: Config, path: string, { say, show }: Talk): Promise<void> {
-  if (!existsSync(path)) throw new CommandError(`there is no file ${path}`, "notFound");
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found === undefined) throw new CommandError(`there is no file ${path}`, "notFound");
+  // A pipe would be empty at the second reading, or block it for ever.
+  if (!found.isFile())
+    throw new CommandError(
+      `${path} is no file but a pipe, a folder or a device: a backup is read twice`,
+      "failed",
+    );
   say(`Verifying ${path} …`);
   const manifest = await verifyBackup(path);
   checkKey(config, manifest);
