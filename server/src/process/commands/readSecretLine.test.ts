@@ -35,3 +35,9 @@ it("reads a line of what is no terminal, with or without its end, and asks for n
     expect(prompted).toEqual([]);
   }
 });
+
+it("refuses what is not UTF-8, such as a letter of a terminal that uses Latin-1", async () => {
+  const input = Object.assign(new PassThrough(), { isTTY: false });
+  input.end(Buffer.from("correct hörse\n", "latin1"));
+  await expect(readSecretLine(input, () => undefined)).rejects.toThrow("is not UTF-8");
+});

@@ -7,7 +7,7 @@ const maxCharacters = 1024;
 
 /**
  * Reads one line from the standard input; on a terminal what is typed is not shown.
- * @throws {Error} when there is none, or more than one.
+ * @throws {Error} when there is none, or more than one, or it is not UTF-8.
  */
 export async function readSecretLine(
   input: NodeJS.ReadableStream & Pick<ReadStream, "isTTY">,
@@ -32,5 +32,7 @@ export async function readSecretLine(
   const [line] = read;
   if (line === undefined) throw new Error("the standard input has no password");
   if (read.length > 1) throw new Error("the standard input has more than one line");
+  // Node decodes what is not UTF-8 as this character: nobody could type the secret again, and different ones would be equal.
+  if (line.includes("\uFFFD")) throw new Error("the standard input is not UTF-8");
   return line;
 }
