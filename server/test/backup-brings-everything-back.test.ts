@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import {
   copyFileSync,
   existsSync,
@@ -302,9 +301,7 @@ describe("a backup of a service under load", () => {
       code: 4,
       err: expect.stringMatching(/no file/),
     });
-    const pipe = join(place, "pipe");
-    execFileSync("mkfifo", [pipe]);
-    for (const path of [pipe, place]) {
+    for (const path of ["/dev/null", place]) {
       expect(await restore(path, key)).toMatchObject({
         code: 1,
         err: expect.stringMatching(/is no file but a pipe/),
