@@ -47,7 +47,7 @@ export async function restore(config: Config, path: string, { say, show }: Talk)
   }
 }
 
-/** Loads a backup, brings its schema up to date, and ends all leases: their processes do not use this database. */
+/** Loads a backup, brings its schema up to date, and ends the leases that it has: their processes do not use this database. */
 export async function loadInto(
   connection: DatabaseConnection,
   contents: Contents,
@@ -60,18 +60,12 @@ export async function loadInto(
   } finally {
     await session.end();
   }
-  await bringUpToDate(connection, () => Promise.resolve(true));
+  await bringUpToDate(connection);
   return loaded;
 }
 
-/**
- * Brings the schema of loaded rows up to date, and ends all leases if allowed.
- * @param mayEndLeases whether all leases in the database are of processes that are gone.
- */
-export async function bringUpToDate(
-  connection: DatabaseConnection,
-  mayEndLeases: (pool: pg.Pool) => Promise<boolean>,
-): Promise<void> {
+/** Brings the schema of loaded rows up to date, and ends all leases, unless a service has run there: those are its own. */
+export async function bringUpToDate(connection: DatabaseConnection): Promise<void> {
   const options = { connection, size: 2, onError: () => undefined };
   const pool = createPool(options);
   let cells: Cells | undefined;
@@ -79,7 +73,8 @@ export async function bringUpToDate(
     const count = await countCells(pool);
     cells = openCells(pool, count, options);
     await migrate(pool, { cells: count });
-    if (!(await mayEndLeases(pool))) return;
+    const { rowCount } = await pool.query("select from processes limit 1");
+    if (rowCount !== 0) return;
     for (const cell of cells.all()) await endAllLeases(cell.pool);
   } finally {
     if (cells !== undefined) await closeCells(cells, pool);

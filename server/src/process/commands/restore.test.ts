@@ -1,0 +1,23 @@
+import { expect } from "vitest";
+import { stageTest } from "../../../test/support/fixtures.ts";
+import { createWebhookTarget, sendItem } from "../../../test/support/items.ts";
+import { signUp } from "../../../test/support/testNode.ts";
+import { endAllLeases } from "../../delivery/rows/sweepDeliveries.ts";
+import { bringUpToDate } from "./restore.ts";
+
+stageTest(
+  "a restore leaves its leases to a service that came before its end",
+  async ({ database, pool, start, receiver }) => {
+    receiver.answer = () => undefined;
+    const service = await start();
+    const account = await signUp(service);
+    const target = await createWebhookTarget(service, account, receiver.url);
+    await sendItem(service, account, target.id);
+    await receiver.arrivals(1);
+    // So that nobody takes the lease again.
+    service.kill("SIGKILL");
+    await service.ended;
+    await bringUpToDate(database.connection);
+    expect(await endAllLeases(pool)).toBe(1);
+  },
+);
