@@ -1,15 +1,15 @@
 import { expect, it, onTestFinished, vi } from "vitest";
 import { createQuiet } from "../runtime/quiet.ts";
 import { createLog } from "../telemetry/log.ts";
-import { quietEveryMs, startLoop } from "./chore.ts";
+import { quietEveryMs, sameFailureEveryMs, startLoop } from "./chore.ts";
 
 /** A chore in a process that is quiet after a minute, on a clock of its own. */
-function startChore(work: () => number, everyMs = 1_000) {
+function startChore(work: () => number, everyMs = 1_000, log = createLog("silent")) {
   vi.useFakeTimers();
   let runs = 0;
   const quiet = createQuiet({ afterMs: 60_000, now: () => performance.now() });
   const chore = { name: "test", everyMs, runOnce: async () => ({ pieces: (runs++, work()) }) };
-  const loop = startLoop(chore, createLog("silent"), { quiet });
+  const loop = startLoop(chore, log, { quiet });
   onTestFinished(async () => {
     vi.useRealTimers();
     await loop.stop();
@@ -56,4 +56,34 @@ it("a chore that runs rarely anyway keeps its pace through a quiet and its end",
   quiet.note();
   expect(await runsIn(10_500)).toBe(1);
   expect(await runsIn(everyMs)).toBe(1);
+});
+
+it("a chore that keeps failing is logged at each new reason and once a minute, and when it succeeds again", async () => {
+  const lines: string[] = [];
+  const log = createLog("silent");
+  for (const level of ["warn", "info"] as const)
+    vi.spyOn(log, level).mockImplementation((fields: object, message?: string) => {
+      const { failures, err } = fields as { failures: number; err?: Error };
+      lines.push([message, failures, err?.message ?? "no error"].join(", "));
+    });
+  let failure: string | undefined = "the database is away";
+  const { runsIn } = startChore(
+    () => {
+      if (failure === undefined) return 0;
+      throw new Error(failure);
+    },
+    1_000,
+    log,
+  );
+  await runsIn(sameFailureEveryMs + 500);
+  failure = "the database is read-only";
+  await runsIn(quietEveryMs);
+  failure = undefined;
+  await runsIn(quietEveryMs);
+  expect(lines).toEqual([
+    "a chore failed; it is tried again, 1, the database is away",
+    "a chore failed; it is tried again, 61, the database is away",
+    "a chore failed; it is tried again, 62, the database is read-only",
+    "a chore succeeds again, 62, no error",
+  ]);
 });

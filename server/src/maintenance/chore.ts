@@ -27,6 +27,8 @@ interface LoopOptions {
 
 /** The least pause between two runs of a chore while the process is quiet. */
 export const quietEveryMs = 15_000;
+/** How often a chore that keeps failing with the same error is logged. */
+export const sameFailureEveryMs = 60_000;
 
 /**
  * Runs a chore after `firstAfterMs` and then every `everyMs` after it has ended; a failure is logged and the next run tries
@@ -41,6 +43,7 @@ export function startLoop(chore: Chore, log: Log, options: LoopOptions = {}): Lo
   let isRunning = false;
   let isWoken = false;
   let running = Promise.resolve();
+  const failures = failureLog(chore.name, log);
 
   function schedule(afterMs: number): void {
     if (stopping.signal.aborted) return;
@@ -67,6 +70,7 @@ export function startLoop(chore: Chore, log: Log, options: LoopOptions = {}): Lo
     const startedAtMs = performance.now();
     try {
       const counts = await chore.runOnce(stopping.signal);
+      failures.end();
       if (Object.values(counts).every((count) => count === 0)) return;
       quiet.note();
       log.info(
@@ -74,7 +78,7 @@ export function startLoop(chore: Chore, log: Log, options: LoopOptions = {}): Lo
         "chore",
       );
     } catch (error) {
-      log.warn({ chore: chore.name, err: error }, "a chore failed; it is tried again");
+      failures.note(error);
     }
   }
 
@@ -93,6 +97,27 @@ export function startLoop(chore: Chore, log: Log, options: LoopOptions = {}): Lo
       stopWaking();
       clearTimeout(timer);
       await running;
+    },
+  };
+}
+
+/** Logs the same failure once a minute only: chores run every second, and all of them fail while the database is away. */
+function failureLog(chore: string, log: Log): { note(error: unknown): void; end(): void } {
+  let failures = 0;
+  let logged: { message: string; atMs: number } | undefined;
+  return {
+    note(error) {
+      failures += 1;
+      const message = error instanceof Error ? error.message : String(error);
+      const nowMs = performance.now();
+      if (logged?.message === message && nowMs - logged.atMs < sameFailureEveryMs) return;
+      logged = { message, atMs: nowMs };
+      log.warn({ chore, failures, err: error }, "a chore failed; it is tried again");
+    },
+    end() {
+      if (failures > 0) log.info({ chore, failures }, "a chore succeeds again");
+      failures = 0;
+      logged = undefined;
     },
   };
 }
