@@ -18,6 +18,7 @@ import { createPool } from "../src/postgres/pool.ts";
 import { makeWalAhead, segmentsThatFit } from "../src/postgres/embedded/walAhead.ts";
 import { runningConnection } from "../src/postgres/embedded/runningConnection.ts";
 import { processesSaying, query, runEmbedded, type EmbeddedProcess } from "./support/embeddedProcess.ts";
+import { serviceFile, startProgram } from "./support/program.ts";
 import { until } from "./support/until.ts";
 import { clusterFolder } from "./support/clusterFolder.ts";
 
@@ -119,6 +120,17 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
     const disk = statfsSync(dataDir);
     expect((await segmentsThatFit(dataDir)) * 2 ** 20).toBeLessThanOrEqual((disk.bavail * disk.bsize) / 8);
     await pool.end();
+  });
+
+  it("waits for the schema in a command that comes before it", async () => {
+    const early = join(ownDirectory("early"), "data");
+    await run(early, ordinary).next("ready");
+    const command = startProgram({
+      command: [process.execPath, serviceFile, "org", "create", "Acme"],
+      env: { POSTRIDER_DATA_DIR: early },
+    });
+    expect(await command.ended, command.output()).toEqual({ code: 0, signal: null });
+    expect(command.output()).toContain("Acme");
   });
 
   it("refuses a second service on the directory with a sentence, and leaves the first alone", async () => {

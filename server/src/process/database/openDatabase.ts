@@ -204,7 +204,11 @@ async function openBeside(config: Config, log: Log, opening: Opening): Promise<O
   const pool = createPool(options);
   const cells = openCells(pool, Number(config.cells), options);
   try {
-    await pool.query("select 1");
+    const { rows } = await pool.query<{ is_empty: boolean }>(
+      "select to_regclass('processes') is null as is_empty",
+    );
+    // The service has just made the database. This waits until it has the schema, too.
+    if (rows[0]!.is_empty) await prepare({ pool, cells, log }, opening);
     return {
       pool,
       cells,
@@ -241,7 +245,7 @@ async function checkVersion(pool: pg.Pool): Promise<void> {
 async function prepare(
   { pool, cells, log }: { pool: pg.Pool; cells: Cells; log: Log },
   { progress, signal }: Opening,
-  joining: Joining,
+  joining?: Joining,
 ): Promise<void> {
   progress.doing("bringing the schema up to date");
   const onWait = (why: string): void => {
@@ -249,7 +253,11 @@ async function prepare(
     progress.doing(why);
     log.info({}, `bringing the schema up to date: still ${why}`);
   };
-  const applied = await migrate(pool, { joining, cells: cells.all().length, onWait });
+  const applied = await migrate(pool, {
+    ...(joining && { joining }),
+    cells: cells.all().length,
+    onWait,
+  });
   if (applied.length > 0) log.info({ applied }, "schema brought up to date");
 }
 
