@@ -80,7 +80,10 @@ async function run(sample: Sample): Promise<{ lines: string[]; code: number | nu
   const code = await Promise.race([running.ended, late]);
   if (code !== "late") return { code, lines: running.lines() };
   running.stop();
-  throw new Error(`it goes on after printing ${JSON.stringify(running.lines())}; items: ${await items(env)}`);
+  const asked = (await agent.report()).requests.map(({ method, path }) => `${method} ${path}`);
+  throw new Error(
+    `it goes on after printing ${JSON.stringify(running.lines())}; items: ${await items(env)}; the agent was asked: ${asked.join(", ")}`,
+  );
 }
 
 const sampleLimitMs = 60_000;
