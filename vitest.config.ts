@@ -49,7 +49,7 @@ const isOnCitus = (process.env["TEST_CITUS_URL"] ?? "") !== "";
 
 export default defineConfig({
   test: {
-    // A quarter of an hour is longer than the longest limit of a test.
+    // No test has a limit of more than a quarter of an hour.
     reporters: ["default", closingLine, silence(15 * 60_000)],
     sequence: { sequencer: LongestFirst },
     globalSetup: ["server/test/support/globalDatabase.ts", "server/test/support/bundlePrograms.ts"],

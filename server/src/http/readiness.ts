@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { within } from "../runtime/within.ts";
 import { awayReason, awayText } from "../postgres/awayReason.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
 import { makePartitionsNow } from "../postgres/partitions.ts";
@@ -150,16 +151,6 @@ const commitSomething = `select case
 const takeRoom = `create temporary table postrider_room on commit drop as
   select repeat('x', 1000) as filler
   from generate_series(1, 100)`;
-
-function within<T>(limitMs: number, answer: Promise<T>, late: T): Promise<T> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, limitMs, late);
-    void answer.then((value) => {
-      clearTimeout(timer);
-      resolve(value);
-    });
-  });
-}
 
 /** Single flight: calls during `work` share its result or error; a later call runs it again. */
 export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {

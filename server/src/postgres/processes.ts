@@ -49,13 +49,15 @@ export async function noteAllEnded(client: pg.ClientBase): Promise<void> {
   if (rows[0]!.exists) await client.query("update processes set ended_at = seen_at where ended_at is null");
 }
 
-/** The hosts of all processes that were seen lately. One that died counts for a minute. */
+/** The condition that a process was seen lately. One that died counts for a minute. */
+const isRunning = "ended_at is null and seen_at > now() - interval '1 minute'";
+
+/** The hosts of all running processes. */
 export async function runningHosts(client: pg.ClientBase): Promise<string[]> {
   const { rows } = await client.query<{ host: string }>(
     `select host
      from processes
-     where ended_at is null
-       and seen_at > now() - interval '1 minute'`,
+     where ${isRunning}`,
   );
   return rows.map(({ host }) => host);
 }
@@ -67,8 +69,7 @@ export async function isAccompanied(pool: pg.Pool, { id }: ProcessRecord): Promi
        select
        from processes
        where id <> $1
-         and ended_at is null
-         and seen_at > now() - interval '1 minute'
+         and ${isRunning}
      ) as is_accompanied`,
     [id],
   );
@@ -83,8 +84,7 @@ export async function runningOlderProcesses(
   const { rows } = await client.query<Pick<ProcessRecord, "version" | "host">>(
     `select version, host
      from processes
-     where ended_at is null
-       and seen_at > now() - interval '1 minute'
+     where ${isRunning}
        and migration < $1
      order by started_at`,
     [needs],

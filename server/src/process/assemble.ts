@@ -108,7 +108,8 @@ function createSharedParts(deps: ServiceDeps) {
     registry,
     clock,
     quiet,
-    onCompany: (is: boolean): void => void (isAccompanied = is),
+    // Any other process is never quiet, whoever is beside it.
+    onCompany: isAlone(deps) ? (is: boolean): void => void (isAccompanied = is) : undefined,
     requestPool,
     onRoles: registerRoleMetric(registry),
     onHeldDays: (cellNumber: number, days: number) => void heldDays.set(cellNumber, days),

@@ -27,7 +27,7 @@ export interface PresenceDeps extends Pick<Parts, "pool" | "log"> {
   /** As it was written down at the start; a process without one is not seen by others. */
   process?: ProcessRecord | undefined;
   /** Told whether other processes use the database. */
-  onCompany?: (isAccompanied: boolean) => void;
+  onCompany?: ((isAccompanied: boolean) => void) | undefined;
 }
 
 /**
@@ -35,7 +35,7 @@ export interface PresenceDeps extends Pick<Parts, "pool" | "log"> {
  * taken away, and when its clock and the database's disagree.
  */
 export function createPresence(deps: PresenceDeps): Presence {
-  const { pool, cells, log, clock, process, quiet, onCompany = () => undefined } = deps;
+  const { pool, cells, log, clock, process, quiet, onCompany } = deps;
   let loop: Loop | undefined;
   let tell: (reason: string) => void;
   const overtaken = new Promise<string>((resolve) => {
@@ -51,7 +51,7 @@ export function createPresence(deps: PresenceDeps): Presence {
   async function runOnce(): Promise<Record<string, number>> {
     if (process !== undefined) {
       await noteAlive(pool, process);
-      onCompany(await isAccompanied(pool, process));
+      if (onCompany !== undefined) onCompany(await isAccompanied(pool, process));
     }
     await look();
     await clock.look();

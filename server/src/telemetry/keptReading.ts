@@ -1,3 +1,5 @@
+import { within } from "../runtime/within.ts";
+
 /** Asked at most this often, however often `/metrics` is read. */
 const freshForMs = 5_000;
 
@@ -23,17 +25,7 @@ export function keepReading<T>(read: () => Promise<T>): () => Promise<T | undefi
       .finally(() => {
         reading = undefined;
       });
-    await atMost(waitMs, reading);
+    await within(waitMs, reading, undefined);
     return value;
   };
-}
-
-function atMost(limitMs: number, work: Promise<void>): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, limitMs);
-    void work.then(() => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }

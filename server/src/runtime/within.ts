@@ -1,0 +1,10 @@
+/** An answer, or `late` if it takes longer than `limitMs` milliseconds. The answer must not reject. */
+export function within<T>(limitMs: number, answer: Promise<T>, late: T): Promise<T> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, limitMs, late);
+    void answer.then((value) => {
+      clearTimeout(timer);
+      resolve(value);
+    });
+  });
+}
