@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { sweepSessions } from "../src/accounts/sessionStore.ts";
-import { roundTripsOf } from "./support/roundTrips.ts";
+import { leastRoundTripsOf } from "./support/roundTrips.ts";
 import {
   type Account,
   type Answer,
@@ -72,8 +72,8 @@ describe("login", () => {
   it("does the same work for an unknown address as for a wrong password", async ({ node, logIn }) => {
     const { user } = await signUp(node);
     const answerTo = (email: string) => () => logIn({ email, password: "wrong password" });
-    const unknown = await roundTripsOf(node.pool, answerTo(newEmail()));
-    expect(unknown).toBe(await roundTripsOf(node.pool, answerTo(user.email)));
+    const unknown = await leastRoundTripsOf(node.pool, answerTo(newEmail()));
+    expect(unknown).toBe(await leastRoundTripsOf(node.pool, answerTo(user.email)));
     expect(unknown).toBeGreaterThan(2);
   });
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect } from "vitest";
-import { roundTripsOf } from "./support/roundTrips.ts";
+import { leastRoundTripsOf } from "./support/roundTrips.ts";
 import { type Answer, createTestNode, newEmail, signUp, type TestNode } from "./support/testNode.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
 import { placesOfText } from "./support/placesOfText.ts";
@@ -108,9 +108,12 @@ describe("signup of a taken email", () => {
 
   it("does the same work as a new one", async ({ node, post }) => {
     const { user } = await signUp(node);
-    const answerTo = (email: string) => () => post({ email, password: "correct horse" });
-    const taken = await roundTripsOf(node.pool, answerTo(user.email));
-    expect(taken).toBe(await roundTripsOf(node.pool, answerTo(newEmail())));
+    const answerTo = (emailOf: () => string) => () => post({ email: emailOf(), password: "correct horse" });
+    const taken = await leastRoundTripsOf(
+      node.pool,
+      answerTo(() => user.email),
+    );
+    expect(taken).toBe(await leastRoundTripsOf(node.pool, answerTo(newEmail)));
     expect(taken).toBeGreaterThan(2);
   });
 
