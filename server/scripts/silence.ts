@@ -2,17 +2,21 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { Reporter, TestCase, TestModule } from "vitest/node";
 
 /**
- * A Vitest reporter that ends a run in which no test has ended for `patienceMs` milliseconds, and says what it waited for.
+ * A Vitest reporter that ends a run in which no test has ended for `patienceMs` milliseconds, says what it waited for, and
+ * ends the output with `N passed, N failed` as {@link closingLine} does.
  * No limit of Vitest's ends a worker whose event loop is blocked, or a file whose fixtures do not end.
  */
 export function silence(patienceMs: number): Reporter {
   const running = new Set<TestCase | TestModule>();
   const failed = new Set<TestCase>();
+  let passed = 0;
   let timer: NodeJS.Timeout | undefined;
   function restart(): void {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      process.stderr.write(`\n${reportOf(running, failed)}\n\n0 passed, 1 failed\n`);
+      // The run that hangs counts as one failure.
+      const counts = `${passed} passed, ${failed.size + 1} failed`;
+      process.stdout.write(`\n${reportOf(running, failed)}\n\n${counts}\n`);
       // Vitest's watchdog ends its workers.
       // oxlint-disable-next-line unicorn/no-process-exit -- a test that hangs keeps the run
       process.exit(1);
@@ -31,7 +35,9 @@ export function silence(patienceMs: number): Reporter {
     onTestCaseReady: begin,
     onTestCaseResult(test) {
       end(test);
-      if (test.result().state === "failed") failed.add(test);
+      const { state } = test.result();
+      if (state === "failed") failed.add(test);
+      if (state === "passed") passed += 1;
     },
     onTestRunEnd: () => clearTimeout(timer),
   };
