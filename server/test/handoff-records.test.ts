@@ -6,8 +6,13 @@ import {
   noteNothingSent,
   recordHandoff,
 } from "../src/handoff/record/handoffStore.ts";
+import { Follower } from "../src/handoff/follow/follower.ts";
 import { claimPolls, firstPollCursor, postponePoll, sweepPolls } from "../src/handoff/follow/pollStore.ts";
 import { noChanges } from "../src/items/changes.ts";
+import { noNetworks } from "../src/outbound/addressGuard.ts";
+import { createOutbound } from "../src/outbound/outbound.ts";
+import { createQuiet } from "../src/runtime/quiet.ts";
+import { createLog } from "../src/telemetry/log.ts";
 import { readSendAnswer, type TaskView } from "../src/handoff/agent/readTask.ts";
 import { createAgentTarget, readHandedOver } from "./support/agentTargets.ts";
 import { sendItem } from "./support/items.ts";
@@ -47,6 +52,7 @@ async function acceptHandoff(node: TestNode, account: Account, cardUrl: string) 
     targetId,
     eventId,
     announced,
+    deps,
     /** Leases the item's delivery, as a claim would. */
     async lease(leaseToken: number): Promise<void> {
       await pool.query(
@@ -189,6 +195,41 @@ describe("a look at a task", () => {
       { polls: 5, missing: 0, inMs: 0 },
     );
     expect(await handoff.record({ leaseToken: 9, view, outcome: view.outcome })).toBe("recorded");
+  });
+
+  it("that meets an error of the database is planned again before its lease lapses", async ({
+    handoff,
+    node,
+  }) => {
+    const looked = Promise.withResolvers<void>();
+    const outbound = createOutbound({
+      allowHttp: false,
+      networks: noNetworks,
+      userAgent: "Postrider/test",
+    });
+    const follower = new Follower({
+      ...handoff.deps,
+      outbound,
+      agents: {
+        get() {
+          looked.resolve();
+          return Promise.reject(new Error("the connection was lost"));
+        },
+      },
+      random: Math.random,
+      quietMs: 60_000,
+      rereadCard: () => Promise.resolve("same"),
+      log: createLog("silent"),
+      metrics: { looked: () => undefined },
+      newToken: () => 7,
+      quiet: createQuiet({ afterMs: Infinity }),
+    });
+    follower.start();
+    await looked.promise;
+    await follower.stop();
+    outbound.close();
+    const { rows } = await node.pool.query("select lease_until, lease_token, polls from handoff_polls");
+    expect(rows).toEqual([{ lease_until: null, lease_token: null, polls: 0 }]);
   });
 
   it("that found nothing new is planned again, and one that did begins afresh", async ({ handoff, node }) => {

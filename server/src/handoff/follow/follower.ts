@@ -2,7 +2,7 @@ import type { Quiet } from "../../runtime/quiet.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { HandoffMetrics } from "../../telemetry/deliveryMetrics.ts";
 import { type FollowDeps, followTask, pollTimeoutMs } from "./followTask.ts";
-import { claimPolls, firstPollCursor, type Poll, releasePolls } from "./pollStore.ts";
+import { claimPolls, firstPollCursor, type Poll, postponePoll, releasePolls } from "./pollStore.ts";
 
 export interface FollowerDeps extends FollowDeps {
   log: Log;
@@ -124,11 +124,13 @@ export class Follower {
       if (look === "trouble") noteTrouble(target);
       else target.failures = 0;
     } catch (error) {
-      // The lease lapses by itself, and the task is looked at again.
       this.#deps.log.warn(
         { err: error, event_id: poll.eventId },
         "a task could not be followed; trying again",
       );
+      const next = { polls: poll.polls, missing: poll.missing, inMs: pauses.error };
+      // While the database is away, the lease lapses by itself.
+      await postponePoll(this.#deps.direct, poll, next).catch(() => undefined);
     }
     target.inFlight--;
     this.#inFlight--;
