@@ -1,4 +1,4 @@
-import { baseUrl, integer, oneOf, word, words } from "./parsers.ts";
+import { integer, oneOf, originUrl, word, words } from "./parsers.ts";
 import { always, maybe } from "./setting.ts";
 
 /** Settings of metered usage and of the payment processor, whose own variables keep their names. */
@@ -51,9 +51,9 @@ export const billingSettings = {
   }),
   stripeApiBase: maybe({
     name: "STRIPE_API_BASE",
-    parse: baseUrl,
+    parse: originUrl,
     unset: "Stripe's own",
     secret: true,
-    description: "Another address of the processor's interface, for a local stand-in.",
+    description: "Another address of the processor's interface, without a path, for a local stand-in.",
   }),
 };

@@ -112,6 +112,15 @@ describe("values", () => {
     });
   });
 
+  it.each(["http://127.0.0.1:4242/stripe", "https://gateway.example/stripe/v1"])(
+    "refuse %s for the payment processor, whose client would leave the path out",
+    (address) => {
+      expect(problemsOf({ ...stripe, STRIPE_API_BASE: address })).toEqual([
+        "STRIPE_API_BASE must be a URL without a path, such as http://127.0.0.1:12111 (its value is not shown)",
+      ]);
+    },
+  );
+
   it.each([
     ["PORT", "65536"],
     ["PORT", "-1"],

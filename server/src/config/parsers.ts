@@ -108,6 +108,14 @@ export function baseUrl(text: string): string {
   return url.href.replace(/\/+$/, "");
 }
 
+/** The same without a path: the client of the payment processor has no place for one. */
+export function originUrl(text: string): string {
+  const url = baseUrl(text);
+  if (url !== new URL(url).origin)
+    throw new ValueError("must be a URL without a path, such as http://127.0.0.1:12111");
+  return url;
+}
+
 /** A 32-byte key in standard base64, as `openssl rand -base64 32` prints it. */
 export function encryptionKey(text: string): Buffer {
   const key = Buffer.from(text, "base64");
