@@ -1,9 +1,15 @@
 import pg from "pg";
 import { cellSchemaPattern, unfinishedSchemaPattern } from "../postgres/cells.ts";
+import {
+  findForeignTables,
+  foreignTablesText,
+  homeOf,
+  isMigrated,
+  tableNames,
+} from "../postgres/foreignTables.ts";
 import { functionSchemaPattern } from "../postgres/functionSchema.ts";
 import { runningHosts } from "../postgres/processes.ts";
 import { CommandError } from "../runtime/commandError.ts";
-import { tableNames } from "./ownTables.ts";
 
 /**
  * Looks whether a database may be filled: it has nobody's data and no running service.
@@ -22,25 +28,10 @@ export async function refuseUnlessEmpty(client: pg.ClientBase): Promise<void> {
   );
 }
 
-/**
- * Another program's database may have tables named `users` or `events`, too.
- * @throws {CommandError} when tables with such names, which no migration made, are where Postrider's would be.
- */
+/** @throws {CommandError} when tables with names of Postrider's, which no migration made, are where its own would be. */
 export async function refuseForeignTables(client: pg.ClientBase): Promise<void> {
-  if (await isMigrated(client)) return;
-  const { rows } = await client.query<{ name: string }>(
-    `select name
-     from unnest($1::text[]) as t (name)
-     where to_regclass(quote_ident(current_schema()) || '.' || quote_ident(name)) is not null
-     order by name`,
-    [tableNames.filter((name) => name !== listOfMigrations)],
-  );
-  if (rows.length === 0) return;
-  const names = rows.slice(0, 3).map(({ name }) => name);
-  throw new CommandError(
-    `the database has tables that this version of Postrider did not make (${names.join(", ")}${rows.length > 3 ? " …" : ""}): it is another program's, or of a commit before 1.0.0. Name a database of Postrider's own in DATABASE_URL`,
-    "conflict",
-  );
+  const names = await findForeignTables(client);
+  if (names.length > 0) throw new CommandError(foreignTablesText(names), "conflict");
 }
 
 /** @throws {CommandError} while a service uses the database. */
@@ -73,27 +64,6 @@ export async function dropOwnTables(client: pg.ClientBase): Promise<void> {
     await client.query("rollback");
     throw error;
   }
-}
-
-/** Each migration is listed in the transaction that makes its tables. */
-const listOfMigrations = "schema_changes";
-
-async function isMigrated(client: pg.ClientBase): Promise<boolean> {
-  if ((await homeOf(client)) === undefined) return false;
-  const { rowCount } = await client.query(`select from ${listOfMigrations} limit 1`);
-  return rowCount === 1;
-}
-
-/** The schema of Postrider's tables, which has the list of migrations; undefined where the session finds none. */
-async function homeOf(client: pg.ClientBase): Promise<string | undefined> {
-  const { rows } = await client.query<{ home: string }>(
-    `select c.relnamespace::regnamespace::text as home
-     from pg_class c
-     join pg_attribute a on a.attrelid = c.oid and a.attname = 'checksum'
-     where c.oid = to_regclass($1)`,
-    [listOfMigrations],
-  );
-  return rows[0]?.home;
 }
 
 /** Postrider's tables in a schema. Other schemas of the search path may have tables of these names that belong to somebody else. */

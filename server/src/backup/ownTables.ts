@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { migrations } from "../postgres/migrations.ts";
+import { ofTheDatabase, tableNames } from "../postgres/foreignTables.ts";
 
 /** A table with data of its own, as a backup describes it; for a partitioned one, with its partitions. */
 export interface OwnTable {
@@ -17,19 +17,6 @@ export interface Partition {
   /** Columns of which no statistics are gathered. */
   unmeasured: readonly string[];
 }
-
-/** Tables that describe the processes and the schema of one database; a restore creates them again. */
-const ofTheDatabase = ["schema_changes", "processes"];
-
-/** Every table that a migration makes, whether it is there or not. */
-export const tableNames: readonly string[] = [
-  ...new Set([
-    ...ofTheDatabase,
-    ...migrations.flatMap(({ text }) =>
-      [...text.matchAll(/^create (?:unlogged )?table (?:if not exists )?(\w+)/gm)].map((found) => found[1]!),
-    ),
-  ]),
-];
 
 /**
  * The tables whose rows a backup has, of the schema that the session's path finds them in; those that others of it refer to first.

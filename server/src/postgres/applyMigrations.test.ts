@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type pg from "pg";
-import { createTestDatabase, type TestDatabase } from "../../test/support/database.ts";
+import {
+  createEmptyTestDatabase,
+  createTestDatabase,
+  type TestDatabase,
+} from "../../test/support/database.ts";
 import { applyMigrations } from "./applyMigrations.ts";
 import { lastBeforeBaseline, lastMigration, type Migration, migrations, toMigration } from "./migrations.ts";
 import { createPool } from "./pool.ts";
@@ -58,6 +62,38 @@ test("a database of an earlier commit is refused, and named the commit that can 
   await expect(applyMigrations({ client, pool }, migrations)).rejects.toThrow(refusal);
   await client.query("drop table schema_changes");
   await expect(applyMigrations({ client, pool }, migrations)).rejects.toThrow(refusal);
+});
+
+test("another program's database is refused, and nothing is made in it", async () => {
+  const theirs = await createEmptyTestDatabase();
+  const other = createPool({ connection: theirs.connection, size: 1, onError: () => undefined });
+  const session = await other.connect();
+  try {
+    await session.query("create table users (id integer); create table organizations (id integer)");
+    await expect(applyMigrations({ client: session, pool: other }, migrations)).rejects.toThrow(
+      /tables that this version of Postrider did not make \(organizations, users\)/,
+    );
+    await session.query("drop table users, organizations; create table schema_changes (change text)");
+    await expect(applyMigrations({ client: session, pool: other }, migrations)).rejects.toThrow(
+      /did not make \(schema_changes\)/,
+    );
+    await session.query("drop table schema_changes");
+    const { rows } = await session.query(
+      "select relname from pg_class where relnamespace = 'public'::regnamespace",
+    );
+    expect(rows).toEqual([]);
+  } finally {
+    session.release(true);
+    await other.end();
+    await theirs.drop();
+  }
+});
+
+test("a table of another program with the name of an earlier list of migrations stays", async () => {
+  await client.query("create table schema_migrations (version text)");
+  expect(await applyMigrations({ client, pool }, migrations)).toEqual([]);
+  const { rows } = await client.query("select to_regclass('schema_migrations') is not null as stays");
+  expect(rows).toEqual([{ stays: true }]);
 });
 
 /** Makes the list of migrations that of a commit before 1.0.0. */

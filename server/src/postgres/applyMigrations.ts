@@ -7,6 +7,7 @@ import {
   type Migration,
   SchemaError,
 } from "./migrations.ts";
+import { findForeignTables, foreignTablesText, isMigrated } from "./foreignTables.ts";
 import { noQueryTimeoutMs } from "./hot/queryLimit.ts";
 import { hasDistributedCells } from "./ensureCells.ts";
 import { runningOlderProcesses } from "./processes.ts";
@@ -31,6 +32,7 @@ export async function applyMigrations(
   migrations: readonly Migration[],
 ): Promise<string[]> {
   const { client } = session;
+  await refuseForeignTables(client);
   await adoptBaseline(client);
   const applied = await readApplied(client);
   refuseTooNew(applied, migrations);
@@ -66,20 +68,27 @@ async function readApplied(client: pg.ClientBase): Promise<AppliedMigration[]> {
   return rows;
 }
 
+/** Names that only a database of Postrider has all of. */
+const ownOnly = ["api_keys", "deliveries", "idempotency_keys", "usage_records"];
+
+/**
+ * Leaves another program's database as it is.
+ * @throws {SchemaError} when tables that no migration made are where Postrider's would be.
+ */
+async function refuseForeignTables(client: pg.ClientBase): Promise<void> {
+  const names = await findForeignTables(client);
+  if (ownOnly.every((name) => names.includes(name))) throw databaseBeforeBaseline();
+  if (names.length > 0) throw new SchemaError(foreignTablesText(names));
+}
+
 /**
  * Records the baseline as applied on a database that was made before it and has its schema.
  * @throws {SchemaError} when the database is of an earlier commit.
  */
 async function adoptBaseline(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query<{ is_there: boolean; has_list: boolean }>(
-    `select
-       to_regclass('organizations') is not null as is_there,
-       to_regclass('schema_changes') is not null as has_list`,
-  );
-  if (!rows[0]!.is_there) return;
-  if (!rows[0]!.has_list) throw databaseBeforeBaseline();
+  if (!(await isMigrated(client))) return;
   const { version, name, checksum } = baseline;
-  await client.query(
+  const adopted = await client.query(
     `insert into schema_changes (version, name, checksum, needs)
      select $1::integer, $2::text, $3::text, 0
      from schema_changes
@@ -89,7 +98,8 @@ async function adoptBaseline(client: pg.ClientBase): Promise<void> {
   );
   const { rowCount } = await client.query("select from schema_changes where version = $1", [version]);
   if (rowCount === 0) throw databaseBeforeBaseline();
-  await client.query("drop table if exists schema_migrations");
+  // The list of such a database before it had checksums. On any other one it belongs to another program.
+  if (adopted.rowCount === 1) await client.query("drop table if exists schema_migrations");
 }
 
 function refuseTooNew(applied: readonly AppliedMigration[], migrations: readonly Migration[]): void {

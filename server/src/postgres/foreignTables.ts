@@ -1,0 +1,65 @@
+import type pg from "pg";
+import { migrations } from "./migrations.ts";
+
+/** Tables that describe the processes and the schema of one database; a restore creates them again. */
+export const ofTheDatabase = ["schema_changes", "processes"];
+
+/** Every table that a migration makes, whether it is there or not. */
+export const tableNames: readonly string[] = [
+  ...new Set([
+    ...ofTheDatabase,
+    ...migrations.flatMap(({ text }) =>
+      [...text.matchAll(/^create (?:unlogged )?table (?:if not exists )?(\w+)/gm)].map((found) => found[1]!),
+    ),
+  ]),
+];
+
+/** Each migration is listed in the transaction that makes its tables. */
+const listOfMigrations = "schema_changes";
+
+/** Whether a migration has been applied to the database that the session finds. */
+export async function isMigrated(client: pg.ClientBase): Promise<boolean> {
+  if ((await homeOf(client)) === undefined) return false;
+  const { rowCount } = await client.query(`select from ${listOfMigrations} limit 1`);
+  return rowCount === 1;
+}
+
+/** The schema of Postrider's tables, which has the list of migrations; undefined where the session finds none. */
+export async function homeOf(client: pg.ClientBase): Promise<string | undefined> {
+  const { rows } = await client.query<{ home: string }>(
+    `select c.relnamespace::regnamespace::text as home
+     from pg_class c
+     join pg_attribute a on a.attrelid = c.oid and a.attname = 'checksum'
+     where c.oid = to_regclass($1)`,
+    [listOfMigrations],
+  );
+  return rows[0]?.home;
+}
+
+/**
+ * Another program's database may have tables named `users` or `events`, too.
+ * @returns the names of relations where Postrider's tables would be made, which no migration made; empty on a migrated database.
+ */
+export async function findForeignTables(client: pg.ClientBase): Promise<string[]> {
+  if (await isMigrated(client)) return [];
+  const { rows } = await client.query<{ name: string }>(
+    `select c.relname as name
+     from pg_class c
+     where c.relnamespace = to_regnamespace(quote_ident(current_schema()))
+       and c.relname = any ($1::text[])
+       -- The list of migrations may be there, and empty.
+       and not (
+         c.relname = $2
+         and exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'checksum')
+       )
+     order by name`,
+    [tableNames, listOfMigrations],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Says whose the tables are, and what to do. */
+export function foreignTablesText(names: readonly string[]): string {
+  const some = `${names.slice(0, 3).join(", ")}${names.length > 3 ? " …" : ""}`;
+  return `the database has tables that this version of Postrider did not make (${some}): it is another program's, or of a commit before 1.0.0. Name a database of Postrider's own in DATABASE_URL`;
+}
