@@ -1370,7 +1370,7 @@ export interface Operations {
   deleteTarget(id: string, options?: CallOptions): Promise<Deleted>;
   /** Read the agent card of an a2a target again. The card is judged wholly before it takes the place of the last good one. A card that moves the agent to an origin that the bearer token was not given for waits for confirm_origin. */
   refreshTarget(id: string, body: Consent | null, options?: CallOptions): Promise<Target>;
-  /** Give a webhook target a new signing secret. Deliveries carry the signatures of both secrets until the previous one is deleted, or ends by itself when the rotation says so. Rotating again before that drops the oldest of the three. */
+  /** Give a webhook target a new signing secret. Deliveries carry the signatures of both secrets until the previous one is deleted, or ends by itself when the rotation says so. Rotating again before that drops the oldest of the three. With a `secret` of your own the call is safe to repeat: when it is the present secret already, the previous one stays. */
   rotateSigningSecret(id: string, body: Rotation | null, options?: CallOptions): Promise<Target>;
   /** Read the signing secret of a webhook target again. Only where the organization's `secrets_can_be_revealed` is on, and with an admin's session. Each time is on record in the audit log as `target.secret_revealed`, committed before the answer leaves. */
   revealSigningSecret(id: string, options?: CallOptions): Promise<RevealedSecrets>;

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { describe, expect } from "vitest";
 import { bucketOf } from "../src/postgres/ids.ts";
 import { type Account, type Answer, signUp } from "./support/testNode.ts";
@@ -257,6 +258,27 @@ describe("rotation", () => {
     expect((await node.call("GET", path, { key })).body).toMatchObject({
       has_previous_signing_secret: false,
     });
+  });
+
+  it("to a secret of the caller's own can be repeated: the previous secret goes on signing", async ({
+    created,
+    account,
+    node,
+  }) => {
+    const target = await created(webhook);
+    const path = `/api/v1/targets/${String(target["id"])}`;
+    const session = account.session_token;
+    await node.call("PATCH", "/api/v1/orgs", { session, body: { secrets_can_be_revealed: true } });
+    const secret = `whsec_${randomBytes(32).toString("base64")}`;
+    for (const body of [{ secret }, { secret }, { secret, previous_secret_ends_in_seconds: 3600 }]) {
+      const rotated = await node.call("POST", `${path}/signing-secret/rotate`, { session, body });
+      expect(rotated).toMatchObject({ status: 200, body: { secret, has_previous_signing_secret: true } });
+      const revealed = await node.call("POST", `${path}/signing-secret/reveal`, { session });
+      expect(revealed.body).toEqual({ secret, previous_secret: target["secret"] });
+    }
+    expect((await node.call("GET", path, { session })).body.previous_signing_secret_until).toBeTypeOf(
+      "number",
+    );
   });
 
   it("and refresh answer 400 with the kind for a target that has no such thing", async ({

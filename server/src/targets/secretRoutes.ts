@@ -40,7 +40,7 @@ const rotateRoute = route("rotateSigningSecret", "POST /api/v1/targets/:id/signi
   audit: "target.secret_rotated",
   summary: "Give a webhook target a new signing secret",
   description:
-    "Deliveries carry the signatures of both secrets until the previous one is deleted, or ends by itself when the rotation says so. Rotating again before that drops the oldest of the three.",
+    "Deliveries carry the signatures of both secrets until the previous one is deleted, or ends by itself when the rotation says so. Rotating again before that drops the oldest of the three. With a `secret` of your own the call is safe to repeat: when it is the present secret already, the previous one stays.",
   body: RotationBody,
   response: { 200: Target },
   async handle(call, deps) {

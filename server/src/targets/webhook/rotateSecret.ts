@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Origin } from "../../audit/origin.ts";
 import { newSigningSecret, parseSigningSecret } from "../../items/signature.ts";
-import { sealSigningSecret } from "../../items/secretBox.ts";
+import { openSigningKey, sealSigningSecret } from "../../items/secretBox.ts";
 import { inTransactionOf, type Queries } from "../../postgres/tables.ts";
 import type { TargetDeps } from "../record/kind.ts";
 import { invalid, type Refused } from "../record/refusal.ts";
@@ -24,7 +24,8 @@ export function chooseSecret(
 
 /**
  * Gives a webhook target a new signing secret: a fresh one, or one that its receiver knows. The present one signs beside it until
- * it is deleted, or until its time is over. A previous one that still signs ends here, because receivers verify with at most two.
+ * it is deleted, or until its time is over. A previous one that still signs ends here, because receivers verify with at most two;
+ * not when the secret given is the present one, as in a request that is repeated.
  */
 export async function rotateSecret(
   deps: TargetDeps,
@@ -34,51 +35,54 @@ export async function rotateSecret(
 ): Promise<{ ok: true; target: StoredTarget; secret: string } | Refused> {
   const chosen = chooseSecret(deps, known);
   if (!chosen.ok) return chosen;
+  const { secret } = chosen;
   const now = nowSeconds(deps);
-  const stored = await replaceSecret(deps.queries, {
-    origin,
-    id,
-    sealed: sealSigningSecret(deps.box, id, chosen.secret),
-    previousUntil: endsIn === undefined ? null : now + endsIn,
-    nowSeconds: now,
-  });
-  if (!stored.ok) return stored;
-  deps.changes.publishTarget(origin.orgId, id);
-  return { ok: true, target: stored.target, secret: chosen.secret };
-}
-
-interface NewSecret {
-  origin: Origin;
-  id: string;
-  sealed: Buffer;
-  /** When the present secret ends, in Unix seconds; null when its owner ends it. */
-  previousUntil: number | null;
-  nowSeconds: number;
-}
-
-/** Makes `sealed` the signing secret and the present one the previous. */
-function replaceSecret(
-  queries: Queries,
-  { origin, id, sealed, previousUntil, nowSeconds }: NewSecret,
-): Promise<Stored> {
+  const previousUntil = endsIn === undefined ? null : now + endsIn;
   const change: TargetChange = {
     origin,
     id,
     action: "target.secret_rotated",
-    columns: {
-      previous_secret: sql`secret` as never,
-      previous_secret_until: previousUntil,
-      secret: sealed,
-    },
-    beside: {
-      before: {},
-      after: {
-        has_previous_signing_secret: true,
-        ...(previousUntil !== null && { previous_signing_secret_until: previousUntil }),
-      },
+    columns: {},
+    async decide(transaction, present) {
+      if (known !== undefined && (await isPresentSecret(deps, transaction, id, known))) {
+        const isEnding = present.has_previous_secret && previousUntil !== null;
+        return { ok: true, columns: isEnding ? { previous_secret_until: previousUntil } : {} };
+      }
+      return {
+        ok: true,
+        columns: {
+          previous_secret: sql`secret` as never,
+          previous_secret_until: previousUntil,
+          secret: sealSigningSecret(deps.box, id, secret),
+        },
+        beside: {
+          before: {},
+          after: {
+            has_previous_signing_secret: true,
+            ...(previousUntil !== null && { previous_signing_secret_until: previousUntil }),
+          },
+        },
+      };
     },
   };
-  return inTransactionOf(queries, (transaction) => changeTarget(transaction, change, nowSeconds));
+  const stored = await inTransactionOf(deps.queries, (transaction) => changeTarget(transaction, change, now));
+  if (!stored.ok) return stored;
+  deps.changes.publishTarget(origin.orgId, id);
+  return { ok: true, target: stored.target, secret };
+}
+
+async function isPresentSecret(
+  { box }: Pick<TargetDeps, "box">,
+  transaction: Queries,
+  id: string,
+  secret: string,
+): Promise<boolean> {
+  const { secret: sealed } = await transaction
+    .selectFrom("targets")
+    .select("secret")
+    .where("id", "=", id)
+    .executeTakeFirstOrThrow();
+  return sealed !== null && openSigningKey(box, id, sealed).equals(parseSigningSecret(secret));
 }
 
 /** Ends a rotation; without one nothing changes. */
