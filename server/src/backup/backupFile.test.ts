@@ -1,6 +1,8 @@
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { verifyBackup, writeBackup } from "./backupFile.ts";
 import type { Contents, Part } from "./parts.ts";
@@ -42,4 +44,58 @@ it("is whole although another backup into the same file began and ended meanwhil
   await first;
   expect(await verifyBackup(path)).toMatchObject({ created_at: 1 });
   expect(await readdir(directory)).toEqual(["postrider.backup"]);
+});
+
+const manifest = {
+  format: 1,
+  created_at: 1,
+  version: "1.0.0",
+  key_fingerprint: "0".repeat(16),
+  migrations: [{ version: 100, name: "0100_baseline.sql", checksum: "" }],
+  tables: [{ name: "organizations", columns: ["id"], partitions: [] }],
+};
+const table = [{ table: "organizations", source: "organizations" }, { rows: 0 }];
+
+/** A file with these lines of JSON, the right checksum, and these sequences. */
+async function forge(directory: string, lines: readonly object[], sequences: unknown = []): Promise<string> {
+  const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+  const sha256 = createHash("sha256").update(text).digest("hex");
+  const path = join(directory, "forged.backup");
+  await writeFile(path, gzipSync(`${text}${JSON.stringify({ sequences, sha256 })}\n`));
+  return path;
+}
+
+it("is refused with another description than a backup's, whatever its checksum is", async ({ directory }) => {
+  expect(await verifyBackup(await forge(directory, [manifest, ...table]))).toEqual(manifest);
+  for (const forged of [
+    { format: 1 },
+    { ...manifest, format: 3 },
+    { ...manifest, created_at: "yesterday" },
+    { ...manifest, migrations: {} },
+    { ...manifest, migrations: [null] },
+    { ...manifest, tables: "organizations" },
+    { ...manifest, tables: [{ name: "organizations", columns: [1], partitions: [] }] },
+    { ...manifest, tables: [{ ...manifest.tables[0], partitions: [{ name: "p", settings: [] }] }] },
+    { ...manifest, cells: [{ schema: 1, tables: [] }] },
+  ]) {
+    await expect(verifyBackup(await forge(directory, [forged, ...table]))).rejects.toThrow(
+      "is no backup that this version can read",
+    );
+  }
+});
+
+it("is refused with rows outside of a table, and with sequences that are none", async ({ directory }) => {
+  for (const lines of [
+    [table[1]!, ...table],
+    [...table, table[0]!],
+    [table[0]!, ...table],
+  ])
+    await expect(verifyBackup(await forge(directory, [manifest, ...lines]))).rejects.toThrow(
+      "is damaged: its",
+    );
+  for (const sequences of [null, [{ name: 1 }], [{ name: "message_positions", last: "many" }]]) {
+    await expect(verifyBackup(await forge(directory, [manifest, ...table], sequences))).rejects.toThrow(
+      "is damaged: its end is not that of a backup",
+    );
+  }
 });

@@ -6,6 +6,7 @@ import { pipeline } from "node:stream/promises";
 import { constants, createGunzip, createGzip } from "node:zlib";
 import { createFrameReader } from "./frames.ts";
 import type { Contents, Manifest, Part, Sequence } from "./parts.ts";
+import { readManifest, readSequences } from "./readManifest.ts";
 
 /*
  * A backup is gzip over lines of JSON, some of which are followed by as many bytes as they say: the manifest, then for each
@@ -108,29 +109,31 @@ export async function readBackup(path: string): Promise<Contents> {
     unpacked,
     (what, cause) => new BrokenBackupError(`${path} ${what}`, { cause }),
   );
-  const manifest = (await reader.line()) as unknown as Manifest;
-  if (![1, 2].includes(manifest.format))
-    throw new BrokenBackupError(`${path} is no backup that this version can read`);
+  const manifest = readManifest(await reader.line());
+  if (manifest === undefined) throw new BrokenBackupError(`${path} is no backup that this version can read`);
   let sequences: readonly Sequence[] | undefined;
   async function* parts(): AsyncGenerator<Part, void> {
+    // A table is under way: it began, and has not ended.
+    let isInTable = false;
     for (;;) {
       const sha256 = reader.sha256();
       const next = await reader.line();
-      if (typeof next["bytes"] === "number")
+      if (typeof next["bytes"] === "number" && isInTable)
         yield { kind: "bytes", bytes: await reader.bytes(next["bytes"]) };
-      else if (typeof next["rows"] === "number") yield { kind: "end", rows: next["rows"] };
-      else if (typeof next["table"] === "string") {
-        yield {
-          kind: "begin",
-          table: next["table"],
-          source: next["source"] as string,
-          schema: next["schema"] as string | undefined,
-        };
+      else if (typeof next["rows"] === "number" && isInTable) {
+        isInTable = false;
+        yield { kind: "end", rows: next["rows"] };
+      } else if (typeof next["table"] === "string" && !isInTable) {
+        isInTable = true;
+        const schema = typeof next["schema"] === "string" ? next["schema"] : undefined;
+        yield { kind: "begin", table: next["table"], source: String(next["source"]), schema };
       } else {
         if (next["sha256"] !== sha256)
           throw new BrokenBackupError(`${path} is damaged: its checksum differs`);
         await reader.end();
-        sequences = next["sequences"] as Sequence[];
+        sequences = readSequences(next["sequences"]);
+        if (sequences === undefined || isInTable)
+          throw new BrokenBackupError(`${path} is damaged: its end is not that of a backup`);
         return;
       }
     }
