@@ -20,7 +20,7 @@ let database: TestDatabase;
 beforeAll(async () => {
   database = await createEmptyTestDatabase();
   loadOrMakeKey(dataDir);
-  const embedded = await startAlone(dataDir, () => undefined);
+  const embedded = await startAlone(dataDir, { command: "postrider restore", say: () => undefined });
   await embedded.close();
 });
 
@@ -45,18 +45,21 @@ it("a move that waited for another one keeps the record of where the items are",
   expect(readMove(dataDir)).toEqual({ ...other, isDone: true });
 });
 
-it("a move waits for another one and does not end it, as it ends a service", async () => {
-  const unlock = await lockDirectory(dataDir);
-  let isAskedToEnd = false;
-  const onTerm = (): void => void (isAskedToEnd = true);
-  process.on("SIGTERM", onTerm);
-  try {
-    const second = move(true);
-    markMoved(dataDir, { ...other, isDone: false });
-    await expect(second).rejects.toThrow(`is under way (process ${process.pid}): wait until it has ended`);
-    expect(isAskedToEnd).toBe(false);
-  } finally {
-    unlock();
-    process.off("SIGTERM", onTerm);
-  }
-});
+it.for(["postrider move", "postrider restore", "postrider org"])(
+  "a move does not end %s, as it ends a service",
+  async (command) => {
+    const unlock = await lockDirectory(dataDir, { command });
+    let isAskedToEnd = false;
+    const onTerm = (): void => void (isAskedToEnd = true);
+    process.on("SIGTERM", onTerm);
+    try {
+      await expect(move(true)).rejects.toThrow(
+        `${command} (process ${process.pid}) is using the data directory ${dataDir}: wait until it has ended`,
+      );
+      expect(isAskedToEnd).toBe(false);
+    } finally {
+      unlock();
+      process.off("SIGTERM", onTerm);
+    }
+  },
+);

@@ -112,7 +112,7 @@ async function administer(args: string[]): Promise<void> {
   const { readOrgCommand } = await import("../billing/orgCommand.ts");
   // Read before a database is opened, or even started.
   const command = readOrgCommand(args);
-  await withDatabase(command);
+  await withDatabase("postrider org", command);
 }
 
 async function resetUsersPassword(args: string[]): Promise<void> {
@@ -120,11 +120,11 @@ async function resetUsersPassword(args: string[]): Promise<void> {
   const command = readResetPasswordCommand(args);
   const prompt = (text: string): void => void process.stderr.write(text);
   const password = await readSecretLine(process.stdin, prompt);
-  await withDatabase((deps) => command({ ...deps, password }));
+  await withDatabase("postrider reset-password", (deps) => command({ ...deps, password }));
 }
 
 /** Runs a command of an operator on the database of the service. */
-async function withDatabase(command: (deps: OrgCommandDeps) => Promise<void>): Promise<void> {
+async function withDatabase(name: string, command: (deps: OrgCommandDeps) => Promise<void>): Promise<void> {
   outliveReader();
   const config = loadConfig(process.env);
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -132,7 +132,7 @@ async function withDatabase(command: (deps: OrgCommandDeps) => Promise<void>): P
     import("./database/openDatabase.ts"),
     import("../accounts/passwords.ts"),
   ]);
-  const database = await openForCommand(config, createLog("error"), say);
+  const database = await openForCommand(config, createLog("error"), { command: name, say });
   try {
     await command({
       pool: database.pool,

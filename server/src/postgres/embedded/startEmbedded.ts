@@ -4,7 +4,7 @@ import { rm } from "node:fs/promises";
 import { databaseAccount } from "./account.ts";
 import { clusterPath } from "./cluster.ts";
 import { prepareDataDirectory } from "./dataDirectory.ts";
-import { lockDirectory } from "./directoryLock.ts";
+import { lockDirectory, type Taking } from "./directoryLock.ts";
 import { stopLeftovers } from "./leftovers.ts";
 import { explainFullDisk } from "./fullDisk.ts";
 import { EmbeddedServer, type EmbeddedConnection } from "./embeddedServer.ts";
@@ -28,6 +28,8 @@ export interface EmbeddedOptions {
   settings?: Record<string, string>;
   /** The folder of the package with PostgreSQL's programs, for tests of other versions. */
   programs?: string;
+  /** How the directory is taken; by a service unless given. */
+  taking?: Taking;
   /** How clients reach it; TCP on 127.0.0.1 with a password only where there are no Unix sockets. */
   transport?: "socket" | "tcp";
 }
@@ -50,7 +52,7 @@ export interface EmbeddedDatabase {
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
   const dataDir = prepareDataDirectory(options.dataDir);
-  const unlock = await lockDirectory(dataDir).catch((error: unknown) => {
+  const unlock = await lockDirectory(dataDir, options.taking).catch((error: unknown) => {
     throw explainFullDisk(error, dataDir);
   });
   try {
@@ -90,10 +92,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
  * @returns whether there was one.
  * @throws a sentence for the operator when a service uses the directory.
  */
-export async function removeEmbedded(path: string): Promise<boolean> {
+export async function removeEmbedded(path: string, taking: Taking): Promise<boolean> {
   if (!existsSync(clusterPath(path))) return false;
   const dataDir = prepareDataDirectory(path);
-  const unlock = await lockDirectory(dataDir);
+  const unlock = await lockDirectory(dataDir, taking);
   try {
     await stopLeftovers(clusterPath(dataDir), clusterName(dataDir), { log: () => undefined });
     await rm(clusterPath(dataDir), { recursive: true, force: true });

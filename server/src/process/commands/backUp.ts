@@ -13,7 +13,7 @@ export async function backUp(config: Config, path: string, { say, show }: Talk):
   if (existsSync(path)) {
     throw new CommandError(`${path} already exists: a backup needs a new file`, "conflict");
   }
-  const database = await openAsItIs(config, say);
+  const database = await openAsItIs(config, { command: "postrider backup", say });
   try {
     const encryptionKey = config.encryptionKey ?? existingKey(config.dataDir);
     if (encryptionKey === undefined) {

@@ -14,7 +14,7 @@ import { openForCommand } from "../database/openDatabase.ts";
  */
 export async function dropExpired(config: Config, isConfirmed: boolean, { say, show }: Talk): Promise<void> {
   const log = createLog("error");
-  const database = await openForCommand(config, log, say);
+  const database = await openForCommand(config, log, { command: "postrider db drop-expired", say });
   try {
     const clock = createClockCheck({ pool: database.pool, nowMs: Date.now, log: createLog("silent") });
     const { earlierMs: nowMs, isApart } = await clock.look();

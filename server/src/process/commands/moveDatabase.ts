@@ -1,13 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
 import pg from "pg";
 import { fingerprintOf, withSnapshot } from "../../backup/takeSnapshot.ts";
 import { isFilledBy, type Loaded } from "../../backup/load.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
 import { version } from "../../config/version.ts";
 import { clusterPath } from "../../postgres/embedded/cluster.ts";
-import { lockDirectory } from "../../postgres/embedded/directoryLock.ts";
+import { DirectoryInUseError, type Holder, lockDirectory } from "../../postgres/embedded/directoryLock.ts";
 import type { DatabaseConnection } from "../../postgres/pool.ts";
 import { CommandError } from "../../runtime/commandError.ts";
 import { placeOf } from "../database/openDatabase.ts";
@@ -17,6 +16,7 @@ import { markMoved, type Move, readMove, refusalOf, unmarkMoved } from "../datab
 import { startAlone } from "./openAsItIs.ts";
 import { bringUpToDate, loadInto } from "./restore.ts";
 
+const command = "postrider move";
 /** A service has 25 s to end by itself; its database comes after it. */
 const stopLimitMs = 90_000;
 
@@ -76,7 +76,7 @@ interface Moving {
 async function copy(places: Places, moving: Moving, talk: Talk): Promise<Loaded> {
   const { dataDir } = places;
   // Locks the data directory until it is closed.
-  const database = await startAlone(dataDir, talk.say);
+  const database = await startAlone(dataDir, { command, say: talk.say });
   try {
     const present = readMove(dataDir);
     // The mark of another move must stay: it says where the items are.
@@ -161,17 +161,14 @@ async function endService(dataDir: string, mayStop: boolean, say: (line: string)
   for (;;) {
     try {
       // A running service holds the lock. `lockDirectory` waits two seconds for it.
-      const unlock = await lockDirectory(dataDir);
+      const unlock = await lockDirectory(dataDir, { command });
       unlock();
       return;
     } catch (cause) {
-      if (readMove(dataDir) !== undefined) {
-        throw new CommandError(
-          `another postrider move of ${dataDir} is under way (process ${lockHolder(dataDir)}): wait until it has ended`,
-          "conflict",
-          { cause },
-        );
-      }
+      if (!(cause instanceof DirectoryInUseError)) throw cause;
+      const { holder, message } = cause;
+      // A command must end by itself: what it has begun would be left half done.
+      if (holder.command !== undefined) throw new CommandError(message, "conflict", { cause });
       if (!mayStop) {
         throw new CommandError(
           `a service runs on ${dataDir}: stop it, or add --stop-service to end it for the move`,
@@ -180,22 +177,16 @@ async function endService(dataDir: string, mayStop: boolean, say: (line: string)
         );
       }
       if (performance.now() > deadlineMs) throw cause;
-      if (!isAsked) stopService(dataDir, say);
+      if (!isAsked) stopService(dataDir, holder, say);
       isAsked = true;
     }
   }
 }
 
-function stopService(dataDir: string, say: (line: string) => void): void {
-  const pid = Number(lockHolder(dataDir));
-  if (!Number.isInteger(pid) || pid <= 1)
-    throw new CommandError(`the service on ${dataDir} is unknown: stop it`, "failed");
+function stopService(dataDir: string, { pid = 0 }: Holder, say: (line: string) => void): void {
+  if (pid <= 1) throw new CommandError(`the service on ${dataDir} is unknown: stop it`, "failed");
   say(`Ending the service (process ${pid}) …`);
   process.kill(pid, "SIGTERM");
-}
-
-function lockHolder(dataDir: string): string {
-  return readFileSync(join(dataDir, "service.pid"), "utf8").trim();
 }
 
 function nowSeconds(): number {

@@ -10,7 +10,7 @@ import { unmarkMoved } from "../database/movedMarker.ts";
 /** Removes everything that the service keeps in its database. */
 export async function resetDatabase(config: Config, { say, show }: Talk): Promise<void> {
   if (config.databaseUrl === undefined) {
-    const removed = await removeEmbedded(config.dataDir);
+    const removed = await removeEmbedded(config.dataDir, { command: "postrider reset" });
     unmarkMoved(config.dataDir);
     if (removed)
       say(`The encryption key stays in ${keyPath(config.dataDir)}, for backups that were made with it`);

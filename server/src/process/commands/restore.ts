@@ -32,7 +32,7 @@ export async function restore(config: Config, path: string, { say, show }: Talk)
   if (config.databaseUrl === undefined) refuseMoved(config.dataDir);
   const database =
     config.databaseUrl === undefined
-      ? await startAlone(config.dataDir, say)
+      ? await startAlone(config.dataDir, { command: "postrider restore", say })
       : { connection: { url: config.databaseUrl }, close: () => Promise.resolve() };
   try {
     const loaded = await loadInto(database.connection, await readBackup(path));

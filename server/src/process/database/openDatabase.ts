@@ -1,11 +1,11 @@
 import { setTimeout } from "node:timers/promises";
 import type pg from "pg";
 import type { Config } from "../../config/config.ts";
-import { runningConnection } from "../../postgres/embedded/runningConnection.ts";
+import type { Taking } from "../../postgres/embedded/directoryLock.ts";
 import { startEmbedded } from "../../postgres/embedded/startEmbedded.ts";
 import { makeWalAhead, segmentsThatFit } from "../../postgres/embedded/walAhead.ts";
 import { type Joining, migrate } from "../../postgres/migrate.ts";
-import { createPool, type DatabaseConnection, isDatabaseAway } from "../../postgres/pool.ts";
+import { createPool, type DatabaseConnection } from "../../postgres/pool.ts";
 import { newProcessRecord, noteEnd, type ProcessRecord } from "../../postgres/processes.ts";
 import { explainFullDisk } from "../../postgres/embedded/fullDisk.ts";
 import { type Cells, closeCells, openCells } from "../../postgres/cells.ts";
@@ -14,6 +14,7 @@ import { untilServes } from "../../postgres/untilServes.ts";
 import { roomWhenEmbedded } from "./connectionRoom.ts";
 import { loadOrMakeKey, refuseForeignKey } from "./encryptionKey.ts";
 import { refuseMoved } from "./movedMarker.ts";
+import { openOrJoin } from "./openOrJoin.ts";
 import { type StartProgress, tellProgress } from "./startProgress.ts";
 import { endAllLeases } from "../../delivery/rows/sweepDeliveries.ts";
 import { version } from "../../config/version.ts";
@@ -61,7 +62,12 @@ export async function openDatabase(config: Config, log: Log, opening: Opening): 
   }
 }
 
-async function openEmbedded(config: Config, log: Log, opening: Opening): Promise<OpenDatabase> {
+async function openEmbedded(
+  config: Config,
+  log: Log,
+  opening: Opening,
+  taking?: Taking,
+): Promise<OpenDatabase> {
   refuseMoved(config.dataDir);
   opening.say(`Starting the embedded PostgreSQL in ${config.dataDir} …`);
   opening.progress.doing(`starting the embedded PostgreSQL in ${config.dataDir}`);
@@ -72,6 +78,7 @@ async function openEmbedded(config: Config, log: Log, opening: Opening): Promise
     settings: { max_connections: String(roomWhenEmbedded(config)) },
     ...(opening.whileWaiting && { whileWaiting: opening.whileWaiting }),
     ...(opening.signal && { signal: opening.signal }),
+    ...(taking && { taking }),
   });
   let isClosing = false;
   const options = {
@@ -182,47 +189,48 @@ async function openExternal(config: Config, log: Log, opening: Opening): Promise
 /**
  * Opens the database for a short command: the configured one, the one of a service that runs on the data directory,
  * or, when none runs, the embedded one for as long as the command takes.
+ * @param command its name, such as `postrider org`.
  */
 export async function openForCommand(
   config: Config,
   log: Log,
-  say: (line: string) => void,
+  { command, say }: { command: string; say: (line: string) => void },
 ): Promise<OpenDatabase> {
   const progress = tellProgress(say);
+  const opening = { say, progress };
   try {
-    return await openBeside(config, log, { say, progress });
+    if (config.databaseUrl !== undefined) return await openExternal(config, log, opening);
+    return await openOrJoin(config.dataDir, say, {
+      alone: () => openEmbedded(config, log, opening, { command, patienceMs: 0 }),
+      join: (connection) => joinService(config, log, opening, connection),
+    });
   } finally {
     progress.end();
   }
 }
 
-async function openBeside(config: Config, log: Log, opening: Opening): Promise<OpenDatabase> {
-  if (config.databaseUrl !== undefined) return openExternal(config, log, opening);
-  const running = await runningConnection(config.dataDir);
-  if (running === undefined) return openEmbedded(config, log, opening);
-  const options = { connection: running, size: 2, onError: poolError(log) };
+async function joinService(
+  config: Config,
+  log: Log,
+  opening: Opening,
+  connection: DatabaseConnection,
+): Promise<OpenDatabase> {
+  const options = { connection, size: 2, onError: poolError(log) };
   const pool = createPool(options);
   const cells = openCells(pool, Number(config.cells), options);
+  const close = async (): Promise<void> => {
+    await closeCells(cells, pool);
+    await pool.end();
+  };
   try {
     const { rows } = await pool.query<{ is_empty: boolean }>(
       "select to_regclass('processes') is null as is_empty",
     );
     // The service has just made the database. This waits until it has the schema, too.
     if (rows[0]!.is_empty) await prepare({ pool, cells, log }, opening);
-    return {
-      pool,
-      cells,
-      connection: running,
-      encryptionKey: loadOrMakeKey(config.dataDir),
-      async close() {
-        await closeCells(cells, pool);
-        await pool.end();
-      },
-    };
+    return { pool, cells, connection, encryptionKey: loadOrMakeKey(config.dataDir), close };
   } catch (error) {
-    await pool.end();
-    // The record of a server that is gone.
-    if (isDatabaseAway(error)) return openEmbedded(config, log, opening);
+    await close();
     throw error;
   }
 }

@@ -19,7 +19,7 @@ export async function divideDatabase(config: Config, count: number, { say, show 
   const progress = tellProgress(say);
   try {
     progress.doing("opening the database");
-    const database = await openAsItIs(config, say);
+    const database = await openAsItIs(config, { command: "postrider db divide", say });
     try {
       const divided = await divideAlone(database, count, progress);
       say(`Start the service with POSTRIDER_CELLS=${count}`);

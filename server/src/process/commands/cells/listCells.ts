@@ -10,7 +10,7 @@ import { openForCommand } from "../../database/openDatabase.ts";
 
 /** Shows the cells of the data plane: where each is, how much is in it, and on several servers also how much it has to do. */
 export async function listCells(config: Config, { say, show }: Talk): Promise<void> {
-  const database = await openForCommand(config, createLog("error"), say);
+  const database = await openForCommand(config, createLog("error"), { command: "postrider db cells", say });
   try {
     const cells: CellLine[] = [];
     for (const cell of database.cells.all()) cells.push(await describe(cell));

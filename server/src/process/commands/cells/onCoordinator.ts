@@ -38,7 +38,7 @@ export async function onCoordinator(
   const progress = tellProgress(say);
   try {
     progress.doing("opening the database");
-    const database = await openAsItIs(config, say);
+    const database = await openAsItIs(config, { command: "postrider db", say });
     const sessions: pg.Client[] = [];
     const another = async (): Promise<pg.Client> => {
       const session = await openSession(database.connection);

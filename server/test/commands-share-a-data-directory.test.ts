@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { findHolder, lockDirectory } from "../src/postgres/embedded/directoryLock.ts";
+import { clusterFolder } from "./support/clusterFolder.ts";
+import { type Program, serviceFile, startProgram } from "./support/program.ts";
+import { until } from "./support/until.ts";
+
+const place = mkdtempSync(join(clusterFolder(), "postrider-shared-"));
+const dataDir = join(place, "data");
+const started: Program[] = [];
+
+afterAll(async () => {
+  for (const program of started) program.kill("SIGTERM");
+  await Promise.all(started.map(({ ended }) => ended));
+  rmSync(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+});
+
+function start(...words: string[]): Program {
+  const program = startProgram({
+    command: [process.execPath, serviceFile, ...words],
+    env: { POSTRIDER_DATA_DIR: dataDir, PORT: "0" },
+  });
+  started.push(program);
+  return program;
+}
+
+it("a command waits for a service that is starting, and then works beside it", async () => {
+  const service = start("serve");
+  await until(
+    () => findHolder(dataDir),
+    (holder) => holder !== undefined,
+  );
+  const create = start("org", "create", "Acme");
+  expect(await create.ended, create.output()).toEqual({ code: 0, signal: null });
+  await service.says(/listens on/);
+  service.kill("SIGTERM");
+  expect(await service.ended).toEqual({ code: 0, signal: null });
+});
+
+it("a command waits for another one, whose database ends with it", async () => {
+  const unlock = await lockDirectory(dataDir, { command: "postrider org" });
+  const backUp = start("backup", join(place, "one.backup"));
+  const list = start("org", "list");
+  for (const program of [backUp, list])
+    await program.says(new RegExp(`Waiting for postrider org \\(process ${process.pid}\\), which uses`));
+  unlock();
+  for (const program of [backUp, list])
+    expect(await program.ended, program.output()).toEqual({ code: 0, signal: null });
+  expect(list.output()).toContain("Acme");
+});
+
+it("a service names the command that has its directory", async () => {
+  const unlock = await lockDirectory(dataDir, { command: "postrider backup" });
+  const service = start("serve");
+  expect(await service.ended).toEqual({ code: 1, signal: null });
+  expect(service.output()).toContain(
+    `postrider backup (process ${process.pid}) is using the data directory ${dataDir}: wait until it has ended`,
+  );
+  unlock();
+});
