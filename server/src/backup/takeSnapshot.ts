@@ -5,6 +5,7 @@ import { hasDistributedCells, presentCells } from "../postgres/ensureCells.ts";
 import { tableSchema } from "../postgres/partitions.ts";
 import { baseline, refuseUnknownMigrations } from "../postgres/migrations.ts";
 import { type DatabaseConnection, keepAliveAfterMs } from "../postgres/pool.ts";
+import { explainAway } from "../postgres/untilServes.ts";
 import { refuseTransactionPooling } from "../postgres/refuseTransactionPooling.ts";
 import { CommandError } from "../runtime/commandError.ts";
 import { type OwnTable, ownTables } from "./ownTables.ts";
@@ -25,10 +26,19 @@ export function fingerprintOf(key: Buffer): string {
 
 /**
  * A session of its own, without the limits that the service sets itself.
- * @throws {Error} a sentence when a pooler lends it to others, too.
+ * @throws {Error} a sentence when the database of a URL cannot be used, or a pooler lends the session to others, too.
  */
 export async function openSession(connection: DatabaseConnection): Promise<pg.Client> {
-  if ("url" in connection) await refuseTransactionPooling(connection.url);
+  if (!("url" in connection)) return connect(connection);
+  try {
+    await refuseTransactionPooling(connection.url);
+    return await connect(connection);
+  } catch (error) {
+    throw explainAway(error, connection.url);
+  }
+}
+
+async function connect(connection: DatabaseConnection): Promise<pg.Client> {
   const where = "url" in connection ? { connectionString: connection.url } : connection;
   const client = new pg.Client({
     ...where,

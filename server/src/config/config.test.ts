@@ -267,6 +267,16 @@ describe("sentences", () => {
     expect(problems[0]).toContain("openssl rand -base64 32");
   });
 
+  it("say what a database's address lacks", () => {
+    for (const url of ["postgres://ada:x@a:99999/postrider", "postgres://ada@[::1/postrider"]) {
+      expect(problemsOf({ DATABASE_URL: url, POSTRIDER_ENCRYPTION_KEY: key })).toEqual([
+        "DATABASE_URL must have a host and a port from 1 to 65535 (its value is not shown)",
+      ]);
+    }
+    for (const url of ["postgres://ada@/postrider?host=/run/a&port=5433", "postgres:///postrider"])
+      expect(problemsOf({ DATABASE_URL: url, POSTRIDER_ENCRYPTION_KEY: key })).toEqual([]);
+  });
+
   it.each([
     "postgres://ada:x@a:5432,b:5432/postrider",
     "postgres://ada:x@a,b/postrider?target_session_attrs=read-write",

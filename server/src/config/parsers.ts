@@ -92,6 +92,9 @@ export function databaseUrl(text: string): string {
       "must name one host: a name or address that follows the primary, not a list of servers",
     );
   }
+  // The form for sockets, `postgres://user@/database?host=/path`, has no host, which a URL must have.
+  if (!URL.canParse(text.replace("@/", "@socket/")))
+    throw new ValueError("must have a host and a port from 1 to 65535");
   return text;
 }
 

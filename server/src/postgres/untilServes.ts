@@ -42,6 +42,19 @@ export async function untilServes<T>(work: () => Promise<T>, wait: Wait): Promis
   }
 }
 
+/** Where the database is, without its credentials. */
+export function placeOf(url: string): string {
+  // The form for sockets, `postgres://user@/database?host=/path`, is no URL to Node.
+  return (URL.parse(url)?.host ?? "") || "a local socket";
+}
+
+/** An error of a command that does not wait for the database, with the reason as a start would give it. */
+export function explainAway(error: unknown, url: string): Error {
+  const { code } = error as { code?: string };
+  const text = `the database of DATABASE_URL (${placeOf(url)}) cannot be used: ${whyNot(error)}`;
+  return Object.assign(new Error(text, { cause: error }), { code });
+}
+
 /** Explains PostgreSQL's and Node's error codes, and says what to do. */
 function whyNot(error: unknown): string {
   const { code = "", message } = error as Error & { code?: string };
@@ -50,6 +63,8 @@ function whyNot(error: unknown): string {
   if (code === "3D000") return `${message}: create it (createdb), or name another in DATABASE_URL`;
   if (code === "28000" && /no encryption|SSL off/i.test(message))
     return `${message}: the server demands TLS; add ?sslmode=require to DATABASE_URL, or allow this client in pg_hba.conf`;
+  if (code === "28000" && /^role .* does not exist$/.test(message))
+    return `${message}: check the user in DATABASE_URL`;
   if (code === "28000") return `${message}: allow this client in the server's pg_hba.conf`;
   if (code === "42501") return `${message}: the user of DATABASE_URL has to own its database, or its schema`;
   if (code === "25006") return `the database is read-only (${message}): name the primary in DATABASE_URL`;

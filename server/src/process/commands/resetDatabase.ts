@@ -2,8 +2,8 @@ import { dropOwnTables, refuseForeignTables, refuseWhileRunning } from "../../ba
 import { openSession } from "../../backup/takeSnapshot.ts";
 import type { Config } from "../../config/config.ts";
 import { removeEmbedded } from "../../postgres/embedded/startEmbedded.ts";
+import { placeOf } from "../../postgres/untilServes.ts";
 import type { Talk } from "./command.ts";
-import { placeOf } from "../database/openDatabase.ts";
 import { keyPath } from "../database/encryptionKey.ts";
 import { unmarkMoved } from "../database/movedMarker.ts";
 

@@ -10,7 +10,7 @@ import { newProcessRecord, noteEnd, type ProcessRecord } from "../../postgres/pr
 import { explainFullDisk } from "../../postgres/embedded/fullDisk.ts";
 import { type Cells, closeCells, openCells } from "../../postgres/cells.ts";
 import { refuseTransactionPooling } from "../../postgres/refuseTransactionPooling.ts";
-import { untilServes } from "../../postgres/untilServes.ts";
+import { placeOf, untilServes } from "../../postgres/untilServes.ts";
 import { roomWhenEmbedded } from "./connectionRoom.ts";
 import { loadOrMakeKey, refuseForeignKey } from "./encryptionKey.ts";
 import { refuseMoved } from "./movedMarker.ts";
@@ -233,12 +233,6 @@ async function joinService(
     await close();
     throw error;
   }
-}
-
-/** Where the database is, without its credentials. */
-export function placeOf(url: string): string {
-  // The form for sockets, `postgres://user@/database?host=/path`, is no URL to Node.
-  return (URL.parse(url)?.host ?? "") || "a local socket";
 }
 
 async function checkVersion(pool: pg.Pool): Promise<void> {
