@@ -24,9 +24,9 @@ const described: readonly Pick<Command, "name" | "words" | "wordChoices" | "summ
   },
   {
     name: "db",
-    words: "<cells|divide>",
-    wordChoices: ["cells", "divide"],
-    summary: "show the cells that the database is divided into, or divide it",
+    words: "<command>",
+    wordChoices: ["cells", "divide", "distribute", "undistribute", "worker", "move-cell", "drop-expired"],
+    summary: "show the cells of the database, divide it, place its cells on servers",
     options: {
       cells: {
         type: "string",
@@ -34,7 +34,8 @@ const described: readonly Pick<Command, "name" | "words" | "wordChoices" | "summ
         choices: ["2", "4", "8", "16"],
         help: "number of cells to divide it into",
       },
-      yes: { type: "boolean", help: "confirm the division" },
+      yes: { type: "boolean", help: "confirm" },
+      remove: { type: "boolean", help: "remove a drained worker from Citus" },
     },
   },
   {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Command } from "../src/command.ts";
+import { databaseUsage } from "../../server/src/process/databaseCommands.ts";
 import { commands } from "../src/commands.ts";
 import { clientFile, run } from "./support/command.ts";
 import { hasShell, offeredBy } from "./support/shells.ts";
@@ -40,6 +41,12 @@ describe("help", () => {
       const { out } = await run([...path, "--help"]);
       expect(out.split("\n").filter((line) => line.length > 120)).toEqual([]);
     }
+  });
+
+  it("names every command of postrider db that the service has", () => {
+    const described = [...databaseUsage.matchAll(/postrider db (\S+)/g)].map(([, word]) => word!);
+    const db = commands.commands!.find(({ name }) => name === "db")!;
+    expect([...db.wordChoices!].toSorted()).toEqual([...new Set(described)].toSorted());
   });
 
   it("colours nothing that is not shown on a terminal, and the process says its version", () => {

@@ -17,10 +17,11 @@ import { readSecretLine } from "./commands/readSecretLine.ts";
 import { createLog } from "../telemetry/log.ts";
 import { version } from "../config/version.ts";
 
+const serveUsage =
+  "  postrider serve [--roles api,dispatcher,maintenance]   runs the service (settings: docs/configuration.md)\n";
 const usage = `postrider ${version}: event intake and delivery
 
-  postrider serve [--roles api,dispatcher,maintenance]   runs the service (settings: docs/configuration.md)
-${orgUsage}${resetPasswordUsage}${databaseUsage}  postrider mcp [--server URL] [--profile NAME]           serves tools to an agent (MCP), over standard input and output
+${serveUsage}${orgUsage}${resetPasswordUsage}${databaseUsage}  postrider mcp [--server URL] [--profile NAME]           serves tools to an agent (MCP), over standard input and output
                                                           (POSTRIDER_URL, POSTRIDER_KEY, or a profile; docs/mcp.md)
   postrider help                                          shows this text
   postrider version
@@ -84,6 +85,7 @@ async function run(args: string[]): Promise<number> {
 }
 
 function helpOf(command: string): string {
+  if (command === "serve") return `postrider serve: the service\n\n${serveUsage}`;
   if (command === "org") return `postrider org: organizations\n\n${orgUsage}`;
   return isDatabaseCommand(command) ? `postrider ${command}: the whole database\n\n${databaseUsage}` : usage;
 }
@@ -157,7 +159,7 @@ function readRoles(args: string[]): string | undefined {
   try {
     return parseArgs({ args, options: { roles: { type: "string" } } }).values.roles;
   } catch (cause) {
-    throw new UsageError((cause as Error).message, usage, { cause });
+    throw new UsageError((cause as Error).message, serveUsage, { cause });
   }
 }
 
