@@ -4,7 +4,7 @@ import { commands } from "./commands.ts";
 import { exitCodeOf, exitCodes, type ExitCode, UsageError, reasonOf } from "./exitCodes.ts";
 import { helpOf } from "./help.ts";
 import { createOutput, type Output, plain, type Stream } from "./output.ts";
-import { findConnection } from "./profile/credential.ts";
+import { findConnection, findUrl } from "./profile/credential.ts";
 import type { SecretSource } from "./profile/readSecret.ts";
 import { asksForHelp, findCommand, type Found, readInput } from "./readInput.ts";
 import { openService, type Session } from "./session.ts";
@@ -61,7 +61,11 @@ function whatIsMissing({ command, path, args }: Found): string {
   const name = path.join(" ");
   if (word?.startsWith("-") === true)
     return `options come after the command: ${["postrider", ...path, "<command>", word].join(" ")}`;
-  if (word !== undefined) return `there is no command "${[...path, word].join(" ")}"`;
+  if (word !== undefined) {
+    const names =
+      path.length === 0 ? "" : `; ${name} has ${command.commands!.map((one) => one.name).join(", ")}`;
+    return `there is no command "${[...path, word].join(" ")}"${names}`;
+  }
   return `say what to do: ${command.commands!.map((one) => `${name} ${one.name}`).join(", ")}`;
 }
 
@@ -72,17 +76,18 @@ function hintFor(command: Command, path: readonly string[]): string {
 }
 
 function sessionOf(input: Input, out: Output, around: Surroundings): Session {
+  const asked = {
+    url: input.text("server"),
+    profile: input.text("profile"),
+    keyStdin: input.flag("key-stdin"),
+  };
   return {
     out,
     env: around.env,
     stdin: around.stdin,
     untilStopped: around.untilStopped,
+    url: () => findUrl(asked, around.env),
     async connect() {
-      const asked = {
-        url: input.text("server"),
-        profile: input.text("profile"),
-        keyStdin: input.flag("key-stdin"),
-      };
       return openService(await findConnection(asked, { ...around, say: (text) => out.say(text) }));
     },
   };

@@ -10,6 +10,8 @@ export interface Session {
   stdin: SecretSource;
   /** The service, as the options, the environment and the profile say. */
   connect: () => Promise<Service>;
+  /** Its address, which needs no credential. */
+  url: () => string;
   /** Aborts when somebody asks the command to end; the second time it ends at once. Only a command that asks is told. */
   untilStopped: () => AbortSignal;
 }

@@ -32,16 +32,16 @@ const targetsAtOnce = 100;
 
 async function examine(session: Session, _input: Input): Promise<void> {
   const { out } = session;
-  const service = await session.connect();
-  const answer = await askReadiness(service.connection.url);
+  const url = session.url();
+  const answer = await askReadiness(url);
   report(out, answer.finding);
   if (answer.response === undefined) throw new CommandError("the service does not answer");
-  const problems = [answer.finding, clock(out, answer.response), wire(out, service.connection.url)];
-  const client = createClient({
-    baseUrl: service.connection.url,
-    apiKey: service.connection.key,
-    maxAttempts: 2,
+  const problems = [answer.finding, clock(out, answer.response), wire(out, url)];
+  const { connection } = await session.connect().catch((error: unknown): never => {
+    if (error instanceof CommandError) report(out, { check: "credential", ok: false, seen: error.message });
+    throw error;
   });
+  const client = createClient({ baseUrl: connection.url, apiKey: connection.key, maxAttempts: 2 });
   problems.push(await credential(out, client));
   problems.push(...(await targets(out, client)));
   const wrong = problems.filter((finding) => finding?.ok === false).length;

@@ -8,7 +8,7 @@ import { followItems } from "./followItems.ts";
 
 export const itemCommands: Command = {
   name: "item",
-  summary: "items: list, show, cancel, erase, follow",
+  summary: "items: list, get, cancel, erase, tail",
   commands: [
     {
       name: "list",

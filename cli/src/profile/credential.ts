@@ -29,9 +29,7 @@ export const defaultProfile = "default";
  */
 export async function findConnection(asked: Asked, around: Surroundings): Promise<Connection> {
   const { env } = around;
-  const name = asked.profile ?? nonEmpty(env["POSTRIDER_PROFILE"]) ?? defaultProfile;
-  const profile = readProfile(profilesPath(env), name);
-  const url = readUrl(asked.url ?? nonEmpty(env["POSTRIDER_URL"]) ?? profile?.url ?? defaultUrl);
+  const { name, profile, url } = findService(asked, env);
   if (asked.keyStdin) return { url, key: await readSecret(around.stdin, around.say, "API key") };
   const key = asked.profile === undefined ? nonEmpty(env["POSTRIDER_KEY"]) : undefined;
   if (key !== undefined) return { url, key: carriedSecret(key, "API key") };
@@ -51,6 +49,18 @@ export async function findConnection(asked: Asked, around: Surroundings): Promis
     );
   }
   return { url, key: profile.key };
+}
+
+/** The address of a command's service: an option, then the environment, then the profile. */
+export function findUrl(asked: Pick<Asked, "url" | "profile">, env: NodeJS.ProcessEnv): string {
+  return findService(asked, env).url;
+}
+
+function findService(asked: Pick<Asked, "url" | "profile">, env: NodeJS.ProcessEnv) {
+  const name = asked.profile ?? nonEmpty(env["POSTRIDER_PROFILE"]) ?? defaultProfile;
+  const profile = readProfile(profilesPath(env), name);
+  const url = readUrl(asked.url ?? nonEmpty(env["POSTRIDER_URL"]) ?? profile?.url ?? defaultUrl);
+  return { name, profile, url };
 }
 
 /** A service's address without a slash at its end. @throws {UsageError} when it is none. */
