@@ -158,6 +158,13 @@ describe("an item whose body is wrong", () => {
     await expectRefused(await send({ payload }), 400, "the body ");
   });
 
+  it.for(['{"a":', '{"a":1', '{"a":1,', '{"a":[1', '{"a"', '["x', '{"a":1 \n'])(
+    "cut off as %j: 400 that says so",
+    async (payload, { send }) => {
+      await expectRefused(await send({ payload }), 400, "it ends too early");
+    },
+  );
+
   it("no body and no content type: 400", async ({ sendRaw, head, target }) => {
     const answer = await sendRaw(head(`/t/${target.id}`));
     expect(answer).toMatch(/^HTTP\/1.1 400 [^]*the body is empty/);

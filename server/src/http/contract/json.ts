@@ -20,19 +20,20 @@ export function parseJson(body: Buffer): unknown {
     throw new ApiError(400, "the body begins with a byte order mark (U+FEFF): send it without");
   }
   if (!isUtf8(body)) throw new ApiError(400, "the body is not valid UTF-8");
+  const text = body.toString("utf8");
   try {
-    return JSON.parse(body.toString("utf8"));
+    return JSON.parse(text);
   } catch (error) {
-    const problem = describeLiteral(body) ?? describe(error as Error);
+    const problem = describeLiteral(body) ?? describe(error as Error, text);
     throw new ApiError(400, `the body is not valid JSON: ${problem}`, { cause: error });
   }
 }
 
 /** The parser's message without the piece of the document it quotes, which may hold a secret. */
-function describe(error: Error): string {
-  const position = /at position \d+( \(line \d+ column \d+\))?/.exec(error.message);
-  if (position) return `unexpected text ${position[0]}`;
-  return /end of JSON/.test(error.message) ? "it ends too early" : "unexpected text";
+function describe(error: Error, text: string): string {
+  const found = /at position (\d+)( \(line \d+ column \d+\))?/.exec(error.message);
+  if (found !== null && Number(found[1]) < text.length) return `unexpected text ${found[0]}`;
+  return found !== null || /end of JSON/.test(error.message) ? "it ends too early" : "unexpected text";
 }
 
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
