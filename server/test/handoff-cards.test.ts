@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from "jose";
 import { beforeEach, describe, expect } from "vitest";
-import { canonicalJson } from "../src/handoff/card/canonicalCard.ts";
+import { canonicalJson } from "../src/handoff/card/cardSignature.ts";
 import { createAgentTarget, requestAgentTarget } from "./support/agentTargets.ts";
 import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
 import { type Answer, createTestNode, refusal, signUp } from "./support/testNode.ts";

@@ -7,7 +7,13 @@ import {
   recordHandoff,
 } from "../src/handoff/record/handoffStore.ts";
 import { Follower } from "../src/handoff/follow/follower.ts";
-import { claimPolls, firstPollCursor, postponePoll, sweepPolls } from "../src/handoff/follow/pollStore.ts";
+import {
+  claimPolls,
+  firstPollCursor,
+  hastenPoll,
+  postponePoll,
+  sweepPolls,
+} from "../src/handoff/follow/pollStore.ts";
 import { noChanges } from "../src/items/changes.ts";
 import { noNetworks } from "../src/outbound/addressGuard.ts";
 import { createOutbound } from "../src/outbound/outbound.ts";
@@ -17,7 +23,7 @@ import { readSendAnswer, type TaskView } from "../src/handoff/agent/readTask.ts"
 import { createAgentTarget, readHandedOver } from "./support/agentTargets.ts";
 import { sendItem } from "./support/items.ts";
 import { createMailbox } from "./support/mailbox.ts";
-import { noMask } from "../src/handoff/agent/credentialMask.ts";
+import { noMask } from "../src/handoff/agent/agent.ts";
 import { loopbackTargets, sharedNodeTest } from "./support/fixtures.ts";
 import type { Account, TestNode } from "./support/testNode.ts";
 
@@ -41,11 +47,13 @@ async function acceptHandoff(node: TestNode, account: Account, cardUrl: string) 
     changes: noChanges,
     onDue: () => undefined,
     onMailboxItems: (ids: readonly string[]) => announced.push(...ids),
+    quietMs: 60_000,
   };
   const begin = (leaseToken: number) => beginHandoff(pool, { eventId, rowId: eventId, leaseToken });
-  const record = (fields: Partial<HandoffRecord>) => {
-    const times = { pollInMs: 0, deadlineInMs: 60_000 };
-    return recordHandoff(deps, { eventId, targetId, view: null, outcome: null, ...times, ...fields });
+  const record = async (fields: Partial<HandoffRecord>) => {
+    const outcome = await recordHandoff(deps, { eventId, targetId, view: null, ...fields });
+    await hastenPoll(pool, eventId);
+    return outcome;
   };
   return {
     mailbox,
@@ -62,7 +70,7 @@ async function acceptHandoff(node: TestNode, account: Account, cardUrl: string) 
     },
     begin,
     record,
-    accept: (view: TaskView) => record({ isAcceptance: true, view, outcome: view.outcome }),
+    accept: (view: TaskView) => record({ isAcceptance: true, view }),
     read: async () => (await readHandedOver(node, account, eventId)).handoff,
   };
 }
@@ -123,7 +131,7 @@ describe("the end of a task", () => {
   }) => {
     await handoff.accept(viewOf("WORKING"));
     const view = viewOf("COMPLETED");
-    await handoff.record({ view, outcome: view.outcome });
+    await handoff.record({ view });
     const [result] = await handoff.mailbox.list();
     const key = account.api_key;
     expect((await node.call("POST", `/api/v1/events/${result!.id}/replay`, { key })).status).toBe(202);
@@ -143,14 +151,12 @@ describe("the end of a task", () => {
   }) => {
     await handoff.accept(viewOf("WORKING"));
     const view = viewOf("COMPLETED");
-    const seen = await Promise.all(
-      Array.from({ length: 10 }, () => handoff.record({ view, outcome: view.outcome })),
-    );
+    const seen = await Promise.all(Array.from({ length: 10 }, () => handoff.record({ view })));
     expect(seen.filter((outcome) => outcome === "recorded")).toHaveLength(1);
     expect(seen.filter((outcome) => outcome === "ended before")).toHaveLength(9);
     expect(await handoff.mailbox.list()).toHaveLength(1);
     expect(handoff.announced).toEqual([handoff.mailbox.id]);
-    expect(await handoff.record({ outcome: "UNKNOWN" })).toBe("ended before");
+    expect(await handoff.record({ followError: "no longer followed" })).toBe("ended before");
   });
 
   it("may come with the acceptance", async ({ handoff, node }) => {
@@ -161,7 +167,7 @@ describe("the end of a task", () => {
 
   it("that nobody saw keeps what was seen last", async ({ handoff }) => {
     await handoff.accept(viewOf("WORKING"));
-    await handoff.record({ outcome: "UNKNOWN", followError: "no longer followed" });
+    await handoff.record({ followError: "no longer followed" });
     expect(await handoff.read()).toMatchObject({
       state: "WORKING",
       outcome: "UNKNOWN",
@@ -188,13 +194,13 @@ describe("a look at a task", () => {
     expect(await sweepPolls(node.pool)).toBe(1);
     expect((await claim(node, 9)).polls).toHaveLength(1);
     const view = viewOf("FAILED");
-    expect(await handoff.record({ leaseToken: 7, view, outcome: view.outcome })).toBe("stale");
+    expect(await handoff.record({ leaseToken: 7, view })).toBe("stale");
     await postponePoll(
       node.pool,
       { eventId: handoff.eventId, leaseToken: 7 },
       { polls: 5, missing: 0, inMs: 0 },
     );
-    expect(await handoff.record({ leaseToken: 9, view, outcome: view.outcome })).toBe("recorded");
+    expect(await handoff.record({ leaseToken: 9, view })).toBe("recorded");
   });
 
   it("that meets an error of the database is planned again before its lease lapses", async ({
@@ -217,7 +223,6 @@ describe("a look at a task", () => {
         },
       },
       random: Math.random,
-      quietMs: 60_000,
       rereadCard: () => Promise.resolve("same"),
       log: createLog("silent"),
       metrics: { looked: () => undefined },

@@ -4,14 +4,14 @@ import type pg from "pg";
 import { expect } from "vitest";
 import { bucketOf, newId, newRootId } from "../src/postgres/ids.ts";
 import { ensurePartitions } from "../src/postgres/partitions.ts";
-import { KnownFilters } from "../src/filters/knownFilters.ts";
+import { KnownFilters } from "../src/filters/filter.ts";
 import { acceptItems } from "../src/intake/acceptItems.ts";
 import { createIntake, type Intake } from "../src/intake/intake.ts";
 import type { Published } from "../src/intake/publishItems.ts";
 import type { Acceptance, UnmatchedItem } from "../src/items/item.ts";
 import { createRandom } from "./support/billing/random.ts";
 import { until } from "./support/until.ts";
-import { storeOrganization, storeTarget, storeApiKey } from "./support/storedItems.ts";
+import { storeApiKey, storeOrganization, storeTarget } from "./support/storedItems.ts";
 import { databaseTest, testPool } from "./support/fixtures.ts";
 import { idleSink } from "./support/idleSink.ts";
 

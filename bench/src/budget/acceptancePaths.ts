@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { KnownFilters } from "../../../server/src/filters/knownFilters.ts";
+import { KnownFilters } from "../../../server/src/filters/filter.ts";
 import type { ItemSink } from "../../../server/src/intake/dispatchAccepted.ts";
 import { createIntake, type Intake } from "../../../server/src/intake/intake.ts";
 import { noChanges } from "../../../server/src/items/changes.ts";

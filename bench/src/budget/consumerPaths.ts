@@ -85,6 +85,7 @@ export async function handoffPath(world: World): Promise<Path> {
     changes: noChanges,
     onDue: unexpected,
     onMailboxItems: unexpected,
+    quietMs: 3_600_000,
   };
   return {
     name: "hand over to an agent",
@@ -97,15 +98,13 @@ export async function handoffPath(world: World): Promise<Path> {
       for (const { id: eventId, rowId } of taken) {
         const beginning = await beginHandoff(pool, { rowId, eventId, leaseToken: lease.token });
         assert.equal(beginning.kind, "send");
-        const seen = { eventId, targetId: agent, pollInMs: 1_000, deadlineInMs: 3_600_000 };
         const view = taskOf(eventId, "SUBMITTED", null);
-        await recordHandoff(deps, { ...seen, isAcceptance: true, view, outcome: null });
+        await recordHandoff(deps, { eventId, targetId: agent, isAcceptance: true, view });
       }
       await finishDeliveries(pool, taken.map(deliveredOf));
       for (const { id: eventId } of taken) {
-        const seen = { eventId, targetId: agent, pollInMs: 1_000, deadlineInMs: 3_600_000 };
-        const view = taskOf(eventId, "COMPLETED", '[{"text":"done"}]');
-        assert.equal(await recordHandoff(deps, { ...seen, view, outcome: "COMPLETED" }), "recorded");
+        const view = { ...taskOf(eventId, "COMPLETED", '[{"text":"done"}]'), outcome: "COMPLETED" as const };
+        assert.equal(await recordHandoff(deps, { eventId, targetId: agent, view }), "recorded");
       }
     },
   };

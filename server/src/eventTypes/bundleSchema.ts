@@ -1,5 +1,10 @@
-import { DocumentProblem, lastSegment, resolveLocal, shownReference } from "./jsonPointer.ts";
-import type { ReadingBudget } from "./readingBudget.ts";
+import {
+  DocumentProblem,
+  lastSegment,
+  type ReadingBudget,
+  resolveLocal,
+  shownReference,
+} from "./openApiDocument.ts";
 import type { JsonSchema } from "./schemas.ts";
 import { type Keywords, mapSchemas } from "./subschemas.ts";
 import { isJsonObject } from "../http/contract/json.ts";

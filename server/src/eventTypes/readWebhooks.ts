@@ -1,15 +1,14 @@
 import { setImmediate } from "node:timers/promises";
 import { bundleSchema } from "./bundleSchema.ts";
 import {
-  checkEventType,
   type CheckedEventType,
   type CheckedType,
+  checkEventType,
   type GivenEventType,
 } from "./checkEventType.ts";
-import { DocumentProblem, resolveLocal, shownReference } from "./jsonPointer.ts";
-import { ReadingBudget } from "./readingBudget.ts";
+import { DocumentProblem, ReadingBudget, resolveLocal, shownReference } from "./openApiDocument.ts";
 import { maxEventTypes } from "./schemas.ts";
-import { type Keywords } from "./subschemas.ts";
+import type { Keywords } from "./subschemas.ts";
 import { isJsonObject } from "../http/contract/json.ts";
 
 /** The event types that an OpenAPI document describes, and the webhooks that could not become one. */

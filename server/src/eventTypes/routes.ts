@@ -2,14 +2,19 @@ import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, noneNamed } from "../http/contract/errors.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { customerReads, noLimitedKey } from "../http/contract/scope.ts";
 import { checkEventType, isTypeName } from "./checkEventType.ts";
-import { deleteEventType } from "./deleteEventType.ts";
-import { listEventTypes, readEventType } from "./readEventTypes.ts";
 import { parseYaml } from "./parseYaml.ts";
 import { readWebhooks } from "./readWebhooks.ts";
-import { type Saving, saveEventTypes, tooManyEventTypes } from "./saveEventTypes.ts";
+import {
+  deleteEventType,
+  listEventTypes,
+  readEventType,
+  saveEventTypes,
+  type Saving,
+  tooManyEventTypes,
+} from "./store.ts";
 import {
   DeletedEventType,
   EventType,
@@ -20,7 +25,6 @@ import {
   ListedEventType,
   OpenApiDocument,
 } from "./schemas.ts";
-
 import examples from "./examples.json" with { type: "json" };
 import type { Parts } from "../items/parts.ts";
 import { isJsonObject } from "../http/contract/json.ts";
@@ -40,11 +44,8 @@ const listRoute = route("listEventTypes", "GET /api/v1/event-types", {
   query: EventTypeQuery,
   response: { 200: Type.Object({ event_types: Type.Array(ListedEventType) }) },
   examples: examples.listEventTypes,
-  handle: async ({ caller, query: { deprecated, ...filter } }, deps) => ({
-    event_types: await listEventTypes(deps.pool, caller.orgId, {
-      ...filter,
-      deprecated: deprecated && deprecated === "true",
-    }),
+  handle: async ({ caller, query }, deps) => ({
+    event_types: await listEventTypes(deps.pool, caller.orgId, query),
   }),
 });
 

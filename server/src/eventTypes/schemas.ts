@@ -72,7 +72,6 @@ export const DeletedEventType = Type.Object(
   { title: "DeletedEventType" },
 );
 
-/** A document whose `webhooks` become event types. */
 export const OpenApiDocument = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.String()], {
   description:
     "An OpenAPI document of version 3.1 or 3.2 with webhooks: as JSON, or the text of one in YAML as a JSON string",

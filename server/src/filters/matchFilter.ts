@@ -9,7 +9,6 @@ export const mostSteps = 100_000;
 /** Thrown where a document takes more steps than there are. */
 class TooManySteps extends Error {}
 
-/** Counts steps down. */
 class Steps {
   #left: number;
 

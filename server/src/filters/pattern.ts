@@ -20,7 +20,6 @@ export interface Leaf {
   /** Whether having any value is enough (`exists: true`), and whether having none is (`exists: false`). */
   takesAnyValue: boolean;
   takesNoValue: boolean;
-  /** As it was written. */
   written: unknown;
 }
 

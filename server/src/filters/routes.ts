@@ -10,7 +10,6 @@ import examples from "./examples.json" with { type: "json" };
 
 const route = routesOf("Targets");
 
-/** `/api/v1/filters`. */
 export function filterRoutes(): RouteRecord[] {
   return [
     route("tryFilter", "POST /api/v1/filters/try", {

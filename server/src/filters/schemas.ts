@@ -1,4 +1,4 @@
-import { type Static, Type } from "typebox";
+import { Type } from "typebox";
 import { oneOf } from "../http/contract/schemas.ts";
 
 const examples = [
@@ -8,7 +8,6 @@ const examples = [
   },
 ];
 
-/** A filter as it is sent and answered. */
 export const FilterField = Type.Unsafe<Record<string, unknown>>(
   Type.Record(Type.String(), Type.Unknown(), {
     description:
@@ -19,7 +18,6 @@ export const FilterField = Type.Unsafe<Record<string, unknown>>(
 
 const metadataField = (description: string) => Type.Optional(Type.String({ maxLength: 256, description }));
 
-/** A filter, and a sample to try it on. */
 export const FilterTrial = Type.Object(
   {
     filter: FilterField,
@@ -33,9 +31,7 @@ export const FilterTrial = Type.Object(
   },
   { title: "FilterTrial" },
 );
-export type FilterTrial = Static<typeof FilterTrial>;
 
-/** The result. */
 export const FilterResult = Type.Object(
   {
     verdict: oneOf(

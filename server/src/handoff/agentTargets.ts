@@ -2,8 +2,7 @@ import { sql } from "kysely";
 import { isHandoff, kindNumbers } from "../postgres/kinds.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { checkTargetUrl } from "../outbound/targetUrl.ts";
-import type { AgentAuth } from "../targets/a2a/agentAuth.ts";
-import type { AgentChanges, Agents, AgentView, PreparedAgent } from "../targets/a2a/agents.ts";
+import type { AgentAuth, AgentChanges, Agents, AgentView, PreparedAgent } from "../targets/a2a/agents.ts";
 import { invalid, type Refused } from "../targets/record/refusal.ts";
 import {
   type Beside,
@@ -15,7 +14,7 @@ import {
 import type { SecretBox } from "../items/secretBox.ts";
 import { bearerContext } from "./agent/agent.ts";
 import { cardColumns } from "./card/cardStore.ts";
-import { securityRequirements, unmetSecurity } from "./card/cardSecurity.ts";
+import { formOf, securityRequirements, unmetSecurity } from "./card/cardSecurity.ts";
 import { examineCard } from "./card/examineCard.ts";
 import { refreshCard, type RefreshDeps } from "./card/refreshCard.ts";
 import type { Parts } from "../items/parts.ts";
@@ -125,9 +124,9 @@ function differencesOf(present: PresentAgent, { auth, confirmOrigin, resultTarge
   };
 }
 
-function authName({ bearer_origin: origin, auth_header: header }: PresentAgent): string {
-  if (origin === null) return "none";
-  return header === null ? "bearer" : `api_key in ${header}`;
+function authName(present: PresentAgent): string {
+  const form = formOf(present);
+  return form.type === "api_key" ? `api_key in ${form.header}` : form.type;
 }
 
 function newAuthName(auth: AgentAuth): string {
@@ -169,51 +168,32 @@ function sealedCredential(box: SecretBox, targetId: string, auth: AgentAuth, ori
   return { bearer, bearer_origin: origin, auth_header: isKey ? auth.header : null };
 }
 
-function shownAuth(row: { has_bearer: boolean; auth_header: string | null }): AgentView["auth"] {
-  if (!row.has_bearer) return { type: "none" };
-  return row.auth_header === null ? { type: "bearer" } : { type: "api_key", header: row.auth_header };
-}
-
 async function describe(queries: Queries, targetIds: readonly string[]): Promise<Map<string, AgentView>> {
   if (targetIds.length === 0) return new Map();
   const rows = await queries
     .selectFrom("agent_cards")
     .select([
       "target_id",
-      "card_url",
-      "signature",
-      "key_set_url",
-      "signature_detail",
-      "fetched_at",
-      "last_error",
-      "last_error_at",
+      "card_url as agent_card_url",
+      sql<string>`card ->> 'name'`.as("agent_name"),
+      sql<string>`card ->> 'version'`.as("agent_version"),
+      "fetched_at as card_fetched_at",
+      "last_error as card_error",
+      "last_error_at as card_error_at",
+      "signature as card_signature",
+      "key_set_url as card_signature_keys",
+      "signature_detail as card_signature_detail",
       "offered_origin",
+      "result_target_id",
       "bearer_origin",
       "auth_header",
-      "result_target_id",
-      sql<string>`card ->> 'name'`.as("name"),
-      sql<string>`card ->> 'version'`.as("version"),
-      sql<boolean>`bearer is not null`.as("has_bearer"),
     ])
     .where("target_id", "in", [...targetIds])
     .execute();
   return new Map(
-    rows.map((row) => [
-      row.target_id,
-      {
-        agent_card_url: row.card_url,
-        auth: shownAuth(row),
-        agent_name: row.name,
-        agent_version: row.version,
-        card_fetched_at: row.fetched_at,
-        card_error: row.last_error,
-        card_error_at: row.last_error_at,
-        card_signature: row.signature,
-        card_signature_keys: row.key_set_url,
-        card_signature_detail: row.signature_detail,
-        offered_origin: row.offered_origin,
-        result_target_id: row.result_target_id,
-      },
+    rows.map(({ target_id, bearer_origin, auth_header, ...view }) => [
+      target_id,
+      { ...view, auth: formOf({ bearer_origin, auth_header }) },
     ]),
   );
 }

@@ -11,7 +11,7 @@ import { Follower } from "./follow/follower.ts";
 import { hastenPoll } from "./follow/pollStore.ts";
 import { createCardRereader, refreshDueCards } from "./card/refreshCard.ts";
 import { sendHandoff } from "./send/sendHandoff.ts";
-import { answerTask, type CancelOutcome, cancelTask, type SteerOutcome } from "./follow/steerTask.ts";
+import { answerTask, cancelTask } from "./follow/steerTask.ts";
 import { isId } from "../postgres/ids.ts";
 import type { Parts } from "../items/parts.ts";
 
@@ -35,7 +35,7 @@ export interface HandoffsDeps extends Pick<
   registry: Registry;
   /** Ended by tasks that are due. */
   quiet: Quiet;
-  /** Makes lease tokens; see `leaseTokens.ts`. */
+  /** Makes lease tokens; see `createLeaseTokens`. */
   newToken: () => number;
 }
 
@@ -45,13 +45,8 @@ export interface Handoffs {
   agents: TargetAgents;
   /** Makes one attempt at a delivery to an a2a target. */
   send(delivery: Delivery, target: TargetConfig): Promise<AttemptResult>;
-  answer(input: {
-    orgId: string;
-    eventId: string;
-    payload: Buffer;
-    key: string | null;
-  }): Promise<SteerOutcome>;
-  cancel(input: { orgId: string; eventId: string }): Promise<CancelOutcome>;
+  answer(input: Parameters<typeof answerTask>[1]): ReturnType<typeof answerTask>;
+  cancel(input: Parameters<typeof cancelTask>[1]): ReturnType<typeof cancelTask>;
   /** Takes an agent's notification of a change; false for a token that the service did not make. */
   notified(token: string): Promise<boolean>;
   /** Reads the cards again that are due. */

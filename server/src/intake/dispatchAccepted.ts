@@ -1,5 +1,4 @@
-import { idTimeMs } from "../postgres/ids.ts";
-import type { Changes } from "../items/changes.ts";
+import { type Changes, itemChange } from "../items/changes.ts";
 import type { Acceptance, Lease, LeasedItem, NewItem, UnmatchedItem } from "../items/item.ts";
 
 /** Interface through which intake hands over accepted items. */
@@ -56,10 +55,7 @@ function report(
   items.forEach(({ id, targetId, eventType }, index) => {
     if (!changes.isTargetWatched(targetId)) return;
     const status = statusOf(acceptances[index]!);
-    if (status === undefined) return;
-    const created = Math.floor(idTimeMs(id) / 1000);
-    const data = { id, target_id: targetId, event_type: eventType, status, created_at: created };
-    changes.publish(targetId, { type: "item", data });
+    if (status !== undefined) changes.publish(targetId, itemChange({ id, targetId, eventType, status }));
   });
 }
 

@@ -2,7 +2,7 @@ import { describe, expect } from "vitest";
 import { databaseTest } from "../../test/support/fixtures.ts";
 import { idleSink } from "../../test/support/idleSink.ts";
 import { storeApiKey, storeOrganization, storeTarget } from "../../test/support/storedItems.ts";
-import { KnownFilters } from "../filters/knownFilters.ts";
+import { KnownFilters } from "../filters/filter.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
 import { ensurePartitions } from "../postgres/partitions.ts";
 import { Turns } from "../runtime/turns.ts";

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { KnownFilters } from "../filters/knownFilters.ts";
+import type { KnownFilters } from "../filters/filter.ts";
 import type { Acceptance, HeldLease, Lease, NewItem, UnmatchedItem } from "../items/item.ts";
 import { awayReason, isTooSlow } from "../postgres/awayReason.ts";
 import type { ClockCheck } from "../postgres/clock.ts";

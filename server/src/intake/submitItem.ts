@@ -1,5 +1,4 @@
-import { type Filter, matchesFilter, openFilter } from "../filters/filter.ts";
-import type { KnownFilters } from "../filters/knownFilters.ts";
+import { type Filter, type KnownFilters, matchesFilter, openFilter } from "../filters/filter.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import type { Acceptance, NewItem, UnmatchedItem } from "../items/item.ts";
 import type { GroupCommit } from "../runtime/groupCommit.ts";

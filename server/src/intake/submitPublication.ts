@@ -1,5 +1,4 @@
-import { matchesFilters, openFilters } from "../filters/filter.ts";
-import type { KnownFilters } from "../filters/knownFilters.ts";
+import { type KnownFilters, matchesFilters, openFilters } from "../filters/filter.ts";
 import type { GroupCommit } from "../runtime/groupCommit.ts";
 import type { MatchedPublication, NewPublication, Published, StoredPublication } from "./publishItems.ts";
 import { filterKeepsChanging } from "./submitItem.ts";

@@ -1,3 +1,5 @@
+import { idTimeMs } from "../postgres/ids.ts";
+
 /** The types of changes, by the names of their server-sent events. */
 export type ChangeType = "item" | "attempt" | "target" | "mailbox" | "handoff";
 
@@ -31,6 +33,21 @@ export type Change =
   /** Messages came, were claimed or ended: the mailbox is to be read again. */
   | { type: "mailbox"; data: { id: string } }
   | { type: "handoff"; data: { event_id: string; target_id: string } };
+
+/** An item was accepted, or canceled. */
+export function itemChange(item: {
+  id: string;
+  targetId: string;
+  eventType: string | null;
+  status: Extract<Change, { type: "item" }>["data"]["status"];
+}): Change {
+  const { id, targetId, eventType, status } = item;
+  const createdAt = Math.floor(idTimeMs(id) / 1000);
+  return {
+    type: "item",
+    data: { id, target_id: targetId, event_type: eventType, status, created_at: createdAt },
+  };
+}
 
 /**
  * Where features report changes. Nothing waits for it and nothing depends on it: a change that nobody watches is

@@ -1,6 +1,6 @@
 import type { DeliveredKind } from "../postgres/kinds.ts";
 import type { LeasedItem, NewItem } from "./item.ts";
-import type { TraceContext } from "../telemetry/traceContext.ts";
+import { contextOfEvent, type TraceContext } from "../telemetry/traceContext.ts";
 import type { Span } from "../telemetry/traces.ts";
 
 /** One item on its way to its target, as a node holds it while it has the lease. */
@@ -95,4 +95,20 @@ export function notSent(error: string): AttemptResult {
     responseBody: null,
     retryAfter: null,
   };
+}
+
+/** Where the spans of a delivery go on, and what they have to do with besides. */
+interface DeliveryTrace {
+  parent: TraceContext;
+  links: TraceContext[];
+}
+
+/** A replay has a trace of its own, which all nodes derive from its event's id, and points to that of its source. */
+export function traceOf(
+  { eventId, sourceEventId }: Pick<Delivery, "eventId" | "sourceEventId">,
+  context: TraceContext,
+): DeliveryTrace {
+  return sourceEventId === null
+    ? { parent: context, links: [] }
+    : { parent: contextOfEvent(eventId), links: [context] };
 }

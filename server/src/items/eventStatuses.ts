@@ -3,7 +3,6 @@ export const mailboxStatuses = ["UNREAD", "CLAIMED", "ACKNOWLEDGED", "EXPIRED", 
 
 export type MailboxStatus = (typeof mailboxStatuses)[number];
 
-/** The statuses of an event. */
 export const eventStatuses = [
   "QUEUED",
   "RETRYING",

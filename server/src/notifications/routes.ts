@@ -2,14 +2,16 @@ import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, idOf, notFound, orRefused } from "../http/contract/errors.ts";
-import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { removal, type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
-import { Id, oneOf, pageBefore, Timestamp } from "../http/contract/schemas.ts";
+import { pageBefore } from "../http/contract/schemas.ts";
 import { newRootId } from "../postgres/ids.ts";
-import { operationalEventTypes } from "./eventTypes.ts";
 import {
+  EventTypes,
   listNotificationTargets,
+  NotificationTarget,
   maxPerOrganization,
+  operationalEventTypes,
   removeNotificationTarget,
   saveNotificationTarget,
 } from "./store.ts";
@@ -19,17 +21,6 @@ import type { Parts } from "../items/parts.ts";
 const route = routesOf<NotificationRouteDeps>("Notifications");
 
 export type NotificationRouteDeps = Pick<Parts, "pool" | "queries" | "nowMs">;
-
-const EventTypes = Type.Array(oneOf(operationalEventTypes), {
-  minItems: 1,
-  maxItems: operationalEventTypes.length,
-  uniqueItems: true,
-});
-
-const NotificationTarget = Type.Object(
-  { id: Id, target_id: Id, event_types: EventTypes, created_at: Timestamp },
-  { title: "NotificationTarget" },
-);
 
 /** The targets of an organization that receive its operational events. */
 export function notificationRoutes(deps: NotificationRouteDeps): RouteRecord[] {

@@ -1,32 +1,44 @@
 import { sql } from "kysely";
+import { type Static, Type } from "typebox";
+import { Id, oneOf, Timestamp } from "../http/contract/schemas.ts";
 import type pg from "pg";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
-import { isHandoff, kindNumbers } from "../postgres/kinds.ts";
+import { isHandoff, isPulled, kindNumbers, type TargetKind } from "../postgres/kinds.ts";
 import { newestFirst, type NewestFirst } from "../postgres/newestFirst.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
-import type { OperationalEventType } from "./eventTypes.ts";
+import { callFunction } from "../postgres/hot/callFunction.ts";
+import { withPartitions } from "../postgres/partitions.ts";
+import { itemChange } from "../items/changes.ts";
+import type { Parts } from "../items/parts.ts";
 
-/** A target that receives operational events; created_at is in Unix seconds. */
-export interface NotificationTarget {
-  id: string;
-  target_id: string;
-  event_types: OperationalEventType[];
-  created_at: number;
-}
+/** Events of the service itself, as the `event_type` of an item. */
+export const operationalEventTypes = [
+  "target.disabled",
+  "target.recovered",
+  "event.failed",
+  "mailbox.message_dead",
+  "handoff.input_required",
+] as const;
 
-/** The most notification targets of an organization. */
+export const EventTypes = Type.Array(oneOf(operationalEventTypes), {
+  minItems: 1,
+  maxItems: operationalEventTypes.length,
+  uniqueItems: true,
+});
+
+export const NotificationTarget = Type.Object(
+  { id: Id, target_id: Id, event_types: EventTypes, created_at: Timestamp },
+  { title: "NotificationTarget" },
+);
+export type NotificationTarget = Static<typeof NotificationTarget>;
+
 export const maxPerOrganization = 10;
 
 export type SaveOutcome =
   | { outcome: "saved"; notificationTarget: NotificationTarget }
-  /** The organization has no such target. */
-  | { outcome: "not_found" }
-  /** The target is an agent, which receives no operational events. */
-  | { outcome: "is_agent" }
-  /** The organization has `maxPerOrganization`. */
-  | { outcome: "too_many" };
+  | { outcome: "not_found" | "is_agent" | "too_many" };
 
 /** Makes a target receive operational events of these types only. */
 export async function saveNotificationTarget(
@@ -100,4 +112,38 @@ export function removeNotificationTarget(pool: pg.Pool, origin: Origin, id: stri
     });
     return true;
   });
+}
+
+type TellDeps = Pick<Parts, "pool" | "changes" | "onDue" | "onMailboxItems">;
+
+interface Told {
+  item_id: string;
+  listener_id: string;
+  listener_kind: TargetKind;
+  event_type: string;
+  status: "QUEUED" | "UNREAD" | "FILTERED";
+}
+
+/** The most subjects of one call; the next call takes the rest. */
+const maxSubjects = 100;
+/** The least time between two notifications of a target's failed events, and of its dead messages. */
+const paceMs = 60_000;
+
+/** Creates items from the stored operational events. @returns how many items. */
+export async function tellEvents({ pool, changes, onDue, onMailboxItems }: TellDeps): Promise<number> {
+  const rows = (await withPartitions(pool, () =>
+    callFunction(pool, "tell_operational_events", {
+      p_limit: maxSubjects,
+      p_pace_ms: paceMs,
+    }),
+  )) as Told[];
+  if (changes.isWatched()) {
+    for (const { item_id: id, listener_id: targetId, event_type: eventType, status } of rows) {
+      changes.publish(targetId, itemChange({ id, targetId, eventType, status }));
+    }
+  }
+  if (rows.some(({ status }) => status === "QUEUED")) onDue();
+  const mailboxes = rows.filter(({ listener_kind: kind }) => isPulled(kindNumbers[kind]));
+  if (mailboxes.length > 0) onMailboxItems(mailboxes.map(({ listener_id: id }) => id));
+  return rows.length;
 }

@@ -11,7 +11,7 @@ import type { Config } from "../config/config.ts";
 import { version } from "../config/version.ts";
 import { isDashboardBuilt } from "../http/dashboard.ts";
 import { closeServer } from "../http/server.ts";
-import { createLeaseTokens, type TokenRange } from "../items/leaseTokens.ts";
+import { createLeaseTokens, type TokenRange } from "../items/item.ts";
 import { createSecretBox } from "../items/secretBox.ts";
 import type { Handoffs } from "../handoff/handoffs.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";

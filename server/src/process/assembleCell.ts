@@ -6,7 +6,7 @@ import { createDelivery } from "../delivery/dispatch/createDelivery.ts";
 import type { Dispatcher } from "../delivery/dispatch/dispatcher.ts";
 import type { Apart, ReadinessDeps } from "../http/readiness.ts";
 import { ReadTurns } from "../http/contract/readTurns.ts";
-import { KnownFilters } from "../filters/knownFilters.ts";
+import { KnownFilters } from "../filters/filter.ts";
 import { createHandoffs, type Handoffs } from "../handoff/handoffs.ts";
 import type { ItemSink } from "../intake/dispatchAccepted.ts";
 import { createIntake } from "../intake/intake.ts";
@@ -23,7 +23,7 @@ import { createSenders } from "../targets/kinds.ts";
 import { registerPlaceMetric } from "../telemetry/placeMetric.ts";
 import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { SharedParts, ServiceDeps } from "./assemble.ts";
+import type { ServiceDeps, SharedParts } from "./assemble.ts";
 
 export type CellParts = ReturnType<typeof assembleCell>;
 

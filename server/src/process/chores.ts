@@ -21,7 +21,7 @@ import { cancelExpired, cancelOrphans } from "../delivery/rows/cancelDeliveries.
 import { forgetInterventions } from "../mailbox/finish/forceMessage.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { carryOnErasures, eraseDigests } from "../erasures/chores.ts";
-import { tellEvents } from "../notifications/tellEvents.ts";
+import { tellEvents } from "../notifications/store.ts";
 import { firstIdAt } from "../postgres/ids.ts";
 import type { Cell } from "../postgres/cells.ts";
 import type { ClockCheck } from "../postgres/clock.ts";

@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../config/config.ts";
 import { version } from "../config/version.ts";
 import { endLeasesOf } from "../delivery/rows/sweepDeliveries.ts";
-import type { TokenRange } from "../items/leaseTokens.ts";
+import type { TokenRange } from "../items/item.ts";
 import { createLineWriter } from "../telemetry/lineWriter.ts";
 import { createLog, type Log } from "../telemetry/log.ts";
 import { refuseTooManyConnections } from "./database/connectionRoom.ts";

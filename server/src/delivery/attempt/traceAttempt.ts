@@ -1,8 +1,7 @@
-import type { Delivery } from "../../items/delivery.ts";
+import { type Delivery, traceOf } from "../../items/delivery.ts";
 import type { TargetConfig } from "../../targets/record/targetConfig.ts";
 import type { TraceContext } from "../../telemetry/traceContext.ts";
 import { messaging, type Span, type Traces } from "../../telemetry/traces.ts";
-import { traceOf } from "../../items/traceOf.ts";
 
 /**
  * Begins the span of an attempt, whose context goes to the receiver. It names the URL's server only: paths and queries hold

@@ -28,7 +28,7 @@ export interface DeliveryDeps {
   nowMs: () => number;
   senders: Senders;
   quiet: Quiet;
-  /** Makes lease tokens; see `leaseTokens.ts`. */
+  /** Makes lease tokens; see `createLeaseTokens`. */
   newToken: () => number;
   /** Shared by the cells of a process; a dispatcher has its own unless told. */
   admission?: Admission | undefined;

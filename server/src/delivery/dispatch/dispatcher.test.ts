@@ -9,7 +9,7 @@ import { ensurePartitions } from "../../postgres/partitions.ts";
 import { parseNetworks } from "../../outbound/addressGuard.ts";
 import { createOutbound } from "../../outbound/outbound.ts";
 import { noChanges } from "../../items/changes.ts";
-import { createLeaseTokens } from "../../items/leaseTokens.ts";
+import { createLeaseTokens } from "../../items/item.ts";
 import { createSecretBox } from "../../items/secretBox.ts";
 import { neverQuiet } from "../../runtime/quiet.ts";
 import { createLog } from "../../telemetry/log.ts";
@@ -18,7 +18,7 @@ import type { AttemptResult, Delivery } from "../../items/delivery.ts";
 import { createSenders } from "../../targets/kinds.ts";
 import { everyAttempt } from "../../../test/support/everyAttempt.ts";
 import type { Dispatcher } from "./dispatcher.ts";
-import { file, databaseTest } from "../../../test/support/fixtures.ts";
+import { databaseTest, file } from "../../../test/support/fixtures.ts";
 
 const orgId = newId(0, Date.now());
 

@@ -14,11 +14,10 @@ import { withPartitions } from "../../postgres/partitions.ts";
 import type { RowOf } from "../../postgres/hot/functionCall.ts";
 import { bucketOf, idTimeMs, newId, unknownId } from "../../postgres/ids.ts";
 import type { DeliveredKind } from "../../postgres/kinds.ts";
-import type { Delivery } from "../../items/delivery.ts";
+import { type Delivery, traceOf } from "../../items/delivery.ts";
 import { messaging, type Traces } from "../../telemetry/traces.ts";
 import { latencyRange } from "../../items/latencyRanges.ts";
 import { byRow, type RowItem } from "./itemsByRow.ts";
-import { traceOf } from "../../items/traceOf.ts";
 
 /** The position of a node in its circle (round robin) over the waiting targets. */
 export interface ClaimCursor {

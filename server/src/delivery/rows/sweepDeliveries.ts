@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { TokenRange } from "../../items/leaseTokens.ts";
+import type { TokenRange } from "../../items/item.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 
 /** Makes deliveries due again whose node died, or stalled past its lease. @returns how many there were. */

@@ -1,13 +1,10 @@
 import type pg from "pg";
 import type { SecretBox } from "../../items/secretBox.ts";
-import { createCredentialMask, type CredentialMask, noMask } from "./credentialMask.ts";
 
 /** An agent as it is called: the interface in use and how the service proves itself to it. */
 export interface Agent {
   targetId: string;
-  orgId: string;
   version: number;
-  /** The interface's URL. */
   url: string;
   tenant: string | null;
   extensions: string[];
@@ -28,17 +25,11 @@ export interface Agents {
   get(targetId: string, version: number): Promise<Agent | undefined>;
 }
 
-interface Row {
-  id: string;
-  org_id: string;
-  version: number;
-  url: string;
-  tenant: string | null;
-  extensions: string[];
-  push_notifications: boolean;
+/** A credential as it is stored, with the origin that it is for, and the header that carries a key. */
+interface StoredCredential {
   bearer: Buffer | null;
-  bearer_origin: string | null;
-  auth_header: string | null;
+  origin: string | null;
+  header: string | null;
 }
 
 const maxKnown = 1_000;
@@ -62,28 +53,19 @@ export function createAgents(pool: pg.Pool, box: SecretBox): Agents {
 
 /** The agent behind a target as it is now; undefined when there is no such a2a target. */
 export async function loadAgent(pool: pg.Pool, box: SecretBox, targetId: string): Promise<Agent | undefined> {
-  const { rows } = await pool.query<Row>({
+  const { rows } = await pool.query<Omit<Agent, "credential"> & StoredCredential>({
     name: "load_agent",
-    text: `select t.id, t.org_id, t.version, t.url, c.tenant, c.extensions, c.push_notifications, c.bearer,
-             c.bearer_origin, c.auth_header
+    text: `select t.id as "targetId", t.version, t.url, c.tenant, c.extensions,
+             c.push_notifications as "pushNotifications", c.bearer,
+             c.bearer_origin as origin, c.auth_header as header
            from targets t
            join agent_cards c on c.target_id = t.id
            where t.id = $1`,
     values: [targetId],
   });
-  const row = rows[0];
-  return (
-    row && {
-      targetId: row.id,
-      orgId: row.org_id,
-      version: row.version,
-      url: row.url,
-      tenant: row.tenant,
-      extensions: row.extensions,
-      pushNotifications: row.push_notifications,
-      credential: openCredential(box, row),
-    }
-  );
+  if (rows[0] === undefined) return undefined;
+  const { bearer, origin, header, ...agent } = rows[0];
+  return { ...agent, credential: openCredential(box, agent, { bearer, origin, header }) };
 }
 
 /** Hides an agent's credential in what it says. */
@@ -98,20 +80,61 @@ export function bearerContext(targetId: string): string {
 
 function openCredential(
   box: SecretBox,
-  { id, url, bearer, bearer_origin, auth_header }: Row,
+  { targetId, url }: Pick<Agent, "targetId" | "url">,
+  { bearer, origin, header }: StoredCredential,
 ): Agent["credential"] {
   if (bearer === null) return { header: null, mask: noMask };
   // The last check: a card that names another origin is not stored without the owner's consent.
-  if (new URL(url).origin !== bearer_origin) {
+  if (new URL(url).origin !== origin) {
     return { fault: "the credential belongs to another origin than the agent's interface" };
   }
   try {
-    const secret = box.open(bearer, bearerContext(id)).toString("utf8");
-    const mask = createCredentialMask([secret]);
-    return auth_header === null
+    const secret = box.open(bearer, bearerContext(targetId)).toString("utf8");
+    const mask = createCredentialMask(secret);
+    return header === null
       ? { header: ["authorization", `Bearer ${secret}`], mask }
-      : { header: [auth_header, secret], mask };
+      : { header: [header, secret], mask };
   } catch (error) {
     return { fault: `the agent's credential cannot be opened: ${(error as Error).message}` };
   }
 }
+
+/** Hides a credential in what an agent said, for records and answers. An agent may repeat what it was sent. */
+export interface CredentialMask {
+  text(text: string): string;
+  bytes(bytes: Buffer): Buffer;
+  /** All texts of a JSON value; names of fields stay, because they may be the protocol's. */
+  value(value: unknown): unknown;
+}
+
+const shown = "[token]";
+
+/**
+ * A mask for a credential. It is applied to texts that are stored and shown, and never before an answer is read: a credential
+ * such as `id` would make a valid answer invalid.
+ */
+export function createCredentialMask(secret: string): CredentialMask {
+  const forms = [secret, JSON.stringify(secret).slice(1, -1)];
+  const text = (one: string): string => forms.reduce((masked, form) => masked.replaceAll(form, shown), one);
+  const value = (one: unknown): unknown => {
+    if (typeof one === "string") return text(one);
+    if (Array.isArray(one)) return one.map(value);
+    if (one === null || typeof one !== "object") return one;
+    return Object.fromEntries(Object.entries(one).map(([name, member]) => [name, value(member)]));
+  };
+  return {
+    text,
+    value,
+    bytes: (bytes) =>
+      forms.some((form) => bytes.includes(form))
+        ? Buffer.from(text(bytes.toString("latin1")), "latin1")
+        : bytes,
+  };
+}
+
+/** For an agent that is called without a credential. */
+export const noMask: CredentialMask = {
+  text: (text) => text,
+  bytes: (bytes) => bytes,
+  value: (value) => value,
+};

@@ -2,9 +2,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseNetworks } from "../../outbound/addressGuard.ts";
 import { createOutbound, type Outbound } from "../../outbound/outbound.ts";
-import type { Agent } from "./agent.ts";
+import { type Agent, createCredentialMask } from "./agent.ts";
 import { agentUrl, callAgent } from "./callAgent.ts";
-import { createCredentialMask } from "./credentialMask.ts";
 import { findTask } from "../send/findTask.ts";
 
 let server: Server;
@@ -20,7 +19,6 @@ beforeAll(async () => {
   outbound = createOutbound({ allowHttp: true, networks: parseNetworks(["127.0.0.0/8"]), userAgent: "test" });
   agent = {
     targetId: "t",
-    orgId: "o",
     version: 1,
     url: `http://127.0.0.1:${(server.address() as { port: number }).port}/a2a/`,
     tenant: null,
@@ -28,7 +26,7 @@ beforeAll(async () => {
     pushNotifications: false,
     credential: {
       header: ["authorization", "Bearer s3cret"],
-      mask: createCredentialMask(["s3cret"]),
+      mask: createCredentialMask("s3cret"),
     },
   };
 });

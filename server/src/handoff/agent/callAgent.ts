@@ -9,9 +9,7 @@ export interface AgentCall {
   path: string;
   query?: Readonly<Record<string, string>>;
   body?: Buffer;
-  /** Extensions that this request activates. */
   extensions?: readonly string[];
-  /** The trace that the agent continues. */
   traceparent?: string | undefined;
   timeoutMs: number;
   /** Whether it may arrive twice without harm. */
@@ -72,8 +70,16 @@ export async function callAgent(outbound: Outbound, agent: Agent, call: AgentCal
   const isTooDeep = isDeeperThan(maxDepth, result.body);
   const value = result.truncated || isTooDeep ? undefined : parseJson(result.body);
   if (status < 200 || status > 299) {
-    const message = printable(mask.text(describe(result, saidIn(value))));
-    return refusal({ ...result, body }, value, message);
+    const { message: said, details } = errorIn(value) as { message?: unknown; details?: unknown };
+    return {
+      kind: "refused",
+      status,
+      durationMs,
+      reason: Array.isArray(details) ? reasonOf(details) : null,
+      message: printable(mask.text(describe(result, typeof said === "string" ? said : null))),
+      retryAfter: result.headers["retry-after"] ?? null,
+      body,
+    };
   }
   if (result.truncated) return { kind: "garbled", status, durationMs, problem: "is larger than 4 MiB", body };
   if (isTooDeep) {
@@ -133,23 +139,6 @@ export function agentUrl(
   return base.href;
 }
 
-function refusal(
-  response: { status: number; durationMs: number; headers: ExchangeHeaders; body: Buffer },
-  value: unknown,
-  message: string,
-): Refusal {
-  const details = (errorIn(value) as { details?: unknown }).details;
-  return {
-    kind: "refused",
-    status: response.status,
-    durationMs: response.durationMs,
-    reason: Array.isArray(details) ? reasonOf(details) : null,
-    message,
-    retryAfter: response.headers["retry-after"] ?? null,
-    body: response.body,
-  };
-}
-
 function describe(
   { status, headers }: { status: number; headers: ExchangeHeaders },
   said: string | null,
@@ -159,11 +148,6 @@ function describe(
     return `the agent answered ${status}${to}; redirects are not followed`;
   }
   return `the agent answered ${status}${said ? `: ${said}` : ""}`;
-}
-
-function saidIn(value: unknown): string | null {
-  const { message } = errorIn(value) as { message?: unknown };
-  return typeof message === "string" ? message : null;
 }
 
 function errorIn(value: unknown): object {

@@ -1,4 +1,7 @@
 import { isDeeperThan, isJsonObject } from "../../http/contract/json.ts";
+import type { Outbound } from "../../outbound/outbound.ts";
+import type { Agent } from "./agent.ts";
+import { type AgentAnswer, callAgent } from "./callAgent.ts";
 
 /** Metadata that is sent with an item's payload. */
 export interface MessageParts {
@@ -12,13 +15,48 @@ export interface MessageParts {
 }
 
 export interface OutgoingMessage {
-  /** The message as JSON. */
   json: Buffer;
-  /** Extensions that the message names. */
   extensions: string[];
 }
 
 type JsonObject = Readonly<Record<string, unknown>>;
+
+/**
+ * Sends an item as a message (A2A 1.0, section 3.1.1). Two messages make two tasks, even under one id, so a request is not
+ * repeated.
+ * @param notifyAt The address at which the agent notifies of the task, where it can.
+ */
+export function sendMessage(
+  outbound: Outbound,
+  agent: Agent,
+  input: MessageParts,
+  options: { timeoutMs: number; traceparent?: string | undefined; notifyAt?: string | undefined },
+): Promise<AgentAnswer> {
+  const { timeoutMs, traceparent, notifyAt } = options;
+  const message = toMessage(input);
+  const head = {
+    ...(agent.tenant !== null && { tenant: agent.tenant }),
+    configuration: {
+      // Without this, the agent answers only when its work is done.
+      returnImmediately: true,
+      historyLength: 0,
+      ...(notifyAt !== undefined && { taskPushNotificationConfig: { url: notifyAt } }),
+    },
+  };
+  return callAgent(outbound, agent, {
+    method: "POST",
+    path: "/message:send",
+    body: Buffer.concat([
+      Buffer.from(`${JSON.stringify(head).slice(0, -1)},"message":`),
+      message.json,
+      Buffer.from("}"),
+    ]),
+    extensions: message.extensions,
+    traceparent,
+    timeoutMs,
+    isRepeatable: false,
+  });
+}
 
 const maxExtensions = 20;
 /** A message that nests deeper is passed on as data: it would have to be written anew, which recurses. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createCredentialMask, noMask } from "./credentialMask.ts";
+import { createCredentialMask, noMask } from "./agent.ts";
 import { readSendAnswer, readTask, type TaskView } from "./readTask.ts";
 
 const task = {
@@ -107,7 +107,7 @@ describe("a credential that the agent repeats", () => {
         id: "t1",
         status: { state: "TASK_STATE_WORKING", message: { parts: [{ text: token }] } },
       };
-      expect(readTask(said, createCredentialMask([token])), token).toMatchObject({
+      expect(readTask(said, createCredentialMask(token)), token).toMatchObject({
         ok: true,
         view: {
           taskId: "t1",

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { CredentialMask } from "./credentialMask.ts";
+import type { CredentialMask } from "./agent.ts";
 import { isJsonObject } from "../../http/contract/json.ts";
 
 /** The parts of a task that the service keeps, or those of the message that an agent answered with in place of one. */

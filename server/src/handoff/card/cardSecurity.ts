@@ -15,6 +15,12 @@ export type SecurityRequirement = readonly SecurityScheme[];
 /** The form of a target's credential. */
 export type CredentialForm = { type: "none" } | { type: "bearer" } | { type: "api_key"; header: string };
 
+/** The form of a stored credential. */
+export function formOf(stored: { bearer_origin: string | null; auth_header: string | null }): CredentialForm {
+  if (stored.bearer_origin === null) return { type: "none" };
+  return stored.auth_header === null ? { type: "bearer" } : { type: "api_key", header: stored.auth_header };
+}
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
@@ -72,7 +78,7 @@ function advice(requirements: readonly SecurityRequirement[]): string {
 
 /** Reads a scheme of section 4.5 in each form that is in use: ProtoJSON's, OpenAPI's, and that of the JavaScript SDK. */
 function readScheme(name: string, written: unknown): SecurityScheme {
-  const [form, fields] = formOf(written);
+  const [form, fields] = writtenForm(written);
   const text = (field: string): string => (typeof fields[field] === "string" ? fields[field] : "");
   switch (form) {
     case "httpauthsecurityscheme":
@@ -117,7 +123,7 @@ function readScheme(name: string, written: unknown): SecurityScheme {
 }
 
 /** The scheme's kind in lower case, and its fields. */
-function formOf(written: unknown): [form: string, fields: Fields] {
+function writtenForm(written: unknown): [form: string, fields: Fields] {
   if (!isJsonObject(written)) return ["", {}];
   if (typeof written["type"] === "string") return [written["type"].toLowerCase(), written];
   const leaked = written["scheme"];

@@ -1,8 +1,7 @@
 import { generateAgentCardSignature } from "@a2a-js/sdk";
 import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from "jose";
 import { describe, expect, it } from "vitest";
-import { canonicalJson } from "./canonicalCard.ts";
-import { verifyCard } from "./cardSignature.ts";
+import { canonicalJson, verifyCard } from "./cardSignature.ts";
 import { type AgentCard, parseCard } from "./parseCard.ts";
 
 const keySetUrl = "https://keys.example.com/jwks.json";

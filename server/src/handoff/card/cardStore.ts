@@ -27,7 +27,6 @@ export function cardColumns(card: GoodCard, times: Freshness) {
   } satisfies Updateable<AgentCardRow>;
 }
 
-/** The columns that mark a card as just read. */
 function readColumns({ nowMs, freshForMs }: Freshness) {
   const nowSeconds = Math.floor(nowMs / 1000);
   return {
@@ -91,19 +90,20 @@ export async function noteCardUnchanged(queries: Queries, targetId: string, time
 }
 
 /**
- * Replaces the stored card with a good one, unless the credential may not be sent to its origin.
- * @returns whether the card was replaced, and whether deliveries have another interface from now on.
+ * Replaces the stored card with a good one.
+ * @returns whether deliveries have another interface from now on; undefined where the card was not replaced, because the
+ * credential may not be sent to its origin or the target is gone.
  */
 export async function replaceCard(
   queries: Queries,
   targetId: string,
   card: GoodCard,
   options: Freshness & {
-    confirmedOrigin: string | undefined;
+    confirmOrigin?: string | undefined;
     /** The caller that asked for it; undefined when the service reads the card by itself. */
-    origin: Origin | undefined;
+    origin?: Origin | undefined;
   },
-): Promise<{ isReplaced: boolean; isInterfaceChanged: boolean }> {
+): Promise<{ isInterfaceChanged: boolean } | undefined> {
   return inTransactionOf(queries, async (transaction) => {
     // Locks the target before its card, as every other transaction does, so that two cannot deadlock.
     const target = await transaction
@@ -118,12 +118,11 @@ export async function replaceCard(
       .where("target_id", "=", targetId)
       .forUpdate()
       .executeTakeFirst();
-    if (target === undefined || present === undefined)
-      return { isReplaced: false, isInterfaceChanged: false };
+    if (target === undefined || present === undefined) return undefined;
     const { bearer_origin: bearerOrigin } = present;
     const isHeld =
-      bearerOrigin !== null && bearerOrigin !== card.origin && options.confirmedOrigin !== card.origin;
-    if (isHeld) return { isReplaced: false, isInterfaceChanged: false };
+      bearerOrigin !== null && bearerOrigin !== card.origin && options.confirmOrigin !== card.origin;
+    if (isHeld) return undefined;
     await transaction
       .updateTable("agent_cards")
       .set({ ...cardColumns(card, options), ...(bearerOrigin !== null && { bearer_origin: card.origin }) })
@@ -160,19 +159,20 @@ export async function replaceCard(
         },
       });
     }
-    return { isReplaced: true, isInterfaceChanged };
+    return { isInterfaceChanged };
   });
 }
+
+const dueLimit = 50;
+/** A claimed card's lease: longer than an examination takes. If the process dies, the card is due again after it. */
+const holdSeconds = 120;
 
 /**
  * Claims cards that are due to be read again, so that no other node reads them at the same time.
  * @returns their targets.
  */
-export async function takeDueCards(
-  queries: Queries,
-  options: { nowMs: number; limit: number; holdMs: number },
-): Promise<string[]> {
-  const nowSeconds = Math.floor(options.nowMs / 1000);
+export async function takeDueCards(queries: Queries, nowMs: number): Promise<string[]> {
+  const nowSeconds = Math.floor(nowMs / 1000);
   return inTransactionOf(queries, async (transaction) => {
     // Chosen before they are changed: Citus would let each copy of the rows choose by itself.
     const due = await transaction
@@ -182,7 +182,7 @@ export async function takeDueCards(
       .where("due.refresh_at", "<=", nowSeconds)
       .where("t.enabled", "=", true)
       .orderBy("due.refresh_at")
-      .limit(options.limit)
+      .limit(dueLimit)
       .forUpdate("due")
       .skipLocked()
       .execute();
@@ -190,7 +190,7 @@ export async function takeDueCards(
     const targetIds = due.map((row) => row.target_id);
     await transaction
       .updateTable("agent_cards")
-      .set({ refresh_at: nowSeconds + Math.ceil(options.holdMs / 1000) })
+      .set({ refresh_at: nowSeconds + holdSeconds })
       .where("target_id", "in", targetIds)
       .execute();
     return targetIds;

@@ -1,8 +1,10 @@
 import { checkTargetUrl } from "../../outbound/targetUrl.ts";
 import { type SignatureFinding, verifyCard } from "./cardSignature.ts";
-import { fetchCard, fetchKeySet } from "./fetchCard.ts";
 import { type AgentCard, parseCard } from "./parseCard.ts";
 import type { Parts } from "../../items/parts.ts";
+import type { JWK } from "jose";
+import type { ExchangeResponse } from "../../outbound/exchangeResult.ts";
+import type { Outbound } from "../../outbound/outbound.ts";
 
 export interface ExamineDeps extends Pick<Parts, "outbound" | "networks"> {
   config: { allowHttpTargets: boolean };
@@ -17,7 +19,6 @@ export type Examination =
 /** A valid card whose interface may be called. */
 export interface GoodCard extends AgentCard {
   etag: string | null;
-  /** The origin of the interface. */
   origin: string;
   signatureFinding: SignatureFinding;
 }
@@ -49,4 +50,118 @@ export async function examineCard(
     card: { ...card, etag: fetched.etag, origin: check.url.origin, signatureFinding },
     freshForMs: fetched.freshForMs,
   };
+}
+
+/** The result of reading a card's address. `problem` completes a sentence that begins with `the agent card`. */
+type CardFetch =
+  | { kind: "card"; bytes: Buffer; etag: string | null; freshForMs: number }
+  | { kind: "unchanged"; freshForMs: number }
+  | { kind: "failed"; problem: string };
+
+const cardTimeoutMs = 10_000;
+const cardLimitBytes = 1024 * 1024;
+const keySetTimeoutMs = 5_000;
+const keySetLimitBytes = 64 * 1024;
+const maxKeys = 100;
+
+/**
+ * Reads an agent card, conditionally when `etag` is given. The credential is never sent with it: a card is public, and its address
+ * need not belong to the agent.
+ */
+async function fetchCard(
+  outbound: Outbound,
+  { url, etag, timeoutMs = cardTimeoutMs }: { url: string; etag: string | null; timeoutMs?: number },
+): Promise<CardFetch> {
+  const headers = ["accept", "application/json", "a2a-version", "1.0"];
+  if (etag !== null) headers.push("if-none-match", etag);
+  const result = await outbound.request({
+    method: "GET",
+    url,
+    headers,
+    timeoutMs: Math.min(timeoutMs, cardTimeoutMs),
+    bodyLimitBytes: cardLimitBytes,
+  });
+  if (result.kind === "error") return failed(`could not be read: ${result.message}`);
+  if (result.status === 304 && etag !== null) {
+    return { kind: "unchanged", freshForMs: freshForMs(result.headers) };
+  }
+  if (result.status !== 200) return failed(`could not be read: ${describeStatus(result)}`);
+  if (result.truncated) return failed("is larger than 1 MiB");
+  return {
+    kind: "card",
+    bytes: result.body,
+    etag: usableEtag(result.headers.etag),
+    freshForMs: freshForMs(result.headers),
+  };
+}
+
+/** Reads a key set (RFC 7517) that a signature names; a text says why it could not be had. */
+async function fetchKeySet(outbound: Outbound, url: string): Promise<readonly JWK[] | string> {
+  const result = await outbound.request({
+    method: "GET",
+    url,
+    headers: ["accept", "application/jwk-set+json, application/json"],
+    timeoutMs: keySetTimeoutMs,
+    bodyLimitBytes: keySetLimitBytes,
+  });
+  if (result.kind === "error") return `the key set could not be read: ${result.message}`;
+  if (result.status !== 200) return `the key set could not be read: ${describeStatus(result)}`;
+  if (result.truncated) return "the key set is larger than 64 KiB";
+  try {
+    const { keys } = JSON.parse(result.body.toString("utf8")) as { keys: unknown };
+    if (!Array.isArray(keys) || keys.length > maxKeys) return "the key set is not one (RFC 7517)";
+    return keys.filter((key): key is JWK => key !== null && typeof key === "object");
+  } catch {
+    return "the key set is not JSON";
+  }
+}
+
+function failed(problem: string): CardFetch {
+  return { kind: "failed", problem };
+}
+
+function describeStatus({ status, headers }: ExchangeResponse): string {
+  if (status < 300 || status > 399) return `its address answered ${status}`;
+  const to = headers.location?.replace(/[^\u0021-\u007e]/g, "?").slice(0, 200);
+  return `its address answered ${status}${to ? ` redirect to ${to}` : ""}; redirects are not followed`;
+}
+
+/** An entity tag (RFC 9110, section 8.8.3) that can be sent back; any other text is ignored. */
+function usableEtag(etag: string | undefined): string | null {
+  return etag !== undefined && /^(?:W\/)?"[\x21\x23-\x7e]{0,200}"$/.test(etag) ? etag : null;
+}
+
+const seconds = 1_000;
+const minutes = 60 * seconds;
+
+/** The freshness of an answer that says nothing about it. */
+const defaultAgeMs = 60 * minutes;
+/** The shortest time after which a card is read again by itself, whatever the answer says. */
+const minAgeMs = 5 * minutes;
+const maxAgeMs = 24 * 60 * minutes;
+const firstRetryMs = minutes;
+const maxRetryMs = 60 * minutes;
+
+/** The caching headers of an answer. */
+interface CacheHeaders {
+  "cache-control"?: string | undefined;
+  age?: string | undefined;
+}
+
+/** For how long a card just read is fresh, in milliseconds (RFC 9111, sections 4.2 and 5.2.2). */
+export function freshForMs(headers: CacheHeaders): number {
+  const directives = (headers["cache-control"] ?? "")
+    .toLowerCase()
+    .split(",")
+    .map((text) => text.trim());
+  if (directives.some((directive) => /^no-(?:cache|store)\b/.test(directive))) return minAgeMs;
+  const said = directives.map((directive) => /^max-age="?(\d{1,12})"?$/.exec(directive)?.[1]).find(Boolean);
+  if (said === undefined) return defaultAgeMs;
+  const usedSeconds = /^\d{1,12}$/.test(headers.age ?? "") ? Number(headers.age) : 0;
+  return Math.min(Math.max((Number(said) - usedSeconds) * seconds, minAgeMs), maxAgeMs);
+}
+
+/** How long to wait after this many failures in a row to read a card, in milliseconds. */
+export function cardRetryMs(failures: number): number {
+  return Math.min(firstRetryMs * 2 ** Math.min(Math.max(failures, 1) - 1, 10), maxRetryMs);
 }

@@ -16,7 +16,6 @@ export interface AgentCard {
   signatures: CardSignature[];
   /** The credentials that the agent demands of its clients: one of these alternatives. */
   security: SecurityRequirement[];
-  /** The card as received. */
   document: Readonly<Record<string, unknown>>;
 }
 

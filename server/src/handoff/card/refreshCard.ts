@@ -1,34 +1,22 @@
-import type { Origin } from "../../audit/origin.ts";
-import type { RefreshOutcome } from "../../targets/record/kind.ts";
-import { cardRetryMs } from "./cardFreshness.ts";
+import type { RefreshedBy, RefreshOutcome } from "../../targets/record/kind.ts";
 import type { CardSignatureState } from "./cardSignature.ts";
-import { type CredentialForm, unmetSecurity } from "./cardSecurity.ts";
+import { formOf, unmetSecurity } from "./cardSecurity.ts";
 import { noteCardFailure, noteCardUnchanged, readCard, replaceCard, takeDueCards } from "./cardStore.ts";
-import { examineCard, type ExamineDeps, type GoodCard } from "./examineCard.ts";
+import { cardRetryMs, examineCard, type ExamineDeps, type GoodCard } from "./examineCard.ts";
 import type { Parts } from "../../items/parts.ts";
 
 export type RefreshDeps = ExamineDeps & Pick<Parts, "queries" | "log" | "nowMs">;
-
-/** The owner's agreement; a card that needs it is not used before. */
-export interface CardConsent {
-  /** The origin that the credential may go to from now on. */
-  confirmOrigin?: string | undefined;
-  /** The signature state that is accepted, although the card's signature was verified before. */
-  confirmSignature?: string | undefined;
-}
 
 /** As targets see it, and whether a good card names another interface. */
 type CardOutcome =
   | Exclude<RefreshOutcome, { kind: "current" }>
   | { kind: "current"; isInterfaceChanged: boolean };
 
-type HeldCode = Extract<RefreshOutcome, { kind: "held" }>["code"];
-
 /** Reads the card of an a2a target again. Whatever is wrong with the new card, the last good one stays in use. */
 export async function refreshCard(
   deps: RefreshDeps,
   targetId: string,
-  options: CardConsent & { timeoutMs?: number; origin?: Origin } = {},
+  options: Partial<RefreshedBy> & { timeoutMs?: number } = {},
 ): Promise<CardOutcome> {
   const stored = await readCard(deps.queries, targetId);
   if (stored === undefined) return { kind: "gone" };
@@ -38,61 +26,41 @@ export async function refreshCard(
     ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
   });
   const nowMs = deps.nowMs();
+  const noteFailure = (problem: string): Promise<void> =>
+    noteCardFailure(deps.queries, targetId, { problem, nowMs, retryInMs: cardRetryMs(stored.failures + 1) });
   switch (found.kind) {
     case "bad":
-      await noteCardFailure(deps.queries, targetId, {
-        problem: found.problem,
-        nowMs,
-        retryInMs: cardRetryMs(stored.failures + 1),
-      });
+      await noteFailure(found.problem);
       return { kind: "failed", problem: found.problem };
     case "unchanged":
       await noteCardUnchanged(deps.queries, targetId, { nowMs, freshForMs: found.freshForMs });
       return { kind: "current", isInterfaceChanged: false };
     case "good": {
-      const unmet = unmetSecurity(found.card.security, formOf(stored));
+      const { card, freshForMs } = found;
+      const unmet = unmetSecurity(card.security, formOf(stored));
       if (unmet !== undefined) {
-        await noteCardFailure(deps.queries, targetId, {
-          problem: unmet,
-          nowMs,
-          retryInMs: cardRetryMs(stored.failures + 1),
-        });
+        await noteFailure(unmet);
         return { kind: "unmet", problem: unmet };
       }
-      const needed = consentNeeded(stored, found.card, options);
-      const replaced =
-        needed === undefined &&
-        (await replaceCard(deps.queries, targetId, found.card, {
-          nowMs,
-          freshForMs: found.freshForMs,
-          confirmedOrigin: options.confirmOrigin,
-          origin: options.origin,
-        }));
-      if (replaced && replaced.isReplaced) {
-        return { kind: "current", isInterfaceChanged: replaced.isInterfaceChanged };
+      const needed = consentNeeded(stored, card, options);
+      if (needed === undefined) {
+        const times = { nowMs, freshForMs };
+        const replaced = await replaceCard(deps.queries, targetId, card, { ...times, ...options });
+        if (replaced !== undefined) return { kind: "current", ...replaced };
       }
-      const held = needed ?? unconfirmedOrigin(found.card.origin);
-      await noteCardFailure(deps.queries, targetId, {
-        problem: held.problem,
-        nowMs,
-        retryInMs: found.freshForMs,
-        offeredOrigin: found.card.origin,
-      });
-      return { kind: "held", ...held };
+      const held = needed ?? unconfirmedOrigin(card.origin);
+      const offer = { retryInMs: freshForMs, offeredOrigin: card.origin };
+      await noteCardFailure(deps.queries, targetId, { problem: held.problem, nowMs, ...offer });
+      return held;
     }
   }
-}
-
-function formOf(stored: { bearer_origin: string | null; auth_header: string | null }): CredentialForm {
-  if (stored.bearer_origin === null) return { type: "none" };
-  return stored.auth_header === null ? { type: "bearer" } : { type: "api_key", header: stored.auth_header };
 }
 
 /** Why a good card may not be used without the owner's word; undefined when it may. */
 function consentNeeded(
   stored: { bearer_origin: string | null; signature: CardSignatureState },
   card: GoodCard,
-  consent: CardConsent,
+  consent: Partial<RefreshedBy>,
 ): Held | undefined {
   const { bearer_origin: bearerOrigin } = stored;
   if (bearerOrigin !== null && bearerOrigin !== card.origin && consent.confirmOrigin !== card.origin) {
@@ -101,6 +69,7 @@ function consentNeeded(
   const { state } = card.signatureFinding;
   if (stored.signature === "verified" && state !== "verified" && consent.confirmSignature !== state) {
     return {
+      kind: "held",
       code: "signature_unconfirmed",
       problem: `had a verified signature and now has one that is ${state}: to use it all the same, refresh with {"confirm_signature": "${state}"}`,
     };
@@ -108,22 +77,17 @@ function consentNeeded(
   return undefined;
 }
 
-interface Held {
-  code: HeldCode;
-  problem: string;
-}
+type Held = Extract<RefreshOutcome, { kind: "held" }>;
 
 function unconfirmedOrigin(origin: string): Held {
   return {
+    kind: "held",
     code: "origin_unconfirmed",
     problem: `names an interface at ${origin}, and the credential was given for another origin: to send it there, refresh with {"confirm_origin": "${origin}"}`,
   };
 }
 
-const dueLimit = 50;
 const concurrency = 8;
-/** A claimed card's lease: longer than an examination takes. If the process dies, the card is due again after it. */
-const holdMs = 120_000;
 
 /**
  * Reads again the cards whose time has come, until `isStopping`.
@@ -133,7 +97,7 @@ export async function refreshDueCards(
   deps: RefreshDeps,
   isStopping: () => boolean,
 ): Promise<{ cards: number; failed: number }> {
-  const due = await takeDueCards(deps.queries, { nowMs: deps.nowMs(), limit: dueLimit, holdMs });
+  const due = await takeDueCards(deps.queries, deps.nowMs());
   const counts = { cards: 0, failed: 0 };
   const work = async (): Promise<void> => {
     for (let id = due.pop(); id !== undefined && !isStopping(); id = due.pop()) {
@@ -157,7 +121,6 @@ const maxRemembered = 1_000;
  */
 export type Reread = "moved" | "same" | "unknown";
 
-/** Rereads a card within `timeoutMs`. */
 export type RereadCard = (targetId: string, timeoutMs: number) => Promise<Reread>;
 
 /** Single flight per target, its result cached for a minute. */

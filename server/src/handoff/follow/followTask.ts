@@ -1,9 +1,7 @@
 import type { Outbound } from "../../outbound/outbound.ts";
-import { type Agent, type Agents, maskOf } from "../agent/agent.ts";
-import type { CredentialMask } from "../agent/credentialMask.ts";
+import { type Agent, type Agents, type CredentialMask, maskOf } from "../agent/agent.ts";
 import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
-import { recordHandoff, type RecordDeps } from "../record/handoffStore.ts";
-import { deadlineMs, firstPollMs, nextPollMs } from "../record/pollSchedule.ts";
+import { nextPollMs, type RecordDeps, recordHandoff } from "../record/handoffStore.ts";
 import { dropPoll, noteFollowError, type Poll, postponePoll } from "./pollStore.ts";
 import { readTask, type TaskView } from "../agent/readTask.ts";
 import type { RereadCard } from "../card/refreshCard.ts";
@@ -12,8 +10,6 @@ export interface FollowDeps extends RecordDeps {
   outbound: Outbound;
   agents: Agents;
   random: () => number;
-  /** How long a task is followed without change, in milliseconds. */
-  quietMs: number;
   rereadCard: RereadCard;
 }
 
@@ -96,15 +92,8 @@ function readAnswer(answer: AgentAnswer, mask: CredentialMask): Seen {
 }
 
 async function recordChange(deps: FollowDeps, poll: Poll, view: TaskView): Promise<Look> {
-  await recordHandoff(deps, {
-    eventId: poll.eventId,
-    targetId: poll.targetId,
-    leaseToken: poll.leaseToken,
-    view,
-    outcome: view.outcome,
-    pollInMs: firstPollMs(view.state),
-    deadlineInMs: deadlineMs(view.state, deps.quietMs),
-  });
+  const { eventId, targetId, leaseToken } = poll;
+  await recordHandoff(deps, { eventId, targetId, leaseToken, view });
   return view.outcome === null ? "changed" : "ended";
 }
 
@@ -129,15 +118,7 @@ async function postpone(
 }
 
 async function giveUp(deps: FollowDeps, poll: Poll, followError: string): Promise<Look> {
-  await recordHandoff(deps, {
-    eventId: poll.eventId,
-    targetId: poll.targetId,
-    leaseToken: poll.leaseToken,
-    view: null,
-    outcome: "UNKNOWN",
-    followError,
-    pollInMs: 0,
-    deadlineInMs: 0,
-  });
+  const { eventId, targetId, leaseToken } = poll;
+  await recordHandoff(deps, { eventId, targetId, leaseToken, view: null, followError });
   return "ended";
 }

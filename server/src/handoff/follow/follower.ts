@@ -1,4 +1,5 @@
 import type { Quiet } from "../../runtime/quiet.ts";
+import { createSleeper, repeatUntil } from "../../runtime/sleeper.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { HandoffMetrics } from "../../telemetry/deliveryMetrics.ts";
 import { type FollowDeps, followTask, pollTimeoutMs } from "./followTask.ts";
@@ -35,9 +36,8 @@ export class Follower {
   readonly #targets = new Map<string, PolledTarget>();
   #cursor = firstPollCursor;
   #inFlight = 0;
-  #isRunning = false;
-  #isWoken = false;
-  #wakeUp: (() => void) | undefined;
+  readonly #stopping = new AbortController();
+  readonly #sleeper = createSleeper();
   #onIdle: (() => void) | undefined;
   #stopWaking: (() => void) | undefined;
   #ended: Promise<void> = Promise.resolve();
@@ -47,32 +47,22 @@ export class Follower {
   }
 
   start(): void {
-    this.#isRunning = true;
     this.#stopWaking = this.#deps.quiet.onEnd(() => this.wake());
-    this.#ended = this.#run();
+    this.#ended = repeatUntil(this.#stopping.signal, this.#sleeper, () => this.#claim());
   }
 
   /** Called when a look may be due sooner than planned. */
   wake(): void {
-    this.#isWoken = true;
-    this.#wakeUp?.();
+    this.#sleeper.wake();
   }
 
   /** Resolves when the looks under way have ended. */
   async stop(): Promise<void> {
-    this.#isRunning = false;
+    this.#stopping.abort();
     this.#stopWaking?.();
     this.wake();
     await this.#ended;
     if (this.#inFlight > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
-  }
-
-  async #run(): Promise<void> {
-    while (this.#isRunning) {
-      this.#isWoken = false;
-      const pauseMs = await this.#claim();
-      if (pauseMs > 0 && !this.#isWoken && this.#isRunning) await this.#pause(pauseMs);
-    }
   }
 
   /** @returns how long to wait before the next claim, in milliseconds. */
@@ -105,11 +95,8 @@ export class Follower {
 
   /** False when the target does not answer and has its one look under way. */
   #take(poll: Poll): boolean {
-    let target = this.#targets.get(poll.targetId);
-    if (target === undefined) {
-      target = { inFlight: 0, failures: 0, pausedUntilMs: 0 };
-      this.#targets.set(poll.targetId, target);
-    }
+    const target = this.#targets.get(poll.targetId) ?? { inFlight: 0, failures: 0, pausedUntilMs: 0 };
+    this.#targets.set(poll.targetId, target);
     if (!hasRoom(target)) return false;
     target.inFlight++;
     this.#inFlight++;
@@ -139,9 +126,7 @@ export class Follower {
   }
 
   #fullTargets(): string[] {
-    const full: string[] = [];
-    for (const [targetId, target] of this.#targets) if (!hasRoom(target)) full.push(targetId);
-    return full;
+    return [...this.#targets].filter(([, target]) => !hasRoom(target)).map(([targetId]) => targetId);
   }
 
   #forgetIdleLanes(): void {
@@ -149,21 +134,6 @@ export class Follower {
       const isIdle = target.inFlight === 0 && target.pausedUntilMs < performance.now() - pauses.longest;
       if (isIdle) this.#targets.delete(targetId);
     }
-  }
-
-  #pause(pauseMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(done, pauseMs);
-      this.#wakeUp = done;
-      const forget = (): void => {
-        this.#wakeUp = undefined;
-      };
-      function done(): void {
-        clearTimeout(timer);
-        forget();
-        resolve();
-      }
-    });
   }
 }
 

@@ -7,8 +7,7 @@ import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
 import { type FollowDeps, getTask, pollTimeoutMs } from "./followTask.ts";
 import { type HandoffAnswer, handoffAnswer, readHandoff } from "../record/handoffAnswer.ts";
 import { recordHandoff } from "../record/handoffStore.ts";
-import { toMessage } from "../agent/message.ts";
-import { deadlineMs, firstPollMs } from "../record/pollSchedule.ts";
+import { sendMessage } from "../agent/message.ts";
 import { isInterrupted, readSendAnswer, readTask, type TaskView } from "../agent/readTask.ts";
 import type { Parts } from "../../items/parts.ts";
 import { isJsonObject } from "../../http/contract/json.ts";
@@ -60,52 +59,34 @@ export async function answerTask(
   if (task.kind !== "live") return task;
   const message = await identify(deps, task, input.key);
   if (message.kind === "agent_failed") return message;
-  if (message.kind === "known") return answered(deps, input, true);
+  if (message.kind === "known") return withHandoff(deps, input, { kind: "answered", isReplayed: true });
   const { state } = task.handoff;
   if (!isInterrupted(state)) return { kind: "not_waiting", state };
-  const sent = successOf(await send(deps, task, message.id, input.payload), "take the message");
+  const parts = {
+    messageId: message.id,
+    payload: input.payload,
+    metadata: { event_id: task.eventId },
+    taskId: task.taskId,
+    contextId: task.handoff.context_id,
+  };
+  const answer = await sendMessage(deps.outbound, task.agent, parts, { timeoutMs: pollTimeoutMs });
+  const sent = successOf(answer, "take the message");
   if (sent.kind === "agent_failed") return sent;
   const reading = readSendAnswer(sent.value, maskOf(task.agent));
   // The agent has taken the message, also where its answer cannot be read; polls will show what becomes of the task.
   const isSameTask = reading.ok && reading.view.taskId === task.taskId;
   await record(deps, task, isSameTask ? reading.view : null);
-  return answered(deps, input, false);
+  return withHandoff(deps, input, { kind: "answered", isReplayed: false });
 }
 
-async function answered(
+/** An outcome with the handoff as it is shown after it. */
+async function withHandoff<Outcome extends object>(
   deps: SteerDeps,
-  input: { orgId: string; eventId: string },
-  isReplayed: boolean,
-): Promise<SteerOutcome> {
-  const handoff = await shown(deps, input);
-  return handoff === null ? { kind: "unknown" } : { kind: "answered", handoff, isReplayed };
-}
-
-function send(deps: SteerDeps, task: LiveTask, messageId: string, payload: Buffer): Promise<AgentAnswer> {
-  const message = toMessage({
-    messageId,
-    payload,
-    metadata: { event_id: task.eventId },
-    taskId: task.taskId,
-    contextId: task.handoff.context_id,
-  });
-  const { tenant } = task.agent;
-  const head = {
-    ...(tenant !== null && { tenant }),
-    configuration: { returnImmediately: true, historyLength: 0 },
-  };
-  return callAgent(deps.outbound, task.agent, {
-    method: "POST",
-    path: "/message:send",
-    body: Buffer.concat([
-      Buffer.from(`${JSON.stringify(head).slice(0, -1)},"message":`),
-      message.json,
-      Buffer.from("}"),
-    ]),
-    extensions: message.extensions,
-    timeoutMs: pollTimeoutMs,
-    isRepeatable: false,
-  });
+  { orgId, eventId }: { orgId: string; eventId: string },
+  outcome: Outcome,
+): Promise<(Outcome & { handoff: HandoffAnswer }) | { kind: "unknown" }> {
+  const handoff = handoffAnswer(await readHandoff(deps.queries, orgId, eventId));
+  return handoff === null ? { kind: "unknown" } : { ...outcome, handoff };
 }
 
 /** Asks the agent to cancel a task (section 3.1.5). */
@@ -129,8 +110,7 @@ export async function cancelTask(
   if (canceled.kind === "agent_failed") return canceled;
   const reading = readTask(canceled.value, maskOf(task.agent));
   await record(deps, task, reading.ok ? reading.view : null);
-  const handoff = await shown(deps, input);
-  return handoff === null ? { kind: "unknown" } : { kind: "asked", handoff };
+  return withHandoff(deps, input, { kind: "asked" });
 }
 
 /** The task of an event as its agent has it now. */
@@ -209,20 +189,6 @@ function successOf(answer: AgentAnswer, what: string): { kind: "success"; value:
 }
 
 /** Records the task as it was seen, and plans an early look at it. */
-async function record(deps: SteerDeps, task: LiveTask, view: TaskView | null): Promise<void> {
-  await recordHandoff(deps, {
-    eventId: task.eventId,
-    targetId: task.agent.targetId,
-    view,
-    outcome: view?.outcome ?? null,
-    pollInMs: firstPollMs(view === null ? null : view.state),
-    deadlineInMs: deadlineMs(view === null ? null : view.state, deps.quietMs),
-  });
-}
-
-async function shown(
-  deps: SteerDeps,
-  { orgId, eventId }: { orgId: string; eventId: string },
-): Promise<HandoffAnswer | null> {
-  return handoffAnswer(await readHandoff(deps.queries, orgId, eventId));
+async function record(deps: SteerDeps, { eventId, agent }: LiveTask, view: TaskView | null): Promise<void> {
+  await recordHandoff(deps, { eventId, targetId: agent.targetId, view });
 }

@@ -3,11 +3,10 @@ import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { withPartitions } from "../../postgres/partitions.ts";
 import { bucketOf, newId } from "../../postgres/ids.ts";
 import { isPulled, kindNumbers } from "../../postgres/kinds.ts";
-import type { Delivery } from "../../items/delivery.ts";
+import { type Delivery, traceOf } from "../../items/delivery.ts";
 import { messaging, type Traces } from "../../telemetry/traces.ts";
-import type { Outcome, TaskView } from "../agent/readTask.ts";
+import { isInterrupted, type Outcome, type TaskView } from "../agent/readTask.ts";
 import { readResultTarget, resultItem, type ResultTarget } from "./resultItem.ts";
-import { traceOf } from "../../items/traceOf.ts";
 import type { TraceContext } from "../../telemetry/traceContext.ts";
 import type { Parts } from "../../items/parts.ts";
 
@@ -81,10 +80,13 @@ async function note(
   });
 }
 
-export type RecordDeps = Pick<
+export interface RecordDeps extends Pick<
   Parts,
   "pool" | "direct" | "nowMs" | "changes" | "traces" | "onDue" | "onMailboxItems"
->;
+> {
+  /** How long a task is followed without change, in milliseconds. */
+  quietMs: number;
+}
 
 export interface HandoffRecord {
   eventId: string;
@@ -95,11 +97,8 @@ export interface HandoffRecord {
   leaseToken?: number | null;
   /** Null when nothing new was seen of the task. */
   view: TaskView | null;
-  outcome: Outcome | null;
-  followError?: string | null;
-  /** Time until the next look, and until the task is given up if it does not change. */
-  pollInMs: number;
-  deadlineInMs: number;
+  /** Why the task is followed no longer: its outcome is UNKNOWN. */
+  followError?: string;
 }
 
 export type RecordOutcome = "recorded" | "accepted before" | "ended before" | "stale" | "gone";
@@ -110,7 +109,8 @@ const maxTries = 5;
 /** Records the state that was seen of a task. Its end, with the item that carries the result, is recorded once. */
 export async function recordHandoff(deps: RecordDeps, record: HandoffRecord): Promise<RecordOutcome> {
   for (let tries = 1; ; tries++) {
-    const target = record.outcome === null ? undefined : await readResultTarget(deps.pool, record.targetId);
+    const outcome = outcomeOf(record);
+    const target = outcome === null ? undefined : await readResultTarget(deps.pool, record.targetId);
     const code = await recordOnce(deps, record, target);
     if (code === "t") {
       if (tries === maxTries) throw new Error("the target of results changes faster than a result is stored");
@@ -120,8 +120,8 @@ export async function recordHandoff(deps: RecordDeps, record: HandoffRecord): Pr
       const data = { event_id: record.eventId, target_id: record.targetId };
       deps.changes.publish(record.targetId, { type: "handoff", data });
     }
-    if (code === "r" && record.outcome !== null && deps.traces !== undefined) {
-      await traceEnd(deps.pool, deps.traces, record);
+    if (code === "r" && outcome !== null && deps.traces !== undefined) {
+      await traceEnd(deps.pool, deps.traces, { ...record, outcome });
     }
     if (code === "r" && target !== undefined) {
       if (isPulled(kindNumbers[target.kind])) deps.onMailboxItems([target.id]);
@@ -131,16 +131,20 @@ export async function recordHandoff(deps: RecordDeps, record: HandoffRecord): Pr
   }
 }
 
+function outcomeOf({ view, followError }: HandoffRecord): Outcome | null {
+  return followError === undefined ? (view?.outcome ?? null) : "UNKNOWN";
+}
+
 async function recordOnce(
   deps: RecordDeps,
   record: HandoffRecord,
   target: ResultTarget | undefined,
 ): Promise<keyof typeof outcomes | "t"> {
   const { view, eventId } = record;
+  const outcome = outcomeOf(record);
+  const state = view?.state ?? null;
   const result =
-    target === undefined
-      ? undefined
-      : await resultItem(deps.pool, { ...record, outcome: record.outcome! }, target);
+    target === undefined ? undefined : await resultItem(deps.pool, { ...record, outcome: outcome! }, target);
   // A result locks the row of its target, of which every server has a copy.
   const pool = target === undefined ? deps.direct : deps.pool;
   const rows = await withPartitions(pool, () =>
@@ -150,16 +154,16 @@ async function recordOnce(
       p_lease_token: record.leaseToken ?? null,
       p_task_id: view?.taskId ?? null,
       p_context_id: view?.contextId ?? null,
-      p_state: view?.state ?? null,
+      p_state: state,
       p_status_message: view?.statusMessage ?? null,
       p_status_parts: view?.statusParts ?? null,
       p_artifacts: view?.artifacts ?? null,
       p_is_truncated: view?.isTruncated ?? false,
       p_fingerprint: view?.fingerprint ?? null,
       p_follow_error: record.followError ?? null,
-      p_outcome: record.outcome,
-      p_poll_in_ms: Math.round(record.pollInMs),
-      p_deadline_in_ms: record.deadlineInMs,
+      p_outcome: outcome,
+      p_poll_in_ms: firstPollMs(state),
+      p_deadline_in_ms: deadlineMs(state, deps.quietMs),
       p_result_target: target?.id ?? null,
       p_result_id: target === undefined ? null : newId(bucketOf(target.id), deps.nowMs()),
       p_result_type: result?.eventType ?? null,
@@ -176,8 +180,11 @@ interface Row {
 }
 
 /** Notes, in an item's trace, how long its agent worked on it and with which outcome. Never rejects. */
-async function traceEnd(pool: pg.Pool, traces: Traces, record: HandoffRecord): Promise<void> {
-  const { eventId, targetId, outcome } = record;
+async function traceEnd(
+  pool: pg.Pool,
+  traces: Traces,
+  { eventId, targetId, outcome }: HandoffRecord & { outcome: Outcome },
+): Promise<void> {
   const found = await pool
     .query<Row>({
       name: "find_handoffs_trace",
@@ -201,10 +208,36 @@ async function traceEnd(pool: pg.Pool, traces: Traces, record: HandoffRecord): P
       ...messaging,
       "messaging.message.id": eventId,
       "messaging.destination.name": targetId,
-      "postrider.handoff.outcome": outcome ?? "UNKNOWN",
+      "postrider.handoff.outcome": outcome,
     },
     startMs: row.accepted_at,
   });
-  const isGood = outcome === "COMPLETED";
-  span?.end({ attributes: {}, error: isGood ? undefined : (outcome ?? "UNKNOWN") });
+  span?.end({ attributes: {}, error: outcome === "COMPLETED" ? undefined : outcome });
+}
+
+const firstMs = 1_000;
+const maxMs = 60_000;
+const growth = 1.6;
+const jitter = 0.1;
+/** A task that waits for its client's answer is followed for this many times as long. */
+const interruptedFactor = 7;
+
+/** When a task that has just been seen in `state` is looked at again, in milliseconds. */
+export function firstPollMs(state: string | null): number {
+  return isInterrupted(state) ? maxMs : firstMs;
+}
+
+/**
+ * When a task is looked at again that has not changed for `polls` looks, in whole milliseconds: from one second to
+ * one minute, ±10 %, so that what began together is not asked about together.
+ * @param random At least 0, less than 1.
+ */
+export function nextPollMs(state: string | null, polls: number, random: number): number {
+  const plainMs = isInterrupted(state) ? maxMs : Math.min(firstMs * growth ** Math.min(polls, 20), maxMs);
+  return Math.round(plainMs * (1 - jitter + 2 * jitter * random));
+}
+
+/** How long from now a task is followed unless it changes, in milliseconds. */
+export function deadlineMs(state: string | null, quietMs: number): number {
+  return isInterrupted(state) ? quietMs * interruptedFactor : quietMs;
 }

@@ -1,7 +1,6 @@
 import type pg from "pg";
 import { bucketOf } from "../../postgres/ids.ts";
 import type { TargetKind } from "../../postgres/kinds.ts";
-import type { HandoffRow } from "../../postgres/tables.ts";
 import type { HandoffRecord } from "./handoffStore.ts";
 import type { Outcome, TaskView } from "../agent/readTask.ts";
 
@@ -19,22 +18,19 @@ export interface ResultItem {
 
 /** The result target of the agent behind `targetId`; undefined when there is none. */
 export async function readResultTarget(pool: pg.Pool, targetId: string): Promise<ResultTarget | undefined> {
-  const { rows } = await pool.query<{ id: string; kind: ResultTarget["kind"]; max_payload_bytes: number }>({
+  const { rows } = await pool.query<ResultTarget>({
     name: "read_result_target",
-    text: `select t.id, t.kind, t.max_payload_bytes
+    text: `select t.id, t.kind, t.max_payload_bytes as "maxPayloadBytes"
            from agent_cards c
            join targets t on t.id = c.result_target_id
            where c.target_id = $1`,
     values: [targetId],
   });
-  const row = rows[0];
-  return row && { id: row.id, kind: row.kind, maxPayloadBytes: row.max_payload_bytes };
+  return rows[0];
 }
 
-type Known = Pick<
-  HandoffRow,
-  "task_id" | "context_id" | "state" | "status_message" | "status_parts" | "artifacts" | "is_truncated"
-> & { correlation_id: string | null; event_type: string | null };
+/** The parts of a view that are shown. */
+type Shown = Omit<TaskView, "outcome" | "fingerprint">;
 
 /**
  * The end of a task as an item for `target`. Only the service makes such items, and they are never sent to an agent, so that two
@@ -45,10 +41,11 @@ export async function resultItem(
   record: Pick<HandoffRecord, "eventId" | "targetId" | "view" | "followError"> & { outcome: Outcome },
   target: ResultTarget,
 ): Promise<ResultItem> {
-  const { rows } = await pool.query<Known>({
+  const { rows } = await pool.query<Shown & { correlation_id: string | null; event_type: string | null }>({
     name: "read_result",
-    text: `select e.correlation_id, e.event_type, h.task_id, h.context_id, h.state, h.status_message, h.status_parts,
-             h.artifacts, h.is_truncated
+    text: `select e.correlation_id, e.event_type, h.task_id as "taskId", h.context_id as "contextId", h.state,
+             h.status_message as "statusMessage", h.status_parts as "statusParts", h.artifacts,
+             h.is_truncated as "isTruncated"
            from handoffs h
            left join events e on e.bucket = h.bucket and e.target_id = h.target_id and e.id = h.event_id
            where h.bucket = $1
@@ -56,7 +53,6 @@ export async function resultItem(
     values: [bucketOf(record.eventId), record.eventId],
   });
   const known = rows[0];
-  const view = record.view ?? viewOf(known);
   const eventType = `handoff.${record.outcome.toLowerCase()}`;
   const result = {
     event_type: eventType,
@@ -66,13 +62,13 @@ export async function resultItem(
     source_event_type: known?.event_type ?? null,
     outcome: record.outcome,
     error: record.followError ?? null,
-    ...shownView(view),
+    ...shownView(record.view ?? known),
   };
   return { eventType, payload: fitting(result, target.maxPayloadBytes) };
 }
 
 /** A view's fields as the interface names them. */
-export function shownView(view: Omit<TaskView, "outcome" | "fingerprint"> | null) {
+export function shownView(view: Shown | undefined) {
   return {
     task_id: view?.taskId ?? null,
     context_id: view?.contextId ?? null,
@@ -82,20 +78,6 @@ export function shownView(view: Omit<TaskView, "outcome" | "fingerprint"> | null
     artifacts: parsed(view?.artifacts),
     artifacts_truncated: view?.isTruncated ?? false,
   };
-}
-
-function viewOf(known: Known | undefined): Omit<TaskView, "outcome" | "fingerprint"> | null {
-  return known === undefined
-    ? null
-    : {
-        taskId: known.task_id,
-        contextId: known.context_id,
-        state: known.state,
-        statusMessage: known.status_message,
-        statusParts: known.status_parts,
-        artifacts: known.artifacts,
-        isTruncated: known.is_truncated,
-      };
 }
 
 /** JSON text of an array that this service has written. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AgentAnswer } from "../agent/callAgent.ts";
-import { classifyAnswer, type AnswerMeaning } from "./classifyAnswer.ts";
-import { noMask } from "../agent/credentialMask.ts";
+import { type AnswerMeaning, classifyAnswer } from "./classifyAnswer.ts";
+import { noMask } from "../agent/agent.ts";
 
 const meaningOf = (answer: AgentAnswer): AnswerMeaning => classifyAnswer(answer, noMask);
 

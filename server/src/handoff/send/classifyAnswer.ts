@@ -1,6 +1,6 @@
 import type { AttemptOutcome } from "../../items/delivery.ts";
 import type { AgentAnswer, Refusal } from "../agent/callAgent.ts";
-import type { CredentialMask } from "../agent/credentialMask.ts";
+import type { CredentialMask } from "../agent/agent.ts";
 import { readSendAnswer, type TaskView } from "../agent/readTask.ts";
 
 /** The meaning of an agent's answer to a message. */

@@ -1,18 +1,17 @@
-import type { AttemptResult, AttemptOutcome, Delivery } from "../../items/delivery.ts";
+import type { AttemptOutcome, AttemptResult, Delivery } from "../../items/delivery.ts";
 import type { TargetConfig } from "../../targets/record/targetConfig.ts";
 import { type Agent, type Agents, maskOf } from "../agent/agent.ts";
-import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
+import type { AgentAnswer } from "../agent/callAgent.ts";
 import { findTask } from "./findTask.ts";
 import {
   beginHandoff,
   noteNothingSent,
   notePossibleDuplicate,
-  recordHandoff,
   type RecordDeps,
+  recordHandoff,
 } from "../record/handoffStore.ts";
 import { classifyAnswer } from "./classifyAnswer.ts";
-import { toMessage } from "../agent/message.ts";
-import { deadlineMs, firstPollMs } from "../record/pollSchedule.ts";
+import { sendMessage } from "../agent/message.ts";
 import type { TaskView } from "../agent/readTask.ts";
 import type { RereadCard } from "../card/refreshCard.ts";
 import type { Parts } from "../../items/parts.ts";
@@ -21,8 +20,6 @@ export interface SendHandoffDeps extends RecordDeps, Pick<Parts, "log" | "outbou
   agents: Agents;
   /** The limit of a whole attempt with all its requests, in milliseconds. */
   timeoutMs: number;
-  /** How long a task is followed without change, in milliseconds. */
-  quietMs: number;
   /** The address at which an agent notifies of an event's task; null when agents cannot reach the service. */
   notificationUrl: ((eventId: string) => string) | null;
   /** Reads an agent's card again, because the agent says that its interface is gone. */
@@ -145,7 +142,7 @@ class Attempt {
   async #request(agent: Agent, timeoutMs: number): Promise<AgentAnswer> {
     const { outbound, notificationUrl } = this.#deps;
     const { eventId, payload, eventType, correlationId, sourceEventId } = this.#delivery;
-    const message = toMessage({
+    const parts = {
       messageId: eventId,
       payload,
       metadata: {
@@ -154,31 +151,12 @@ class Attempt {
         ...(correlationId !== null && { correlation_id: correlationId }),
         ...(sourceEventId !== null && { source_event_id: sourceEventId }),
       },
-    });
-    const configuration = {
-      // Without this, the agent answers only when its work is done.
-      returnImmediately: true,
-      historyLength: 0,
-      ...(agent.pushNotifications &&
-        notificationUrl !== null && {
-          taskPushNotificationConfig: { url: notificationUrl(eventId) },
-        }),
     };
-    const head = { ...(agent.tenant !== null && { tenant: agent.tenant }), configuration };
-    const body = Buffer.concat([
-      Buffer.from(`${JSON.stringify(head).slice(0, -1)},"message":`),
-      message.json,
-      Buffer.from("}"),
-    ]);
-    const answer = await callAgent(outbound, agent, {
-      method: "POST",
-      path: "/message:send",
-      body,
-      extensions: message.extensions,
-      traceparent: this.#delivery.span?.traceparent,
+    const canNotify = agent.pushNotifications && notificationUrl !== null;
+    const answer = await sendMessage(outbound, agent, parts, {
       timeoutMs,
-      // Two messages make two tasks, even under one id.
-      isRepeatable: false,
+      traceparent: this.#delivery.span?.traceparent,
+      notifyAt: canNotify ? notificationUrl(eventId) : undefined,
     });
     if (answer.kind !== "failed") {
       this.#statusCode = answer.status;
@@ -249,9 +227,6 @@ class Attempt {
       targetId,
       isAcceptance: true,
       view,
-      outcome: view.outcome,
-      pollInMs: firstPollMs(view.state),
-      deadlineInMs: deadlineMs(view.state, this.#deps.quietMs),
     });
     return this.result({ kind: "delivered" });
   }

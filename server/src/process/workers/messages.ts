@@ -1,4 +1,4 @@
-import type { TokenRange } from "../../items/leaseTokens.ts";
+import type { TokenRange } from "../../items/item.ts";
 import type { DatabaseConnection } from "../../postgres/pool.ts";
 import type { MetricValues } from "../../telemetry/metricsText.ts";
 

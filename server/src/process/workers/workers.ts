@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { TokenRange } from "../../items/leaseTokens.ts";
+import type { TokenRange } from "../../items/item.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { FromWorker, Preparation } from "./messages.ts";
 import { ServiceMetrics, WorkerMetrics } from "./serviceMetrics.ts";

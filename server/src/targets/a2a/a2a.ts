@@ -1,5 +1,5 @@
 import { Type } from "typebox";
-import { nullable, nullableString, NullableString, NullableTimestamp } from "../../http/contract/schemas.ts";
+import { nullable } from "../../http/contract/schemas.ts";
 import type { Creation, Kind, KindChange, TargetDeps } from "../record/kind.ts";
 import {
   deliveryAnswer,
@@ -11,8 +11,7 @@ import {
 } from "../record/fields.ts";
 import { invalid, type Refused } from "../record/refusal.ts";
 import type { TargetKey } from "../record/store.ts";
-import { Auth, readAuth } from "./agentAuth.ts";
-import type { Agents } from "./agents.ts";
+import { agentAnswer, type Agents, Auth, readAuth } from "./agents.ts";
 
 /** The parts of the process that targets need, with agents. */
 export interface AgentDeps extends TargetDeps {
@@ -37,33 +36,7 @@ const agentFields = {
 const fields = {
   created: { agent_card_url: Url, ...agentFields, ...deliveryFields },
   changed: { ...agentFields, discard_held: discardHeld, ...deliveryFields },
-  answered: {
-    ...deliveryAnswer,
-    agent_card_url: Type.String(),
-    auth: Type.Object({
-      type: Type.String({ description: "bearer, api_key or none; token and value are never shown" }),
-      header: Type.Optional(Type.String({ description: "With api_key: the header that carries the value" })),
-    }),
-    agent_name: Type.String({ description: "As the card says" }),
-    agent_version: Type.String({ description: "As the card says" }),
-    card_fetched_at: Type.Integer({ description: "When the card in use was last read, in Unix seconds" }),
-    card_error: nullableString("Why the card could not be renewed since; the last good one stays in use"),
-    card_error_at: NullableTimestamp,
-    card_signature: Type.String({
-      description:
-        "verified; unverified when no key could be had; invalid when the key does not fit the card; or none",
-    }),
-    card_signature_keys: nullableString(
-      "Whose keys verified the card: whoever controls this address vouches for it",
-    ),
-    card_signature_detail: NullableString,
-    offered_origin: nullableString(
-      "Where a newer card moves the agent to, which waits for the owner's confirm_origin",
-    ),
-    result_target_id: nullableString(
-      "The mailbox or webhook target that receives the end of each task as an item",
-    ),
-  },
+  answered: { ...deliveryAnswer, ...agentAnswer },
 };
 
 /** An agent with an A2A card: an item becomes a task, which is followed to its end. */

@@ -1,25 +1,40 @@
+import { type Static, type TObject, Type } from "typebox";
+import { NullableString, nullableString, NullableTimestamp } from "../../http/contract/schemas.ts";
 import type { Queries } from "../../postgres/tables.ts";
 import type { RefreshedBy, RefreshOutcome } from "../record/kind.ts";
 import type { Refused } from "../record/refusal.ts";
 import type { CreationSteps, Decision, StoredTarget, TargetKey } from "../record/store.ts";
-import type { AgentAuth } from "./agentAuth.ts";
+import { nameFault, valueFault } from "../record/headerRules.ts";
 
 /** An a2a target's agent as it is answered, besides the target's own fields. */
-export interface AgentView {
-  agent_card_url: string;
-  auth: { type: "bearer" | "none" } | { type: "api_key"; header: string };
-  agent_name: string;
-  agent_version: string;
-  /** Unix seconds of the last reading that found a good card. */
-  card_fetched_at: number;
-  card_error: string | null;
-  card_error_at: number | null;
-  card_signature: "verified" | "unverified" | "invalid" | "none";
-  card_signature_keys: string | null;
-  card_signature_detail: string | null;
-  offered_origin: string | null;
-  result_target_id: string | null;
-}
+export const agentAnswer = {
+  agent_card_url: Type.String(),
+  auth: Type.Object({
+    type: Type.String({ description: "bearer, api_key or none; token and value are never shown" }),
+    header: Type.Optional(Type.String({ description: "With api_key: the header that carries the value" })),
+  }),
+  agent_name: Type.String({ description: "As the card says" }),
+  agent_version: Type.String({ description: "As the card says" }),
+  card_fetched_at: Type.Integer({ description: "When the card in use was last read, in Unix seconds" }),
+  card_error: nullableString("Why the card could not be renewed since; the last good one stays in use"),
+  card_error_at: NullableTimestamp,
+  card_signature: Type.String({
+    description:
+      "verified; unverified when no key could be had; invalid when the key does not fit the card; or none",
+  }),
+  card_signature_keys: nullableString(
+    "Whose keys verified the card: whoever controls this address vouches for it",
+  ),
+  card_signature_detail: NullableString,
+  offered_origin: nullableString(
+    "Where a newer card moves the agent to, which waits for the owner's confirm_origin",
+  ),
+  result_target_id: nullableString(
+    "The mailbox or webhook target that receives the end of each task as an item",
+  ),
+};
+
+export type AgentView = Static<TObject<typeof agentAnswer>>;
 
 export interface AgentChanges {
   auth: AgentAuth | undefined;
@@ -51,4 +66,64 @@ export interface PreparedAgent extends CreationSteps {
   ok: true;
   /** The agent's interface, which becomes the target's `url`. */
   url: string;
+}
+
+/** How the service proves itself to an agent. */
+export type AgentAuth =
+  | { type: "none" }
+  | { type: "bearer"; token: string }
+  /** A value in a header of the agent's choice. */
+  | { type: "api_key"; header: string; value: string };
+
+/** The credential for an agent as a request gives it. */
+export const Auth = Type.Object({
+  type: Type.String({ description: "bearer, api_key or none" }),
+  token: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 4096, pattern: "^[!-~]*$", description: "With bearer" }),
+  ),
+  header: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: "With api_key: such as X-API-Key" }),
+  ),
+  value: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, description: "With api_key" })),
+});
+
+type AuthReading = { ok: true; auth: AgentAuth } | { ok: false; message: string };
+
+/** Reads the credential of a request; none unless given. */
+export function readAuth(
+  auth: Static<typeof Auth> | undefined,
+  confirmOrigin: string | undefined,
+): AuthReading {
+  if (confirmOrigin !== undefined && auth?.type !== "bearer" && auth?.type !== "api_key") {
+    return bad("confirm_origin goes with auth of type bearer or api_key");
+  }
+  switch (auth?.type) {
+    case undefined:
+    case "none":
+      return { ok: true, auth: { type: "none" } };
+    case "bearer":
+      if (auth?.token === undefined) return bad("auth.token is required when auth.type is bearer");
+      return { ok: true, auth: { type: "bearer", token: auth.token } };
+    case "api_key":
+      return readApiKey(auth);
+    default:
+      return bad("auth.type must be bearer, api_key or none");
+  }
+}
+
+function readApiKey({ header, value }: Static<typeof Auth>): AuthReading {
+  if (header === undefined) return bad("auth.header is required when auth.type is api_key");
+  if (value === undefined) return bad("auth.value is required when auth.type is api_key");
+  const badName = nameFault(header) ?? (ownHeaders.has(header.toLowerCase()) ? "is reserved" : undefined);
+  if (badName !== undefined) return bad(`auth.header ${badName}`);
+  const badValue = valueFault(value);
+  if (badValue !== undefined) return bad(`auth.value ${badValue}`);
+  return { ok: true, auth: { type: "api_key", header, value } };
+}
+
+/** Headers that the service sets in every request to an agent. */
+const ownHeaders = new Set(["accept", "a2a-version", "a2a-extensions"]);
+
+function bad(message: string): AuthReading {
+  return { ok: false, message };
 }

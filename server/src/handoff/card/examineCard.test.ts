@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cardRetryMs, freshForMs } from "./cardFreshness.ts";
+import { cardRetryMs, freshForMs } from "./examineCard.ts";
 
 const minute = 60_000;
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { deadlineMs, firstPollMs, nextPollMs } from "./pollSchedule.ts";
+import { deadlineMs, firstPollMs, nextPollMs } from "./handoffStore.ts";
 
 it("looks come after one second first, then less often, at least every minute", () => {
   const waits = Array.from({ length: 15 }, (_, polls) => nextPollMs("WORKING", polls, 0.5));
