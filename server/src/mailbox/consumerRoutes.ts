@@ -1,194 +1,219 @@
-import { Type } from "typebox";
+import type { IncomingHttpHeaders } from "node:http";
+import { type Static, Type } from "typebox";
+import { mailboxRetentionMs } from "../config/config.ts";
 import { isId, unknownId } from "../postgres/ids.ts";
 import { keysCheckedInSql } from "../http/contract/access.ts";
+import { disconnectSignal } from "../http/contract/clientDisconnected.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
-import { notFound, unauthorized } from "../http/contract/errors.ts";
+import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/json.ts";
 import { type FastAnswer, routesOf, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
+import { optionalBody } from "../http/contract/schemas.ts";
 import { consumerChanges } from "../http/contract/scope.ts";
-import { claimRoute } from "./claimRoute.ts";
 import type { ClaimChange } from "./finish/changeClaims.ts";
 import type { ChangeResult } from "./finish/closeMessages.ts";
 import { isMailboxOf } from "./message/findMailbox.ts";
+import { claimedMessageText } from "./message/message.ts";
+import { Claim, Claims, LeaseSeconds, Reason, RejectedClaims, Results } from "./message/schemas.ts";
 import { changeRefusal } from "./refusals.ts";
-import { claimAudit, consumerOf, type MailboxRouteDeps } from "./routeDeps.ts";
+import { claimAudit, consumerOf, forConsumers, type MailboxRouteDeps } from "./routeDeps.ts";
 import type { Consumer } from "./traceConsumers.ts";
-import { Claims, LeaseSeconds, Reason, RejectedClaims, Results } from "./message/schemas.ts";
 
-const route = routesOf("Mailboxes");
+const route = routesOf<MailboxRouteDeps>("Mailboxes");
 
 /** Claiming the messages of one mailbox and ending their claims, many at a time. */
 export function consumerRoutes(deps: MailboxRouteDeps): RouteRecord[] {
   return [claimRoute(deps), acknowledgeRoute(deps), extendRoute(deps), releaseRoute(deps), rejectRoute(deps)];
 }
 
-function acknowledgeRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("acknowledgeMessages", "POST /api/v1/mailboxes/:mailbox_id/ack", {
+function claimRoute(deps: MailboxRouteDeps): RouteRecord {
+  return route("claimMessages", "POST /api/v1/mailboxes/:mailbox_id/claim", {
     access: keysCheckedInSql(consumerChanges("target")),
     audit: claimAudit,
-    summary: "Acknowledge claimed messages",
-    description: perMessage,
-    body: AcknowledgeBody,
-    response: { 200: Results },
-    handle: async ({ request, reply, params, body }) =>
-      sendAnswer(
-        reply,
-        await acknowledge(
-          deps,
-          consumerOf(deps, requiredKey(request), request),
-          params.mailbox_id,
-          body.messages,
-        ),
-      ),
-    fast(whole) {
-      const presented = parseIf(AcknowledgeBody, whole.body);
-      const consumer = consumerOf(deps, whole.key, whole);
-      return presented && acknowledge(deps, consumer, whole.id, presented.value.messages);
-    },
-  })();
-}
-
-function rejectRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("rejectMessages", "POST /api/v1/mailboxes/:mailbox_id/reject", {
-    access: keysCheckedInSql(consumerChanges("target")),
-    audit: claimAudit,
-    summary: "Make claimed messages dead, with a reason",
-    description: perMessage,
-    body: Type.Object({
-      messages: RejectedClaims,
-      reason: Type.Optional(Reason),
+    summary: "Claim the oldest messages of a mailbox, waiting for some when there are none",
+    description:
+      "The answer holds what there is, at most `max`; it is empty when nothing came within `wait_seconds`. Repeating a request with the same `Claim-Id` gives the same claim, as far as its messages are still claimed: a lost answer is not a lost claim.",
+    headers: Type.Object({
+      "claim-id": Type.Optional(Type.String({ description: "1 to 255 characters that name this claim" })),
     }),
-    response: { 200: Results },
-    async handle({ request, params, body }) {
-      const { messages, reason = "rejected" } = body;
-      const mailboxId = params.mailbox_id;
+    body: ClaimBody,
+    response: { 200: Claim },
+    async handle({ request, reply, params: { mailbox_id: id }, body }) {
+      const signal = body?.wait_seconds ? disconnectSignal(reply) : neverAborted;
+      const mailboxId = isId(id) ? id : unknownId;
       const consumer = consumerOf(deps, requiredKey(request), request);
-      return { results: await endEach(deps, consumer, { mailboxId, messages, reason }) };
+      return sendAnswer(reply, await claim(deps, consumer, { mailboxId, body, signal }));
     },
-  })();
+    fast(whole) {
+      const presented = parseIf(ClaimBody, whole.body);
+      // A caller that waits may disconnect, which only the framework notices.
+      if (presented === undefined || presented.value?.wait_seconds) return undefined;
+      const consumer = consumerOf(deps, whole.key, whole);
+      return claim(deps, consumer, { mailboxId: whole.id, body: presented.value, signal: neverAborted });
+    },
+  })(deps);
 }
 
-const AcknowledgeBody = Type.Object({ messages: Claims });
+const ClaimBody = optionalBody({
+  max: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: "1 unless said" })),
+  wait_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 30, description: "0 unless said" })),
+  lease_seconds: Type.Optional(LeaseSeconds),
+});
 
-async function acknowledge(
+async function claim(
   deps: MailboxRouteDeps,
   consumer: Consumer,
-  mailboxId: string,
-  messages: PresentedClaim[],
+  { mailboxId, body, signal }: { mailboxId: string; body: Static<typeof ClaimBody>; signal: AbortSignal },
 ): Promise<FastAnswer> {
-  const results = await endEach(deps, consumer, { mailboxId, messages, reason: null });
-  return { status: 200, text: JSON.stringify({ results }) };
+  const outcome = await deps.mailboxes.claim({
+    key: consumer.key,
+    mailboxId,
+    max: body?.max ?? 1,
+    leaseMs: (body?.lease_seconds ?? deps.config.mailboxLeaseSeconds) * 1000,
+    claimId: readClaimId(consumer.headers),
+    waitMs: (body?.wait_seconds ?? 0) * 1000,
+    signal,
+  });
+  switch (outcome.kind) {
+    case "unauthorized":
+      throw unauthorized();
+    case "notFound":
+      throw notFound();
+    case "empty":
+      return { status: 200, text: claimText([], outcome.remaining) };
+    case "claimed": {
+      deps.consumerTraces?.claimed(consumer, outcome.messages);
+      const lifeMs = mailboxRetentionMs(deps.config);
+      const texts = outcome.messages.map((message) => claimedMessageText(message, lifeMs));
+      return {
+        status: 200,
+        text: claimText(texts, outcome.remaining),
+        headers: outcome.isRepeated ? [["claim-replayed", "true"]] : undefined,
+      };
+    }
+  }
 }
 
+const neverAborted = new AbortController().signal;
+
+function claimText(messages: string[], remaining: { ready: number; claimed: number }): string {
+  return `{"messages":[${messages.join(",")}],"remaining":{"ready":${remaining.ready},"claimed":${remaining.claimed}}}`;
+}
+
+const printable = /^[\x20-\x7e\x80-\xff]{1,255}$/;
+
+/** @throws {ApiError} 400 when it is too long, empty or has control characters. */
+function readClaimId(headers: IncomingHttpHeaders): string | null {
+  const value = headers["claim-id"];
+  if (value === undefined) return null;
+  if (typeof value !== "string" || !printable.test(value)) {
+    throw new ApiError(400, "Claim-Id must be 1 to 255 characters without control characters");
+  }
+  return value;
+}
+
+/** The parts that the records of the routes for several claims have in common. */
+const ofClaims = {
+  access: keysCheckedInSql(consumerChanges("target")),
+  audit: claimAudit,
+  response: { 200: Results },
+};
 const perMessage =
   "Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone.";
 
-function extendRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("extendClaims", "POST /api/v1/mailboxes/:mailbox_id/extend", {
-    access: keysCheckedInSql(consumerChanges("target")),
-    audit: claimAudit,
-    summary: "Keep claimed messages longer: a new lease from now on",
+function acknowledgeRoute(deps: MailboxRouteDeps): RouteRecord {
+  return route("acknowledgeMessages", "POST /api/v1/mailboxes/:mailbox_id/ack", {
+    ...ofClaims,
+    summary: "Acknowledge claimed messages",
     description: perMessage,
-    body: Type.Object({ messages: Claims, lease_seconds: Type.Optional(LeaseSeconds) }),
-    response: { 200: Results },
-    async handle({ request, params, body }) {
-      const leaseMs = (body.lease_seconds ?? deps.config.mailboxLeaseSeconds) * 1000;
-      return {
-        results: await changeEach(deps, requiredKey(request), params.mailbox_id, {
-          ...body,
-          leaseMs,
-          delayMs: 0,
-          reason: null,
-        }),
-      };
-    },
-  })();
-}
-
-function releaseRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("releaseMessages", "POST /api/v1/mailboxes/:mailbox_id/release", {
-    access: keysCheckedInSql(consumerChanges("target")),
-    audit: claimAudit,
-    summary: "Give claimed messages back, claimable at once or after a delay",
-    description: `${perMessage} A message whose last allowed claim this was is dead, and the reason is part of its \`dead_reason\`.`,
-    body: Type.Object({
-      messages: Claims,
-      delay_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 43_200 })),
-      reason: Type.Optional(Reason),
+    ...forConsumers(deps, Type.Object({ messages: Claims }), async (consumer, mailboxId, { messages }) => {
+      const results = await endEach(deps, consumer, { mailboxId, messages, reason: null });
+      return { status: 200, text: JSON.stringify({ results }) };
     }),
-    response: { 200: Results },
-    async handle({ request, params, body }) {
-      const delayMs = (body.delay_seconds ?? 0) * 1000;
-      return {
-        results: await changeEach(deps, requiredKey(request), params.mailbox_id, {
-          ...body,
-          leaseMs: null,
-          delayMs,
-          reason: body.reason ?? null,
-        }),
-      };
-    },
-  })();
+  })(deps);
 }
 
-interface PresentedClaim {
-  id: string;
-  claim_token: string;
-  reason?: string;
-}
+const rejectRoute = route("rejectMessages", "POST /api/v1/mailboxes/:mailbox_id/reject", {
+  ...ofClaims,
+  summary: "Make claimed messages dead, with a reason",
+  description: perMessage,
+  body: Type.Object({ messages: RejectedClaims, reason: Type.Optional(Reason) }),
+  async handle({ request, params, body: { messages, reason = "rejected" } }, deps) {
+    const consumer = consumerOf(deps, requiredKey(request), request);
+    return { results: await endEach(deps, consumer, { mailboxId: params.mailbox_id, messages, reason }) };
+  },
+});
 
-interface Result {
-  id: string;
-  ok: boolean;
-  status: number;
-  error?: string;
-  claim_expires_at?: number;
+const extendRoute = route("extendClaims", "POST /api/v1/mailboxes/:mailbox_id/extend", {
+  ...ofClaims,
+  summary: "Keep claimed messages longer: a new lease from now on",
+  description: perMessage,
+  body: Type.Object({ messages: Claims, lease_seconds: Type.Optional(LeaseSeconds) }),
+  async handle({ request, params, body }, deps) {
+    const leaseMs = (body.lease_seconds ?? deps.config.mailboxLeaseSeconds) * 1000;
+    const claims = { mailboxId: params.mailbox_id, messages: body.messages };
+    const change = { leaseMs, delayMs: 0, reason: null };
+    return { results: await changeEach(deps, requiredKey(request), claims, change) };
+  },
+});
+
+const releaseRoute = route("releaseMessages", "POST /api/v1/mailboxes/:mailbox_id/release", {
+  ...ofClaims,
+  summary: "Give claimed messages back, claimable at once or after a delay",
+  description: `${perMessage} A message whose last allowed claim this was is dead, and the reason is part of its \`dead_reason\`.`,
+  body: Type.Object({
+    messages: Claims,
+    delay_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 43_200 })),
+    reason: Type.Optional(Reason),
+  }),
+  async handle({ request, params, body: { messages, delay_seconds: delay = 0, reason = null } }, deps) {
+    const change = { leaseMs: null, delayMs: delay * 1000, reason };
+    const claims = { mailboxId: params.mailbox_id, messages };
+    return { results: await changeEach(deps, requiredKey(request), claims, change) };
+  },
+});
+
+type PresentedClaim = Static<typeof RejectedClaims>[number];
+type Result = Static<typeof Results>["results"][number];
+
+/** Claims of one mailbox, as a request presents them. */
+interface PresentedClaims {
+  mailboxId: string;
+  messages: PresentedClaim[];
 }
 
 async function endEach(
   deps: MailboxRouteDeps,
   consumer: Consumer,
-  input: { mailboxId: string; messages: PresentedClaim[]; reason: string | null },
+  { mailboxId, messages, reason }: PresentedClaims & { reason: string | null },
 ): Promise<Result[]> {
   const outcomes = await Promise.all(
-    input.messages.map((message) =>
+    messages.map((message) =>
       deps.mailboxes.end({
-        ...claimOf(consumer.key, input.mailboxId, message),
-        reason: input.reason && (message.reason ?? input.reason),
+        ...claimOf(consumer.key, mailboxId, message),
+        reason: reason && (message.reason ?? reason),
       }),
     ),
   );
-  await refuseUnknown(deps, consumer.key, input.mailboxId, outcomes);
+  await refuseUnknown(deps, consumer.key, mailboxId, outcomes);
   if (deps.consumerTraces !== undefined) {
-    const ended = input.messages.filter((_message, index) => outcomes[index] === "done");
-    const verb = input.reason === null ? "acknowledge" : "reject";
-    deps.consumerTraces.ended(
-      consumer,
-      verb,
-      ended.map(({ id }) => id),
-    );
+    const ended = messages.filter((_message, index) => outcomes[index] === "done").map(({ id }) => id);
+    deps.consumerTraces.ended(consumer, reason === null ? "acknowledge" : "reject", ended);
   }
-  return outcomes.map((outcome, index) => resultOf(input.messages[index]!.id, outcome));
+  return outcomes.map((outcome, index) => resultOf(messages[index]!.id, outcome));
 }
 
 async function changeEach(
   deps: MailboxRouteDeps,
   key: string,
-  mailboxId: string,
-  input: { messages: PresentedClaim[] } & Pick<ClaimChange, "leaseMs" | "delayMs" | "reason">,
+  { mailboxId, messages }: PresentedClaims,
+  change: Pick<ClaimChange, "leaseMs" | "delayMs" | "reason">,
 ): Promise<Result[]> {
-  const { messages, leaseMs, delayMs, reason } = input;
   const outcomes = await Promise.all(
-    messages.map((message) =>
-      deps.mailboxes.change({ ...claimOf(key, mailboxId, message), leaseMs, delayMs, reason }),
-    ),
+    messages.map((message) => deps.mailboxes.change({ ...claimOf(key, mailboxId, message), ...change })),
   );
-  await refuseUnknown(
-    deps,
-    key,
-    mailboxId,
-    outcomes.map(({ result }) => result),
-  );
+  const results = outcomes.map(({ result }) => result);
+  await refuseUnknown(deps, key, mailboxId, results);
   return outcomes.map(({ result: outcome, leaseUntilMs }, index) => {
     const result = resultOf(messages[index]!.id, outcome);
     if (result.ok && leaseUntilMs !== null) result.claim_expires_at = Math.floor(leaseUntilMs / 1000);

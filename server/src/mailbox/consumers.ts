@@ -22,7 +22,6 @@ const maxMailboxes = 1_000;
 interface BusyMailbox {
   /** When its consumers were last found behind, by the monotonic clock. */
   atMs: number;
-  /** Whether the last claim found them behind. */
   isBehind: boolean;
 }
 

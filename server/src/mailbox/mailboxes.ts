@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { createGroupCommit, type GroupCommitOptions } from "../runtime/groupCommit.ts";
+import { createGroupCommit, type GroupCommit, type GroupCommitOptions } from "../runtime/groupCommit.ts";
 import type { Turns } from "../runtime/turns.ts";
 import { isTooSlow } from "../postgres/awayReason.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
@@ -11,7 +11,12 @@ import {
   type ClaimChangeOutcome,
   undoClaims,
 } from "./finish/changeClaims.ts";
-import { claimMessages, type ClaimOutcome, type ClaimRequest } from "./claim/claimMessages.ts";
+import {
+  type ClaimDeps,
+  claimMessages,
+  type ClaimOutcome,
+  type ClaimRequest,
+} from "./claim/claimMessages.ts";
 import {
   claimNamedMessages,
   type NamedClaimOutcome,
@@ -43,16 +48,11 @@ export interface Mailboxes {
   stop(): Promise<void>;
 }
 
-export interface MailboxesDeps {
-  /** For notifications between nodes. */
-  pool: pg.Pool;
-  /** For the calls of consumers: straight to the server that holds the cell. */
+export interface MailboxesDeps extends ClaimDeps {
+  /** For the calls of consumers: straight to the server that holds the cell. `pool` is for notifications between nodes. */
   direct: pg.Pool;
   log: Pick<Log, "warn">;
-  retentionMs: number;
   changes: Changes;
-  /** Told of each API key that a request was made with, as presented. */
-  onKeyUsed: (key: string) => void;
   /** The owner of an API key. Owners have equal shares of each batch and of the queue. */
   ownerOf: (key: string) => string;
 }
@@ -61,7 +61,6 @@ export interface MailboxesDeps {
 const maxBatch = 256;
 const maxBatchMessages = 500;
 const maxQueued = 10_000;
-/** How often a busy message is asked for again. */
 const maxBusyRetries = 20;
 
 /** The mailboxes of one node. */
@@ -150,11 +149,8 @@ async function retryBusy(claim: () => Promise<NamedClaimOutcome>): Promise<Named
 function commits<T, R>(
   turns: Turns,
   options: Pick<GroupCommitOptions<T, R>, "run" | "ownerOf"> & { sizeOf?: (work: T) => number },
-): {
-  add: (work: T) => Promise<R>;
-  drained: () => Promise<void>;
-} {
-  const commit = createGroupCommit<T, R>({
+): GroupCommit<T, R> {
+  return createGroupCommit({
     isPieceAtFault: (error) => !isDatabaseAway(error),
     isHopeless: isTooSlow,
     sizeOf: () => 1,
@@ -164,8 +160,4 @@ function commits<T, R>(
     turns,
     maxQueued,
   });
-  return {
-    drained: () => commit.drained(),
-    add: (work) => commit.add(work),
-  };
 }

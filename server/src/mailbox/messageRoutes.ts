@@ -1,43 +1,41 @@
-import { keysCheckedInSql, usersAndKeys } from "../http/contract/access.ts";
-import { notFound } from "../http/contract/errors.ts";
 import { Type } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
-import { requiredKey } from "../http/contract/credentials.ts";
-import { parseIf } from "../http/contract/json.ts";
-import { type FastAnswer, routesOf, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
+import { keysCheckedInSql, users, usersAndKeys } from "../http/contract/access.ts";
+import type { Caller } from "../http/contract/credentials.ts";
+import { ApiError, found } from "../http/contract/errors.ts";
+import { routesOf, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
 import { optionalBody } from "../http/contract/schemas.ts";
 import { consumerChanges, consumerReads } from "../http/contract/scope.ts";
 import { isId, unknownId } from "../postgres/ids.ts";
-import { changeRefusal, claimRefusal } from "./refusals.ts";
+import { forceMessage } from "./finish/forceMessage.ts";
 import { claimedMessageText } from "./message/message.ts";
-import { Acknowledged, Claimed, ReadableMessage } from "./message/schemas.ts";
-import { claimAudit, consumerOf, type MailboxRouteDeps, readDeps } from "./routeDeps.ts";
-import type { Consumer } from "./traceConsumers.ts";
+import { Acknowledged, Claimed, ReadableMessage, Reason } from "./message/schemas.ts";
+import { changeRefusal, claimRefusal, forceRefusal } from "./refusals.ts";
+import { claimAudit, forConsumers, type MailboxRouteDeps, readDeps } from "./routeDeps.ts";
 import { readMessage } from "./view/readMessage.ts";
 
-const route = routesOf("Mailboxes");
-
-const NoFields = optionalBody({});
-const Acknowledgement = optionalBody({ claim_token: Type.Optional(Type.String({ maxLength: 64 })) });
+const route = routesOf<MailboxRouteDeps>("Mailboxes");
 
 /** A single message: reading, claiming and acknowledging it. */
 export function messageRoutes(deps: MailboxRouteDeps): RouteRecord[] {
   return [readRoute(deps), claimRoute(deps), acknowledgeRoute(deps)];
 }
 
-function readRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("readMessage", "GET /api/v1/mailbox-messages/:message_id", {
-    access: usersAndKeys("viewer", consumerReads("event")),
-    summary: "Read a message and its payload",
-    description: "Changes nothing.",
-    response: { 200: ReadableMessage },
-    async handle({ caller, params, reply }) {
-      const text = await readMessage(readDeps(deps), caller.orgId, params.message_id);
-      if (text === undefined) throw notFound();
-      return sendAnswer(reply, { status: 200, text });
-    },
-  })();
+/** Interventions of a person into a message that a consumer may have claimed. */
+export function handRoutes(deps: MailboxRouteDeps): RouteRecord[] {
+  return [forceReleaseRoute(deps), forceRejectRoute(deps)];
 }
+
+const readRoute = route("readMessage", "GET /api/v1/mailbox-messages/:message_id", {
+  access: usersAndKeys("viewer", consumerReads("event")),
+  summary: "Read a message and its payload",
+  description: "Changes nothing.",
+  response: { 200: ReadableMessage },
+  async handle({ caller, params, reply }, deps) {
+    const text = found(await readMessage(readDeps(deps), caller.orgId, params.message_id));
+    return sendAnswer(reply, { status: 200, text });
+  },
+});
 
 function claimRoute(deps: MailboxRouteDeps): RouteRecord {
   return route("claimMessage", "POST /api/v1/mailbox-messages/:message_id/claim", {
@@ -45,22 +43,24 @@ function claimRoute(deps: MailboxRouteDeps): RouteRecord {
     audit: claimAudit,
     summary: "Claim a message",
     description: "The lease lasts five minutes unless the service is set up otherwise.",
-    body: NoFields,
     response: { 200: Claimed },
     errors: {
       409: "The message is claimed (by whomever), acknowledged, dead, expired or not yet its key's turn",
     },
-    handle: async ({ request, reply, params }) =>
-      sendAnswer(
-        reply,
-        await claimOne(deps, consumerOf(deps, requiredKey(request), request), params.message_id),
-      ),
-    fast: (whole) =>
-      parseIf(NoFields, whole.body)
-        ? claimOne(deps, consumerOf(deps, whole.key, whole), whole.id)
-        : undefined,
-  })();
+    ...forConsumers(deps, optionalBody({}), async (consumer, messageId) => {
+      const outcome = await deps.mailboxes.claimNamed({
+        key: consumer.key,
+        messageId: isId(messageId) ? messageId : unknownId,
+        leaseMs: deps.config.mailboxLeaseSeconds * 1000,
+      });
+      if (outcome.kind === "refused") throw claimRefusal(outcome.refusal);
+      deps.consumerTraces?.claimed(consumer, [outcome.message]);
+      return { status: 200, text: claimedMessageText(outcome.message, mailboxRetentionMs(deps.config)) };
+    }),
+  })(deps);
 }
+
+const Acknowledgement = optionalBody({ claim_token: Type.Optional(Type.String({ maxLength: 64 })) });
 
 function acknowledgeRoute(deps: MailboxRouteDeps): RouteRecord {
   return route("acknowledgeMessage", "POST /api/v1/mailbox-messages/:message_id/ack", {
@@ -69,53 +69,80 @@ function acknowledgeRoute(deps: MailboxRouteDeps): RouteRecord {
     summary: "Acknowledge a message that this API key has claimed",
     description:
       "With `claim_token`, the claim must be the one that the token is from; without it, any active claim of this API key will do. Acknowledging again is answered the same.",
-    body: Acknowledgement,
     response: { 200: Acknowledged },
     errors: { 403: "Another API key has claimed it", 409: "No active claim, or one with another token" },
-    handle: async ({ request, reply, params, body }) =>
-      sendAnswer(
-        reply,
-        await acknowledgeOne(
-          deps,
-          consumerOf(deps, requiredKey(request), request),
-          params.message_id,
-          body?.claim_token,
-        ),
-      ),
-    fast(whole) {
-      const presented = parseIf(Acknowledgement, whole.body);
-      const consumer = consumerOf(deps, whole.key, whole);
-      return presented && acknowledgeOne(deps, consumer, whole.id, presented.value?.claim_token);
-    },
-  })();
+    ...forConsumers(deps, Acknowledgement, async (consumer, messageId, body) => {
+      const token = body?.claim_token;
+      const result = await deps.mailboxes.end({
+        key: consumer.key,
+        messageId: isId(messageId) ? messageId : unknownId,
+        mailboxId: null,
+        claimToken: token === undefined ? null : isId(token) ? token : unknownId,
+        reason: null,
+      });
+      const refusal = changeRefusal(result);
+      if (refusal !== undefined) throw refusal;
+      if (result === "done") deps.consumerTraces?.ended(consumer, "acknowledge", [messageId]);
+      return { status: 200, text: `{"id":"${messageId}","status":"ACKNOWLEDGED"}` };
+    }),
+  })(deps);
 }
 
-async function claimOne(deps: MailboxRouteDeps, consumer: Consumer, messageId: string): Promise<FastAnswer> {
-  const outcome = await deps.mailboxes.claimNamed({
-    key: consumer.key,
-    messageId: isId(messageId) ? messageId : unknownId,
-    leaseMs: deps.config.mailboxLeaseSeconds * 1000,
-  });
-  if (outcome.kind === "refused") throw claimRefusal(outcome.refusal);
-  deps.consumerTraces?.claimed(consumer, [outcome.message]);
-  return { status: 200, text: claimedMessageText(outcome.message, mailboxRetentionMs(deps.config)) };
-}
+/** The parts that the records of both interventions have in common. */
+const byHand = {
+  access: users("member"),
+  audit: { none: "the message keeps the intervention and who did it" },
+  response: { 200: ReadableMessage },
+};
 
-async function acknowledgeOne(
+const forceReleaseRoute = route(
+  "forceRelease",
+  "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-release",
+  {
+    ...byHand,
+    summary: "Take a claimed message from its consumer",
+    description:
+      "It is claimable at once, or dead when this was the last claim that its mailbox allows. What its consumer still does with the claim is refused as with a lapsed one. Who did it is in `interventions`.",
+    body: optionalBody({}),
+    errors: { 409: "Nobody has claimed it, or it is acknowledged, dead or expired" },
+    handle: async ({ caller, params, reply }, deps) =>
+      sendAnswer(reply, { status: 200, text: await force(deps, caller, params, null) }),
+  },
+);
+
+const forceRejectRoute = route(
+  "forceReject",
+  "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject",
+  {
+    ...byHand,
+    summary: "Make a message dead, whoever has claimed it",
+    description:
+      "Also one that nobody has claimed. Its consumer's claim ends; the next message of its ordering key becomes claimable. Who did it is in `interventions`, and `redrive` brings it back.",
+    body: Type.Object({ reason: Reason }),
+    errors: { 409: "It is acknowledged, dead or expired" },
+    examples: { request: { "A message that stops its key": { reason: "the order was deleted by hand" } } },
+    handle: async ({ caller, params, body, reply }, deps) =>
+      sendAnswer(reply, { status: 200, text: await force(deps, caller, params, body.reason) }),
+  },
+);
+
+/** @returns the message after the intervention, as JSON text. */
+async function force(
   deps: MailboxRouteDeps,
-  consumer: Consumer,
-  messageId: string,
-  token: string | undefined,
-): Promise<FastAnswer> {
-  const result = await deps.mailboxes.end({
-    key: consumer.key,
-    messageId: isId(messageId) ? messageId : unknownId,
-    mailboxId: null,
-    claimToken: token === undefined ? null : isId(token) ? token : unknownId,
-    reason: null,
-  });
-  const refusal = changeRefusal(result);
-  if (refusal !== undefined) throw refusal;
-  if (result === "done") deps.consumerTraces?.ended(consumer, "acknowledge", [messageId]);
-  return { status: 200, text: `{"id":"${messageId}","status":"ACKNOWLEDGED"}` };
+  caller: Caller,
+  { mailbox_id: mailboxId, message_id: messageId }: { mailbox_id: string; message_id: string },
+  reason: string | null,
+): Promise<string> {
+  if (caller.kind !== "session") throw new ApiError(403, "this needs a session");
+  const { orgId, userId } = caller;
+  for (;;) {
+    const outcome = await forceMessage(
+      { ...deps, ...readDeps(deps), onMailboxItems: (ids) => deps.mailboxes.onMailboxItems(ids) },
+      { orgId, userId, mailboxId, messageId, reason },
+    );
+    if (outcome !== "done") throw forceRefusal(outcome);
+    const message = await readMessage(readDeps(deps), orgId, messageId);
+    if (message !== undefined) return message;
+    // It was canceled, or its mailbox deleted, since: the next attempt is refused with that reason.
+  }
 }

@@ -1,12 +1,15 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type pg from "pg";
+import type { Static, TSchema } from "typebox";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
+import { requiredKey } from "../http/contract/credentials.ts";
+import { parseIf } from "../http/contract/json.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
+import { type FastAnswer, type RouteCall, sendAnswer, type WholeRequest } from "../http/contract/route.ts";
 import type { Mailboxes } from "./mailboxes.ts";
 import type { ReadDeps } from "./message/findMailbox.ts";
 import type { Consumer, ConsumerTraces } from "./traceConsumers.ts";
 
-/** Dependencies of the routes of mailboxes. */
 export interface MailboxRouteDeps {
   pool: pg.Pool;
   reads: ReadTurns;
@@ -27,6 +30,28 @@ export function consumerOf(
   { headers }: { headers: IncomingHttpHeaders },
 ): Consumer {
   return { key, headers, startMs: consumerTraces === undefined ? 0 : nowMs() };
+}
+
+/**
+ * The body and both handlers of a consumer's route, through the framework and on the fast path.
+ * @param answer Gets the id in the path as it was presented, and the body.
+ */
+export function forConsumers<Body extends TSchema>(
+  deps: MailboxRouteDeps,
+  Body: Body,
+  answer: (consumer: Consumer, id: string, body: Static<Body>) => Promise<FastAnswer>,
+) {
+  return {
+    body: Body,
+    async handle({ request, reply, params, body }: RouteCall<Record<string, string>, unknown, Static<Body>>) {
+      const [id] = Object.values(params);
+      return sendAnswer(reply, await answer(consumerOf(deps, requiredKey(request), request), id!, body));
+    },
+    fast(whole: WholeRequest) {
+      const presented = parseIf(Body, whole.body);
+      return presented && answer(consumerOf(deps, whole.key, whole), whole.id, presented.value);
+    },
+  };
 }
 
 export function readDeps({ pool, config }: MailboxRouteDeps): ReadDeps {

@@ -1,22 +1,23 @@
 import { Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
+import { ApiError, found } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { optionalBody } from "../http/contract/schemas.ts";
 import { consumerReads, noLimitedKey } from "../http/contract/scope.ts";
 import { type MailboxStatus, mailboxStatuses } from "../items/eventStatuses.ts";
+import { idArray } from "../postgres/hot/binaryArray.ts";
+import { callFunction } from "../postgres/hot/callFunction.ts";
+import { isId } from "../postgres/ids.ts";
 import { consumerRoutes } from "./consumerRoutes.ts";
-import { maxRedriven, redriveMessages } from "./finish/redriveMessages.ts";
-import { handRoutes } from "./handRoutes.ts";
 import { findMailbox, type MailboxMoment } from "./message/findMailbox.ts";
 import { ListedMessage, Stats } from "./message/schemas.ts";
-import { messageRoutes } from "./messageRoutes.ts";
+import { handRoutes, messageRoutes } from "./messageRoutes.ts";
 import { type MailboxRouteDeps, readDeps } from "./routeDeps.ts";
 import { isSorted, listMessages } from "./view/listMessages.ts";
 import { mailboxStats, statsBounds } from "./view/mailboxStats.ts";
 
-const route = routesOf("Mailboxes");
+const route = routesOf<MailboxRouteDeps>("Mailboxes");
 
 /** Mailboxes as people and programs look at them, and what consumers and people do with their messages. */
 export function mailboxRoutes(deps: MailboxRouteDeps): RouteRecord[] {
@@ -30,38 +31,34 @@ export function mailboxRoutes(deps: MailboxRouteDeps): RouteRecord[] {
   ];
 }
 
-function listRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("listMessages", "GET /api/v1/mailboxes/:mailbox_id/messages", {
-    access: usersAndKeys("viewer", consumerReads("target")),
-    summary: "List a mailbox's messages, oldest first, without their payloads",
-    description: `Without \`status\` it lists what is UNREAD or CLAIMED. Changes nothing.`,
-    query: Type.Object({
-      status: Type.Optional(Type.String({ description: mailboxStatuses.join(", ") })),
-      limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-      after: Type.Optional(Type.String({ description: "The id of the message before the page" })),
-    }),
-    response: { 200: Type.Object({ messages: Type.Array(ListedMessage) }) },
-    errors: { 429: "The workspace has too many such lists under way" },
-    async handle(call) {
-      const { caller, params, query } = call;
-      const status = readStatus(query.status);
-      const mailbox = await mailboxOf(deps, caller, params.mailbox_id);
-      const { limit, after } = query;
-      const list = async () => {
-        const messages = await listMessages(readDeps(deps), mailbox, { status, limit, after });
-        if (messages !== undefined) return messages;
-        throw new ApiError(400, "after must be the id of a message of this mailbox");
-      };
-      return { messages: await (isSorted(status) ? deps.reads.run("lists", call, list) : list()) };
-    },
-  })();
-}
+const listRoute = route("listMessages", "GET /api/v1/mailboxes/:mailbox_id/messages", {
+  access: usersAndKeys("viewer", consumerReads("target")),
+  summary: "List a mailbox's messages, oldest first, without their payloads",
+  description: `Without \`status\` it lists what is UNREAD or CLAIMED. Changes nothing.`,
+  query: Type.Object({
+    status: Type.Optional(Type.String({ description: mailboxStatuses.join(", ") })),
+    limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
+    after: Type.Optional(Type.String({ description: "The id of the message before the page" })),
+  }),
+  response: { 200: Type.Object({ messages: Type.Array(ListedMessage) }) },
+  errors: { 429: "The workspace has too many such lists under way" },
+  async handle(call, deps) {
+    const { caller, params, query } = call;
+    const status = readStatus(query.status);
+    const mailbox = await mailboxOf(deps, caller, params.mailbox_id);
+    const { limit, after } = query;
+    const list = async () => {
+      const messages = await listMessages(readDeps(deps), mailbox, { status, limit, after });
+      if (messages !== undefined) return messages;
+      throw new ApiError(400, "after must be the id of a message of this mailbox");
+    };
+    return { messages: await (isSorted(status) ? deps.reads.run("lists", call, list) : list()) };
+  },
+});
 
 /** @throws {ApiError} 404 when the organization has no such mailbox. */
 async function mailboxOf(deps: MailboxRouteDeps, { orgId }: Caller, id: string): Promise<MailboxMoment> {
-  const mailbox = await findMailbox(readDeps(deps), orgId, id);
-  if (mailbox === undefined) throw notFound();
-  return mailbox;
+  return found(await findMailbox(readDeps(deps), orgId, id));
 }
 
 function readStatus(text: string | undefined): MailboxStatus | undefined {
@@ -71,41 +68,43 @@ function readStatus(text: string | undefined): MailboxStatus | undefined {
   return status;
 }
 
-function redriveRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("redriveMessages", "POST /api/v1/mailboxes/:mailbox_id/redrive", {
-    access: usersAndKeys("member", noLimitedKey),
-    audit: { none: "dead messages become claimable again, and stay what they are" },
-    summary: "Bring dead messages of a mailbox back, oldest first",
-    description: "They are UNREAD again, in their old place, as if they had never been claimed.",
-    body: optionalBody({
-      messages: Type.Optional(
-        Type.Array(Type.String({ maxLength: 64 }), {
-          minItems: 1,
-          maxItems: 100,
-          description: "Ids; without them, any",
-        }),
-      ),
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: maxRedriven })),
-    }),
-    response: { 200: Type.Object({ redriven: Type.Integer() }) },
-    async handle({ caller, params, body }) {
-      const mailbox = await mailboxOf(deps, caller, params.mailbox_id);
-      const redriven = await redriveMessages(
-        { ...readDeps(deps), onMessagesReady: (ids) => deps.mailboxes.onMailboxItems(ids) },
-        mailbox,
-        { ids: body?.messages, limit: body?.limit ?? maxRedriven },
-      );
-      return { redriven };
-    },
-  })();
-}
+const maxRedriven = 1_000;
 
-function statsRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("readMailboxStats", "GET /api/v1/mailboxes/:mailbox_id/stats", {
-    access: usersAndKeys("viewer", consumerReads("target")),
-    summary: "What a mailbox holds, and how fast it moves",
-    response: { 200: Stats },
-    handle: async ({ caller, params }) =>
-      mailboxStats(readDeps(deps), await mailboxOf(deps, caller, params.mailbox_id), statsBounds),
-  })();
-}
+const redriveRoute = route("redriveMessages", "POST /api/v1/mailboxes/:mailbox_id/redrive", {
+  access: usersAndKeys("member", noLimitedKey),
+  audit: { none: "dead messages become claimable again, and stay what they are" },
+  summary: "Bring dead messages of a mailbox back, oldest first",
+  description: "They are UNREAD again, in their old place, as if they had never been claimed.",
+  body: optionalBody({
+    messages: Type.Optional(
+      Type.Array(Type.String({ maxLength: 64 }), {
+        minItems: 1,
+        maxItems: 100,
+        description: "Ids; without them, any",
+      }),
+    ),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: maxRedriven })),
+  }),
+  response: { 200: Type.Object({ redriven: Type.Integer() }) },
+  async handle({ caller, params, body }, deps) {
+    const mailbox = await mailboxOf(deps, caller, params.mailbox_id);
+    const rows = await callFunction(deps.pool, "redrive_messages", {
+      p_retention_ms: mailbox.retentionMs,
+      p_bucket: mailbox.bucket,
+      p_mailbox: mailbox.id,
+      p_ids: idArray(body?.messages?.filter(isId)),
+      p_limit: body?.limit ?? maxRedriven,
+    });
+    const redriven = rows[0]!.redrive_messages!;
+    if (redriven > 0) deps.mailboxes.onMailboxItems([mailbox.id]);
+    return { redriven };
+  },
+});
+
+const statsRoute = route("readMailboxStats", "GET /api/v1/mailboxes/:mailbox_id/stats", {
+  access: usersAndKeys("viewer", consumerReads("target")),
+  summary: "What a mailbox holds, and how fast it moves",
+  response: { 200: Stats },
+  handle: async ({ caller, params }, deps) =>
+    mailboxStats(readDeps(deps), await mailboxOf(deps, caller, params.mailbox_id), statsBounds),
+});

@@ -1,10 +1,9 @@
-import { hash } from "node:crypto";
+import { hash, randomFillSync } from "node:crypto";
 import type pg from "pg";
 import { byteaArray, int2Array, int4Array, int8Array, uuidArray } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import type { RowOf } from "../../postgres/hot/functionCall.ts";
 import { numberKeys } from "../message/batchKeys.ts";
-import { newClaimToken } from "./claimTokens.ts";
 import type { ClaimedMessage } from "../message/message.ts";
 import type { Watermarks } from "./watermarks.ts";
 
@@ -142,7 +141,6 @@ interface ClaimAnswer {
   claimed: ClaimedMessage[][];
 }
 
-/** Messages left in a mailbox. */
 interface Box {
   remaining: Remaining;
   retryInMs: number | null;
@@ -209,4 +207,19 @@ function outcomeOf({ mailboxId }: ClaimRequest, index: number, answer: ClaimAnsw
     case undefined:
   }
   return { kind: "empty", retryInMs: box?.retryInMs ?? null, remaining };
+}
+
+const tokenBytes = 16;
+const tokens = Buffer.allocUnsafe(tokenBytes * 256);
+let tokensUsed = tokens.length;
+
+/** The secret of one claim: 128 random bits as 32 lower-case hex characters. */
+export function newClaimToken(): string {
+  if (tokensUsed === tokens.length) {
+    randomFillSync(tokens);
+    tokensUsed = 0;
+  }
+  const token = tokens.toString("hex", tokensUsed, tokensUsed + tokenBytes);
+  tokensUsed += tokenBytes;
+  return token;
 }

@@ -2,8 +2,7 @@ import { int4Array, uuidArray } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import type { RowOf } from "../../postgres/hot/functionCall.ts";
 import { numberKeys } from "../message/batchKeys.ts";
-import type { ClaimDeps } from "./claimMessages.ts";
-import { newClaimToken } from "./claimTokens.ts";
+import { type ClaimDeps, newClaimToken } from "./claimMessages.ts";
 import type { ClaimedMessage } from "../message/message.ts";
 
 /** One request for a message that it names. */

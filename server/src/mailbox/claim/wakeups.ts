@@ -15,7 +15,6 @@ export interface Wakeups {
 export interface WakeupsDeps {
   pool: pg.Pool;
   log: Pick<Log, "warn">;
-  /** Wakes the waiters of this node. */
   wake: (mailboxIds: Iterable<string>) => void;
   /** The mailboxes that this node's waiters wait for. */
   waitedFor: () => string[];

@@ -1,9 +1,6 @@
 import { int4Array } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
-import { withPartitions } from "../../postgres/partitions.ts";
-import { idsOf } from "../message/batchKeys.ts";
-import type { ClaimDeps } from "../claim/claimMessages.ts";
-import { type ChangeResult, namedClaims, orderById, readResults } from "./closeMessages.ts";
+import { type ChangeDeps, changeInOrder, type ChangeResult, namedClaims } from "./closeMessages.ts";
 
 /** One claimed message whose holder needs it longer, or gives it back. */
 export interface ClaimChange {
@@ -26,8 +23,6 @@ export interface ClaimChangeOutcome {
   leaseUntilMs: number | null;
 }
 
-type ChangeDeps = ClaimDeps & { onMessagesReady: (mailboxIds: string[]) => void };
-
 /**
  * Extends or releases claims of many requests; gives an outcome per request, in order. A message that is named
  * twice is changed twice, in the order of the requests.
@@ -36,26 +31,18 @@ export async function changeClaims(
   deps: ChangeDeps,
   requests: readonly ClaimChange[],
 ): Promise<ClaimChangeOutcome[]> {
+  const times = new Map<string, number>();
+  const rounds = Map.groupBy(requests.keys(), (index) => {
+    const { messageId } = requests[index]!;
+    const round = times.get(messageId) ?? 0;
+    times.set(messageId, round + 1);
+    return round;
+  });
   const outcomes: ClaimChangeOutcome[] = [];
-  let left = requests.map((_request, index) => index);
-  while (left.length > 0) {
-    const seen = new Set<string>();
-    const now: number[] = [];
-    const later: number[] = [];
-    for (const index of left) {
-      const { messageId } = requests[index]!;
-      (seen.has(messageId) ? later : now).push(index);
-      seen.add(messageId);
-    }
-    const changed = await changeDistinct(
-      deps,
-      now.map((index) => requests[index]!),
-      false,
-    );
-    now.forEach((index, at) => {
-      outcomes[index] = changed[at]!;
-    });
-    left = later;
+  for (const round of rounds.values()) {
+    const distinct = round.map((index) => requests[index]!);
+    const changed = await changeDistinct(deps, distinct, false);
+    round.forEach((index, at) => (outcomes[index] = changed[at]!));
   }
   return outcomes;
 }
@@ -84,9 +71,7 @@ async function changeDistinct(
   requests: readonly ClaimChange[],
   isUnclaimed: boolean,
 ): Promise<ClaimChangeOutcome[]> {
-  const order = orderById(requests);
-  const sorted = order.map((index) => requests[index]!);
-  const rows = await withPartitions(deps.pool, () =>
+  const { results, row } = await changeInOrder(deps, requests, (sorted) =>
     callFunction(deps.pool, "change_claims", {
       ...namedClaims(deps, sorted),
       // −1 stands for null, which these arrays do not carry.
@@ -95,18 +80,8 @@ async function changeDistinct(
       p_unclaimed: isUnclaimed,
     }),
   );
-  const { codes, freed_mailbox_ids: freed, now_ms: nowMs } = rows[0]!;
-  if (freed !== null) deps.onMessagesReady(idsOf(freed));
-  const results = readResults(codes!);
-  const outcomes: ClaimChangeOutcome[] = [];
-  order.forEach((index, at) => {
-    const { key, leaseMs } = requests[index]!;
-    const result = results[at]!;
-    if (result !== "unauthorized") deps.onKeyUsed(key);
-    outcomes[index] = {
-      result,
-      leaseUntilMs: leaseMs === null ? null : nowMs! + leaseMs,
-    };
+  return results.map((result, index) => {
+    const { leaseMs } = requests[index]!;
+    return { result, leaseUntilMs: leaseMs === null ? null : row.now_ms! + leaseMs };
   });
-  return outcomes;
 }

@@ -1,7 +1,7 @@
 import { textArray, uuidArray } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { withPartitions } from "../../postgres/partitions.ts";
-import { idsOf, numberKeys } from "../message/batchKeys.ts";
+import { numberKeys } from "../message/batchKeys.ts";
 import type { ClaimDeps } from "../claim/claimMessages.ts";
 
 /** One message that its holder acknowledges, or rejects with a reason. */
@@ -39,30 +39,47 @@ const resultsByLetter: Readonly<Record<string, ChangeResult>> = {
   n: "not found",
 };
 
-/** The results that close_messages and change_claims give as a letter each. */
-export function readResults(letters: string): ChangeResult[] {
-  return Array.from(letters, (letter) => resultsByLetter[letter]!);
-}
+export type ChangeDeps = ClaimDeps & { onMessagesReady: (mailboxIds: string[]) => void };
 
 /** Closes messages of many requests in one transaction; gives a result per request, in order. */
 export async function closeMessages(
-  deps: ClaimDeps & { onMessagesReady: (mailboxIds: string[]) => void },
+  deps: ChangeDeps,
   requests: readonly CloseRequest[],
 ): Promise<ChangeResult[]> {
-  const order = orderById(requests);
-  const sorted = order.map((index) => requests[index]!);
-  const rows = await withPartitions(deps.pool, () =>
+  const { results } = await changeInOrder(deps, requests, (sorted) =>
     callFunction(deps.pool, "close_messages", namedClaims(deps, sorted)),
   );
-  const { codes, freed_mailbox_ids: freed } = rows[0]!;
-  if (freed !== null) deps.onMessagesReady(idsOf(freed));
-  const sortedResults = readResults(codes!);
+  return results;
+}
+
+/** The answer of close_messages and change_claims: a letter for each request, and the mailboxes with messages that became ready. */
+interface Answer {
+  codes: string | null;
+  freed_mailbox_ids: readonly (string | null)[] | null;
+}
+
+/**
+ * Calls a function that changes messages for many requests, in the order of the messages' ids, which all transactions that lock
+ * messages share. @returns a result per request, in the order of the requests.
+ */
+export async function changeInOrder<Request extends CloseRequest, Row extends Answer>(
+  deps: ChangeDeps,
+  requests: readonly Request[],
+  change: (sorted: readonly Request[]) => Promise<Row[]>,
+): Promise<{ results: ChangeResult[]; row: Row }> {
+  const order = [...requests.keys()].sort((a, b) =>
+    requests[a]!.messageId < requests[b]!.messageId ? -1 : 1,
+  );
+  const sorted = order.map((index) => requests[index]!);
+  const row = (await withPartitions(deps.pool, () => change(sorted)))[0]!;
+  if (row.freed_mailbox_ids !== null) deps.onMessagesReady(row.freed_mailbox_ids.filter((id) => id !== null));
   const results: ChangeResult[] = [];
   order.forEach((index, at) => {
-    results[index] = sortedResults[at]!;
-    if (results[index] !== "unauthorized") deps.onKeyUsed(requests[index]!.key);
+    const result = resultsByLetter[row.codes![at]!]!;
+    results[index] = result;
+    if (result !== "unauthorized") deps.onKeyUsed(requests[index]!.key);
   });
-  return results;
+  return { results, row };
 }
 
 /** The common parameters of close_messages and change_claims. */
@@ -77,11 +94,4 @@ export function namedClaims({ retentionMs }: ClaimDeps, requests: readonly Close
     p_claim_tokens: uuidArray(requests.map((request) => request.claimToken)),
     p_reasons: textArray(requests.map((request) => request.reason)),
   };
-}
-
-/** The indexes of requests in the order of their messages' ids, which all transactions that lock messages share. */
-export function orderById(requests: readonly { messageId: string }[]): number[] {
-  return requests
-    .map((_request, index) => index)
-    .sort((a, b) => (requests[a]!.messageId < requests[b]!.messageId ? -1 : 1));
 }

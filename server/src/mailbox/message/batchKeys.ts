@@ -1,14 +1,8 @@
 import { hash } from "node:crypto";
-import { type BinaryParameter, byteaArray, int2Array } from "../../postgres/hot/binaryArray.ts";
+import { byteaArray, int2Array } from "../../postgres/hot/binaryArray.ts";
 
 /** The distinct API keys of a batch: each is looked up once, and requests name theirs by its 1-based number. */
-export interface BatchKeys {
-  keyHashes: BinaryParameter<"bytea[]">;
-  keyNumbers: BinaryParameter<"int2[]">;
-}
-
-/** Numbers the API keys of a batch's requests. */
-export function numberKeys(requests: readonly { key: string }[]): BatchKeys {
+export function numberKeys(requests: readonly { key: string }[]) {
   const numbers = new Map<string, number>();
   const keyNumbers = requests.map(({ key }) => {
     let number = numbers.get(key);
@@ -22,10 +16,4 @@ export function numberKeys(requests: readonly { key: string }[]): BatchKeys {
     keyHashes: byteaArray([...numbers.keys()].map((key) => hash("sha256", key, "buffer"))),
     keyNumbers: int2Array(keyNumbers),
   };
-}
-
-/** The ids in a `uuid[]` column; nulls are left out. */
-export function idsOf(column: readonly (string | null)[] | null): string[] {
-  if (column === null) return [];
-  return column.filter((id) => id !== null);
 }

@@ -25,9 +25,9 @@ export async function findMailbox(
   id: string,
 ): Promise<MailboxMoment | undefined> {
   if (!isId(id)) return undefined;
-  const { rows } = await deps.pool.query<{ max_claims: number | null; now_ms: number }>({
+  const { rows } = await deps.pool.query<Pick<MailboxMoment, "maxClaims" | "nowMs">>({
     name: "find_mailbox",
-    text: `select t.max_claims, (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms
+    text: `select t.max_claims as "maxClaims", (extract(epoch from clock_timestamp()) * 1000)::bigint as "nowMs"
            from targets t
            where t.id = $1
              and t.org_id = $2
@@ -36,15 +36,8 @@ export async function findMailbox(
   });
   const row = rows[0];
   if (row === undefined) return undefined;
-  const { max_claims: maxClaims, now_ms: nowMs } = row;
-  return {
-    id,
-    bucket: bucketOf(id),
-    maxClaims,
-    nowMs,
-    expiredBefore: firstIdAt(nowMs - deps.retentionMs),
-    retentionMs: deps.retentionMs,
-  };
+  const { retentionMs } = deps;
+  return { ...row, id, bucket: bucketOf(id), expiredBefore: firstIdAt(row.nowMs - retentionMs), retentionMs };
 }
 
 /** Whether the organization of an API key has this mailbox; for routes that leave checking the key to a transition. */

@@ -1,19 +1,23 @@
 import { Type } from "typebox";
-import { Id, NullableString, NullableTimestamp, Timestamp } from "../../http/contract/schemas.ts";
-import { type MailboxStatus, mailboxStatuses } from "../../items/eventStatuses.ts";
-
-const Status = Type.Unsafe<MailboxStatus>({ type: "string", enum: [...mailboxStatuses] });
+import {
+  Id,
+  nullableInteger,
+  NullableString,
+  nullableString,
+  NullableTimestamp,
+  oneOf,
+  Timestamp,
+} from "../../http/contract/schemas.ts";
+import { mailboxStatuses } from "../../items/eventStatuses.ts";
 
 const fields = {
   id: Id,
   mailbox_id: Id,
-  status: Status,
+  status: oneOf(mailboxStatuses),
   event_type: NullableString,
   correlation_id: NullableString,
   ordering_key: NullableString,
-  claimed_by: Type.Union([Type.String(), Type.Null()], {
-    description: "The id of the API key that holds or acknowledged it",
-  }),
+  claimed_by: nullableString("The id of the API key that holds or acknowledged it"),
   claim_expires_at: NullableTimestamp,
   claim_count: Type.Integer(),
   created_at: Timestamp,
@@ -28,18 +32,13 @@ const payload = Type.Unknown({
   description: "The JSON as it was accepted; null once the message has expired or was erased",
 });
 
-const Interventions = Type.Array(
+export const Interventions = Type.Array(
   Type.Object({
-    action: Type.Unsafe<"force_release" | "force_reject">({
-      type: "string",
-      enum: ["force_release", "force_reject"],
-    }),
+    action: oneOf(["force_release", "force_reject"]),
     by: Type.String({ description: "The address of the user who did it" }),
     at: Timestamp,
     reason: NullableString,
-    claimed_by: Type.Union([Type.String(), Type.Null()], {
-      description: "The id of the API key whose claim it ended",
-    }),
+    claimed_by: nullableString("The id of the API key whose claim it ended"),
   }),
   { description: "What people did to the message over the heads of its consumers" },
 );
@@ -87,9 +86,7 @@ export const Stats = Type.Object(
       description:
         "False when the mailbox has more than 2,500 messages that were claimed or given back, or more than 10,000 dead ones: then no more than so many were counted, and ready is the most that it can be",
     }),
-    oldest_age_seconds: Type.Union([Type.Integer(), Type.Null()], {
-      description: "Age of the oldest message that is UNREAD",
-    }),
+    oldest_age_seconds: nullableInteger("Age of the oldest message that is UNREAD"),
     accepted_per_minute: Type.Number({ description: "Over the last five minutes" }),
     acknowledged_per_minute: Type.Number({ description: "Over the last five minutes" }),
   },
@@ -120,10 +117,8 @@ export const LeaseSeconds = Type.Integer({ minimum: 5, maximum: 43_200 });
 const claim = { id: Type.String({ maxLength: 64 }), claim_token: Type.String({ maxLength: 64 }) };
 const batch = { minItems: 1, maxItems: 100 };
 
-/** Claimed messages with their tokens. */
 export const Claims = Type.Array(Type.Object(claim), batch);
 
-/** Why a consumer rejects a message. */
 export const Reason = Type.String({ minLength: 1, maxLength: 1000 });
 
 /** Claimed messages that are rejected, each with a reason of its own where it has one. */

@@ -87,19 +87,33 @@ interface Page {
   text: string;
 }
 
-const ofMailbox = `m.bucket = $3
-  and m.mailbox_id = $4
-  and m.id >= $5
-  and (m.position, m.id) > ($6, $8)`;
+/** Messages of the hot table that meet a condition. */
+function live(condition: string): string {
+  return `(
+    select m.id, m.position as sort_key
+    from messages m
+    where ${condition}
+      and m.bucket = $3
+      and m.mailbox_id = $4
+      and m.id >= $5
+      and (m.position, m.id) > ($6, $8)
+    order by m.position, m.id
+    limit $7
+  )`;
+}
 
-const ready = `(
-  select m.id, m.position as sort_key
-  from messages m
-  where m.state = 1
-    and ${ofMailbox}
-  order by m.position, m.id
-  limit $7
-)`;
+const liveStatus = "message_status(m.state, m.claimable_at, m.claim_count, $2, $1)";
+
+const ready = live("m.state = 1");
+
+function waiting(...statuses: MailboxStatus[]): string {
+  return live(`m.state <> 1 and ${liveStatus} in ('${statuses.join("', '")}')`);
+}
+
+/** Messages that were claimed too often and are not swept yet. Their last claim has lapsed, so the index `messages_waiting` finds them. */
+const lapsedDead = live(
+  `m.state <> 1 and m.claimable_at <= $1 and $2::integer is not null and ${liveStatus} = 'DEAD'`,
+);
 
 const dead = `(
   select c.id, c.position as sort_key
@@ -110,31 +124,6 @@ const dead = `(
     and c.id >= $5
     and (c.position, c.id) > ($6, $8)
   order by c.position, c.id
-  limit $7
-)`;
-
-function waiting(...statuses: MailboxStatus[]): string {
-  return `(
-    select m.id, m.position as sort_key
-    from messages m
-    where m.state <> 1
-      and ${ofMailbox}
-      and message_status(m.state, m.claimable_at, m.claim_count, $2, $1) in ('${statuses.join("', '")}')
-    order by m.position, m.id
-    limit $7
-  )`;
-}
-
-/** Messages that were claimed too often and are not swept yet. Their last claim has lapsed, so the index `messages_waiting` finds them. */
-const lapsedDead = `(
-  select m.id, m.position as sort_key
-  from messages m
-  where m.state <> 1
-    and m.claimable_at <= $1
-    and $2::integer is not null
-    and ${ofMailbox}
-    and message_status(m.state, m.claimable_at, m.claim_count, $2, $1) = 'DEAD'
-  order by m.position, m.id
   limit $7
 )`;
 

@@ -5,7 +5,6 @@ import type { Stats } from "../message/schemas.ts";
 /** The numbers of a mailbox at this moment, and its rates. */
 export type MailboxStats = Static<typeof Stats>;
 
-/** How many messages are counted at most. */
 interface Bounds {
   /** Messages that were claimed or given back; each is a read of its row, perhaps of a page of its own. */
   elsewhere: number;

@@ -1,6 +1,8 @@
+import type { Static } from "typebox";
 import { isId } from "../../postgres/ids.ts";
 import { findMailbox, type MailboxMoment, type ReadDeps } from "../message/findMailbox.ts";
 import { type Message, messageTimes, withPayload } from "../message/message.ts";
+import type { Interventions } from "../message/schemas.ts";
 import type { MailboxStatus } from "../../items/eventStatuses.ts";
 
 /** A message's row beside its item's; `status` is null for one that neither table holds. */
@@ -62,17 +64,6 @@ export function messageOf(row: MessageRow, mailbox: MailboxMoment): Message {
   };
 }
 
-/** An intervention of a person at a message, as the interface answers it. */
-export interface Intervention {
-  action: "force_release" | "force_reject";
-  /** The user's address at that moment. */
-  by: string;
-  at: number;
-  reason: string | null;
-  /** The API key whose claim it ended. */
-  claimed_by: string | null;
-}
-
 const maxInterventionsShown = 100;
 
 /**
@@ -93,7 +84,7 @@ export async function readMessage(deps: ReadDeps, orgId: string, id: string): Pr
   const mailbox = items[0] && (await findMailbox(deps, orgId, items[0].mailbox_id));
   if (mailbox === undefined) return undefined;
   const { rows } = await deps.pool.query<
-    MessageRow & { payload: string | null; interventions: Intervention[] | null }
+    MessageRow & { payload: string | null; interventions: Static<typeof Interventions> | null }
   >({
     name: "read_message",
     text: `select ${messageColumns}, nullif(convert_from(coalesce(p.payload, e.payload), 'UTF8'), '') as payload, (
