@@ -147,7 +147,7 @@ export const mutants: readonly Mutant[] = [
     name: "never takes over the replay of a dead node",
     edits: [
       {
-        file: "replays/claimReplay.ts",
+        file: "replays/store.ts",
         find: "and (r.lease_until is null or r.lease_until < (select ms from clock))",
         replace: "and r.lease_until is null",
       },

@@ -5,11 +5,11 @@ import { dayMs } from "../src/postgres/partitions.ts";
 import { createQueries } from "../src/postgres/tables.ts";
 import type { EventFilter } from "../src/events/eventFilter.ts";
 import { inSnapshot, listEvents, listIds } from "../src/events/listEvents.ts";
-import { turnOf } from "../src/events/sources.ts";
+import { turnOf } from "../src/events/findIds.ts";
 import { eventStatuses } from "../src/items/eventStatuses.ts";
-import { blocksOf, type ExplainRow, explaining, type Plan, planIn, wholeReads } from "./support/plans.ts";
+import { blocksOf, explaining, type ExplainRow, type Plan, planIn, wholeReads } from "./support/plans.ts";
 import { type ManyEvents, storeManyEvents } from "./support/manyEvents.ts";
-import { file, databaseTest } from "./support/fixtures.ts";
+import { databaseTest, file } from "./support/fixtures.ts";
 
 /*
  * The plan of every list over many events: it reads no table from end to end, and no more pages of the database than a

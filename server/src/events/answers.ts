@@ -67,7 +67,6 @@ export function eventAnswer(
   };
 }
 
-/** An event's latest replay. */
 function latestAnswer(replay: StoredEvent | undefined): Static<typeof Event>["replayed_by"] {
   if (replay === undefined) return null;
   return { id: replay.id, status: replay.status, created_at: toSeconds(idTimeMs(replay.id)) };

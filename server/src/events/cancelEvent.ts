@@ -1,9 +1,9 @@
 import { isPulled, type KindNumber } from "../postgres/kinds.ts";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
-import { idTimeMs } from "../postgres/ids.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import type { ReplayDeps } from "./replayEvent.ts";
+import { itemChange } from "../items/changes.ts";
 import { inSnapshot } from "./listEvents.ts";
 import type { EventStatus } from "../items/eventStatuses.ts";
 import { readEvents } from "./store.ts";
@@ -65,15 +65,6 @@ function report(deps: ReplayDeps, id: string, canceled: Canceled): void {
   const { kind, target_id: targetId, event_type: eventType, mailbox_is_freed: isFreed } = canceled;
   if (isFreed) deps.mailboxes.onMailboxItems([targetId]);
   if (!deps.changes.isWatched()) return;
-  deps.changes.publish(targetId, {
-    type: "item",
-    data: {
-      id,
-      target_id: targetId,
-      event_type: eventType,
-      status: "CANCELED",
-      created_at: Math.floor(idTimeMs(id) / 1000),
-    },
-  });
+  deps.changes.publish(targetId, itemChange({ id, targetId, eventType, status: "CANCELED" }));
   if (isPulled(kind)) deps.changes.publish(targetId, { type: "mailbox", data: { id: targetId } });
 }

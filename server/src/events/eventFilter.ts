@@ -23,17 +23,7 @@ export interface EventFilter extends EventScope {
   offset: number;
 }
 
-/** A condition of a filter. */
-export type Condition =
-  | "targetId"
-  | "customerUid"
-  | "status"
-  | "correlationId"
-  | "eventType"
-  | "handoffState"
-  | "replayId";
-
-export const conditionNames: readonly Condition[] = [
+export const conditionNames = [
   "targetId",
   "customerUid",
   "status",
@@ -41,7 +31,9 @@ export const conditionNames: readonly Condition[] = [
   "eventType",
   "handoffState",
   "replayId",
-];
+] as const;
+
+export type Condition = (typeof conditionNames)[number];
 
 export type IdStatement = RawBuilder<{ id: string }>;
 

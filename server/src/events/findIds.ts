@@ -1,11 +1,12 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Queries } from "../postgres/tables.ts";
-import { type Condition, type EventFilter, reach } from "./eventFilter.ts";
-import { readMailboxFacts } from "./mailboxPage.ts";
-import { missingOf, type Source, sourcesOf } from "./sources.ts";
-import { hasStatus } from "./statusCondition.ts";
+import { type Condition, conditionNames, type EventFilter, type IdStatement, reach } from "./eventFilter.ts";
+import { type MailboxFacts, mailboxPage, noFacts, readMailboxFacts } from "./mailboxPage.ts";
 import { boundsOf } from "./store.ts";
-import { type IdBounds, within } from "./statuses.ts";
+import { hasStatus, type IdBounds, within } from "./statuses.ts";
+import { bucketOf } from "../postgres/ids.ts";
+import { customerPage, eventsWhere, handoffPage, statusPage } from "./pageStatement.ts";
+import { type EventStatus, isMailboxStatus } from "../items/eventStatuses.ts";
 
 /** Executes a statement; a test also reads its plan. */
 export type Run = <Row>(statement: RawBuilder<Row>) => Promise<Row[]>;
@@ -24,7 +25,6 @@ export async function findIds(snapshot: Queries, filter: EventFilter, run: Run):
   return raceOf(filter, sources, run);
 }
 
-/** How far one source has been walked. */
 interface Walk {
   source: Source;
   found: string[];
@@ -124,4 +124,93 @@ function conditionOn(name: Condition, filter: EventFilter, bounds: IdBounds): Ra
     case "status":
       return hasStatus(filter, filter.status!, bounds);
   }
+}
+
+/** A place that has the events of some of a filter's conditions in order. */
+interface Source {
+  /** The conditions of the filter that all its events meet. */
+  meets: readonly Condition[];
+  /** The ids of a page of them, or of another range of the same filter. */
+  page: (filter: EventFilter) => IdStatement;
+  /** A page is merged from many targets, or sorted; of other sources an index has it in order. */
+  isGathered?: boolean;
+}
+
+/**
+ * The places that a filter's events can be found in. None is left out that could be the shortest way to them, and only
+ * one is given when it alone has exactly the events in question.
+ */
+function sourcesOf(filter: EventFilter, facts: MailboxFacts): Source[] {
+  const { orgId, targetId, customerUid, status, correlationId, eventType, handoffState, replayId } = filter;
+  const sources: Source[] = [];
+  if (handoffState !== undefined) {
+    sources.push({ meets: ["handoffState", "targetId"], page: (range) => handoffPage(range, handoffState) });
+  }
+  if (correlationId !== undefined) {
+    sources.push(listed("correlationId", sql`e.org_id = ${orgId} and e.correlation_id = ${correlationId}`));
+  }
+  if (replayId !== undefined) {
+    sources.push(listed("replayId", sql`e.org_id = ${orgId} and e.replay_id = ${replayId}`));
+  }
+  if (eventType !== undefined) {
+    const ofType = sql`e.event_type is not null and e.event_type collate "C" = ${eventType}`;
+    sources.push(listed("eventType", sql`e.org_id = ${orgId} and ${ofType}`));
+  }
+  if (customerUid !== undefined) {
+    const page = (range: EventFilter): IdStatement => customerPage(range, customerUid);
+    sources.push({ meets: ["customerUid"], page, isGathered: true });
+  }
+  // By a status or a state, fewer events of the target are found.
+  if (targetId !== undefined && status === undefined && handoffState === undefined) {
+    sources.push(listed("targetId", sql`e.bucket = ${bucketOf(targetId)} and e.target_id = ${targetId}`));
+  }
+  // The last in each turn: a step of some statuses costs more than one of an index.
+  if (status !== undefined) sources.push(statusSource(filter, status, facts));
+  if (sources.length === 0)
+    return [{ meets: [], page: (range) => eventsWhere(range, sql`e.org_id = ${orgId}`) }];
+  const whole = sources.find((source) => missingOf(source, filter).length === 0);
+  return whole === undefined ? sources : [whole];
+}
+
+/** The events that an index has in order by one condition. */
+function listed(name: Condition, condition: RawBuilder<unknown>): Source {
+  return { meets: [name], page: (range) => eventsWhere(range, condition) };
+}
+
+/** The conditions of a filter that remain to be looked up for each event of a source. */
+function missingOf({ meets }: Source, filter: EventFilter): Condition[] {
+  return conditionNames.filter((name) => filter[name] !== undefined && !meets.includes(name));
+}
+
+function statusSource({ targetId }: EventFilter, status: EventStatus, facts: MailboxFacts): Source {
+  const meets = ["status", "targetId"] as const;
+  if (isMailboxStatus(status)) {
+    const isSorted = status === "UNREAD" || status === "CLAIMED" || status === "DEAD";
+    return {
+      meets,
+      page: (range) => mailboxPage(range, status, facts),
+      isGathered: isSorted || targetId === undefined,
+    };
+  }
+  const isWaiting = status === "QUEUED" || status === "RETRYING";
+  return {
+    meets,
+    page: (range) => statusPage(range, status),
+    isGathered: isWaiting && targetId === undefined,
+  };
+}
+
+/** Skipping this many index entries takes a negligible time. */
+const maxFreeOffset = 1_000;
+
+/**
+ * The concurrency limit that applies to a page: `searches` if events are walked until enough of them match, or if many are
+ * skipped; `lists` if the page is merged or sorted; none if one index returns it in order.
+ */
+export function turnOf(filter: EventFilter): "lists" | "searches" | undefined {
+  // All events of a target belong to the target's customer, so `customerUid` excludes none.
+  const searched = filter.targetId === undefined ? filter : { ...filter, customerUid: undefined };
+  const [source] = sourcesOf(searched, noFacts);
+  if (missingOf(source!, searched).length > 0 || filter.offset > maxFreeOffset) return "searches";
+  return source!.isGathered === true ? "lists" : undefined;
 }

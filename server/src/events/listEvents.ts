@@ -10,7 +10,6 @@ import { isMailboxStatus } from "../items/eventStatuses.ts";
 import { restBetween } from "../runtime/restBetween.ts";
 import { ownedKind, readEvents, type StoredEvent } from "./store.ts";
 
-/** A page of a list. */
 export interface EventPage {
   events: StoredEvent[];
   /** By event; empty unless it was asked for. */
@@ -85,7 +84,6 @@ export async function listIds(
   return findIds(snapshot, filter, run);
 }
 
-/** Whether the filter's target belongs to its customer. */
 async function isTargetOf(snapshot: Queries, { targetId, customerUid }: EventFilter): Promise<boolean> {
   const target = await snapshot
     .selectFrom("targets")

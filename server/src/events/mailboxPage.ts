@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { type EventFilter, type IdStatement, inRange, ordered, pageOf, reach } from "./eventFilter.ts";
 import type { Queries } from "../postgres/tables.ts";
-import { databaseNowMs, settlementOf } from "./statuses.ts";
+import { databaseNowMs, expiredBefore, settlementOf } from "./statuses.ts";
 import type { MailboxStatus } from "../items/eventStatuses.ts";
 
 /** Up to this many unread messages are sorted for a page; past it, events are walked and looked up. */
@@ -81,7 +81,7 @@ export function mailboxPage(
         every,
         accepted(
           filter,
-          sql`e.id < ${expiredBefore(filter)} and is_pulled(e.kind) and not exists (select ${settlementOf()})`,
+          sql`e.id < ${expiredBefore(filter.mailboxRetentionMs)} and is_pulled(e.kind) and not exists (select ${settlementOf()})`,
         ),
       );
   }
@@ -95,7 +95,7 @@ function sortedUnread(filter: EventFilter): IdStatement {
 
 function walkedUnread(filter: EventFilter): IdStatement {
   const isUnread = sql`
-    e.id >= ${expiredBefore(filter)}
+    e.id >= ${expiredBefore(filter.mailboxRetentionMs)}
     and (
       select message_status(m.state, m.claimable_at, m.claim_count, t.max_claims, ${databaseNowMs})
       from messages m
@@ -127,7 +127,7 @@ function closed(filter: EventFilter, condition: RawBuilder<unknown>): RawBuilder
     where c.bucket = get_byte(uuid_send(t.id), 15)
       and c.mailbox_id = t.id
       and ${condition}
-      and c.id >= ${expiredBefore(filter)}
+      and c.id >= ${expiredBefore(filter.mailboxRetentionMs)}
       ${inRange(filter, sql`c.id`)}
     ${ordered(filter, sql`c.id`)}
   `;
@@ -180,7 +180,7 @@ function liveMessages(filter: EventFilter, state: RawBuilder<unknown>): RawBuild
     where t.org_id = ${filter.orgId}
       ${filter.targetId === undefined ? sql`and is_pulled(kind_number(t.kind))` : sql`and t.id = ${filter.targetId}`}
       and ${state}
-      and m.id >= ${expiredBefore(filter)}
+      and m.id >= ${expiredBefore(filter.mailboxRetentionMs)}
   `;
 }
 
@@ -215,8 +215,4 @@ function everyMailbox(filter: EventFilter, deleted: readonly string[]): RawBuild
     select g.id
     from unnest(${deleted}::uuid[]) as g (id)
   )`;
-}
-
-function expiredBefore(filter: EventFilter): RawBuilder<unknown> {
-  return sql`first_id_at(${databaseNowMs} - ${filter.mailboxRetentionMs}::bigint)`;
 }

@@ -1,7 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
-import { bucketOf } from "../postgres/ids.ts";
+import { bucketOf, lastIdOfSlot } from "../postgres/ids.ts";
 import { type EventFilter, type IdStatement, inRange, ordered, pageOf, reach } from "./eventFilter.ts";
-import { firstItems, type ItemRows } from "./itemRows.ts";
 import type { EventStatus, MailboxStatus } from "../items/eventStatuses.ts";
 
 /*
@@ -39,16 +38,6 @@ export function statusPage(filter: EventFilter, status: Exclude<EventStatus, Mai
   }
 }
 
-/** The events of the organization. */
-export function organizationPage(filter: EventFilter): IdStatement {
-  return eventsWhere(filter, sql`e.org_id = ${filter.orgId}`);
-}
-
-/** The events of the filter's target, which must be the organization's. */
-export function targetPage(filter: EventFilter, targetId: string): IdStatement {
-  return eventsWhere(filter, sql`e.bucket = ${bucketOf(targetId)} and e.target_id = ${targetId}`);
-}
-
 /** The first events of each of a customer's targets, merged. */
 export function customerPage(filter: EventFilter, customerUid: string): IdStatement {
   return sql`
@@ -70,21 +59,6 @@ export function customerPage(filter: EventFilter, customerUid: string): IdStatem
   `;
 }
 
-export function correlationPage(filter: EventFilter, correlationId: string): IdStatement {
-  return eventsWhere(filter, sql`e.org_id = ${filter.orgId} and e.correlation_id = ${correlationId}`);
-}
-
-export function eventTypePage(filter: EventFilter, eventType: string): IdStatement {
-  return eventsWhere(
-    filter,
-    sql`e.org_id = ${filter.orgId} and e.event_type is not null and e.event_type collate "C" = ${eventType}`,
-  );
-}
-
-export function replayPage(filter: EventFilter, replayId: string): IdStatement {
-  return eventsWhere(filter, sql`e.org_id = ${filter.orgId} and e.replay_id = ${replayId}`);
-}
-
 /** The handoffs in a state, of the organization or of the filter's target. */
 export function handoffPage(filter: EventFilter, state: string): IdStatement {
   const { orgId, targetId } = filter;
@@ -99,7 +73,8 @@ export function handoffPage(filter: EventFilter, state: string): IdStatement {
   `;
 }
 
-function eventsWhere(filter: EventFilter, condition: RawBuilder<unknown>): IdStatement {
+/** The rows `e` of `events` that meet a condition by which an index has them in order. */
+export function eventsWhere(filter: EventFilter, condition: RawBuilder<unknown>): IdStatement {
   return sql`
     select e.id
     from events e
@@ -194,5 +169,104 @@ function waitingPage(filter: EventFilter, status: "QUEUED" | "RETRYING"): IdStat
     ) w
     ${ordered(filter, sql`w.id`)}
     ${pageOf(filter)}
+  `;
+}
+
+/** Rows `d` that name items each (`event_ids`), and the index that has them by the last of these. */
+interface ItemRows {
+  table: RawBuilder<unknown>;
+  condition: RawBuilder<unknown>;
+  lastItem: RawBuilder<unknown>;
+}
+
+/**
+ * The items of the rows that a page can need, in order. Rows of one slot overlap, those of different slots do not, and
+ * their index has them by their last items.
+ */
+function firstItems(filter: EventFilter, rows: ItemRows): RawBuilder<unknown> {
+  const chosen =
+    filter.order === "desc"
+      ? sql`${newestRows(filter, rows)} ${rowsAround(filter, rows)}`
+      : oldestRows(filter, rows);
+  return sql`
+    select i.id
+    from (${chosen}) d
+    cross join unnest(d.event_ids) as i (id)
+    where true
+      ${inRange(filter, sql`i.id`)}
+    ${ordered(filter, sql`i.id`)}
+    limit ${reach(filter)}
+  `;
+}
+
+/**
+ * The rows with the newest items. Once the rows of some slots hold a page, the next slot has nothing for it. As many
+ * rows as the page has items are enough in any case.
+ */
+function newestRows(filter: EventFilter, { table, condition, lastItem }: ItemRows): RawBuilder<unknown> {
+  const count = reach(filter);
+  return sql`
+    select r.event_ids
+    from (
+      select
+        n.event_ids,
+        sum(cardinality(n.event_ids)) over (
+          order by slot_of(n.event_ids[1]) desc
+          groups between unbounded preceding and 1 preceding
+        ) as newer
+      from (
+        select d.event_ids
+        from ${table}
+        where ${condition}
+          ${inRange(filter, lastItem)}
+        order by ${lastItem} desc
+        limit ${count}
+      ) n
+    ) r
+    where coalesce(r.newer, 0) < ${count}
+  `;
+}
+
+/** Rows that straddle the range's end: some of their items are below it. All of them are of the slot of that end. */
+function rowsAround({ below }: EventFilter, { table, condition, lastItem }: ItemRows): RawBuilder<unknown> {
+  if (below === undefined) return sql``;
+  return sql`
+    union all
+    select d.event_ids
+    from ${table}
+    where ${condition}
+      and ${lastItem} >= ${below}
+      and ${lastItem} <= ${lastIdOfSlot(below)}
+      and d.event_ids[1] < ${below}
+  `;
+}
+
+/** The rows with the oldest items: as many as the page has items, and the others of the last one's slot. */
+function oldestRows(filter: EventFilter, { table, condition, lastItem }: ItemRows): RawBuilder<unknown> {
+  const range = {
+    ...filter,
+    // A row whose last item is above the range may have its first items within it.
+    below: filter.below === undefined ? undefined : lastIdOfSlot(filter.below),
+  };
+  return sql`
+    select d.event_ids
+    from ${table}
+    where ${condition}
+      ${inRange(range, lastItem)}
+      and ${lastItem} < coalesce(
+        (
+          select first_id_at((slot_of(n.last_item) + 1) * 1024)
+          from (
+            select ${lastItem} as last_item
+            from ${table}
+            where ${condition}
+              ${inRange(range, lastItem)}
+            order by ${lastItem}
+            limit 1
+            offset ${reach(filter) - 1}
+          ) n
+        ),
+        'ffffffff-ffff-ffff-ffff-ffffffffffff'
+      )
   `;
 }

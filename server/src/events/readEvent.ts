@@ -13,7 +13,6 @@ export interface EventStory {
   event: StoredEvent;
   attempts: StoredAttempt[];
   progress: Progress;
-  /** Its latest replay. */
   replayedBy: StoredEvent | undefined;
   /** State of the agent's task; undefined unless the target is an agent and a handoff was attempted. */
   handoff: HandoffRow | undefined;

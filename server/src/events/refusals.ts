@@ -2,7 +2,6 @@ import { ApiError, mailboxDisabled, notFound } from "../http/contract/errors.ts"
 import type { EventStatus } from "../items/eventStatuses.ts";
 import type { ReplayOutcome } from "./replayEvent.ts";
 
-/** The errors for an event that was not replayed. */
 export const replayRefusals = {
   still_waiting: stillWaiting,
   not_found: notFound,
@@ -21,7 +20,6 @@ function stillWaiting({ status, dueAtMs }: Extract<ReplayOutcome, { outcome: "st
   return new ApiError(409, `the event is still ${status}: ${next}`, code);
 }
 
-/** The errors for an event that was not canceled. */
 export const cancelRefusals = {
   not_found: notFound,
   task_begun: () =>
@@ -39,7 +37,6 @@ function notWaiting({ status }: { status: EventStatus }): ApiError {
   return new ApiError(409, `the event has ended: it is ${status}`, "event_ended");
 }
 
-/** The errors for a payload that cannot be read. */
 export const payloadRefusals = {
   not_found: notFound,
   expired: () => new ApiError(410, "the message has expired, and its payload with it", "payload_gone"),

@@ -2,9 +2,10 @@ import { acceptedStatus, isPulled, type KindNumber } from "../postgres/kinds.ts"
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
 import { functionQuery } from "../postgres/functionQuery.ts";
-import { bucketOf, idTimeMs, newId } from "../postgres/ids.ts";
+import { bucketOf, newId } from "../postgres/ids.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
+import { itemChange } from "../items/changes.ts";
 import { inSnapshot } from "./listEvents.ts";
 import { readProgress } from "./progress.ts";
 import { readEvents } from "./store.ts";
@@ -111,12 +112,6 @@ async function reportReplay(
     .where("target_id", "=", targetId)
     .where("id", "=", sourceId)
     .executeTakeFirst();
-  const data = {
-    id,
-    target_id: targetId,
-    event_type: source?.event_type ?? null,
-    status: acceptedStatus(kind),
-    created_at: Math.floor(idTimeMs(id) / 1000),
-  };
-  deps.changes.publish(targetId, { type: "item", data });
+  const eventType = source?.event_type ?? null;
+  deps.changes.publish(targetId, itemChange({ id, targetId, eventType, status: acceptedStatus(kind) }));
 }

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { Type } from "typebox";
+import { type Static, Type } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
@@ -12,9 +12,8 @@ import { type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { attemptAnswer, eventAnswer, listedAnswer } from "./answers.ts";
 import { cancelEvent } from "./cancelEvent.ts";
 import { listEvents } from "./listEvents.ts";
-import { filterOf, readFields } from "./query.ts";
 import { readEvent, readPayload } from "./readEvent.ts";
-import { turnOf } from "./sources.ts";
+import { turnOf } from "./findIds.ts";
 import { cancelRefusals, payloadRefusals, replayRefusals } from "./refusals.ts";
 import { type ReplayDeps, replayEvent } from "./replayEvent.ts";
 import {
@@ -23,6 +22,8 @@ import {
   Event,
   EventQuery,
   EventSummary,
+  type OptionalField,
+  optionalFieldNames,
   Replay,
   ReplayBody,
 } from "./schemas.ts";
@@ -32,6 +33,8 @@ import { nullable } from "../http/contract/schemas.ts";
 import type { FastifyReply } from "fastify";
 import { sayRateLimit } from "../http/contract/rateLimitHeaders.ts";
 import { countInWindow } from "../postgres/countInWindow.ts";
+import { firstIdAt, isId } from "../postgres/ids.ts";
+import type { EventFilter } from "./eventFilter.ts";
 
 const route = routesOf<EventDeps>("Events");
 
@@ -173,4 +176,63 @@ async function limitPortalReplays(pool: pg.Pool, caller: Caller, reply: FastifyR
   throw new ApiError(429, `too many replays: a customer has ${perCustomer} a minute`, {
     retryAfterSeconds: Math.max(1, hit.resetSeconds),
   });
+}
+
+type Query = Static<typeof EventQuery>;
+
+/** Query parameters of a list as a filter; undefined when no event can match. @throws {ApiError} 400 for contradicting parameters. */
+function filterOf(
+  query: Query,
+  scope: EventScope & Pick<EventFilter, "customerUid">,
+): EventFilter | undefined {
+  const targetId = targetOf(query);
+  if (targetId !== undefined && !isId(targetId)) return undefined;
+  const customerUid = scope.customerUid ?? query.customer_uid;
+  if (query.customer_uid !== undefined && query.customer_uid !== customerUid) return undefined;
+  const { limit, offset, order, status, created_after: from, created_before: until } = query;
+  return {
+    ...scope,
+    customerUid,
+    targetId,
+    status,
+    correlationId: query.correlation_id,
+    eventType: query.event_type,
+    handoffState: query.handoff_state,
+    replayId: query.replay_id,
+    // No id is the first of its moment: the version stands behind it.
+    above: last([query.after, from === undefined ? undefined : firstIdAt(from * 1000)]),
+    below: first([query.before, until === undefined ? undefined : firstIdAt(until * 1000)]),
+    order,
+    limit,
+    offset,
+  };
+}
+
+/** The names in `fields`. @throws {ApiError} 400 for one that is not offered. */
+function readFields(text: string | undefined): ReadonlySet<OptionalField> {
+  const names = text === undefined ? [] : text.split(",");
+  for (const name of names) {
+    if (!optionalFieldNames.some((known) => known === name)) {
+      throw new ApiError(400, `fields takes ${optionalFieldNames.join(", ")}, with commas between`);
+    }
+  }
+  return new Set(names as OptionalField[]);
+}
+
+function targetOf({ endpoint_id: endpointId, target_id: targetId }: Query): string | undefined {
+  if (endpointId !== undefined && targetId !== undefined && endpointId !== targetId) {
+    throw new ApiError(400, "endpoint_id and target_id are one filter: give one of them");
+  }
+  return targetId ?? endpointId;
+}
+
+function first(ids: (string | undefined)[]): string | undefined {
+  return ids.filter((id) => id !== undefined).sort()[0];
+}
+
+function last(ids: (string | undefined)[]): string | undefined {
+  return ids
+    .filter((id) => id !== undefined)
+    .sort()
+    .at(-1);
 }

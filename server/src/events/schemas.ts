@@ -21,7 +21,6 @@ const replayedBy = nullable(
   "Its latest replay, also one of a replay of it; null while it was not replayed",
 );
 
-/** Optional fields of listed events. */
 const optionalFields = {
   attempts: Type.Integer({ description: "Attempts made so far" }),
   last_status_code: nullableInteger(
@@ -39,7 +38,6 @@ export type OptionalField = keyof typeof optionalFields;
 
 export const optionalFieldNames = Object.keys(optionalFields) as OptionalField[];
 
-/** An event in a list. */
 export const EventSummary = Type.Object(
   {
     id: Id,
@@ -168,7 +166,6 @@ export const Replay = Type.Object(
   { title: "Replay" },
 );
 
-/** An event that was canceled. */
 export const CanceledEvent = Type.Object(
   { id: Id, status: Type.Literal("CANCELED") },
   { title: "CanceledEvent" },

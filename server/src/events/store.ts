@@ -28,7 +28,6 @@ export interface StoredEvent {
   changedAtMs: number | null;
 }
 
-/** One exchange with a receiver. */
 export interface StoredAttempt {
   number: number;
   statusCode: number;

@@ -123,7 +123,6 @@ async function addMatched({ pool, queries }: ReplayDeps, { orgId, id }: Publicat
   }
 }
 
-/** The parts of a publication that filters see. */
 async function readFiltered(queries: Queries, { orgId, id }: PublicationKey): Promise<Filtered> {
   return queries
     .selectFrom("publications")

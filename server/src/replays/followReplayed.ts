@@ -71,7 +71,6 @@ async function readStatuses(
   return statuses;
 }
 
-/** The state of one event. */
 interface Looked {
   replayId: string;
   eventId: string;

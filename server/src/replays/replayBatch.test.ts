@@ -6,10 +6,9 @@ import { noChanges } from "../items/changes.ts";
 import { firstIdAt, newRootId } from "../postgres/ids.ts";
 import { ensurePartitions } from "../postgres/partitions.ts";
 import { createQueries } from "../postgres/tables.ts";
-import { type ClaimedReplay, claimReplay } from "./claimReplay.ts";
 import { followReplayed } from "./followReplayed.ts";
 import { type BatchDeps, replayBatch } from "./replayBatch.ts";
-import { insertReplay } from "./store.ts";
+import { type ClaimedReplay, claimReplay, insertReplay } from "./store.ts";
 
 const items = 60;
 

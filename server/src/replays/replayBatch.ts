@@ -1,6 +1,7 @@
 import { isPulled } from "../postgres/kinds.ts";
 import { sql } from "kysely";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
+import { itemChange } from "../items/changes.ts";
 import { inSnapshot, listIds } from "../events/listEvents.ts";
 import { readEvents, type StoredEvent } from "../events/store.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
@@ -10,9 +11,8 @@ import { idArray } from "../postgres/hot/binaryArray.ts";
 import { bucketOf, idTimeMs, newId } from "../postgres/ids.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import type { Queries } from "../postgres/tables.ts";
-import type { ClaimedReplay } from "./claimReplay.ts";
-import { pageFilter } from "./replayFilter.ts";
-import { withoutReplayed } from "./withoutReplayed.ts";
+import type { ClaimedReplay } from "./store.ts";
+import { pageFilter, withoutReplayed } from "./replayFilter.ts";
 import type { Parts } from "../items/parts.ts";
 
 export interface BatchDeps extends Pick<Parts, "pool" | "queries" | "changes" | "nowMs" | "onDue"> {
@@ -21,7 +21,6 @@ export interface BatchDeps extends Pick<Parts, "pool" | "queries" | "changes" | 
   mailboxes: Pick<Mailboxes, "onMailboxItems">;
 }
 
-/** The outcome of a batch. */
 export type BatchOutcome = "advanced" | "finished" | "lost";
 
 /** Items; a batch is some quarter of a second's worth. */
@@ -148,13 +147,8 @@ function report(
   if (!deps.changes.isWatched()) return;
   // The same number, unless something expired between the two.
   for (const [index, id] of madeIds.entries()) {
-    const data = {
-      id,
-      target_id: targetId,
-      event_type: sources[index]!.eventType,
-      status: isMailbox ? ("UNREAD" as const) : ("QUEUED" as const),
-      created_at: Math.floor(idTimeMs(id) / 1000),
-    };
-    deps.changes.publish(targetId, { type: "item", data });
+    const { eventType } = sources[index]!;
+    const status = isMailbox ? "UNREAD" : "QUEUED";
+    deps.changes.publish(targetId, itemChange({ id, targetId, eventType, status }));
   }
 }

@@ -1,9 +1,13 @@
 import type { Static } from "typebox";
 import { nearestName } from "../config/nearestName.ts";
 import type { EventFilter } from "../events/eventFilter.ts";
-import type { EventScope } from "../events/store.ts";
-import { firstIdAt } from "../postgres/ids.ts";
+import { type EventScope, readEvents, type StoredEvent } from "../events/store.ts";
+import { firstIdAt, idTimeMs } from "../postgres/ids.ts";
 import { ReplayFilter } from "./schemas.ts";
+import { isPulled } from "../postgres/kinds.ts";
+import { replaysOf } from "../events/replaysOf.ts";
+import type { EventStatus } from "../items/eventStatuses.ts";
+import type { Queries } from "../postgres/tables.ts";
 
 export type Filter = Static<typeof ReplayFilter>;
 
@@ -48,4 +52,69 @@ export function pageFilter(
     limit,
     offset: 0,
   };
+}
+
+/** Statuses of a replay that make another one needless: it is under way, or it went through. */
+const standing: readonly EventStatus[] = [
+  "QUEUED",
+  "RETRYING",
+  "DELIVERED",
+  "UNREAD",
+  "CLAIMED",
+  "ACKNOWLEDGED",
+];
+
+/** The set of a replay: its filter, and whether it includes failures that were replayed since. */
+export interface ReplaySet {
+  filter: Filter;
+  includeReplayed: boolean;
+  /** Events of the set have smaller ids. */
+  until: string;
+}
+
+/**
+ * Leaves out of the failures that a filter fits what need not be sent again: an event that has a replay which is under way or went
+ * through, and a failed replay of an event that is in the set itself, so that one event is sent once. Sets of other statuses stay
+ * as they are.
+ * @param ids ascending.
+ */
+export async function withoutReplayed(
+  snapshot: Queries,
+  { filter, includeReplayed, until }: ReplaySet,
+  scope: EventScope,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  if (includeReplayed || (filter.status !== "FAILED" && filter.status !== "DEAD")) return ids;
+  const replays = await replaysOf(snapshot, scope, ids);
+  const sources = await sourcesOf(snapshot, scope, ids);
+  const isSentAnyway = ({ id, status, kind }: StoredEvent): boolean =>
+    status === filter.status &&
+    (filter.created_after === undefined || id >= firstIdAt(filter.created_after * 1000)) &&
+    (!isPulled(kind) || idTimeMs(id) >= idTimeMs(until) - scope.mailboxRetentionMs);
+  return ids.filter((id) => {
+    const source = sources.get(id);
+    if (source !== undefined && isSentAnyway(source)) return false;
+    return !replays.get(id)?.some(({ status }) => standing.includes(status));
+  });
+}
+
+/** The event that each of these repeats, of those that are replays. */
+async function sourcesOf(
+  snapshot: Queries,
+  scope: EventScope,
+  ids: readonly string[],
+): Promise<Map<string, StoredEvent>> {
+  if (ids.length === 0) return new Map();
+  const rows = await snapshot
+    .selectFrom("events")
+    .select(["id", "source_event_id as source"])
+    .where("org_id", "=", scope.orgId)
+    .where("id", "in", [...ids])
+    .where("id", ">=", ids[0]!)
+    .where("id", "<=", ids.at(-1)!)
+    .where("source_event_id", "is not", null)
+    .execute();
+  const wanted = [...new Set(rows.map((row) => row.source!))];
+  const read = new Map((await readEvents(snapshot, scope, wanted)).map((event) => [event.id, event]));
+  return new Map(rows.flatMap(({ id, source }) => (read.has(source!) ? [[id, read.get(source!)!]] : [])));
 }

@@ -45,10 +45,9 @@ const startRoute = route("startReplay", "POST /api/v1/replays", {
     if (unknown !== undefined) throw new ApiError(400, unknown);
     const wanted = { filter, includeReplayed: body.include_replayed === true };
     if (body.dry_run === true) {
-      return deps.reads.run("replay-counts", call, async () => {
-        const matching = found(await tryReplay(deps, caller.orgId, wanted));
-        return { count: matching.count, count_is_exact: matching.isExact, sample: matching.sample };
-      });
+      return deps.reads.run("replay-counts", call, async () =>
+        found(await tryReplay(deps, caller.orgId, wanted)),
+      );
     }
     const start = { ...wanted, ratePerSecond, isNewWebhookId: body.webhook_id === "new" };
     const replay = await deps.reads.run("replay-counts", call, async () => {

@@ -59,7 +59,6 @@ export const DryRun = Type.Object(
   { title: "DryRun" },
 );
 
-/** A replay of many events. */
 export const ReplayJob = Type.Object(
   {
     id: Id,

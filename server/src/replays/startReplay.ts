@@ -1,14 +1,15 @@
 import { sql } from "kysely";
+import type { Static } from "typebox";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { firstIdAt, newRootId, unknownId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
-import { type ReplaySet, withoutReplayed } from "./withoutReplayed.ts";
+import type { DryRun } from "./schemas.ts";
 import { insertReplay, type StoredReplay, targetsOf } from "./store.ts";
 import { inSnapshot, listIds, searchRests } from "../events/listEvents.ts";
 import type { EventScope } from "../events/store.ts";
 import { restBetween } from "../runtime/restBetween.ts";
-import { pageFilter } from "./replayFilter.ts";
+import { pageFilter, type ReplaySet, withoutReplayed } from "./replayFilter.ts";
 import type { Parts } from "../items/parts.ts";
 
 export interface StartDeps extends Pick<Parts, "queries" | "nowMs"> {
@@ -17,7 +18,6 @@ export interface StartDeps extends Pick<Parts, "queries" | "nowMs"> {
   onReplay: () => void;
 }
 
-/** Which events a caller asks for. */
 type Wanted = Pick<ReplaySet, "filter" | "includeReplayed">;
 
 /** Counts the events of a replay; undefined when the organization has no such target. */
@@ -29,7 +29,6 @@ export async function tryReplay(
   return (await matchingNow(deps, orgId, wanted))?.matching;
 }
 
-/** The outcome of starting a replay. */
 export type StartOutcome =
   | { outcome: "started"; replay: StoredReplay }
   | { outcome: "unknown_target" | "too_many_running" };
@@ -49,7 +48,7 @@ export async function startReplay(
     id: newRootId(deps.nowMs()),
     ratePerSecond,
     isNewWebhookId,
-    total: matching.isExact ? matching.count : null,
+    total: matching.count_is_exact ? matching.count : null,
   });
   if (replay === undefined) return { outcome: "too_many_running" };
   deps.onReplay();
@@ -77,11 +76,7 @@ const sampleSize = 10;
 /** Events looked at together for their replays. */
 const perLook = 500;
 
-interface Matching {
-  count: number;
-  isExact: boolean;
-  sample: string[];
-}
+type Matching = Static<typeof DryRun>;
 
 /** Counts what fits at these targets, up to a bound of number and time. */
 async function countMatching(
@@ -89,37 +84,37 @@ async function countMatching(
   { set, targetIds, scope }: { set: ReplaySet; targetIds: readonly string[]; scope: EventScope },
 ): Promise<Matching> {
   const endsAtMs = performance.now() + maxMs;
-  const matching: Matching = { count: 0, isExact: true, sample: [] };
+  const matching: Matching = { count: 0, count_is_exact: true, sample: [] };
   const { filter, until } = set;
   let looked = 0;
   const inSteps = restBetween(searchRests);
   return inSnapshot(queries, async (snapshot) => {
     for (const targetId of targetIds) {
       // A target that can have nothing of the kind still costs a statement.
-      if (performance.now() > endsAtMs) return { ...matching, isExact: false };
+      if (performance.now() > endsAtMs) return { ...matching, count_is_exact: false };
       const limit = maxCounted - looked + 1;
       const page = pageFilter({ filter, targetId, scope }, { after: unknownId, until, limit });
       const ids = await listIds(snapshot, page, async (statement) => {
         // A walk that finds nothing more comes to its end.
         if (performance.now() > endsAtMs) {
-          matching.isExact = false;
+          matching.count_is_exact = false;
           return [];
         }
         return (await inSteps(() => statement.execute(snapshot))).rows;
       });
       looked += ids.length;
       if (looked > maxCounted) {
-        matching.isExact = false;
+        matching.count_is_exact = false;
         ids.pop();
       }
       for (let from = 0; from < ids.length; from += perLook) {
-        if (performance.now() > endsAtMs) return { ...matching, isExact: false };
+        if (performance.now() > endsAtMs) return { ...matching, count_is_exact: false };
         const some = ids.slice(from, from + perLook);
         const kept = await inSteps(() => withoutReplayed(snapshot, set, scope, some));
         matching.sample.push(...kept.slice(0, sampleSize - matching.sample.length));
         matching.count += kept.length;
       }
-      if (!matching.isExact) break;
+      if (!matching.count_is_exact) break;
     }
     return matching;
   });

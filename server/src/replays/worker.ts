@@ -1,14 +1,13 @@
 import type { Quiet } from "../runtime/quiet.ts";
 import type { Log } from "../telemetry/log.ts";
 import { createSleeper, repeatUntil } from "../runtime/sleeper.ts";
-import { type ClaimedReplay, claimReplay, nextDueInMs } from "./claimReplay.ts";
+import { type ClaimedReplay, claimReplay, nextDueInMs } from "./store.ts";
 import { type BatchDeps, replayBatch } from "./replayBatch.ts";
 import { sql } from "kysely";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import { inSnapshot, listIds } from "../events/listEvents.ts";
 import type { Queries } from "../postgres/tables.ts";
-import { pageFilter } from "./replayFilter.ts";
-import { withoutReplayed } from "./withoutReplayed.ts";
+import { pageFilter, withoutReplayed } from "./replayFilter.ts";
 
 /** Works on the jobs of all organizations, a batch of one at a time; any number of nodes may have one. */
 export interface ReplayWorker {
