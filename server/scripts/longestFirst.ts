@@ -26,7 +26,7 @@ const longest = [
   "server/test/replays-survive-kills.test.ts",
   "server/test/handoff-lost-answer.test.ts",
   "server/test/npm-start-passes-signals-on.test.ts",
-  "server/src/targets/receiver/classify.test.ts",
+  "server/src/targets/webhook/send/sendWebhook.test.ts",
   "server/test/mailbox-changes.test.ts",
   "server/test/accepted-item-survives-crash.test.ts",
   "bench/src/outside/outside.test.ts",

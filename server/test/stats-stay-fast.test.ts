@@ -4,7 +4,7 @@ import { newId } from "../src/postgres/ids.ts";
 import { findMailbox } from "../src/mailbox/message/findMailbox.ts";
 import { healthBounds, mailboxStats, statsBounds } from "../src/mailbox/view/mailboxStats.ts";
 import { dayMs, ensurePartitions } from "../src/postgres/partitions.ts";
-import { readHealth } from "../src/stats/readHealth.ts";
+import { readHealths } from "../src/stats/readHealth.ts";
 import { readStats } from "../src/stats/readStats.ts";
 import { stepsKept } from "../src/stats/steps.ts";
 import { blocksOf, type ExplainRow, explaining, type Plan, planIn, wholeReads } from "./support/plans.ts";
@@ -114,7 +114,9 @@ it.for(stepsKept.flatMap(({ seconds: step }) => [targetId, undefined].map((targe
 
 it("health counts a backlog up to its bound", async ({ plansOf }) => {
   const plans = await plansOf(async (watched) => {
-    expect(await readHealth(watched, orgId, targetId)).toMatchObject({ due: 2_500, due_is_exact: false });
+    expect(await readHealths(watched, { orgId, ids: [targetId] })).toMatchObject([
+      { due: 2_500, due_is_exact: false },
+    ]);
   });
   expect(plans.flatMap((plan) => wholeReads(plan, large))).toEqual([]);
   expect(blocksOf(plans)).toBeLessThan(6_000);
@@ -129,9 +131,13 @@ it("a backlog of items that came together is counted whole", async ({ pool }) =>
      from generate_series(1, 300) as n`,
     [together, orgId, nowSeconds * 1000],
   );
-  expect(await readHealth(pool, orgId, together)).toMatchObject({ due: 19_200, due_is_exact: true, held: 0 });
+  expect(await readHealths(pool, { orgId, ids: [together] })).toMatchObject([
+    { due: 19_200, due_is_exact: true, held: 0 },
+  ]);
   await pool.query("update targets set enabled = false where id = $1", [together]);
-  expect(await readHealth(pool, orgId, together)).toMatchObject({ held: 19_200, due_is_exact: true });
+  expect(await readHealths(pool, { orgId, ids: [together] })).toMatchObject([
+    { held: 19_200, due_is_exact: true },
+  ]);
 });
 
 it.for([

@@ -3,8 +3,7 @@ import type pg from "pg";
 import type { Read } from "../http/contract/errors.ts";
 import { type KeyScope, keyScopes } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
-import { noSuchCustomer } from "../targets/record/holdNames.ts";
-import { Uid } from "../targets/record/names.ts";
+import { noSuchCustomer, Uid } from "../targets/record/names.ts";
 import { described, oneOf } from "../http/contract/schemas.ts";
 
 const maxMailboxes = 50;

@@ -6,28 +6,16 @@ import { ApiError, noneNamed } from "../http/contract/errors.ts";
 import { type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import type { TargetDeps } from "../targets/record/kind.ts";
-import { isPathUid, metadataFault, MetadataField, Uid, uidRule } from "../targets/record/names.ts";
+import { isPathUid, metadataFault, MetadataField, uidRule } from "../targets/record/names.ts";
 import { deleteCustomer } from "./deleteCustomer.ts";
-import { listCustomers, putCustomer, readCustomer } from "./store.ts";
+import { Customer, CustomerQuery, listCustomers, putCustomer, readCustomer } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
 import { lineOfText } from "../http/contract/plainText.ts";
-import { described, Id, pageByName, Timestamp } from "../http/contract/schemas.ts";
+import { described } from "../http/contract/schemas.ts";
 
 const route = routesOf<CustomerDeps>("Customers");
 
 type CustomerDeps = TargetDeps & { pool: pg.Pool };
-
-const Customer = Type.Object(
-  {
-    uid: described(Uid, "Your own id of the customer"),
-    id: described(Id, "The service's id, by which the audit log names it"),
-    name: Type.String(),
-    metadata: MetadataField,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-  },
-  { title: "Customer" },
-);
 
 const CustomerInput = Type.Object(
   {
@@ -36,8 +24,6 @@ const CustomerInput = Type.Object(
   },
   { title: "CustomerInput" },
 );
-
-const CustomerQuery = Type.Object(pageByName(Uid, ["uid", "customer"]));
 
 const DeletedCustomer = Type.Object(
   { deleted: Type.Literal(true), deleted_targets: Type.Integer() },

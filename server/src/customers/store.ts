@@ -4,19 +4,26 @@ import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
-import type { Metadata } from "../targets/record/names.ts";
+import { MetadataField, Uid } from "../targets/record/names.ts";
+import { type Static, Type } from "typebox";
+import { described, Id, pageByName, Timestamp } from "../http/contract/schemas.ts";
 
-export interface StoredCustomer {
-  id: string;
-  uid: string;
-  name: string;
-  metadata: Metadata;
-  /** Unix seconds. */
-  created_at: number;
-  updated_at: number;
-}
+export const Customer = Type.Object(
+  {
+    uid: described(Uid, "Your own id of the customer"),
+    id: described(Id, "The service's id, by which the audit log names it"),
+    name: Type.String(),
+    metadata: MetadataField,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: "Customer" },
+);
 
-/** Names a customer of an organization. */
+export type StoredCustomer = Static<typeof Customer>;
+
+export const CustomerQuery = Type.Object(pageByName(Uid, ["uid", "customer"]));
+
 export interface CustomerKey {
   orgId: string;
   uid: string;
@@ -35,11 +42,7 @@ const ofOrganization = `select ${columns}
 export async function listCustomers(
   pool: pg.Pool,
   orgId: string,
-  {
-    after = "",
-    prefix = "",
-    limit,
-  }: { after?: string | undefined; prefix?: string | undefined; limit: number },
+  { after = "", prefix = "", limit }: Static<typeof CustomerQuery>,
 ): Promise<StoredCustomer[]> {
   const { rows } = await pool.query<StoredCustomer>({
     name: "list_customers",

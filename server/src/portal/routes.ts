@@ -8,7 +8,6 @@ import { ApiError, unauthorized } from "../http/contract/errors.ts";
 import { type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { foundCustomer, uidOfPath } from "../customers/routes.ts";
-import { createLink, exchangeCode } from "./links.ts";
 import {
   EndedPortalSessions,
   Portal,
@@ -18,7 +17,7 @@ import {
   PortalSettings,
   PortalSettingsInput,
 } from "./schemas.ts";
-import { endPortalSession, endPortalSessions } from "./sessions.ts";
+import { createLink, endPortalSession, endPortalSessions, exchangeCode } from "./sessions.ts";
 import { checkSettings, none, readSettings, saveSettings } from "./settings.ts";
 import examples from "./examples.json" with { type: "json" };
 import type { Parts } from "../items/parts.ts";

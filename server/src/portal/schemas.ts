@@ -32,9 +32,7 @@ export const PortalSession = Type.Object(
   { title: "PortalSession" },
 );
 
-/** The most bytes of a logo that is written out. */
 const maxLogoCharacters = 65_536;
-/** The most origins whose pages may show the portal. */
 const maxOrigins = 20;
 
 const looks = {

@@ -1,9 +1,11 @@
 import type pg from "pg";
-import type { Origin } from "../audit/origin.ts";
+import type { Origin, RequestTrace } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { type CustomerKey, objectOf } from "../customers/store.ts";
-import type { Caller } from "../http/contract/credentials.ts";
+import { type Caller, hashCredential } from "../http/contract/credentials.ts";
 import { inTransaction } from "../postgres/pool.ts";
+import { newPortalCode, newPortalToken } from "../accounts/newCredential.ts";
+import { newRootId } from "../postgres/ids.ts";
 
 /** Ends one session. */
 export function endPortalSession(
@@ -63,7 +65,7 @@ export function endPortalSessions(
 }
 
 /** Keeps a customer from being deleted until the transaction ends; undefined when there is none. */
-export async function holdCustomer(
+async function holdCustomer(
   client: pg.ClientBase,
   { orgId, uid }: CustomerKey,
 ): Promise<{ id: string; uid: string; name: string } | undefined> {
@@ -90,4 +92,101 @@ export async function sweepPortals(pool: pg.Pool): Promise<number> {
     swept += rowCount ?? 0;
   }
   return swept;
+}
+
+/** A thing that a customer has a few of, each for some time; one more than the most ends the oldest. */
+interface Few {
+  table: "portal_links" | "portal_sessions";
+  key: "code_hash" | "token_hash";
+  seconds: number;
+  most: number;
+}
+
+const links: Few = { table: "portal_links", key: "code_hash", seconds: 3_600, most: 100 };
+const sessions: Few = { table: "portal_sessions", key: "token_hash", seconds: 12 * 3_600, most: 50 };
+
+/** Makes a link for a customer; only the hash of its code is stored. Undefined when the organization has no such customer. */
+export function createLink(
+  pool: pg.Pool,
+  origin: Origin,
+  { uid, nowMs }: { uid: string; nowMs: number },
+): Promise<{ code: string; expiresAt: number } | undefined> {
+  return inTransaction(pool, async (client) => {
+    const customer = await holdCustomer(client, { orgId: origin.orgId, uid });
+    if (customer === undefined) return undefined;
+    const { token: code, hash } = newPortalCode();
+    const expiresAt = await storeAmongFew(client, links, { hash, orgId: origin.orgId, uid, nowMs });
+    await recordChange(client, origin, { action: "portal_link.created", object: objectOf(customer) });
+    return { code, expiresAt };
+  });
+}
+
+/** Exchanges a link's code for a session, once. Undefined for a code that is unknown, was used, or has expired. */
+export function exchangeCode(
+  pool: pg.Pool,
+  { code, request, nowMs }: { code: string; request: RequestTrace; nowMs: number },
+): Promise<{ token: string; expiresAt: number } | undefined> {
+  return inTransaction(pool, async (client) => {
+    const codeHash = hashCredential(code);
+    const found = await findLink(client, codeHash);
+    // Locks the customer before the link, as the deletion of a customer does, so that the two cannot deadlock.
+    const customer = found && (await holdCustomer(client, found));
+    if (found === undefined || customer === undefined || !(await useLink(client, codeHash))) return undefined;
+    const { token, hash } = newPortalToken();
+    const expiresAt = await storeAmongFew(client, sessions, { hash, ...found, nowMs });
+    const origin = { orgId: found.orgId, actor: { kind: "customer", id: customer.id }, request } as const;
+    await recordChange(client, origin, { action: "portal_session.started", object: objectOf(customer) });
+    return { token, expiresAt };
+  });
+}
+
+/** The customer that a link is for, if it has not expired. */
+async function findLink(client: pg.ClientBase, codeHash: Buffer): Promise<CustomerKey | undefined> {
+  const { rows } = await client.query<CustomerKey>({
+    name: "find_portal_link",
+    text: `select org_id as "orgId", customer_uid as uid
+           from portal_links
+           where code_hash = $1
+             and expires_at > extract(epoch from clock_timestamp())`,
+    values: [codeHash],
+  });
+  return rows[0];
+}
+
+/** Stores one more, in place of the oldest where there are as many as there may be. @returns when it expires, in Unix seconds. */
+async function storeAmongFew(
+  client: pg.ClientBase,
+  { table, key, seconds, most }: Few,
+  { hash, orgId, uid, nowMs }: CustomerKey & { hash: Buffer; nowMs: number },
+): Promise<number> {
+  const { rows } = await client.query<{ expires_at: number }>({
+    name: `store_among_${table}`,
+    text: `with old as (
+             delete from ${table}
+             where ${key} in (
+               select ${key}
+               from ${table}
+               where org_id = $2
+                 and customer_uid = $3
+               order by id desc
+               offset $6
+             )
+           )
+           insert into ${table} (${key}, org_id, customer_uid, id, expires_at)
+           values ($1, $2, $3, $4, floor(extract(epoch from clock_timestamp()))::bigint + $5)
+           returning expires_at`,
+    values: [hash, orgId, uid, newRootId(nowMs), seconds, most - 1],
+  });
+  return rows[0]!.expires_at;
+}
+
+/** False when another request has just used it. */
+async function useLink(client: pg.ClientBase, codeHash: Buffer): Promise<boolean> {
+  const { rowCount } = await client.query({
+    name: "use_portal_link",
+    text: `delete from portal_links
+           where code_hash = $1`,
+    values: [codeHash],
+  });
+  return rowCount === 1;
 }

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { lockOrganization } from "../accounts/organizationStore.ts";
 import { differences } from "../audit/differences.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
@@ -28,14 +29,7 @@ export function saveSettings(
 ): Promise<PortalSettings> {
   return inTransaction(pool, async (client) => {
     const { orgId } = origin;
-    const { rows } = await client.query<{ name: string }>({
-      name: "lock_organization_of_portal",
-      text: `select name
-             from organizations
-             where id = $1
-             for no key update`,
-      values: [orgId],
-    });
+    const organization = await lockOrganization(client, orgId);
     const { before, after } = differences(names, await readSettings(client, orgId), checked);
     if (Object.keys(after).length === 0) return checked;
     await client.query({
@@ -51,7 +45,7 @@ export function saveSettings(
     });
     await recordChange(client, origin, {
       action: "portal_settings.saved",
-      object: { kind: "organization", id: orgId, name: rows[0]!.name },
+      object: { kind: "organization", id: orgId, name: organization!.name },
       before,
       after,
     });

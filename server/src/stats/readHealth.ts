@@ -1,32 +1,21 @@
-import { type TargetKind } from "../postgres/kinds.ts";
+import type { Static } from "typebox";
 import type pg from "pg";
 import { circuitMemoryMs } from "../delivery/rows/openCircuits.ts";
+import type { ListedHealth, TargetHealth } from "./schemas.ts";
 
 /** How a target fares at this moment; times in Unix seconds. */
-export interface TargetHealth {
-  target_id: string;
-  kind: TargetKind;
-  enabled: boolean;
-  disabled_reason: string | null;
-  circuit: "closed" | "open" | "half_open";
-  in_flight: number;
-  due: number;
-  due_is_exact: boolean;
-  oldest_due_at: number | null;
-  oldest_due_seconds: number | null;
-  success_rate_24h: number | null;
-  failing_since: number | null;
-  last_attempt_at: number | null;
-  last_success_at: number | null;
-  held: number;
-}
+type Health = Static<typeof TargetHealth>;
 
-interface HealthRow {
-  id: string;
-  kind: TargetKind;
-  enabled: boolean;
-  disabled_reason: string | null;
-  failing_since: number | null;
+type HealthRow = Pick<
+  Health,
+  | "target_id"
+  | "kind"
+  | "enabled"
+  | "disabled_reason"
+  | "failing_since"
+  | "last_attempt_at"
+  | "last_success_at"
+> & {
   now_ms: number;
   open_until: number | null;
   in_flight: number;
@@ -37,9 +26,7 @@ interface HealthRow {
   held_rows: number;
   delivered: number;
   attempted: number;
-  last_attempt_at: number | null;
-  last_success_at: number | null;
-}
+};
 
 /** Up to here rows of what is due or held are counted; each has up to 64 items. */
 const maxCountedRows = 2_500;
@@ -58,7 +45,7 @@ export interface HealthScope {
 export async function readHealths(
   pool: pg.Pool,
   { orgId, ids, customerUid }: HealthScope,
-): Promise<TargetHealth[]> {
+): Promise<Health[]> {
   const { rows } = await pool.query<HealthRow>({
     name: "target_health",
     text: healthText,
@@ -67,33 +54,18 @@ export async function readHealths(
   return rows.map(healthOf);
 }
 
-/** The health of one target; undefined when the organization has no such target. */
-export async function readHealth(
-  pool: pg.Pool,
-  orgId: string,
-  targetId: string,
-): Promise<TargetHealth | undefined> {
-  const [health] = await readHealths(pool, { orgId, ids: [targetId] });
-  return health;
-}
-
-function healthOf(row: HealthRow): TargetHealth {
+function healthOf(row: HealthRow): Health {
+  const { now_ms: nowMs, open_until: openUntil, oldest_due: oldestDue, due_rows, held_rows, ...health } = row;
+  const { delivered, attempted, ...shown } = health;
   return {
-    target_id: row.id,
-    kind: row.kind,
-    enabled: row.enabled,
-    disabled_reason: row.disabled_reason,
-    circuit: row.open_until === null ? "closed" : row.open_until > row.now_ms ? "open" : "half_open",
-    in_flight: row.in_flight,
-    due: row.due,
-    due_is_exact: Math.max(row.due_rows, row.held_rows) < maxCountedRows,
-    oldest_due_at: seconds(row.oldest_due),
-    oldest_due_seconds: row.oldest_due === null ? null : Math.floor((row.now_ms - row.oldest_due) / 1000),
-    success_rate_24h: row.attempted === 0 ? null : row.delivered / row.attempted,
-    failing_since: row.failing_since,
+    ...shown,
+    circuit: openUntil === null ? "closed" : openUntil > nowMs ? "open" : "half_open",
+    due_is_exact: Math.max(due_rows, held_rows) < maxCountedRows,
+    oldest_due_at: seconds(oldestDue),
+    oldest_due_seconds: oldestDue === null ? null : Math.floor((nowMs - oldestDue) / 1000),
+    success_rate_24h: attempted === 0 ? null : delivered / attempted,
     last_attempt_at: seconds(row.last_attempt_at),
     last_success_at: seconds(row.last_success_at),
-    held: row.held,
   };
 }
 
@@ -128,7 +100,7 @@ function latestOf(column: "last_attempt_at" | "last_success_at"): string {
 
 const healthText = `
   select
-    t.id,
+    t.id as target_id,
     t.kind,
     t.enabled,
     t.disabled_reason,
@@ -200,3 +172,49 @@ const healthText = `
     and t.org_id = $2
     and ($3::text is null or t.customer_uid = $3)
   order by t.id`;
+
+/** The activity of a target in an hour; `at` is its beginning in Unix seconds. */
+type Hour = Static<typeof ListedHealth>["hours"][number];
+
+const hourSeconds = 3_600;
+const hoursShown = 24;
+
+/**
+ * The last 24 hours of some targets of an organization, by target; hours in which nothing was attempted are left out. One
+ * statement: the steps of an hour, and what is not folded into them yet.
+ */
+export async function readHours(
+  pool: pg.Pool,
+  orgId: string,
+  ids: readonly string[],
+): Promise<Map<string, Hour[]>> {
+  const { rows } = await pool.query<Hour & { id: string }>({
+    name: "hours_of_targets",
+    text: `select h.id, h.at, sum(h.delivered)::bigint as delivered, sum(h.retried)::bigint as retried,
+             sum(h.failed)::bigint as failed
+           from (select (extract(epoch from statement_timestamp())::bigint / $3::integer - $4::integer + 1) * $3 as at) since
+           cross join lateral (
+             select s.scope_id as id, s.at, s.delivered, s.retried, s.failed
+             from unnest($2::uuid[]) as i (id)
+             join activity_steps s on s.scope_id = i.id and s.step = $3 and s.at >= since.at
+             where s.org_id = $1
+             union all
+             select a.target_id, a.at_ms / 1000 / $3 * $3, a.delivered, a.retried, a.failed
+             from target_activity a
+             where a.org_id = $1
+               and a.target_id = any ($2::uuid[])
+               and a.at_ms >= since.at * 1000
+           ) h
+           group by h.id, h.at
+           having sum(h.delivered + h.retried + h.failed) > 0
+           order by h.id, h.at`,
+    values: [orgId, ids, hourSeconds, hoursShown],
+  });
+  const byTarget = new Map<string, Hour[]>();
+  for (const { id, ...hour } of rows) {
+    const hours = byTarget.get(id);
+    if (hours === undefined) byTarget.set(id, [hour]);
+    else hours.push(hour);
+  }
+  return byTarget;
+}

@@ -1,32 +1,17 @@
 import type pg from "pg";
+import type { Static } from "typebox";
 import { addLatencies, type LatencyCounts, latencyOf, percentiles } from "../items/latencyRanges.ts";
 import { int4Array, int8Array } from "../postgres/hot/binaryArray.ts";
 import { callFunction } from "../postgres/hot/callFunction.ts";
 import type { RowOf } from "../postgres/hot/functionCall.ts";
+import type { Stats } from "./schemas.ts";
 import { piecesOf, type Range } from "./steps.ts";
 
-export interface Counts {
-  accepted: number;
-  delivered: number;
-  retried: number;
-  failed: number;
-}
-
-export interface Percentiles {
-  p50: number;
-  p95: number;
-  p99: number;
-}
-
 /** Activity, with the latency of deliveries from acceptance to the receiver's answer, in milliseconds. */
-export interface Activity extends Counts {
-  latency_ms: Percentiles | null;
-}
-
-export interface Stats {
-  points: (Activity & { at: number })[];
-  totals: Activity;
-}
+type Activity = Static<typeof Stats>["totals"];
+type Counts = Omit<Activity, "latency_ms">;
+type Percentiles = NonNullable<Activity["latency_ms"]>;
+type RangeStats = Pick<Static<typeof Stats>, "points" | "totals">;
 
 /** The scope of activity: an organization, or one of its targets. */
 export interface Scope {
@@ -44,7 +29,7 @@ type Part = RowOf<"activity_in_steps">;
 const numbersPerStep = 8;
 
 /** Statistics of a range, including activity that is not folded yet. Steps without activity are left out. */
-export async function readStats(pool: pg.Pool, scope: Scope, range: Range): Promise<Stats> {
+export async function readStats(pool: pg.Pool, scope: Scope, range: Range): Promise<RangeStats> {
   const pieces = piecesOf(range);
   const rows = await callFunction(pool, "activity_in_steps", {
     p_org_id: scope.orgId,
@@ -70,7 +55,9 @@ export async function readStats(pool: pg.Pool, scope: Scope, range: Range): Prom
     if (latencies !== undefined) step.latencies.push(latencies);
   }
   return {
-    points: [...steps].sort(([one], [other]) => one - other).map(([at, sum]) => pointOf(at, sum)),
+    points: [...steps]
+      .sort(([one], [other]) => one - other)
+      .map(([at, sum]) => Object.assign({ at }, activityOf(sum))),
     totals: activityOf(all),
   };
 }
@@ -98,8 +85,7 @@ function addKeptSteps(steps: Map<number, Sum>, all: Sum, numbers: readonly numbe
   }
 }
 
-/** The statistics of a range without activity. */
-export const noStats: Stats = { points: [], totals: activityOf(newSum()) };
+export const noStats: RangeStats = { points: [], totals: activityOf(newSum()) };
 
 interface Sum {
   counts: Counts;
@@ -149,10 +135,6 @@ function numbersIn(text: string): number[] {
 
 const blank = 0x20;
 const zero = 0x30;
-
-function pointOf(at: number, sum: Sum): Stats["points"][number] {
-  return { at, ...activityOf(sum) };
-}
 
 function activityOf({ counts, latencies, kept }: Sum): Activity {
   return { ...counts, latency_ms: kept ?? percentilesOf(latencies) };

@@ -1,15 +1,14 @@
 import { type Static, Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, found, idOf } from "../http/contract/errors.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { customerOf, customerReads, readKeys } from "../http/contract/scope.ts";
 import { type MailboxRouteDeps, readDeps } from "../mailbox/routeDeps.ts";
 import { findMailbox } from "../mailbox/message/findMailbox.ts";
 import { healthBounds, mailboxStats } from "../mailbox/view/mailboxStats.ts";
 import { isId } from "../postgres/ids.ts";
 import { isPulled, kindNumbers } from "../postgres/kinds.ts";
-import { type HealthScope, readHealth, readHealths } from "./readHealth.ts";
-import { readHours } from "./readHours.ts";
+import { type HealthScope, readHealths, readHours } from "./readHealth.ts";
 import { noStats, readStats } from "./readStats.ts";
 import { HealthsQuery, isStep, ListedHealth, maxListed, Stats, StatsQuery, TargetHealth } from "./schemas.ts";
 import { rangeOf, stepsKept } from "./steps.ts";
@@ -80,10 +79,9 @@ const healthRoute = targetRoute("readTargetHealth", "GET /api/v1/targets/:id/hea
   response: { 200: TargetHealth },
   examples: examples.readTargetHealth,
   async handle({ caller, params }, deps): Promise<Static<typeof TargetHealth>> {
-    const health = found(await readHealth(deps.pool, caller.orgId, idOf(params.id)));
-    return isPulled(kindNumbers[health.kind])
-      ? found(await mailboxHealth(deps, caller.orgId, health))
-      : health;
+    const { orgId } = caller;
+    const [health] = await readHealths(deps.pool, { orgId, ids: [idOf(params.id)] });
+    return found(await withMailbox(deps, orgId, found(health)));
   },
 });
 
@@ -97,20 +95,19 @@ async function listHealths(deps: StatsDeps, scope: HealthScope): Promise<Static<
   const listed: Static<typeof ListedHealth>[] = [];
   // One after the other: a page of mailboxes takes one connection of the pool.
   for (const health of healths) {
-    const shown = isPulled(kindNumbers[health.kind])
-      ? await mailboxHealth(deps, scope.orgId, health)
-      : health;
+    const shown = await withMailbox(deps, scope.orgId, health);
     if (shown !== undefined) listed.push({ ...shown, hours: hours.get(health.target_id) ?? [] });
   }
   return listed;
 }
 
-/** Undefined if the mailbox was deleted since its health was read. */
-async function mailboxHealth(
+/** The health of a target, which of a mailbox is its stats; undefined if the mailbox was deleted since its health was read. */
+async function withMailbox(
   deps: StatsDeps,
   orgId: string,
-  health: NonNullable<Awaited<ReturnType<typeof readHealth>>>,
+  health: Static<typeof TargetHealth>,
 ): Promise<Static<typeof TargetHealth> | undefined> {
+  if (!isPulled(kindNumbers[health.kind])) return health;
   const mailbox = await findMailbox(readDeps(deps), orgId, health.target_id);
   if (mailbox === undefined) return undefined;
   const { oldest_age_seconds: oldest, ...stats } = await mailboxStats(readDeps(deps), mailbox, healthBounds);

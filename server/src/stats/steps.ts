@@ -12,7 +12,6 @@ export type Step = (typeof stepsKept)[number]["seconds"];
 
 const longestKeptSeconds = Math.max(...stepsKept.map(({ keptSeconds: kept }) => kept));
 
-/** The most points that one answer has. */
 export const maxPoints = 1_500;
 const defaultRangeSeconds = 86_400;
 /** A step is chosen that gives no more points than this. */

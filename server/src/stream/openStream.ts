@@ -4,7 +4,6 @@ import type { ChangeType } from "../items/changes.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import type { NumberedFrame } from "./frameRing.ts";
 
-/** The parameters of a stream. */
 export interface StreamOptions {
   caller: Caller;
   /** The types that the client asked for; empty means all. */

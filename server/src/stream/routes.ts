@@ -31,7 +31,6 @@ when there are too many to tell each.
 Changes are told at least once and may be told twice. A stream tells what happens and is no record: what counts is what \
 the other routes answer. Send the last \`id\` as Last-Event-ID to go on where a connection broke.`;
 
-/** `/api/v1/stream`. */
 export function streamRoutes(deps: StreamRouteDeps): RouteRecord[] {
   return [
     route("openStream", "GET /api/v1/stream", {

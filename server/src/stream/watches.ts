@@ -26,7 +26,6 @@ const lateMs = 60_000;
 
 /** Which organizations somebody watches, on any node, by a table that each node looks at once a second. */
 export class Watches {
-  /** Whether anybody watches anything. */
   isAnyWatched = false;
   readonly #deps: WatchesDeps;
   readonly #own = new Set<string>();

@@ -5,7 +5,6 @@ import { mailbox } from "./mailbox/mailbox.ts";
 import type { Kind, SendDeps, Senders } from "./record/kind.ts";
 import { webhook } from "./webhook/webhook.ts";
 
-/** Every kind of target, by its name. */
 const kinds = { webhook, mailbox, a2a };
 
 /** The parts of the process that the kinds together need. */
@@ -13,7 +12,6 @@ export type KindDeps = AgentDeps;
 
 type Kinds = typeof kinds;
 type Part = "created" | "changed" | "answered";
-/** The fields of all kinds together. */
 export type Fields<P extends Part> = AllOf<Kinds[TargetKind]["fields"][P]>;
 type AllOf<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer A) => void ? A : never;
 

@@ -1,12 +1,11 @@
 import { customerOf, type Scope } from "../http/contract/scope.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { findKind, kindNames } from "./kinds.ts";
-import { noSuchCustomer } from "./record/holdNames.ts";
+import { noSuchCustomer } from "./record/names.ts";
 import { invalid, type Refused } from "./record/refusal.ts";
 import type { StoredTarget, TargetFilter } from "./record/store.ts";
 import type { NewTarget, TargetChanges } from "./schemas.ts";
 
-/** A caller that may be limited to one customer. */
 interface Limited {
   orgId: string;
   scope?: Scope | undefined;

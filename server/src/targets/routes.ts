@@ -7,7 +7,7 @@ import { customerChanges, customerReads, noLimitedKey } from "../http/contract/s
 import { targetAnswer, targetAnswers } from "./answers.ts";
 import { createTarget } from "./createTarget.ts";
 import { deleteTarget } from "./deleteTarget.ts";
-import { examples } from "./examples.ts";
+import examples from "./examples.json" with { type: "json" };
 import { findTarget, findTargetThat, listInTurns, longLists } from "./findTarget.ts";
 import { type AnyKind, findKind, type KindDeps, kindNamed, kindNames } from "./kinds.ts";
 import { asSeenBy, newWithinReach, refuseBeyondReach, withinReach } from "./ofCustomer.ts";

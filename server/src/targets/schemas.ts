@@ -102,7 +102,6 @@ export const Consent = nullable(
   ),
 );
 
-/** Which targets are listed. */
 export const TargetQuery = Type.Object({
   kind: Type.Optional(Kind),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, description: "All unless given" })),

@@ -1,6 +1,6 @@
 import type { Updateable } from "kysely";
 import type { Origin } from "../audit/origin.ts";
-import { inTransactionOf, type TargetRow } from "../postgres/tables.ts";
+import type { TargetRow } from "../postgres/tables.ts";
 import { filterColumns } from "./createTarget.ts";
 import { type AnyKind, fieldsOf, holdsItems, type KindDeps, kindNamed } from "./kinds.ts";
 import { nameFields, rateColumns } from "./record/fields.ts";
@@ -10,7 +10,6 @@ import { changeTarget, type StoredTarget, type TargetChange } from "./record/sto
 import type { TargetChanges } from "./schemas.ts";
 import { countWaiting, discardWaiting, rescheduleWaiting } from "./waitingItems.ts";
 
-/** A target as it is after a change. */
 export interface UpdatedTarget {
   ok: true;
   target: StoredTarget;
@@ -48,7 +47,7 @@ export async function updateTarget(
   const isEnabledAgain = input.enabled === true && !present.enabled && holdsItems(present.kind);
   if (!isEnabledAgain) {
     if (input.discard_held === true) return { ok: false, refusal: { kind: "holds_nothing" } };
-    return store(deps, change);
+    return changeTarget(deps, change);
   }
   return input.discard_held === true ? discardAndEnable(deps, change) : restartAndEnable(deps, change);
 }
@@ -71,19 +70,10 @@ async function enable(
   change: TargetChange,
   heldItems: number,
 ): Promise<UpdatedTarget | Refused> {
-  const stored = await store(deps, change);
+  const stored = await changeTarget(deps, change);
   if (!stored.ok) return stored;
   deps.onDue();
   return { ...stored, heldItems };
-}
-
-async function store(deps: KindDeps, change: TargetChange): Promise<UpdatedTarget | Refused> {
-  const nowSeconds = Math.floor(deps.nowMs() / 1000);
-  const stored = await inTransactionOf(deps.queries, (transaction) =>
-    changeTarget(transaction, change, nowSeconds),
-  );
-  if (stored.ok) deps.changes.publishTarget(change.origin.orgId, change.id);
-  return stored;
 }
 
 /** A change of any kind of target may name these. */

@@ -41,7 +41,6 @@ async function cancelChunk(queries: Queries, targetId: string): Promise<number> 
   return rows[0]!.cancel_deliveries!;
 }
 
-/** How long one request may discard, in milliseconds. */
 const maxDiscardMs = 20_000;
 
 /**

@@ -11,13 +11,12 @@ import examples from "./examples.json" with { type: "json" };
 import type { FastifyReply } from "fastify";
 import type pg from "pg";
 import { sayRateLimit } from "../http/contract/rateLimitHeaders.ts";
-import { type CountedWindow, countInWindow } from "../postgres/countInWindow.ts";
+import { countInWindow } from "../postgres/countInWindow.ts";
 import { Type } from "typebox";
 import { nullable, NullableString, nullableString } from "../http/contract/schemas.ts";
 
 const route = routesOf("Targets");
 
-/** `/api/v1/targets/:id/test`. */
 export function testRoutes(deps: TestDeps & { queries: Queries }): RouteRecord[] {
   return [
     route("testTarget", "POST /api/v1/targets/:id/test", {
@@ -33,11 +32,7 @@ export function testRoutes(deps: TestDeps & { queries: Queries }): RouteRecord[]
         const target = await findTarget(deps, caller.orgId, params.id);
         refuseUntestable(target);
         const payload = payloadOf(target, body?.payload);
-        const counted = await countTest(deps.pool, { orgId: caller.orgId, targetId: target.id }, reply);
-        if (!counted.ok) {
-          const { retryAfterSeconds } = counted;
-          throw new ApiError(429, `too many tests: ${testLimits}`, { retryAfterSeconds });
-        }
+        await countTest(deps.pool, { orgId: caller.orgId, targetId: target.id }, reply);
         const eventType = body?.event_type ?? "postrider.test";
         const sent = await sendTest(deps, target, { eventType, payload });
         const { eventId, result } = orRefused(sent, "sent", {
@@ -91,32 +86,28 @@ const perOrganization = 30;
 /** In words, for the interface's document. */
 const testLimits = `${perTarget} tests a minute to one target, ${perOrganization} in all`;
 
-type CountedTest = { ok: true } | { ok: false; retryAfterSeconds: number };
-
 /**
  * Counts one test against the limits of its target and its organization, by the database's clock and over all nodes, and
  * puts `RateLimit` and `RateLimit-Policy` on the answer (draft-ietf-httpapi-ratelimit-headers-10).
+ * @throws {ApiError} 429 when one of them is used up.
  */
 async function countTest(
   pool: pg.Pool,
   { orgId, targetId }: { orgId: string; targetId: string },
   reply: FastifyReply,
-): Promise<CountedTest> {
-  const ofTarget = await count(pool, { scope: "test", subject: targetId, limit: perTarget }, reply);
-  if (!ofTarget.ok) return ofTarget;
-  return count(pool, { scope: "tests", subject: orgId, limit: perOrganization }, reply);
-}
-
-async function count(
-  pool: pg.Pool,
-  { scope, subject, limit }: Omit<CountedWindow, "windowSeconds">,
-  reply: FastifyReply,
-): Promise<CountedTest> {
-  const window = { scope, subject, limit, windowSeconds };
-  const hit = await countInWindow(pool, window);
-  if (hit.isCounted && reply.hasHeader("ratelimit")) return { ok: true };
-  sayRateLimit(reply, window, hit);
-  return hit.isCounted ? { ok: true } : { ok: false, retryAfterSeconds: Math.max(1, hit.resetSeconds) };
+): Promise<void> {
+  const windows = [
+    { scope: "test", subject: targetId, limit: perTarget, windowSeconds },
+    { scope: "tests", subject: orgId, limit: perOrganization, windowSeconds },
+  ];
+  for (const window of windows) {
+    const hit = await countInWindow(pool, window);
+    // The answer tells the limit of the target, unless that of the organization refuses.
+    if (!hit.isCounted || !reply.hasHeader("ratelimit")) sayRateLimit(reply, window, hit);
+    if (hit.isCounted) continue;
+    const retryAfterSeconds = Math.max(1, hit.resetSeconds);
+    throw new ApiError(429, `too many tests: ${testLimits}`, { retryAfterSeconds });
+  }
 }
 
 const TestItem = nullable(

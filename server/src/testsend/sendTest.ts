@@ -24,7 +24,6 @@ export type TestOutcome =
   | { kind: "sent"; eventId: string; result: AttemptResult }
   /** This process lacks what it takes to send, such as file descriptors. */
   | { kind: "unsent"; error: string }
-  /** The target was deleted. */
   | { kind: "gone" };
 
 /**

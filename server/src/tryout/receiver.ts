@@ -5,15 +5,19 @@ import { openSigningKey } from "../items/secretBox.ts";
 import type { ExchangeResult } from "../outbound/exchangeResult.ts";
 import type { LocalReceiver, OutboundRequest } from "../outbound/outbound.ts";
 import { bucketOf, isId, newId } from "../postgres/ids.ts";
-import { findTryoutTargets, keepRequests, type StoredRequest, type TryoutTarget } from "./store.ts";
-import { answerOf, tryoutOrigin } from "./tryoutUrl.ts";
+import {
+  answerOf,
+  findTryoutTargets,
+  keepRequests,
+  type StoredRequest,
+  tryoutOrigin,
+  type TryoutTarget,
+} from "./store.ts";
 import type { Parts } from "../items/parts.ts";
 
 export type ReceiverDeps = Pick<Parts, "pool" | "cells" | "box" | "log" | "nowMs">;
 
-/** How many requests of each target are kept. */
 const keptPerTarget = 50;
-/** How many bytes of each body are kept. */
 const keptBodyBytes = 64 * 1024;
 /** Requests that wait to be kept; beyond, the receiver is busy and says so with 503. */
 const maxWaiting = 2000;

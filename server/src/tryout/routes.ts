@@ -2,12 +2,11 @@ import type pg from "pg";
 import { Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { found, idOf } from "../http/contract/errors.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { Id, Timestamp } from "../http/contract/schemas.ts";
 import { idTimeMs } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
-import { listRequests } from "./store.ts";
-import { tryoutOrigin } from "./tryoutUrl.ts";
+import { listRequests, tryoutOrigin } from "./store.ts";
 
 const route = routesOf("Targets");
 

@@ -1,6 +1,29 @@
 import type pg from "pg";
 
-/** A request as it is kept. */
+/**
+ * The origin whose receiver is the service itself. No such host can exist (RFC 6761, section 6.4), so that a delivery to it never
+ * leaves the service, whatever the address guard lets through.
+ */
+export const tryoutOrigin = "https://tryout.postrider.invalid";
+
+const form = /^https:\/\/tryout\.postrider\.invalid\/[0-9a-f]{32}(?:\?answer=([2-5]\d{2}))?$/;
+
+/** Whether the URL names the service's own receiver, well-formed or not. */
+export function isTryoutUrl(url: string): boolean {
+  return url.startsWith(`${tryoutOrigin}/`) || url === tryoutOrigin;
+}
+
+/** Why the URL cannot be used, to complete a sentence that begins with `url`; undefined when it can. */
+export function refuseTryoutUrl(url: string): string | undefined {
+  if (form.test(url)) return undefined;
+  return `must be ${tryoutOrigin}/ with 32 lower-case hex characters that you chose at random, and optionally ?answer= with a status from 200 to 599`;
+}
+
+/** The status with which the receiver answers: 200 unless the URL says otherwise. */
+export function answerOf(url: string): number {
+  return Number(form.exec(url)?.[1] ?? 200);
+}
+
 export interface StoredRequest {
   targetId: string;
   id: string;
@@ -23,24 +46,15 @@ export interface TryoutTarget {
 
 /** The targets with these URLs, of whatever organization: a URL's token is its owner's secret. */
 export async function findTryoutTargets(pool: pg.Pool, urls: readonly string[]): Promise<TryoutTarget[]> {
-  const { rows } = await pool.query<{
-    id: string;
-    url: string;
-    secret: Buffer | null;
-    previous_secret: Buffer | null;
-  }>({
+  const { rows } = await pool.query<TryoutTarget>({
     name: "find_tryout_targets",
-    text: `select id, url, secret, previous_secret
+    text: `select id, url, array_remove(array[secret, previous_secret], null) as secrets
            from targets
            where url = any ($1)
-             and starts_with(url, 'https://tryout.postrider.invalid/')`,
+             and starts_with(url, '${tryoutOrigin}/')`,
     values: [urls],
   });
-  return rows.map(({ id, url, secret, previous_secret: previous }) => ({
-    id,
-    url,
-    secrets: [secret, previous].filter((one) => one !== null),
-  }));
+  return rows;
 }
 
 /** Keeps the requests, and of each of their targets only the last `kept`. A target that is gone keeps none. */

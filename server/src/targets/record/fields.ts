@@ -1,9 +1,9 @@
-import { type Static, type TObject, type TProperties, Type } from "typebox";
+import { type Static, type TProperties, Type } from "typebox";
 import { FilterField } from "../../filters/schemas.ts";
 import { lineOfText, linesOfText } from "../../http/contract/plainText.ts";
 import { MetadataField, Uid } from "./names.ts";
 import { invalid, type Refused } from "./refusal.ts";
-import { nullable } from "../../http/contract/schemas.ts";
+import { fieldsOf, nullable } from "../../http/contract/schemas.ts";
 
 /** Values of some fields, none of them required. */
 export type Given<Fields extends TProperties> = {
@@ -76,16 +76,11 @@ export const deliveryAnswer = {
   ...limits,
 };
 
+const DeliveryAnswer = Type.Object(deliveryAnswer);
+
 /** A target's values of {@link deliveryAnswer}. */
-export function deliveryValues(target: Static<TObject<typeof deliveryAnswer>>): typeof target {
-  return {
-    max_payload_bytes: target.max_payload_bytes,
-    max_retries: target.max_retries,
-    retry_interval_seconds: target.retry_interval_seconds,
-    rate_limit_per_second: target.rate_limit_per_second,
-    rate_limit_burst: target.rate_limit_burst,
-    max_concurrency: target.max_concurrency,
-  };
+export function deliveryValues(target: Static<typeof DeliveryAnswer>): typeof target {
+  return fieldsOf(DeliveryAnswer, target);
 }
 
 /** The limits of a target as a request gives them; what is undefined stays. */

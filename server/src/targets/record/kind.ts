@@ -64,7 +64,6 @@ export interface Kind<
   testFault?: string;
 }
 
-/** A new target as its kind makes it. */
 export interface Creation extends CreationSteps {
   ok: true;
   columns: Partial<Insertable<TargetRow>>;
@@ -72,7 +71,6 @@ export interface Creation extends CreationSteps {
   secret?: string;
 }
 
-/** A change as its kind makes it. */
 export interface KindChange {
   ok: true;
   columns?: Updateable<TargetRow>;

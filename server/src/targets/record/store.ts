@@ -2,11 +2,12 @@ import { type Insertable, sql, type Updateable } from "kysely";
 import type { Origin } from "../../audit/origin.ts";
 import { recordChange } from "../../audit/recordChange.ts";
 import type { Action } from "../../http/contract/auditActions.ts";
+import type { Parts } from "../../items/parts.ts";
 import type { TargetKind } from "../../postgres/kinds.ts";
 import { inTransactionOf, type Queries, type TargetRow } from "../../postgres/tables.ts";
-import { auditedChange, auditedFields, auditedTarget } from "./auditedFields.ts";
-import { holdNames } from "./holdNames.ts";
+import { holdNames } from "./names.ts";
 import { gone, type Refused } from "./refusal.ts";
+import { differences, maskedUrl } from "../../audit/differences.ts";
 
 /** A target as its owner may see it: no secret leaves the database this way, except sealed in `headers`. */
 export type StoredTarget = Omit<
@@ -173,8 +174,21 @@ export interface Decision {
   save?: (transaction: Queries, target: StoredTarget) => Promise<void>;
 }
 
-/** Changes a target, puts that on record, and tells every node by its version, in a transaction. */
+/** Changes a target, puts that on record, and tells every node by its version, in a transaction; and streams, after it. */
 export async function changeTarget(
+  deps: Pick<Parts, "queries" | "changes" | "nowMs">,
+  change: TargetChange,
+): Promise<Stored> {
+  const nowSeconds = Math.floor(deps.nowMs() / 1000);
+  const stored = await inTransactionOf(deps.queries, (transaction) =>
+    changeTargetIn(transaction, change, nowSeconds),
+  );
+  if (stored.ok) deps.changes.publishTarget(change.origin.orgId, change.id);
+  return stored;
+}
+
+/** The same within a transaction. */
+export async function changeTargetIn(
   transaction: Queries,
   { origin, id, action, columns, beside, decide }: TargetChange,
   nowSeconds: number,
@@ -241,6 +255,48 @@ export async function deleteTargetRow(
 
 function objectOf({ id, name }: StoredTarget) {
   return { kind: "target", id, name } as const;
+}
+
+/**
+ * The fields of a target in the audit log. It is a list of what is shown, so that a forgotten field with a secret stays hidden.
+ * Addresses are masked.
+ */
+const auditedFields = [
+  "kind",
+  "uid",
+  "customer_uid",
+  "metadata",
+  "filter",
+  "name",
+  "description",
+  "enabled",
+  "disabled_reason",
+  "url",
+  "event_types",
+  "max_payload_bytes",
+  "max_retries",
+  "retry_interval_seconds",
+  "rate_limit_per_second",
+  "rate_limit_burst",
+  "max_concurrency",
+  "max_claims",
+] as const satisfies (keyof StoredTarget)[];
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A target as the audit log has it when it is made and when it is deleted. */
+function auditedTarget(target: StoredTarget): Fields {
+  const masked = withMaskedUrl(target);
+  return Object.fromEntries(auditedFields.map((name) => [name, masked[name]]));
+}
+
+/** The fields that differ between a target before and after a change. */
+function auditedChange(before: StoredTarget, after: StoredTarget): { before: Fields; after: Fields } {
+  return differences(auditedFields, withMaskedUrl(before), withMaskedUrl(after));
+}
+
+function withMaskedUrl(target: StoredTarget): StoredTarget {
+  return target.url === null ? target : { ...target, url: maskedUrl(target.url) };
 }
 
 const visibleColumns = [

@@ -22,22 +22,12 @@ export interface TargetConfig {
   failingSince: number | null;
 }
 
-interface Row {
-  id: string;
-  org_id: string;
-  version: number;
-  enabled: boolean;
-  url: string;
+type Row = Omit<TargetConfig, "signing" | "headers"> & {
   secret: Buffer | null;
-  previous_secret: Buffer | null;
+  previousSecret: Buffer | null;
   headers: string | null;
-  header_set: number | null;
-  rate_limit_per_second: number | null;
-  max_concurrency: number | null;
-  max_retries: number;
-  retry_interval_seconds: number;
-  failing_since: number | null;
-}
+  headerSet: number | null;
+};
 
 /** The targets of these ids as they are now; deleted ones are missing. */
 export async function loadTargets(
@@ -47,8 +37,10 @@ export async function loadTargets(
 ): Promise<Map<string, TargetConfig>> {
   const { rows } = await pool.query<Row>({
     name: "load_targets",
-    text: `select id, org_id, version, enabled, url, secret, previous_secret, headers, header_set,
-             rate_limit_per_second, max_concurrency, max_retries, retry_interval_seconds, failing_since
+    text: `select id, org_id as "orgId", version, enabled, url, secret, previous_secret as "previousSecret", headers,
+             header_set as "headerSet", rate_limit_per_second as "perSecond", max_concurrency as "maxConcurrency",
+             max_retries as "maxRetries", retry_interval_seconds as "retryIntervalSeconds",
+             failing_since as "failingSince"
            from targets
            where id = any ($1::uuid[])
              and not is_pulled(kind_number(kind))`,
@@ -58,33 +50,30 @@ export async function loadTargets(
 }
 
 function toConfig(box: SecretBox, row: Row): TargetConfig {
+  const { secret, previousSecret, headers, headerSet, ...config } = row;
   return {
-    id: row.id,
-    orgId: row.org_id,
-    version: row.version,
-    enabled: row.enabled,
-    url: row.url,
-    signing: openSigningKeys(box, row),
-    headers: openOwnHeaders(box, row),
-    perSecond: row.rate_limit_per_second,
-    maxConcurrency: row.max_concurrency,
-    maxRetries: row.max_retries,
-    retryIntervalSeconds: row.retry_interval_seconds,
-    failingSince: row.failing_since,
+    ...config,
+    signing: openSigningKeys(box, config.id, [secret, previousSecret]),
+    headers: openOwnHeaders(box, config.id, headers, headerSet),
   };
 }
 
 /** A secret that cannot be opened fails its own target only, not the query's others. */
-function openSigningKeys(box: SecretBox, { id, secret, previous_secret }: Row): TargetConfig["signing"] {
+function openSigningKeys(box: SecretBox, id: string, secrets: (Buffer | null)[]): TargetConfig["signing"] {
   try {
-    const sealed = [secret, previous_secret].filter((one) => one !== null);
+    const sealed = secrets.filter((one) => one !== null);
     return { keys: sealed.map((one) => openSigningKey(box, id, one)) };
   } catch (error) {
     return { fault: `the signing secret cannot be opened: ${(error as Error).message}` };
   }
 }
 
-function openOwnHeaders(box: SecretBox, { id, headers, header_set: set }: Row): TargetConfig["headers"] {
+function openOwnHeaders(
+  box: SecretBox,
+  id: string,
+  headers: string | null,
+  set: number | null,
+): TargetConfig["headers"] {
   if (headers === null || set === null) return null;
   try {
     return { ...openHeaders(box, id, headers), set };

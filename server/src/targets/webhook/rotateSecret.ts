@@ -5,7 +5,13 @@ import { openSigningKey, sealSigningSecret } from "../../items/secretBox.ts";
 import { inTransactionOf, type Queries } from "../../postgres/tables.ts";
 import type { TargetDeps } from "../record/kind.ts";
 import { invalid, type Refused } from "../record/refusal.ts";
-import { changeTarget, type Stored, type StoredTarget, type TargetChange } from "../record/store.ts";
+import {
+  changeTarget,
+  changeTargetIn,
+  type Stored,
+  type StoredTarget,
+  type TargetChange,
+} from "../record/store.ts";
 import type { Rotation } from "./schemas.ts";
 
 /** A new signing secret: a random one, or one that receivers know already. */
@@ -36,9 +42,8 @@ export async function rotateSecret(
   const chosen = chooseSecret(deps, known);
   if (!chosen.ok) return chosen;
   const { secret } = chosen;
-  const now = nowSeconds(deps);
-  const previousUntil = endsIn === undefined ? null : now + endsIn;
-  const change: TargetChange = {
+  const previousUntil = endsIn === undefined ? null : Math.floor(deps.nowMs() / 1000) + endsIn;
+  const stored = await changeTarget(deps, {
     origin,
     id,
     action: "target.secret_rotated",
@@ -64,11 +69,8 @@ export async function rotateSecret(
         },
       };
     },
-  };
-  const stored = await inTransactionOf(deps.queries, (transaction) => changeTarget(transaction, change, now));
-  if (!stored.ok) return stored;
-  deps.changes.publishTarget(origin.orgId, id);
-  return { ok: true, target: stored.target, secret };
+  });
+  return stored.ok ? { ...stored, secret } : stored;
 }
 
 async function isPresentSecret(
@@ -92,20 +94,11 @@ export async function deletePreviousSecret(
   target: StoredTarget,
 ): Promise<Stored> {
   if (!target.has_previous_secret) return { ok: true, target };
-  const stored = await inTransactionOf(deps.queries, (transaction) =>
-    dropPreviousSecret(transaction, origin, target.id, nowSeconds(deps)),
-  );
-  if (stored.ok) deps.changes.publishTarget(origin.orgId, target.id);
-  return stored;
+  return changeTarget(deps, endOfRotation(origin, target.id));
 }
 
-function dropPreviousSecret(
-  transaction: Queries,
-  origin: Origin,
-  id: string,
-  nowSeconds: number,
-): Promise<Stored> {
-  const change: TargetChange = {
+function endOfRotation(origin: Origin, id: string): TargetChange {
+  return {
     origin,
     id,
     action: "target.previous_secret_deleted",
@@ -115,7 +108,6 @@ function dropPreviousSecret(
       after: { has_previous_signing_secret: false },
     },
   };
-  return changeTarget(transaction, change, nowSeconds);
 }
 
 const maxEndedAtOnce = 100;
@@ -134,12 +126,8 @@ export async function endRotations(queries: Queries, nowMs: number): Promise<num
       .execute();
     for (const { id, org_id: orgId } of over) {
       const actor = { kind: "service", name: "a rotation that ends by itself" } as const;
-      await dropPreviousSecret(transaction, { orgId, actor }, id, now);
+      await changeTargetIn(transaction, endOfRotation({ orgId, actor }, id), now);
     }
     return over.length;
   });
-}
-
-function nowSeconds(deps: Pick<TargetDeps, "nowMs">): number {
-  return Math.floor(deps.nowMs() / 1000);
 }

@@ -3,15 +3,14 @@ import type { Creation, Kind, KindChange, TargetDeps } from "../record/kind.ts";
 import { deliveryValues, type Given } from "../record/fields.ts";
 import { invalid, type Refused } from "../record/refusal.ts";
 import type { StoredTarget, TargetKey } from "../record/store.ts";
-import { decideHeaders, refuseOtherOrigin } from "./changeHeaders.ts";
 import { checkCatalogue, eventTypesFault } from "./eventTypes.ts";
-import { endHeaderSet, noteHeaderSet } from "./headerSets.ts";
+import { decideHeaders, endHeaderSet, noteHeaderSet, refuseOtherOrigin } from "./headerSets.ts";
 import { headersAnswer, sealHeaders } from "../record/headers.ts";
 import { chooseSecret } from "./rotateSecret.ts";
 import { signingScheme, webhookFields } from "./schemas.ts";
 import { webhookSender } from "./send/sendWebhook.ts";
 import { checkTargetUrl } from "../../outbound/targetUrl.ts";
-import { isTryoutUrl, refuseTryoutUrl } from "../../tryout/tryoutUrl.ts";
+import { isTryoutUrl, refuseTryoutUrl } from "../../tryout/store.ts";
 
 type Fields = typeof webhookFields;
 
@@ -87,7 +86,6 @@ async function change(
   };
 }
 
-/** Why the service must not or cannot call this URL. */
 async function urlFault(
   deps: Pick<TargetDeps, "config" | "networks">,
   url: string,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { ExchangeErrorCode, ExchangeHeaders, ExchangeResult } from "../../outbound/exchangeResult.ts";
-import { classify } from "./classify.ts";
+import type { ExchangeErrorCode, ExchangeHeaders, ExchangeResult } from "../../../outbound/exchangeResult.ts";
+import { classify } from "./sendWebhook.ts";
 
 function answer(status: number, headers: ExchangeHeaders = {}): ExchangeResult {
   return {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { answerOf, isTryoutUrl, refuseTryoutUrl } from "./tryoutUrl.ts";
+import { answerOf, isTryoutUrl, refuseTryoutUrl } from "./store.ts";
 
 const url = `https://tryout.postrider.invalid/${"0af3".repeat(8)}`;
 
