@@ -101,7 +101,7 @@ function pictures({ targets, replay }: Seeded, failed: string): Picture[] {
     { name: "targets", path: "/targets", shown: "warehouse" },
     { name: "target", path: `/targets/${targets.broken}?tab=health`, shown: "When an attempt fails" },
     { name: "secret", path: `/targets/${targets.orders}?tab=secret`, shown: "Rotate the signing secret" },
-    { name: "new-target", path: "/targets/new", shown: "Where should items go?" },
+    { name: "new-target", path: "/targets/new", shown: "Destination" },
     { name: "customers", path: "/customers", shown: "Corner Shop GmbH" },
     { name: "event-type", path: "/event-types?type=order.shipped", shown: "Delete this event type" },
     { name: "event-types", path: "/event-types", shown: "An order was paid in full." },
