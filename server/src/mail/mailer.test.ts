@@ -5,7 +5,7 @@ import { startRawReceiver } from "../../test/support/rawReceiver.ts";
 import { until } from "../../test/support/until.ts";
 import { loadConfig } from "../config/config.ts";
 import { QueueFullError } from "../runtime/groupCommit.ts";
-import { createMailMetrics } from "../telemetry/mailMetrics.ts";
+import { registerMailMetric } from "../telemetry/processMetrics.ts";
 import { createMailer } from "./mailer.ts";
 import type { Mail } from "./sendBySmtp.ts";
 
@@ -22,11 +22,10 @@ function mailerAt(smtpUrl: string, limits: Partial<typeof usual> = {}) {
     POSTRIDER_MAIL_FROM: "postrider@example.com",
     POSTRIDER_PUBLIC_URL: "https://postrider.example.com",
   }).mail!;
-  const metrics = createMailMetrics(registry);
   const mailer = createMailer({
     config,
     log: { warn: log, error: log },
-    metrics,
+    count: registerMailMetric(registry),
     limits: { ...usual, ...limits },
   });
   onTestFinished(() => mailer.stop());

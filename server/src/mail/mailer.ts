@@ -1,7 +1,6 @@
 import type { MailConfig } from "../config/mailSettings.ts";
 import { QueueFullError } from "../runtime/groupCommit.ts";
 import type { Log } from "../telemetry/log.ts";
-import type { MailMetrics } from "../telemetry/mailMetrics.ts";
 import { createSmtpSender, describeMailFailure, type Mail } from "./sendBySmtp.ts";
 
 /** Creates a mail when its turn comes; undefined when there is no recipient. */
@@ -20,7 +19,8 @@ export interface Mailer {
 export interface MailerDeps {
   config: MailConfig;
   log: Pick<Log, "warn" | "error">;
-  metrics: MailMetrics;
+  /** Counts what became of each mail. */
+  count: (outcome: "sent" | "failed") => void;
   limits?: typeof defaultLimits;
 }
 
@@ -33,7 +33,7 @@ const defaultLimits = {
   stopLimitMs: 10_000,
 };
 
-export function createMailer({ config, log, metrics, limits = defaultLimits }: MailerDeps): Mailer {
+export function createMailer({ config, log, count, limits = defaultLimits }: MailerDeps): Mailer {
   const { server, from, publicUrl } = config;
   const send = createSmtpSender(server, from);
   const waiting: Prepare[] = [];
@@ -42,15 +42,15 @@ export function createMailer({ config, log, metrics, limits = defaultLimits }: M
 
   async function prepareAndSend(prepare: Prepare): Promise<void> {
     const mail = await prepare().catch((error: unknown) => {
-      metrics.count("failed");
+      count("failed");
       log.error({ err: error }, "a mail could not be prepared");
     });
     if (mail === undefined) return;
     try {
       await send(mail, AbortSignal.any([end.signal, AbortSignal.timeout(limits.sendLimitMs)]));
-      metrics.count("sent");
+      count("sent");
     } catch (error) {
-      metrics.count("failed");
+      count("failed");
       log.warn(describeMailFailure(error), "a mail could not be sent");
     }
   }
@@ -68,7 +68,7 @@ export function createMailer({ config, log, metrics, limits = defaultLimits }: M
 
   function giveUp(): void {
     const dropped = waiting.splice(0).length;
-    for (let index = 0; index < dropped; index++) metrics.count("failed");
+    for (let index = 0; index < dropped; index++) count("failed");
     if (dropped > 0) log.warn({ mails: dropped }, "mails were not sent before the process ended");
     end.abort();
   }

@@ -22,17 +22,18 @@ import { connectOutbound } from "../outbound/outbound.ts";
 import { Admission } from "../delivery/dispatch/admission.ts";
 import { type Cells, oneCell, serversOf } from "../postgres/cells.ts";
 import { followCells } from "../postgres/followCells.ts";
-import { createClockCheck } from "../postgres/clock.ts";
+import { type ClockCheck, createClockCheck } from "../postgres/clock.ts";
 import { limitQueries } from "../postgres/hot/queryLimit.ts";
 import type { ProcessRecord } from "../postgres/processes.ts";
 import { createQuiet } from "../runtime/quiet.ts";
 import { createStreams, type Streams } from "../stream/streams.ts";
-import { registerLoadMetrics } from "../telemetry/loadMetrics.ts";
-import { createMailMetrics } from "../telemetry/mailMetrics.ts";
-import { registerMaintenanceMetrics } from "../telemetry/maintenanceMetrics.ts";
 import { metricsText, type MetricValues, metricValues, sumText } from "../telemetry/metricsText.ts";
-import { registerRoleMetric } from "../telemetry/roleMetric.ts";
-import { registerProcessMetrics } from "../telemetry/processMetrics.ts";
+import {
+  gaugesOn,
+  registerMailMetric,
+  registerProcessMetrics,
+  registerRoleMetric,
+} from "../telemetry/processMetrics.ts";
 import { createRequestMetrics, type RequestMetrics } from "../telemetry/requestMetrics.ts";
 import type { Telemetry } from "../telemetry/traces.ts";
 import { createTryoutReceiver } from "../tryout/receiver.ts";
@@ -100,10 +101,7 @@ function createSharedParts(deps: ServiceDeps) {
   const clock = createClockCheck({ pool, nowMs, log });
   // By cell.
   const heldDays = new Map<number, number>();
-  registerMaintenanceMetrics(registry, {
-    skewMs: () => clock.skewMs(),
-    heldDays: () => Math.max(0, ...heldDays.values()),
-  });
+  addMaintenanceGauges(registry, clock, heldDays);
   return {
     registry,
     clock,
@@ -158,8 +156,44 @@ function requestMetricsOf({ registry, quiet }: SharedParts): RequestMetrics {
 }
 
 function mailerOf({ config: { mail }, log }: ServiceDeps, registry: Registry): Mailer | undefined {
-  const metrics = createMailMetrics(registry);
-  return mail && createMailer({ config: mail, log, metrics });
+  const count = registerMailMetric(registry);
+  return mail && createMailer({ config: mail, log, count });
+}
+
+/** Gauges of what keeps maintenance from deleting: see `docs/operations.md`. */
+function addMaintenanceGauges(
+  registry: Registry,
+  clock: ClockCheck,
+  heldDays: ReadonlyMap<number, number>,
+): void {
+  const gauge = gaugesOn(registry);
+  gauge(
+    "postrider_clock_skew_seconds",
+    "By how much this process's clock is ahead of its database's; negative when it is behind.",
+    () => clock.skewMs() / 1000,
+    "max",
+  );
+  gauge(
+    "postrider_retention_held_partitions",
+    "Days past retention that are kept, because more than two would be dropped within 24 hours.",
+    () => Math.max(0, ...heldDays.values()),
+    "max",
+  );
+}
+
+/** Gauges of what bounds hold back: see `docs/operations.md`. */
+function addLoadGauges(registry: Registry, app: FastifyInstance, parts: readonly CellParts[]): void {
+  const gauge = gaugesOn(registry);
+  const waiting = (what: "count" | "bytes"): number =>
+    parts.reduce((sum, { intake }) => sum + intake.waiting()[what], 0);
+  gauge("postrider_http_connections", "Connections of clients.", () => app.connectionLimit.count());
+  gauge("postrider_http_body_bytes", "Bytes of bodies that arrive or whose request is under way.", () =>
+    app.bodyRoom.heldBytes(),
+  );
+  gauge("postrider_intake_waiting_items", "Items that wait for their batch.", () => waiting("count"));
+  gauge("postrider_intake_waiting_bytes", "Bytes of items that wait for their batch.", () =>
+    waiting("bytes"),
+  );
 }
 
 /**
@@ -198,11 +232,7 @@ export function createService(deps: ServiceDeps): Service {
     Object.assign({ onReplay: () => part.replays.wake() }, common, part),
   );
   const app = createApp(partsForApp, cells, shared.requestPool);
-  registerLoadMetrics(shared.registry, {
-    connections: () => app.connectionLimit.count(),
-    bodyBytes: () => app.bodyRoom.heldBytes(),
-    waitingItems: () => waitingItems(parts),
-  });
+  addLoadGauges(shared.registry, app, parts);
   return {
     app,
     isDashboardBuilt: isDashboardBuilt(),
@@ -243,14 +273,6 @@ function startCell({ dispatcher, handoffs, mailboxes, replays }: CellParts, role
   handoffs.start();
   mailboxes.start();
   if (roles.has("maintenance")) replays.start();
-}
-
-function waitingItems(parts: readonly CellParts[]): { count: number; bytes: number } {
-  const [first, ...others] = parts.map(({ intake }) => intake.waiting());
-  return others.reduce(
-    (sum, { count, bytes }) => ({ count: sum.count + count, bytes: sum.bytes + bytes }),
-    first!,
-  );
 }
 
 /** The metrics of all cells of this process as values, and those of the whole service as the text of `/metrics`. */

@@ -1,6 +1,7 @@
 import type pg from "pg";
-import { Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import { keepReading } from "./keptReading.ts";
+import { gaugesOn } from "./processMetrics.ts";
 
 const gauges = {
   postrider_due_deliveries: "Deliveries that are due now and leased by nobody (counted up to some 100,000).",
@@ -18,19 +19,13 @@ const gauges = {
 /** Gauges of what the database holds, the same from every process, so they are not summed over processes. They keep their last value while it is away. */
 export function registerDatabaseMetrics(registry: Registry, pool: pg.Pool): void {
   const values = keepReading(() => readValues(pool));
+  const gauge = gaugesOn(registry);
   for (const [name, help] of Object.entries(gauges)) {
-    void new Gauge({
-      name,
-      help,
-      aggregator: "max",
-      registers: [registry],
-      async collect() {
-        const present = await values();
-        // The library shows a gauge without a value as 0, which would say that all is well.
-        if (present === undefined) this.remove();
-        else this.set(Number(present[name] ?? 0));
-      },
-    });
+    const read = async (): Promise<number | undefined> => {
+      const present = await values();
+      return present && Number(present[name] ?? 0);
+    };
+    gauge(name, help, read, "max");
   }
 }
 

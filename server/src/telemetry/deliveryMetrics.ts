@@ -1,4 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { Counter, Histogram, type Registry } from "prom-client";
+import { gaugesOn } from "./processMetrics.ts";
 
 /** Counts attempts and shows what a node holds in memory. */
 export interface DeliveryMetrics {
@@ -53,23 +54,7 @@ export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges
     help: "Deliveries taken through the claim path rather than from memory.",
     registers,
   });
-  registerGauges(registers, gauges);
-
-  return {
-    attempt(kind, outcome, durationMs) {
-      let outcomes = counts.get(kind);
-      if (outcomes === undefined) counts.set(kind, (outcomes = new Map<string, { pending: number }>()));
-      let cell = outcomes.get(outcome);
-      if (cell === undefined) outcomes.set(outcome, (cell = { pending: 0 }));
-      cell.pending++;
-      duration.observe(durationMs / 1000);
-    },
-    delivered: (latencyMs) => latency.observe(latencyMs / 1000),
-    claimed: (count) => claimed.inc(count),
-  };
-}
-
-function registerGauges(registers: Registry[], gauges: DeliveryGauges): void {
+  const gauge = gaugesOn(registry);
   gauge("postrider_deliveries_in_flight", "Attempts under way on this node.", gauges.inFlight);
   gauge(
     "postrider_deliveries_in_flight_unproven",
@@ -83,16 +68,18 @@ function registerGauges(registers: Registry[], gauges: DeliveryGauges): void {
   );
   gauge("postrider_open_circuits", "Targets this node leaves alone for a moment.", gauges.openCircuits);
 
-  function gauge(name: string, help: string, read: () => number): void {
-    void new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  }
+  return {
+    attempt(kind, outcome, durationMs) {
+      let outcomes = counts.get(kind);
+      if (outcomes === undefined) counts.set(kind, (outcomes = new Map<string, { pending: number }>()));
+      let cell = outcomes.get(outcome);
+      if (cell === undefined) outcomes.set(outcome, (cell = { pending: 0 }));
+      cell.pending++;
+      duration.observe(durationMs / 1000);
+    },
+    delivered: (latencyMs) => latency.observe(latencyMs / 1000),
+    claimed: (count) => claimed.inc(count),
+  };
 }
 
 /** Counts looks at the tasks of agents. */

@@ -1,5 +1,6 @@
-import { Counter, Gauge, Registry } from "prom-client";
+import { Counter, Registry } from "prom-client";
 import { type MetricValues, sumOfCounters } from "../../telemetry/metricsText.ts";
+import { gaugesOn } from "../../telemetry/processMetrics.ts";
 
 /** How long a worker may take to tell its metrics; after that its last ones stand. */
 const limitMs = 1_000;
@@ -58,19 +59,12 @@ export class ServiceMetrics {
   #past: Promise<MetricValues[]> = Promise.resolve([]);
 
   constructor(serving: () => number) {
-    const registers = [this.#own];
-    void new Gauge({
-      name: "postrider_processes",
-      help: "Processes that serve, of POSTRIDER_PROCESSES.",
-      registers,
-      collect() {
-        this.set(serving());
-      },
-    });
+    const gauge = gaugesOn(this.#own);
+    gauge("postrider_processes", "Processes that serve, of POSTRIDER_PROCESSES.", serving);
     this.#deaths = new Counter({
       name: "postrider_process_deaths_total",
       help: "Processes that ended unasked.",
-      registers,
+      registers: [this.#own],
     });
   }
 
