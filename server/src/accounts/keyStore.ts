@@ -6,7 +6,7 @@ import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { type KeyScope, type ScopeColumns, scopeColumns, scopeOf } from "../http/contract/scope.ts";
 import { scopeAnswer, scopeFault } from "./keyScope.ts";
-import { newApiKey } from "./newCredential.ts";
+import { newCredential } from "../http/contract/credentials.ts";
 import { lockOrganization } from "./organizationStore.ts";
 
 export interface NewKey {
@@ -36,7 +36,7 @@ export async function insertKey(
   { orgId, name, nowMs, scope }: NewKey,
 ): Promise<{ id: string; key: string }> {
   const id = newRootId(nowMs);
-  const { key, hash, prefix } = newApiKey();
+  const { token: key, hash } = newCredential("ak_live_");
   const columns = scopeColumns(scope);
   await client.query({
     name: "insert_key",
@@ -49,7 +49,8 @@ export async function insertKey(
       orgId,
       name,
       hash,
-      prefix,
+      // Lists show this part.
+      key.slice(0, 12),
       Math.floor(nowMs / 1000),
       columns.scope,
       columns.customer_uid,

@@ -5,7 +5,8 @@ import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, orInvalid, unauthorized } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
-import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
+import { Id, NullableTimestamp, oneOf, Timestamp } from "../http/contract/schemas.ts";
+import { billingStatuses } from "../postgres/tables.ts";
 import { Name, readName } from "./schemas.ts";
 import { changeOrganization, readOrganization } from "./organizationStore.ts";
 import examples from "./examples.json" with { type: "json" };
@@ -14,10 +15,6 @@ import type { Parts } from "../items/parts.ts";
 const route = routesOf<OrganizationDeps>("Organization");
 
 export type OrganizationDeps = Pick<Parts, "pool">;
-
-const billingStates = (["pending", "active", "grace", "suspended", "exempt"] as const).map((state) =>
-  Type.Literal(state),
-);
 
 /** Reading and changing the caller's organization. */
 export function organizationRoutes(deps: OrganizationDeps): RouteRecord[] {
@@ -36,7 +33,7 @@ const readRoute = route("readOrganization", "GET /api/v1/orgs", {
           slug: Type.String({
             description: "Unique; made at the creation and kept when the name changes",
           }),
-          billing_status: Type.Union(billingStates),
+          billing_status: oneOf(billingStatuses),
           billing_grace_ends_at: NullableTimestamp,
           secrets_can_be_revealed: Type.Boolean({
             description: "Whether admins may reveal signing secrets after they were made",

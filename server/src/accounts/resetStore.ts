@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { newResetToken } from "./newCredential.ts";
+import { newCredential } from "../http/contract/credentials.ts";
 
 /** How long a link to reset a password works. */
 export const resetMinutes = 30;
@@ -9,7 +9,7 @@ export const resetMinutes = 30;
  * The caller has locked the user's row, see `lockUser`.
  */
 export async function startReset(client: pg.ClientBase, userId: string): Promise<string> {
-  const { token, hash } = newResetToken();
+  const { token, hash } = newCredential("rst_");
   await client.query({
     name: "start_password_reset",
     text: `insert into password_resets (user_id, token_hash, expires_at)

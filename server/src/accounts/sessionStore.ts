@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { newSessionToken } from "./newCredential.ts";
+import { newCredential } from "../http/contract/credentials.ts";
 
 /** How long a session lasts. */
 const sessionSeconds = 7 * 86_400;
@@ -12,7 +12,7 @@ const maxSessions = 5;
  * `lockUser`) or has just created it.
  */
 export async function startSession(client: pg.ClientBase, userId: string): Promise<string> {
-  const { token, hash } = newSessionToken();
+  const { token, hash } = newCredential("ses_");
   await client.query({
     name: "start_session",
     text: `with kept as (

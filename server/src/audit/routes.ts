@@ -9,6 +9,7 @@ import {
   nullable,
   NullableString,
   nullableString,
+  oneOf,
   pageCursor,
   Timestamp,
 } from "../http/contract/schemas.ts";
@@ -34,23 +35,14 @@ const describedActions = Object.entries(actions)
 const NullableId = nullable(Id);
 const Fields = nullable(Type.Object({}, { additionalProperties: true }));
 
-/** `unknown`: a caller without a valid credential. */
-const ActorKind = Type.Union([
-  Type.Literal("user"),
-  Type.Literal("key"),
-  Type.Literal("customer"),
-  Type.Literal("operator"),
-  Type.Literal("service"),
-  Type.Literal("unknown"),
-]);
-
 const AuditEntry = Type.Object(
   {
     id: Id,
     at: Timestamp,
     action: Type.String({ description: describedActions }),
     actor: Type.Object({
-      kind: ActorKind,
+      // `unknown`: a caller without a valid credential.
+      kind: oneOf(["user", "key", "customer", "operator", "service", "unknown"]),
       id: NullableId,
       name: nullableString(
         "As it was then: a user's email, a key's name, a customer's name or uid, an operator's login, or what made the service do it",

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { firstIdAt } from "../postgres/ids.ts";
+import { dayMs } from "../postgres/partitions.ts";
 import type { AuditRow, Queries } from "../postgres/tables.ts";
 
 export interface EntryFilter {
@@ -31,7 +32,6 @@ export async function listEntries(queries: Queries, filter: EntryFilter): Promis
 }
 
 const rowsPerStatement = 5_000;
-const dayMs = 86_400_000;
 
 /** Deletes entries older than their retention. @returns how many. */
 export async function forgetEntries(

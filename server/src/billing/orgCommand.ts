@@ -5,7 +5,7 @@ import { readName } from "../accounts/schemas.ts";
 import type { Passwords } from "../accounts/passwords.ts";
 import { provisionOrganization } from "../accounts/provision.ts";
 import { orRefused } from "../http/contract/errors.ts";
-import type { BillingStatus } from "../postgres/tables.ts";
+import { type BillingStatus, billingStatuses } from "../postgres/tables.ts";
 import { CommandError } from "../runtime/commandError.ts";
 import { setStatus } from "./changeStatus.ts";
 import { settleByOperator } from "./settleByOperator.ts";
@@ -186,10 +186,8 @@ function expectWords<const N extends readonly string[]>(
   return words as unknown as { [K in keyof N]: string };
 }
 
-const statuses: BillingStatus[] = ["pending", "active", "grace", "suspended", "exempt"];
-
 function parseStatus(text: string | boolean): BillingStatus {
-  const status = statuses.find((candidate) => candidate === text);
+  const status = billingStatuses.find((candidate) => candidate === text);
   if (status === undefined) throw new OrgUsageError(`"${text}" is not a state`);
   return status;
 }

@@ -2,7 +2,7 @@ import type { Stripe } from "stripe";
 import { type Static, Type } from "typebox";
 import type pg from "pg";
 import type { StripeConfig } from "../config/config.ts";
-import { nullable, nullableInteger, NullableString, Timestamp } from "../http/contract/schemas.ts";
+import { nullable, nullableInteger, NullableString, oneOf, Timestamp } from "../http/contract/schemas.ts";
 import { billableItems, centsOf, pendingItems, periodBounds, periodOf, readLedgerMonth } from "./ledger.ts";
 import { readMeterTotal, askProcessor, type ProcessorFailure } from "./processor.ts";
 import type { Parts } from "../items/parts.ts";
@@ -22,7 +22,7 @@ const InvoiceEvidence = Type.Object({
 
 export const Reconciliation = Type.Object(
   {
-    status: Type.Union([Type.Literal("disabled"), Type.Literal("pending"), Type.Literal("reconciled")]),
+    status: oneOf(["disabled", "pending", "reconciled"]),
     billing_enabled: Type.Boolean(),
     period_start: Timestamp,
     period_end: Timestamp,

@@ -4,9 +4,9 @@ import { type Config, publicUrlOf, type StripeConfig } from "../config/config.ts
 import { anyone, users } from "../http/contract/access.ts";
 import { ApiError, found, notFound, orRefused } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
-import { NullableTimestamp } from "../http/contract/schemas.ts";
+import { NullableTimestamp, oneOf } from "../http/contract/schemas.ts";
 import { billingColumns } from "../accounts/organizationStore.ts";
-import type { BillingStatus } from "../postgres/tables.ts";
+import { type BillingStatus, billingStatuses } from "../postgres/tables.ts";
 import { findAccount } from "./accountStore.ts";
 import { openCheckout } from "./checkout.ts";
 import { Invoice, listInvoices } from "./invoices.ts";
@@ -60,10 +60,6 @@ const processorErrors = {
   503: "Live billing is disabled, or the payment processor does not answer",
 };
 
-const states = (["pending", "active", "grace", "suspended", "exempt"] as const).map((state) =>
-  Type.Literal(state),
-);
-
 const reconciliationRoute = route("reconcile", "GET /api/v1/billing/reconciliation", {
   access: users("viewer"),
   summary: "Compare the local ledger with the payment processor",
@@ -86,7 +82,7 @@ const statusRoute = route("readBilling", "GET /api/v1/billing", {
   response: {
     200: Type.Object(
       {
-        status: Type.Union(states),
+        status: oneOf(billingStatuses),
         billing_enabled: Type.Boolean(),
         grace_ends_at: NullableTimestamp,
         has_payment_method: Type.Boolean(),

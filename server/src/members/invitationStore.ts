@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Static } from "typebox";
 import { emailKey } from "../accounts/emailAddress.ts";
-import { newInvitationToken } from "../accounts/newCredential.ts";
+import { newCredential } from "../http/contract/credentials.ts";
 import { lockOrganization } from "../accounts/organizationStore.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
@@ -41,7 +41,7 @@ export function createInvitation(
     if (email !== null && (await isMember(client, orgId, email))) return { outcome: "is_member" };
     if ((await countOpen(client, orgId)) >= maxOpenInvitations) return { outcome: "too_many" };
     const id = newRootId(nowMs);
-    const { token, hash } = newInvitationToken();
+    const { token, hash } = newCredential("inv_");
     const { rows } = await client.query<StoredInvitation>({
       name: "create_invitation",
       text: `insert into invitations as i (id, org_id, role, email, token_hash, created_by, created_at, expires_at)

@@ -1,6 +1,13 @@
 import { Type } from "typebox";
 import { RoleName } from "../accounts/schemas.ts";
-import { Id, nullable, nullableString, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
+import {
+  Id,
+  nullable,
+  nullableString,
+  NullableTimestamp,
+  oneOf,
+  Timestamp,
+} from "../http/contract/schemas.ts";
 
 /** A user of the organization, as other users see it. */
 export const Member = Type.Object(
@@ -30,9 +37,7 @@ const invitation = {
 export const Invitation = Type.Object(
   {
     ...invitation,
-    status: Type.Union(
-      (["OPEN", "ACCEPTED", "REVOKED", "EXPIRED"] as const).map((status) => Type.Literal(status)),
-    ),
+    status: oneOf(["OPEN", "ACCEPTED", "REVOKED", "EXPIRED"]),
     accepted_at: NullableTimestamp,
     accepted_by: NullableId,
     revoked_at: NullableTimestamp,

@@ -2,9 +2,8 @@ import type pg from "pg";
 import type { Origin, RequestTrace } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { type CustomerKey, objectOf } from "../customers/store.ts";
-import { type Caller, hashCredential } from "../http/contract/credentials.ts";
+import { type Caller, hashCredential, newCredential } from "../http/contract/credentials.ts";
 import { inTransaction } from "../postgres/pool.ts";
-import { newPortalCode, newPortalToken } from "../accounts/newCredential.ts";
 import { newRootId } from "../postgres/ids.ts";
 
 /** Ends one session. */
@@ -114,7 +113,7 @@ export function createLink(
   return inTransaction(pool, async (client) => {
     const customer = await holdCustomer(client, { orgId: origin.orgId, uid });
     if (customer === undefined) return undefined;
-    const { token: code, hash } = newPortalCode();
+    const { token: code, hash } = newCredential("plc_");
     const expiresAt = await storeAmongFew(client, links, { hash, orgId: origin.orgId, uid, nowMs });
     await recordChange(client, origin, { action: "portal_link.created", object: objectOf(customer) });
     return { code, expiresAt };
@@ -132,7 +131,7 @@ export function exchangeCode(
     // Locks the customer before the link, as the deletion of a customer does, so that the two cannot deadlock.
     const customer = found && (await holdCustomer(client, found));
     if (found === undefined || customer === undefined || !(await useLink(client, codeHash))) return undefined;
-    const { token, hash } = newPortalToken();
+    const { token, hash } = newCredential("pse_");
     const expiresAt = await storeAmongFew(client, sessions, { hash, ...found, nowMs });
     const origin = { orgId: found.orgId, actor: { kind: "customer", id: customer.id }, request } as const;
     await recordChange(client, origin, { action: "portal_session.started", object: objectOf(customer) });

@@ -1,6 +1,6 @@
 import { Kysely, PostgresDialect } from "kysely";
 import type pg from "pg";
-import type { DeliveredKind, KindNumber, TargetKind } from "./kinds.ts";
+import type { KindNumber, TargetKind } from "./kinds.ts";
 import { repeatDeadlocked } from "./deadlock.ts";
 
 /*
@@ -23,7 +23,8 @@ export function inTransactionOf<T>(queries: Queries, work: (transaction: Queries
   return repeatDeadlocked(() => queries.transaction().execute(work));
 }
 
-export type BillingStatus = "pending" | "active" | "grace" | "suspended" | "exempt";
+export const billingStatuses = ["pending", "active", "grace", "suspended", "exempt"] as const;
+export type BillingStatus = (typeof billingStatuses)[number];
 
 export interface Tables {
   organizations: {
@@ -47,7 +48,6 @@ export interface Tables {
     password_hash: string;
     created_at: number;
   };
-  sessions: { token_hash: Buffer; user_id: string; number: number; created_at: number; expires_at: number };
   api_keys: {
     id: string;
     org_id: string;
@@ -60,7 +60,6 @@ export interface Tables {
     customer_uid: string | null;
     mailbox_ids: string[] | null;
   };
-  rate_limits: { scope: string; subject: string; window_start: number; hits: number };
   targets: TargetRow;
   customers: {
     id: string;
@@ -102,42 +101,6 @@ export interface Tables {
     trace_context: Buffer | null;
     event_ids: string[];
   };
-  deliveries: {
-    bucket: number;
-    kind: DeliveredKind;
-    attempts: number;
-    schedule_attempts: number;
-    id: string;
-    target_id: string;
-    org_id: string;
-    due_at: number;
-    lease_until: number | null;
-    lease_token: number | null;
-    event_ids: string[];
-  };
-  attempts: {
-    bucket: number;
-    number: number;
-    outcome: 1 | 2 | 3;
-    status_code: number;
-    duration_ms: number;
-    event_id: string;
-    org_id: string;
-    target_id: string;
-    attempted_at: number;
-    error: string | null;
-    response_body: Buffer | null;
-  };
-  settlements: {
-    bucket: number;
-    status: "FAILED" | "FILTERED" | "CANCELED";
-    event_id: string;
-    org_id: string;
-    target_id: string;
-    settled_at: number;
-  };
-  usage_records: { bucket: number; period: number; items: number; org_id: string };
-  usage_totals: { org_id: string; period: number; items: number };
   audit_log: AuditRow;
   agent_cards: AgentCardRow;
   handoffs: HandoffRow;

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import type { FastifyRequest } from "fastify";
 import type pg from "pg";
 import { ApiError, unauthorized } from "./errors.ts";
@@ -31,6 +31,15 @@ export type Caller =
 /** The SHA-256 of an API key or session token, the only form in which either is stored. */
 export function hashCredential(text: string): Buffer {
   return createHash("sha256").update(text).digest();
+}
+
+/**
+ * Makes a credential of 256 random bits: its text, which is not stored, and its hash, which is.
+ * @param prefix names the kind: an API key, an invitation, a portal's link or session, a link to reset a password, a session.
+ */
+export function newCredential(prefix: "ak_live_" | "inv_" | "plc_" | "pse_" | "rst_" | "ses_") {
+  const token = `${prefix}${randomBytes(32).toString("hex")}`;
+  return { token, hash: hashCredential(token) };
 }
 
 /**
