@@ -3,7 +3,7 @@ import pg from "pg";
 import { rowsOf } from "../postgres/copyStreams.ts";
 import { hasDistributedCells, presentCells } from "../postgres/ensureCells.ts";
 import { tableSchema } from "../postgres/partitions.ts";
-import { baseline, refuseUnknownMigrations } from "../postgres/migrations.ts";
+import { baseline, readMigrations, refuseUnknownMigrations } from "../postgres/migrations.ts";
 import { type DatabaseConnection, keepAliveAfterMs } from "../postgres/pool.ts";
 import { explainAway } from "../postgres/untilServes.ts";
 import { refuseTransactionPooling } from "../postgres/refuseTransactionPooling.ts";
@@ -94,15 +94,17 @@ async function refuseDistributed(client: pg.Client): Promise<void> {
 }
 
 async function describe(client: pg.Client, source: Source): Promise<Manifest> {
-  const rows = await readMigrations(client);
-  refuseUnknownMigrations(rows);
+  const applied = await readMigrations(client);
+  if (applied === undefined)
+    throw new Error("the database has no tables of Postrider: there is nothing to read");
+  refuseUnknownMigrations(applied);
   const cells = await describeCells(client);
   return {
     format: cells.length === 0 ? 1 : 2,
     created_at: Math.floor(source.nowMs / 1000),
     version: source.version,
     key_fingerprint: fingerprintOf(source.encryptionKey),
-    migrations: rows.filter(({ version }) => version >= baseline.version),
+    migrations: applied.filter(({ version }) => version >= baseline.version),
     tables: await ownTables(client),
     ...(cells.length > 0 && { cells }),
   };
@@ -132,18 +134,6 @@ export async function findFirstIn(client: pg.ClientBase, schema: string): Promis
   await client.query("reset search_path");
   const home = await tableSchema(client);
   await client.query(`set search_path = ${pg.escapeIdentifier(schema)}, ${home}`);
-}
-
-async function readMigrations(client: pg.Client): Promise<Manifest["migrations"]> {
-  const lists = await client.query<{ is_there: boolean }>(
-    "select to_regclass('schema_changes') is not null as is_there",
-  );
-  if (!lists.rows[0]!.is_there)
-    throw new Error("the database has no tables of Postrider: there is nothing to read");
-  const { rows } = await client.query<Manifest["migrations"][number]>(
-    "select version, name, checksum from schema_changes order by version",
-  );
-  return rows;
 }
 
 async function* readAll(

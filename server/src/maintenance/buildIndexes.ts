@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { withBriefLocks } from "../postgres/briefLocks.ts";
 import { lockOfCell } from "../postgres/cells.ts";
-import { noQueryTimeoutMs } from "../postgres/hot/queryLimit.ts";
+import { limited, noQueryTimeoutMs } from "../postgres/hot/queryLimit.ts";
 
 const advisoryLockKey = 7_281_934_011;
 
@@ -101,9 +101,7 @@ async function build(client: pg.PoolClient, { index, partition, definition }: Mi
   );
   // The first for what a process left behind that died while it built.
   for (const step of [`drop index concurrently if exists ${name}`, text]) {
-    // The driver knows the limit of a single query; its types do not.
-    const statement = { text: step, query_timeout: noQueryTimeoutMs };
-    await client.query(statement);
+    await client.query(limited(noQueryTimeoutMs, step));
   }
   return name;
 }

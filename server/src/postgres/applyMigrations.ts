@@ -8,7 +8,7 @@ import {
   SchemaError,
 } from "./migrations.ts";
 import { findForeignTables, foreignTablesText, isMigrated } from "./foreignTables.ts";
-import { noQueryTimeoutMs } from "./hot/queryLimit.ts";
+import { limited, noQueryTimeoutMs } from "./hot/queryLimit.ts";
 import { hasDistributedCells } from "./ensureCells.ts";
 import { runningOlderProcesses } from "./processes.ts";
 import { splitStatements } from "./splitStatements.ts";
@@ -140,9 +140,5 @@ async function applyOnce(client: pg.ClientBase, migration: Migration): Promise<v
   ]);
   // Citus passes the text of a query on to the servers unchanged, and they take one statement at a time.
   const texts = (await hasDistributedCells(client)) ? splitStatements(text) : [text];
-  for (const one of texts) {
-    // The driver knows the limit of a single query; its types do not.
-    const statement = { text: one, query_timeout: noQueryTimeoutMs };
-    await client.query(statement);
-  }
+  for (const one of texts) await client.query(limited(noQueryTimeoutMs, one));
 }

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import type pg from "pg";
 import { createEmptyTestDatabase, type TestDatabase } from "../../test/support/database.ts";
-import { repeatDeadlocked } from "./deadlock.ts";
-import { createPool, inTransaction } from "./pool.ts";
+import { createPool, inTransaction, repeatDeadlocked } from "./pool.ts";
 import { createQueries, inTransactionOf } from "./tables.ts";
 import { sql } from "kysely";
 

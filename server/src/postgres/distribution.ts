@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { cellSchemaPattern } from "./cells.ts";
+import { hasCitus } from "./ensureCells.ts";
 import { SchemaError } from "./migrations.ts";
 import { type TablePlace, tablePlaces } from "./tablePlaces.ts";
 
@@ -20,10 +21,7 @@ export function tablesIn(place: TablePlace): string[] {
 
 /** The session finds the tables of the control plane. Undefined where the database has no Citus. */
 export async function readDistribution(client: pg.ClientBase): Promise<Distribution | undefined> {
-  const { rows } = await client.query<{ has: boolean }>(
-    "select to_regclass('pg_catalog.pg_dist_schema') is not null as has",
-  );
-  if (!rows[0]!.has) return undefined;
+  if (!(await hasCitus(client))) return undefined;
   const schemas = await client.query<{ name: string; is_distributed: boolean }>(
     `select n.nspname as name, d.schemaid is not null as is_distributed
      from pg_namespace n

@@ -6,7 +6,7 @@ import { SchemaError } from "./migrations.ts";
 import { tablesOfCells as tables } from "./tablePlaces.ts";
 import { additionsTo, type Copy } from "./additionsTo.ts";
 import { cellSchemaPattern, cellSchemas, unfinishedSchemaPattern } from "./cells.ts";
-import { noQueryTimeoutMs } from "./hot/queryLimit.ts";
+import { limited, noQueryTimeoutMs } from "./hot/queryLimit.ts";
 import { readShapes, type TableShape } from "./tableShape.ts";
 
 /** Tables whose rows would be lost if the data plane moved into cells without a division. */
@@ -42,21 +42,30 @@ export async function ensureCells(session: BriefLocks, count: number): Promise<v
 }
 
 /** The schemas of the cells that a database has, in order; none when it has one cell. */
-export async function presentCells(client: pg.ClientBase): Promise<string[]> {
+export function presentCells(client: pg.ClientBase): Promise<string[]> {
+  return schemasLike(client, cellSchemaPattern);
+}
+
+/** The names of the schemas that fit one of the patterns, in order. */
+export async function schemasLike(client: pg.ClientBase, ...patterns: string[]): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
-    "select nspname as name from pg_namespace where nspname ~ $1 order by name",
-    [cellSchemaPattern],
+    "select nspname as name from pg_namespace where nspname ~ any ($1::text[]) order by name",
+    [patterns],
   );
   return rows.map(({ name }) => name);
 }
 
-/** Whether Citus has placed cells on servers of their own. */
-export async function hasDistributedCells(client: pg.Pool | pg.ClientBase): Promise<boolean> {
-  // Citus lists the schemas that it has distributed here; the table is missing without it.
+/** Whether the database has Citus, which lists the schemas that it has distributed in this table. */
+export async function hasCitus(client: pg.Pool | pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ has: boolean }>(
     "select to_regclass('pg_catalog.pg_dist_schema') is not null as has",
   );
-  if (!rows[0]!.has) return false;
+  return rows[0]!.has;
+}
+
+/** Whether Citus has placed cells on servers of their own. */
+export async function hasDistributedCells(client: pg.Pool | pg.ClientBase): Promise<boolean> {
+  if (!(await hasCitus(client))) return false;
   const { rowCount } = await client.query("select from pg_dist_schema limit 1");
   return rowCount === 1;
 }
@@ -65,15 +74,8 @@ export async function hasDistributedCells(client: pg.Pool | pg.ClientBase): Prom
  * Removes what a division left behind that was broken off. The caller holds the migration lock, so none is under way.
  */
 export async function removeUnfinished(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query<{ name: string }>(
-    "select nspname as name from pg_namespace where nspname ~ $1",
-    [unfinishedSchemaPattern],
-  );
-  for (const { name } of rows) {
-    // The driver knows the limit of a single query; its types do not.
-    const statement = { text: `drop schema ${name} cascade`, query_timeout: noQueryTimeoutMs };
-    await client.query(statement);
-  }
+  for (const name of await schemasLike(client, unfinishedSchemaPattern))
+    await client.query(limited(noQueryTimeoutMs, `drop schema ${name} cascade`));
 }
 
 /** @throws {SchemaError} when a table of a cell is not like the one that the migrations made. */

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readSqlFiles } from "./sqlFiles.ts";
+import { readSqlFiles } from "./migrations.ts";
 
 /** The SQL functions that this version of the service came with, by file. */
 export const functionFiles = readSqlFiles(new URL("./sql/", import.meta.url));

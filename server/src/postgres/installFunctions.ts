@@ -7,9 +7,8 @@ import {
   plannerSettingsOn,
 } from "./functionSchema.ts";
 import { hasDistributedCells } from "./ensureCells.ts";
-import { SchemaError } from "./migrations.ts";
-import { takePositionsFromClock } from "./positions.ts";
-import type { SqlFile } from "./sqlFiles.ts";
+import { SchemaError, type SqlFile } from "./migrations.ts";
+import { transact } from "./pool.ts";
 
 /**
  * Creates the schema of this version's functions with all of them, in one transaction, unless it is there: what has
@@ -21,8 +20,7 @@ import type { SqlFile } from "./sqlFiles.ts";
 export async function installFunctions(client: pg.ClientBase, isDistributed?: boolean): Promise<boolean> {
   const { rowCount } = await client.query("select from pg_namespace where nspname = $1", [functionSchema]);
   if (rowCount !== 0) return false;
-  await client.query("begin");
-  try {
+  const install = async (): Promise<void> => {
     await client.query(`create schema ${functionSchema}`);
     // In no other schema, so that a function of another version cannot be hit by its name. PostgreSQL reads the bodies
     // at the first call: the tables are in the path of the session that calls, see `createPool`.
@@ -30,12 +28,10 @@ export async function installFunctions(client: pg.ClientBase, isDistributed?: bo
     // Signatures name types, which must be there; bodies are read later.
     for (const file of typesFirst()) await createFunctions(client, file);
     await steerFunctions(client, isDistributed ?? (await hasDistributedCells(client)));
-    await client.query("commit");
-  } catch (error) {
-    // On a server that is gone this fails with another error, which is ignored.
-    await client.query("rollback").catch(() => undefined);
+  };
+  await transact(client, install).catch((error: unknown) => {
     throw explained(error);
-  }
+  });
   return true;
 }
 
@@ -55,7 +51,12 @@ async function createFunctions(client: pg.ClientBase, { name, text }: SqlFile): 
 /** Adapts the functions to a database whose cells are on servers of their own, or on one PostgreSQL. */
 async function steerFunctions(client: pg.ClientBase, isDistributed: boolean): Promise<void> {
   await steerPlanner(client, isDistributed);
-  if (isDistributed) await takePositionsFromClock(client);
+  if (!isDistributed) return;
+  // Positions in mailboxes come from the clock, and not from the sequence.
+  await client.query(
+    `create or replace function ${functionSchema}.positions_by_clock() returns boolean
+     language sql immutable parallel safe as 'select true'`,
+  );
 }
 
 /** Gives each function that the service calls the planner's settings of this database. */

@@ -1,6 +1,7 @@
 import pg from "pg";
 import type { Log } from "../telemetry/log.ts";
 import { connectionOf } from "./hot/privateParts.ts";
+import { limited } from "./hot/queryLimit.ts";
 
 export interface Listener {
   stop(): Promise<void>;
@@ -61,7 +62,7 @@ export function listen(options: ListenOptions): Listener {
     next.on("notification", (message) => options.hear(message.payload ?? ""));
     try {
       await next.connect();
-      await next.query(limited(`listen ${options.channel}`));
+      await next.query(limited(answerWithinMs, `listen ${options.channel}`));
       failures = 0;
       askLater(next, lose);
       options.onConnected();
@@ -73,7 +74,7 @@ export function listen(options: ListenOptions): Listener {
   function askLater(asked: pg.Client, lose: (error: Error) => void): void {
     if (isStopped) return;
     askTimer = setTimeout(
-      () => void asked.query(limited("select 1")).then(() => askLater(asked, lose), lose),
+      () => void asked.query(limited(answerWithinMs, "select 1")).then(() => askLater(asked, lose), lose),
       options.askEveryMs ?? usualAskEveryMs,
     );
   }
@@ -88,11 +89,6 @@ export function listen(options: ListenOptions): Listener {
       if (client !== undefined) await endSoon(client);
     },
   };
-}
-
-/** The driver knows the limit of a single query; its types do not. */
-function limited(text: string): { text: string; query_timeout: number } {
-  return { text, query_timeout: answerWithinMs };
 }
 
 async function endSoon(client: pg.Client): Promise<void> {

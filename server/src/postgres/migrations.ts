@@ -1,8 +1,24 @@
 import { createHash } from "node:crypto";
-import { readSqlFiles, type SqlFile } from "./sqlFiles.ts";
+import { readdirSync, readFileSync } from "node:fs";
+import { basename } from "node:path";
+import type pg from "pg";
 
 /** The database cannot be used by this version of the service; the message says what to do. */
 export class SchemaError extends Error {}
+
+/** A file of SQL that the service came with. */
+export interface SqlFile {
+  name: string;
+  text: string;
+}
+
+/** The SQL files of a folder and its subfolders, in order. Read at import, so that later changes of files do not reach a running process. */
+export function readSqlFiles(folder: URL): SqlFile[] {
+  return readdirSync(folder, { encoding: "utf8", recursive: true })
+    .filter((path) => path.endsWith(".sql"))
+    .sort()
+    .map((path) => ({ name: basename(path), text: readFileSync(new URL(path, folder), "utf8") }));
+}
 
 /** One numbered step of the schema. */
 export interface Migration extends SqlFile {
@@ -32,6 +48,20 @@ export function databaseBeforeBaseline(): SchemaError {
   return new SchemaError(
     `the database was made by a commit before 1.0.0: start commit ${lastCommitBeforeBaseline} on it once, which brings it to the state that 1.0.0 takes over`,
   );
+}
+
+/** The migrations that a database has, in order; undefined where it has no list of them. */
+export async function readMigrations(
+  client: pg.ClientBase,
+): Promise<Pick<Migration, "version" | "name" | "checksum">[] | undefined> {
+  const lists = await client.query<{ is_there: boolean }>(
+    "select to_regclass('schema_changes') is not null as is_there",
+  );
+  if (!lists.rows[0]!.is_there) return undefined;
+  const { rows } = await client.query<Pick<Migration, "version" | "name" | "checksum">>(
+    "select version, name, checksum from schema_changes order by version",
+  );
+  return rows;
 }
 
 /**

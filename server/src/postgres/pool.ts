@@ -1,8 +1,7 @@
 import pg from "pg";
-import { repeatDeadlocked } from "./deadlock.ts";
 import { functionSchema } from "./functionSchema.ts";
 import { connectionOf } from "./hot/privateParts.ts";
-import { queryTimeoutMs, unanswered } from "./hot/queryLimit.ts";
+import { limited, queryTimeoutMs, unanswered } from "./hot/queryLimit.ts";
 import { notePool, tapRows } from "./hot/rowTap.ts";
 
 /*
@@ -34,9 +33,16 @@ function readUuids(text: string): (string | null)[] {
 }
 
 /** Where a PostgreSQL is: a URL, or the parts of the embedded server's connection. */
-export type DatabaseConnection =
-  | { url: string }
-  | { host: string; port: number; user: string; database: string; password?: string };
+export type DatabaseConnection = { url: string } | ServerConnection;
+
+/** The socket's directory is `host` where there are Unix sockets. */
+export interface ServerConnection {
+  host: string;
+  port: number;
+  user: string;
+  database: string;
+  password?: string;
+}
 
 /** The same database and user on another server. @throws an error when the URL has no place for a server. */
 export function atServer(
@@ -151,15 +157,10 @@ async function setUpSession(client: pg.ClientBase, schema: string | undefined): 
   const own = Object.entries(sessionSettings).map(
     ([name, value]) => `set_config('${name}', '${value}', false)`,
   );
-  // The driver knows the limit of a single query; its types do not.
-  const statement = {
-    text: `select
-      set_config('search_path', concat_ws(', ', $1::text, $2::text, current_setting('search_path')), false),
-      ${own.join(", ")}`,
-    values: [functionSchema, schema ?? null],
-    query_timeout: connectTimeoutMs,
-  };
-  await client.query(statement);
+  const text = `select
+    set_config('search_path', concat_ws(', ', $1::text, $2::text, current_setting('search_path')), false),
+    ${own.join(", ")}`;
+  await client.query(limited(connectTimeoutMs, text, [functionSchema, schema ?? null]));
 }
 
 function clientOf({ isPlain = false, explainAway }: PoolOptions): typeof ImpatientClient {
@@ -208,6 +209,37 @@ async function transactOnce<T>(pool: pg.Pool, work: (client: pg.PoolClient) => P
     throw error;
   } finally {
     client.release(broken);
+  }
+}
+
+/** How often work is begun in all. */
+const maxRuns = 4;
+
+/**
+ * Runs a transaction again when PostgreSQL ended it to resolve a deadlock (40P01): all that it did is undone, and the other
+ * one goes on. This holds on one server and on several. Whatever a transaction does outside the database must be safe to repeat.
+ * @throws the last error, also a deadlock's when it happens four times in a row.
+ */
+export async function repeatDeadlocked<T>(runTransaction: () => Promise<T>): Promise<T> {
+  for (let run = 1; ; run++) {
+    try {
+      return await runTransaction();
+    } catch (error) {
+      if (run === maxRuns || (error as { code?: unknown } | undefined)?.code !== "40P01") throw error;
+    }
+  }
+}
+
+/** Runs `work` in one transaction of a session that the caller has; rolls back when it throws. */
+export async function transact(client: pg.ClientBase, work: () => Promise<void>): Promise<void> {
+  await client.query("begin");
+  try {
+    await work();
+    await client.query("commit");
+  } catch (error) {
+    // On a server that is gone this fails with another error, which is ignored.
+    await client.query("rollback").catch(() => undefined);
+    throw error;
   }
 }
 

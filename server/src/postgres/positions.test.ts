@@ -5,7 +5,7 @@ import { functionSchema } from "./functionSchema.ts";
 import { newId } from "./ids.ts";
 import { installFunctions } from "./installFunctions.ts";
 import { migrate } from "./migrate.ts";
-import { continuePositions } from "./positions.ts";
+import { continuePositions } from "./placement/distribute.ts";
 
 async function inHomeSession<T>(pool: pg.Pool, work: (client: pg.ClientBase) => Promise<T>): Promise<T> {
   const client = await pool.connect();

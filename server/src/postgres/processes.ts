@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import type pg from "pg";
 import { cellSchemaPattern } from "./cells.ts";
 import { functionSchema } from "./functionSchema.ts";
+import { limited } from "./hot/queryLimit.ts";
 import { lastMigration } from "./migrations.ts";
 import { newRootId } from "./ids.ts";
 
@@ -32,13 +33,9 @@ export async function noteAlive(
 
 /** Writes down that the process has stopped by itself. */
 export async function noteEnd(pool: pg.Pool, { id }: ProcessRecord): Promise<void> {
-  // The driver knows the limit of a single query; its types do not. A frozen database must not hold up the end.
-  const statement = {
-    text: "update processes set seen_at = now(), ended_at = now() where id = $1",
-    values: [id],
-    query_timeout: 3_000,
-  };
-  await pool.query(statement);
+  const text = "update processes set seen_at = now(), ended_at = now() where id = $1";
+  // A frozen database must not hold up the end.
+  await pool.query(limited(3_000, text, [id]));
 }
 
 /** Marks every recorded process as ended. Only for a process that has the database to itself: no other can be alive. */

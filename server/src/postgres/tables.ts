@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect } from "kysely";
 import type pg from "pg";
 import type { KindNumber, TargetKind } from "./kinds.ts";
-import { repeatDeadlocked } from "./deadlock.ts";
+import { repeatDeadlocked } from "./pool.ts";
 
 /*
  * The tables as Kysely sees them, for the CRUD around the hot path. Ids are 32 hex characters; moments are Unix

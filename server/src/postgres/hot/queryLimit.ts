@@ -8,6 +8,12 @@ export const queryTimeoutMs = 35_000;
 /** The driver's words for a statement that is not answered in time. */
 export const unanswered = "Query read timeout";
 
+/** A statement with its own limit for the server's answer. The driver knows the limit of a single query; its types do not. */
+export function limited(limitMs: number, text: string, values: readonly unknown[] = []): pg.QueryConfig {
+  const statement = { text, values: [...values], query_timeout: limitMs };
+  return statement;
+}
+
 const limits = new WeakMap<pg.Pool, number>();
 
 /**

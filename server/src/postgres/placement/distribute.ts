@@ -1,13 +1,13 @@
 import type pg from "pg";
 import { settingsLost } from "../additionsTo.ts";
 import { type Distribution, readDistribution, tablesIn } from "../distribution.ts";
-import { refuseUnlike } from "../ensureCells.ts";
+import { presentCells, refuseUnlike, schemasLike } from "../ensureCells.ts";
 import { functionSchemaPattern } from "../functionSchema.ts";
 import { installFunctions } from "../installFunctions.ts";
 import { keysToReference, orphans } from "./keysToReference.ts";
 import { tableSchema } from "../partitions.ts";
 import { emptiestWorker, placeOfServer, readWorkers, setTakesCells } from "./workers.ts";
-import { continuePositions } from "../positions.ts";
+import { transact } from "../pool.ts";
 import { tablesOfCells } from "../tablePlaces.ts";
 import { readShapes } from "../tableShape.ts";
 
@@ -61,6 +61,28 @@ export async function undistribute(client: pg.ClientBase, steps: Steps): Promise
   await takeReferencesBack(client, steps);
 }
 
+/**
+ * Lets the sequence continue after every position that cells have, which came from the clock. Reads all messages: for the end of a
+ * distribution, when the tables are on one PostgreSQL again. The session finds the control plane's tables.
+ */
+export async function continuePositions(client: pg.ClientBase): Promise<void> {
+  for (const schema of await presentCells(client)) {
+    await client.query(
+      `select setval('message_positions', l.position)
+       from (
+         select max(p.position) as position
+         from (
+           select max(m.position) as position from ${schema}.messages m
+           union all
+           select max(c.position) from ${schema}.closed_messages c
+         ) p
+       ) l
+       cross join message_positions s
+       where l.position > s.last_value`,
+    );
+  }
+}
+
 async function readKnown(client: pg.ClientBase): Promise<Distribution> {
   const found = await readDistribution(client);
   if (found === undefined) throw new Error("the database has no Citus");
@@ -74,7 +96,7 @@ async function copyReferences(
   steps: Steps,
 ): Promise<void> {
   steps.doing("copying the tables that all cells read to every server");
-  await inOne(client, async () => {
+  await transact(client, async () => {
     for (const { table, name } of keysToReference)
       await client.query(`alter table ${table} drop constraint if exists ${name}`);
     for (const table of uncopied) await client.query("select create_reference_table($1::regclass)", [table]);
@@ -86,7 +108,7 @@ async function copyReferences(
 /** Undistributing one table also undistributes those that foreign keys connect with it. */
 async function takeReferencesBack(client: pg.ClientBase, steps: Steps): Promise<void> {
   steps.doing("taking back the copies of the tables that all cells read");
-  await inOne(client, async () => {
+  await transact(client, async () => {
     for (;;) {
       const { uncopied } = await readKnown(client);
       const table = tablesIn("reference").find((one) => !uncopied.includes(one));
@@ -107,11 +129,8 @@ async function takeReferencesBack(client: pg.ClientBase, steps: Steps): Promise<
  * creation. Drops other versions' functions: each version installs its own at its start, with the planner's settings for that moment.
  */
 async function renewFunctions(client: pg.ClientBase, isDistributed: boolean): Promise<void> {
-  const { rows } = await client.query<{ name: string }>(
-    "select nspname as name from pg_namespace where nspname ~ $1",
-    [functionSchemaPattern],
-  );
-  for (const { name } of rows) await client.query(`drop schema ${name} cascade`);
+  for (const name of await schemasLike(client, functionSchemaPattern))
+    await client.query(`drop schema ${name} cascade`);
   await installFunctions(client, isDistributed);
 }
 
@@ -120,7 +139,7 @@ async function distributeCell(client: pg.ClientBase, schema: string, { doing, do
   const workers = await readWorkers(client);
   const target = await emptiestWorker(client, workers);
   doing(`moving the rows of ${schema} to ${placeOfServer(target)}`);
-  await inOne(client, async () => {
+  await transact(client, async () => {
     // Citus chooses a worker by a number of its own, so it may have only one to choose.
     const others = workers.filter((worker) => worker.takesCells && worker !== target);
     for (const other of others) await setTakesCells(client, other, false);
@@ -139,7 +158,7 @@ async function distributeCell(client: pg.ClientBase, schema: string, { doing, do
 async function bringBack(client: pg.ClientBase, schema: string, { doing, done }: Steps): Promise<void> {
   const beganMs = performance.now();
   doing(`bringing back the rows of ${schema}`);
-  await inOne(client, async () => {
+  await transact(client, async () => {
     await client.query("select citus_schema_undistribute($1::regnamespace)", [schema]);
     await restoreShape(client, schema);
   });
@@ -166,17 +185,6 @@ async function dropLeftRows(client: pg.ClientBase, tables: readonly string[]): P
 
 async function analyze(client: pg.ClientBase, schema: string): Promise<void> {
   await client.query(`analyze ${tablesOfCells.map((table) => `${schema}.${table}`).join(", ")}`);
-}
-
-async function inOne(client: pg.ClientBase, work: () => Promise<void>): Promise<void> {
-  await client.query("begin");
-  try {
-    await work();
-    await client.query("commit");
-  } catch (error) {
-    await client.query("rollback").catch(() => undefined);
-    throw error;
-  }
 }
 
 function secondsSince(beganMs: number): string {

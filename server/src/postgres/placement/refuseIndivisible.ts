@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { presentCells } from "../ensureCells.ts";
-import { migrations, refuseUnknownMigrations, SchemaError } from "../migrations.ts";
+import { migrations, readMigrations, refuseUnknownMigrations, SchemaError } from "../migrations.ts";
 import { tableSchema } from "../partitions.ts";
 import { tablesOfCells } from "../tablePlaces.ts";
 
@@ -18,19 +18,14 @@ export async function refuseIndivisible(client: pg.ClientBase, count: number): P
 
 /** @throws {SchemaError} when the tables of a database are not those of this version. */
 export async function refuseOtherSchema(client: pg.ClientBase): Promise<void> {
-  const lists = await client.query<{ is_there: boolean }>(
-    "select to_regclass('schema_changes') is not null as is_there",
-  );
-  if (!lists.rows[0]!.is_there) {
+  const applied = await readMigrations(client);
+  if (applied === undefined) {
     throw new SchemaError(
       "the database has no tables of Postrider yet: start the service with POSTRIDER_CELLS, which divides it at its first start",
     );
   }
-  const { rows } = await client.query<{ version: number; name: string }>(
-    "select version, name from schema_changes order by version",
-  );
-  refuseUnknownMigrations(rows);
-  const missing = migrations.find(({ version }) => rows.every((applied) => applied.version !== version));
+  refuseUnknownMigrations(applied);
+  const missing = migrations.find(({ version }) => applied.every((one) => one.version !== version));
   if (missing === undefined) return;
   throw new SchemaError(
     `the database lacks migration ${missing.name}: start this version of the service, stop it, and try again`,

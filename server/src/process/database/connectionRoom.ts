@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { Config } from "../../config/config.ts";
 import { leastConnections } from "../../postgres/cells.ts";
 import { hasDistributedCells } from "../../postgres/ensureCells.ts";
+import { limited } from "../../postgres/hot/queryLimit.ts";
 import { isUnanswered } from "../../postgres/pool.ts";
 
 type ConnectionConfig = Pick<Config, "cells" | "databasePool" | "processes">;
@@ -60,14 +61,13 @@ export async function refuseTooManyConnections(pool: pg.Pool, config: Connection
 
 /** The room of the workers that answer; of none when one does not answer for so long that a start would wait for it. */
 async function roomOfWorkers(pool: pg.Pool): Promise<{ server: string; room: string }[]> {
-  // The driver knows the limit of a single query; its types do not.
-  const statement = {
-    text: `select nodename || ':' || nodeport as server, result as room
+  const statement = limited(
+    3_000,
+    `select nodename || ':' || nodeport as server, result as room
      from run_command_on_workers($1)
      where success`,
-    values: [room],
-    query_timeout: 3_000,
-  };
+    [room],
+  );
   try {
     return (await pool.query<{ server: string; room: string }>(statement)).rows;
   } catch (error) {
