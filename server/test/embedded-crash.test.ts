@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { EmbeddedConnection } from "../src/postgres/embedded/embeddedServer.ts";
+import type { ServerConnection } from "../src/postgres/pool.ts";
 import {
   isRunning,
   processesSaying,
@@ -17,14 +17,14 @@ const dataDir = mkdtempSync(join(clusterFolder(), "postrider-crash-"));
 /** Some 100 ms are usual, and up to 1 s more for the guard to notice; the rest is for busy machines. */
 const orphanLimitMs = 30_000;
 let service: EmbeddedProcess;
-let connection: EmbeddedConnection;
+let connection: ServerConnection;
 let postmaster: number;
 let written = 0;
 
 async function start(): Promise<void> {
   service = runEmbedded(dataDir);
   const ready = await service.next("ready");
-  connection = ready.connection as EmbeddedConnection;
+  connection = ready.connection as ServerConnection;
   postmaster = ready.pid as number;
 }
 

@@ -10,9 +10,11 @@ try {
   const database = await startEmbedded({
     dataDir: process.argv[2] as string,
     transport: process.argv[3] === "tcp" ? "tcp" : "socket",
-    log: (level, message) => tell({ event: "log", level, message }),
-    onExit: (reason) => tell({ event: "exit", reason }),
-    onRestart: () => tell({ event: "restart", pid: database.pid() }),
+    log(level, message) {
+      tell({ event: "log", level, message });
+      if (message.startsWith("PostgreSQL ended unasked")) tell({ event: "exit" });
+      if (message === "PostgreSQL serves again") tell({ event: "restart", pid: database.pid() });
+    },
   });
   const stop = async (): Promise<void> => {
     await database.stop();

@@ -4,13 +4,13 @@ import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { programFile } from "./programFile.ts";
-import type { EmbeddedConnection } from "../../src/postgres/embedded/embeddedServer.ts";
+import type { ServerConnection } from "../../src/postgres/pool.ts";
 
 export interface ToldEvent {
   event: "log" | "exit" | "restart" | "stopped" | "ready" | "refused";
   message?: string;
   pid?: number;
-  connection?: EmbeddedConnection;
+  connection?: ServerConnection;
 }
 
 /** A process that runs an embedded database, as the service does. */
@@ -65,7 +65,7 @@ export function runEmbedded(
 }
 
 /** Runs statements on the database, over a connection of their own. */
-export async function query(connection: EmbeddedConnection | undefined, sql: string): Promise<unknown[]> {
+export async function query(connection: ServerConnection | undefined, sql: string): Promise<unknown[]> {
   const client = new pg.Client(connection);
   client.on("error", () => undefined);
   await client.connect();

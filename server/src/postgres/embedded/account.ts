@@ -56,18 +56,16 @@ async function findAccount(name: string): Promise<Account | undefined> {
 }
 
 /**
- * Whether the account can do `test <operator> <path>` (`-x`: enter or run, `-w`: write), found out by trying, so
- * that parents, ACLs and mount options count.
+ * Whether the account can write to a path, found out by trying, so that parents, ACLs and mount options count.
  * @param directory an open directory that the trial sees as descriptor 3.
  * @throws when this process may not start one as that account.
  */
-export async function accountCan(
+export async function canWrite(
   account: Account | undefined,
-  operator: "-x" | "-w",
   path: string,
   directory?: number,
 ): Promise<boolean> {
-  const trial = ["-c", `test ${operator} "$1"`, "postrider-trial", path];
+  const trial = ["-c", 'test -w "$1"', "postrider-trial", path];
   const { code, complaint } = await runToEnd("/bin/sh", trial, { account, directory });
   if (code !== undefined) return code === 0;
   const as = account === undefined ? "" : ` as user id ${account.uid}`;

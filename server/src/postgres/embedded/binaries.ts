@@ -1,5 +1,5 @@
+import { existsSync } from "node:fs";
 import {
-  access,
   chmod,
   copyFile,
   lstat,
@@ -102,7 +102,7 @@ async function repairLinks(home: string): Promise<boolean> {
   const list = await readFile(join(home, "pg-symlinks.json"), "utf8").catch(() => "[]");
   for (const { source, target } of JSON.parse(list) as { source: string; target: string }[]) {
     const link = join(home, target.replace(/^native\//, ""));
-    if (await exists(link)) continue;
+    if (existsSync(link)) continue;
     try {
       await symlink(basename(source), link);
     } catch (error) {
@@ -209,11 +209,4 @@ async function sameFiles(native: string, home: string): Promise<boolean> {
 /** Static libraries and build descriptions, a seventh of the package, serve only compilers. */
 function isForBuilding(name: string): boolean {
   return name.endsWith(".a") || name === "pkgconfig";
-}
-
-function exists(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
 }

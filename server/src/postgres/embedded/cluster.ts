@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync } from "node:fs";
 import { chown, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { accountCan, type Account } from "./account.ts";
+import { type Account, canWrite } from "./account.ts";
 import type { Binaries } from "./binaries.ts";
 import { startGuarded } from "./guardedProcess.ts";
 
@@ -95,12 +95,12 @@ export async function giveDirectory(
   directory: string,
   account: Account | undefined,
 ): Promise<GivenDirectory> {
-  if (account === undefined || (await accountCan(account, "-w", directory))) {
+  if (account === undefined || (await canWrite(account, directory))) {
     return { path: directory, descriptor: undefined };
   }
   const inherited = "/proc/self/fd/3";
   const descriptor = openSync(directory, "r");
-  if (await accountCan(account, "-w", `${inherited}/.`, descriptor)) return { path: inherited, descriptor };
+  if (await canWrite(account, `${inherited}/.`, descriptor)) return { path: inherited, descriptor };
   closeSync(descriptor);
   throw new Error(
     `PostgreSQL refuses to run as root, and user id ${account.uid} cannot reach ${directory}: set POSTRIDER_DATA_DIR to a directory whose parents every user can enter, or start Postrider as an ordinary user`,

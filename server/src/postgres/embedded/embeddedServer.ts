@@ -11,42 +11,43 @@ import {
   explainFailure,
   giveDirectory,
 } from "./cluster.ts";
-import { type DiskWatch, watchDisk } from "./fullDisk.ts";
+import type { Taking } from "./directoryLock.ts";
 import { startGuarded, type GuardedProcess } from "./guardedProcess.ts";
 import { stopLeftovers } from "./leftovers.ts";
 import { waitUntilReady } from "./readiness.ts";
-import { followServerLog } from "./serverLog.ts";
+import type { ServerConnection } from "../pool.ts";
+import { type DiskWatch, followServerLog, watchDisk } from "./serverLog.ts";
+import { serverSettings } from "./settings.ts";
 import { prepareSocketDirectory } from "./socketDirectory.ts";
 import { shutDown } from "./shutDown.ts";
 import { prepareTcpAccess, type TcpAccess } from "./tcpAccess.ts";
 
-/** How to connect; `host` is the socket's directory, or 127.0.0.1 with a password where there are no Unix sockets. */
-export interface EmbeddedConnection {
-  host: string;
-  port: number;
-  user: string;
-  database: string;
-  password?: string;
+export interface EmbeddedOptions {
+  /** POSTRIDER_DATA_DIR; made when it is missing. The cluster is its folder `postgresql`. */
+  dataDir: string;
+  log: (level: "info" | "warn" | "error", message: string) => void;
+  /** Told what a start waits for, to follow "still". */
+  onWait?: (what: string) => void;
+  /** Called whenever a start waits for PostgreSQL: time for other work, even if it blocks. */
+  whileWaiting?: () => Promise<unknown>;
+  /** Ends the first start between its steps. */
+  signal?: AbortSignal;
+  /** PostgreSQL settings that replace ours. */
+  settings?: Record<string, string>;
+  /** The folder of the package with PostgreSQL's programs, for tests of other versions. */
+  programs?: string;
+  /** How the directory is taken; by a service unless given. */
+  taking?: Taking;
+  /** How clients reach it; TCP on 127.0.0.1 with a password only where there are no Unix sockets. */
+  transport?: "socket" | "tcp";
 }
 
-export interface EmbeddedServerInput {
+/** Where the cluster is, and whose. */
+interface Place {
   dataDir: string;
   /** The cluster_name, and the last part of the socket's directory. */
   name: string;
   account: Account | undefined;
-  transport: "socket" | "tcp";
-  settings: Record<string, string>;
-  /** The folder of another package of programs than the installed one of this platform. */
-  programs: string | undefined;
-  log: (level: "info" | "warn" | "error", message: string) => void;
-  /** Told what a launch waits for. */
-  onWait: (what: string) => void;
-  /** Called whenever a launch waits for PostgreSQL. */
-  whileWaiting: () => Promise<unknown>;
-  /** Ends the first start between its steps. */
-  signal: AbortSignal | undefined;
-  onExit: (reason: string) => void;
-  onRestart: () => void;
 }
 
 const socketPort = 5432;
@@ -56,7 +57,9 @@ const settledMs = 60_000;
 
 /** The supervised PostgreSQL process of one data directory, which the caller has locked. */
 export class EmbeddedServer {
-  readonly #input: EmbeddedServerInput;
+  readonly #options: EmbeddedOptions;
+  readonly #place: Place;
+  readonly #cluster: string;
   #process: GuardedProcess | undefined;
   #socketDirectory: string | undefined;
   #tcp: TcpAccess | undefined;
@@ -64,14 +67,17 @@ export class EmbeddedServer {
   #supervision: Promise<void> = Promise.resolve();
   readonly #disk: DiskWatch;
 
-  constructor(input: EmbeddedServerInput) {
-    this.#input = input;
-    this.#disk = watchDisk(input.dataDir, (message) => input.log("error", message));
+  constructor(options: EmbeddedOptions, place: Place) {
+    this.#options = options;
+    this.#place = place;
+    this.#cluster = clusterPath(place.dataDir);
+    this.#disk = watchDisk(place.dataDir, (message) => options.log("error", message));
   }
 
   /** Starts it and resolves once it serves. */
-  async start(): Promise<EmbeddedConnection> {
-    if (this.#input.transport === "tcp") this.#tcp = await prepareTcpAccess(this.#input.dataDir);
+  async start(): Promise<ServerConnection> {
+    const { transport = process.platform === "win32" ? "tcp" : "socket" } = this.#options;
+    if (transport === "tcp") this.#tcp = await prepareTcpAccess(this.#place.dataDir);
     const server = await this.#launch().catch(async (error: unknown) => {
       await this.#removeSocketDirectory();
       throw error;
@@ -93,7 +99,7 @@ export class EmbeddedServer {
   async stop(): Promise<void> {
     this.#stopping.abort();
     const server = this.#process;
-    if (server !== undefined) await shutDown(server, clusterPath(this.#input.dataDir), this.#input.log);
+    if (server !== undefined) await shutDown(server, this.#cluster, this.#options.log);
     await this.#supervision;
     await this.#removeSocketDirectory();
   }
@@ -107,19 +113,18 @@ export class EmbeddedServer {
       this.#process = undefined;
       if (this.#stopping.signal.aborted) return;
       const how = end.signal === null ? `code ${end.code}` : end.signal;
-      this.#report(`PostgreSQL ended unasked (${how}); restarting it`);
+      this.#options.log("error", `PostgreSQL ended unasked (${how}); restarting it`);
       if (Date.now() - startedAt > settledMs) failures = 0;
       const next = await this.#relaunch(failures);
       if (next === undefined) return;
       if (this.#stopping.signal.aborted) {
         // The stop was asked for while it started.
-        await shutDown(next.launched.process, clusterPath(this.#input.dataDir), this.#input.log);
+        await shutDown(next.launched.process, this.#cluster, this.#options.log);
         return;
       }
       failures = next.failures + 1;
       server = next.launched;
-      this.#input.log("info", "PostgreSQL serves again");
-      this.#input.onRestart();
+      this.#options.log("info", "PostgreSQL serves again");
     }
   }
 
@@ -133,29 +138,25 @@ export class EmbeddedServer {
         return { launched: await this.#launch(), failures };
       } catch (error) {
         if (this.#stopping.signal.aborted) return undefined;
-        this.#input.log("error", `${(error as Error).message}; trying again`);
+        this.#options.log("error", `${(error as Error).message}; trying again`);
       }
     }
   }
 
   async #launch(): Promise<Launched> {
-    const { dataDir, name, account, programs, log, onWait, whileWaiting, signal } = this.#input;
-    const info = (message: string): void => {
-      log("info", message);
-      onWait(message);
-    };
+    const { programs, log, whileWaiting, signal } = this.#options;
+    const { dataDir, name, account } = this.#place;
     // Found anew at each start: the copy that root runs from is a cache, and caches are cleaned.
     const binaries = await locateBinaries(account, programs);
     const passwordFile = this.#tcp?.passwordFile;
-    const isNew = await ensureCluster({ dataDir, account, passwordFile }, binaries, info);
-    const cluster = clusterPath(dataDir);
+    const isNew = await ensureCluster({ dataDir, account, passwordFile }, binaries, this.#info);
     signal?.throwIfAborted();
-    await stopLeftovers(cluster, name, { log: info, whileWaiting });
+    await stopLeftovers(this.#cluster, name, { log: this.#info, ...(whileWaiting && { whileWaiting }) });
     if (this.#tcp === undefined) {
       this.#socketDirectory = await prepareSocketDirectory(name, account, this.#socketDirectory);
     }
     const serverLog = followServerLog(log);
-    const given = await giveDirectory(cluster, account);
+    const given = await giveDirectory(this.#cluster, account);
     const process = await startGuarded({
       file: binaries.postgres,
       args: ["-D", given.path, ...this.#arguments()],
@@ -167,7 +168,7 @@ export class EmbeddedServer {
       },
     }).finally(() => closeDirectory(given));
     this.#process = process;
-    await whileWaiting();
+    await whileWaiting?.();
     await this.#untilReady(process, serverLog.lastLines, isNew);
     return { process, lastLines: serverLog.lastLines };
   }
@@ -175,23 +176,17 @@ export class EmbeddedServer {
   async #untilReady(process: GuardedProcess, lastLines: string[], isNew: boolean): Promise<void> {
     let running = true;
     void process.ended.then(() => (running = false));
-    const info = (message: string): void => {
-      this.#input.log("info", message);
-      this.#input.onWait(message);
-    };
     try {
-      if (await waitUntilReady({ connection: this.#connection(), isNew, running: () => running, log: info }))
-        return;
+      const start = { connection: this.#connection(), isNew, running: () => running, log: this.#info };
+      if (await waitUntilReady(start)) return;
     } catch (error) {
-      await shutDown(process, clusterPath(this.#input.dataDir), this.#input.log);
+      await shutDown(process, this.#cluster, this.#options.log);
       this.#process = undefined;
       throw error;
     }
     this.#process = undefined;
     await process.ended;
-    throw new Error(
-      `PostgreSQL does not start in ${clusterPath(this.#input.dataDir)}: ${explainFailure(lastLines)}`,
-    );
+    throw new Error(`PostgreSQL does not start in ${this.#cluster}: ${explainFailure(lastLines)}`);
   }
 
   async #removeSocketDirectory(): Promise<void> {
@@ -208,25 +203,26 @@ export class EmbeddedServer {
           }
         : { listen_addresses: "127.0.0.1", unix_socket_directories: "" };
     const settings = {
-      ...this.#input.settings,
+      ...serverSettings(),
+      ...this.#options.settings,
       ...access,
       port: String(this.#connection().port),
-      cluster_name: this.#input.name,
+      cluster_name: this.#place.name,
     };
     return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   }
 
-  #connection(): EmbeddedConnection {
+  #connection(): ServerConnection {
     const identity = { user: databaseUser, database: databaseName };
     if (this.#tcp === undefined)
       return { host: this.#socketDirectory as string, port: socketPort, ...identity };
     return { host: "127.0.0.1", port: this.#tcp.port, ...identity, password: this.#tcp.password };
   }
 
-  #report(reason: string): void {
-    this.#input.log("error", reason);
-    this.#input.onExit(reason);
-  }
+  readonly #info = (message: string): void => {
+    this.#options.log("info", message);
+    this.#options.onWait?.(message);
+  };
 }
 
 interface Launched {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { databaseName } from "./cluster.ts";
-import type { EmbeddedConnection } from "./embeddedServer.ts";
+import type { ServerConnection } from "../pool.ts";
 
 const pollMs = 20;
 const noteEveryMs = 5_000;
@@ -9,7 +9,7 @@ const noteEveryMs = 5_000;
 const recoveryMaxMs = 15 * 60_000;
 
 interface Start {
-  connection: EmbeddedConnection;
+  connection: ServerConnection;
   /** The cluster was made just now. */
   isNew: boolean;
   /** False once the server's process has ended; the wait then ends too. */
@@ -43,13 +43,13 @@ export async function waitUntilReady({ connection, isNew, running, log }: Start)
 }
 
 /** Makes the service's database where a start was interrupted before it had. PostgreSQL then logs that it is missing. */
-async function findDatabase(connection: EmbeddedConnection): Promise<Error | undefined> {
+async function findDatabase(connection: ServerConnection): Promise<Error | undefined> {
   const problem = await run(connection, []);
   return isCode(problem, noSuchDatabase) ? makeDatabase(connection) : problem;
 }
 
 /** Makes the service's database. */
-async function makeDatabase(connection: EmbeddedConnection): Promise<Error | undefined> {
+async function makeDatabase(connection: ServerConnection): Promise<Error | undefined> {
   const problem = await run({ ...connection, database: "postgres" }, [`create database ${databaseName}`]);
   // Made by an earlier call whose answer was lost.
   if (problem !== undefined && !isCode(problem, duplicateDatabase)) return problem;

@@ -1,14 +1,14 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { clusterPath, databaseName, databaseUser } from "./cluster.ts";
-import type { EmbeddedConnection } from "./embeddedServer.ts";
+import type { ServerConnection } from "../pool.ts";
 
 /**
  * The connection to the embedded database that a running service has on this data directory, for commands that
  * work beside it; undefined when none is recorded. A record of the past shows when connecting fails.
  * @throws when this user may not read the database's files.
  */
-export async function runningConnection(dataDir: string): Promise<EmbeddedConnection | undefined> {
+export async function runningConnection(dataDir: string): Promise<ServerConnection | undefined> {
   const record = await readOptional(join(clusterPath(dataDir), "postmaster.pid"));
   // Lines: process id, data directory, start time, port, socket directory, listen address.
   const [, , , port, socketDirectory] = record?.split("\n") ?? [];
@@ -26,9 +26,7 @@ async function readOptional(path: string): Promise<string | undefined> {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new Error(
       `the database belongs to another user (${(cause as Error).message}): run this as that user or root`,
-      {
-        cause,
-      },
+      { cause },
     );
   }
 }

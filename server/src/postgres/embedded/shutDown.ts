@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
+import { within } from "../../runtime/within.ts";
 import type { GuardedProcess } from "./guardedProcess.ts";
 
 /** A fast shutdown writes a checkpoint, which a slow disk may need this long for. */
@@ -18,21 +18,14 @@ export async function shutDown(
 ): Promise<void> {
   // Windows has no SIGINT to send: there it ends at once, and recovers from its log at the next start.
   server.kill("SIGINT");
-  if (!(await endsWithin(server, fastMs))) {
+  const isEnded = server.ended.then(() => true);
+  if (!(await within(fastMs, isEnded, false))) {
     log("warn", `PostgreSQL did not shut down within ${fastMs / 1_000} s; stopping it at once`);
     server.kill("SIGQUIT");
-    if (!(await endsWithin(server, immediateMs))) server.kill("SIGKILL");
+    if (!(await within(immediateMs, isEnded, false))) server.kill("SIGKILL");
   }
   const end = await server.ended;
   if (end.code !== 0 || existsSync(join(cluster, "postmaster.pid"))) {
     log("warn", "PostgreSQL did not shut down in order; it will recover from its log at the next start");
   }
-}
-
-async function endsWithin(server: GuardedProcess, milliseconds: number): Promise<boolean> {
-  const cancel = new AbortController();
-  const timeout = delay(milliseconds, false, { signal: cancel.signal }).catch(() => false);
-  const ended = await Promise.race([server.ended.then(() => true), timeout]);
-  cancel.abort();
-  return ended;
 }

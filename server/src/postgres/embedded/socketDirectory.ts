@@ -1,7 +1,7 @@
 import { chmod, chown, lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { accountCan, type Account } from "./account.ts";
+import { type Account, canWrite } from "./account.ts";
 
 /** The system's limit for a socket's path is 104 to 108 bytes; the file's name takes 20 of them. */
 const directoryBytesMax = 80;
@@ -30,7 +30,7 @@ export async function prepareSocketDirectory(
       const directory = join(parent, tries === 0 ? name : `${name}-${tries}`);
       try {
         if (!(await takeDirectory(directory, account))) continue;
-        if (await accountCan(account, "-w", directory)) return directory;
+        if (await canWrite(account, directory)) return directory;
         reasons.push(`${parent}: the user that runs PostgreSQL cannot enter it`);
       } catch (error) {
         reasons.push((error as Error).message);

@@ -1,41 +1,17 @@
 import { createHash } from "node:crypto";
-import { existsSync, statSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import { databaseAccount } from "./account.ts";
 import { clusterPath } from "./cluster.ts";
-import { prepareDataDirectory } from "./dataDirectory.ts";
 import { lockDirectory, type Taking } from "./directoryLock.ts";
 import { stopLeftovers } from "./leftovers.ts";
-import { explainFullDisk } from "./fullDisk.ts";
-import { EmbeddedServer, type EmbeddedConnection } from "./embeddedServer.ts";
-import { serverSettings } from "./settings.ts";
-
-export interface EmbeddedOptions {
-  /** POSTRIDER_DATA_DIR; made when it is missing. The cluster is its folder `postgresql`. */
-  dataDir: string;
-  log: (level: "info" | "warn" | "error", message: string) => void;
-  /** Told what a start waits for, to follow "still". */
-  onWait?: (what: string) => void;
-  /** Called whenever a start waits for PostgreSQL: time for other work, even if it blocks. */
-  whileWaiting?: () => Promise<unknown>;
-  /** Ends a start between its steps. */
-  signal?: AbortSignal;
-  /** Told that PostgreSQL ended unasked, and why. It is being restarted; clients have only to reconnect. */
-  onExit?: (reason: string) => void;
-  /** Told that it serves again after such an end. */
-  onRestart?: () => void;
-  /** PostgreSQL settings that replace ours. */
-  settings?: Record<string, string>;
-  /** The folder of the package with PostgreSQL's programs, for tests of other versions. */
-  programs?: string;
-  /** How the directory is taken; by a service unless given. */
-  taking?: Taking;
-  /** How clients reach it; TCP on 127.0.0.1 with a password only where there are no Unix sockets. */
-  transport?: "socket" | "tcp";
-}
+import type { ServerConnection } from "../pool.ts";
+import { type EmbeddedOptions, EmbeddedServer } from "./embeddedServer.ts";
+import { explainFullDisk } from "./serverLog.ts";
 
 export interface EmbeddedDatabase {
-  connection: EmbeddedConnection;
+  connection: ServerConnection;
   /** The postmaster's process id; another one after a restart. */
   pid: () => number;
   /** Why it is away, where its log told. */
@@ -57,20 +33,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
   });
   try {
     options.signal?.throwIfAborted();
-    const server = new EmbeddedServer({
-      dataDir,
-      name: clusterName(dataDir),
-      account: await databaseAccount(clusterPath(dataDir)),
-      transport: options.transport ?? (process.platform === "win32" ? "tcp" : "socket"),
-      settings: { ...serverSettings(), ...options.settings },
-      programs: options.programs,
-      log: options.log,
-      onWait: options.onWait ?? (() => undefined),
-      whileWaiting: options.whileWaiting ?? (() => Promise.resolve()),
-      signal: options.signal,
-      onExit: options.onExit ?? (() => undefined),
-      onRestart: options.onRestart ?? (() => undefined),
-    });
+    const account = await databaseAccount(clusterPath(dataDir));
+    const server = new EmbeddedServer(options, { dataDir, name: clusterName(dataDir), account });
     const connection = await server.start();
     return {
       connection,
@@ -109,4 +73,35 @@ export async function removeEmbedded(path: string, taking: Taking): Promise<bool
 function clusterName(dataDir: string): string {
   const identity = `${dataDir}\0${statSync(dataDir).ino}`;
   return `postrider-${createHash("sha256").update(identity).digest("hex").slice(0, 12)}`;
+}
+
+/**
+ * Makes the data directory with its parents, where they are missing, and gives its real path.
+ * @throws a sentence for the operator.
+ */
+function prepareDataDirectory(path: string): string {
+  try {
+    // Root's PostgreSQL runs as another user, which has to pass through; nobody but the owner can list it.
+    makeDirectory(path, process.getuid?.() === 0 ? 0o711 : 0o700);
+    return realpathSync(path);
+  } catch (cause) {
+    throw new Error(
+      `cannot make the data directory ${path}: ${(cause as Error).message}; set POSTRIDER_DATA_DIR to a directory that this user may write to`,
+      { cause },
+    );
+  }
+}
+
+/** Node's own recursive `mkdirSync` never returns where a directory exists and can hold none, as below `/proc`. */
+function makeDirectory(path: string, mode: number): void {
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // A directory, or a link to one; a file or a link to nothing is told as it is.
+    if (code === "EEXIST" && statSync(path).isDirectory()) return;
+    if (code !== "ENOENT" || dirname(path) === path) throw error;
+    makeDirectory(dirname(path), mode);
+    mkdirSync(path, { mode });
+  }
 }

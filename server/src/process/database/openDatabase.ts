@@ -7,7 +7,7 @@ import { makeWalAhead, segmentsThatFit } from "../../postgres/embedded/walAhead.
 import { type Joining, migrate } from "../../postgres/migrate.ts";
 import { createPool, type DatabaseConnection } from "../../postgres/pool.ts";
 import { newProcessRecord, noteEnd, type ProcessRecord } from "../../postgres/processes.ts";
-import { explainFullDisk } from "../../postgres/embedded/fullDisk.ts";
+import { explainFullDisk } from "../../postgres/embedded/serverLog.ts";
 import { type Cells, closeCells, openCells } from "../../postgres/cells.ts";
 import { refuseTransactionPooling } from "../../postgres/refuseTransactionPooling.ts";
 import { placeOf, untilServes } from "../../postgres/untilServes.ts";
