@@ -1,4 +1,5 @@
 import { lookup, Resolver } from "node:dns/promises";
+import { within } from "../runtime/within.ts";
 
 /** The addresses of a host name, at least one; rejects with the resolver's error. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
@@ -56,11 +57,11 @@ async function ask(resolver: Resolver, hostname: string): Promise<readonly strin
   const ipv4 = resolver.resolve4(hostname);
   const ipv6 = resolver.resolve6(hostname);
   // It may fail before anyone waits for it.
-  ipv6.catch(() => undefined);
+  const ipv6InTime = ipv6.catch(() => []);
   const [first, second] = await Promise.allSettled([
     ipv4,
     ipv4.then(
-      () => inTime(ipv6),
+      () => within(lateAnswerMs, ipv6InTime, []),
       () => ipv6,
     ),
   ]);
@@ -75,17 +76,6 @@ async function ask(resolver: Resolver, hostname: string): Promise<readonly strin
   }
   const fallback = await lookup(hostname, { all: true });
   return fallback.slice(0, maxAddresses).map(({ address }) => address);
-}
-
-function inTime(answer: Promise<string[]>): Promise<string[]> {
-  const { promise, resolve } = Promise.withResolvers<string[]>();
-  const timer = setTimeout(() => resolve([]), lateAnswerMs);
-  const settle = (addresses: string[]) => {
-    clearTimeout(timer);
-    resolve(addresses);
-  };
-  answer.then(settle, () => settle([]));
-  return promise;
 }
 
 function isTimeout(reason: unknown): boolean {

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { within } from "../runtime/within.ts";
 import { type ParsedNetworks, refusedAddress as pointsInside, refusedKind } from "./addressGuard.ts";
 import { createResolve, isLocalhost, type Resolve } from "./resolve.ts";
 
@@ -84,21 +85,13 @@ async function refuseHost(hostname: string, policy: TargetUrlPolicy): Promise<st
     const exempt = ["127.0.0.1", "::1"].some((ip) => refusedKind(ip, policy.networks) === null);
     return exempt ? null : refusedAddress;
   }
-  const addresses = await resolveInTime(policy.resolve ?? defaultResolve, hostname);
+  const { resolve = defaultResolve } = policy;
+  const addresses = await within(
+    resolveTimeoutMs,
+    resolve(hostname).catch(() => []),
+    [],
+  );
   return addresses.every((ip) => refusedKind(ip, policy.networks) === null) ? null : refusedAddress;
-}
-
-/** The addresses of the name; none when it does not resolve in time. */
-async function resolveInTime(resolve: Resolve, hostname: string): Promise<readonly string[]> {
-  const late = Promise.withResolvers<readonly string[]>();
-  const timer = setTimeout(() => late.resolve([]), resolveTimeoutMs);
-  try {
-    return await Promise.race([resolve(hostname), late.promise]);
-  } catch {
-    return [];
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function isIpLiteral(hostname: string): boolean {

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { TokenRange } from "../../items/item.ts";
+import { within } from "../../runtime/within.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { FromWorker, Preparation } from "./messages.ts";
 import { ServiceMetrics, WorkerMetrics } from "./serviceMetrics.ts";
@@ -106,17 +106,18 @@ export class Workers {
       this.#deps.port.release(slot);
       worker.isLeaving = true;
       worker.process.tell({ say: "stop" });
-      await within(worker.process.ended, limitMs / 2 / this.#slots.length);
+      await within(limitMs / 2 / this.#slots.length, worker.process.ended, undefined);
     }
     const rest = [...this.#running];
-    await within(Promise.all(rest.map(({ process }) => process.ended)), endMs - performance.now());
+    const allEnded = Promise.all(rest.map(({ process }) => process.ended));
+    await within(endMs - performance.now(), allEnded, undefined);
     if (this.#running.size === 0) return;
     this.#deps.log.warn(
       { limit_ms: limitMs },
       "stopping took too long; what is left is delivered after its leases lapse",
     );
     for (const { process } of this.#running) process.kill("SIGKILL");
-    await Promise.all(rest.map(({ process }) => process.ended));
+    await allEnded;
   }
 
   #serving(): Worker[] {
@@ -259,14 +260,6 @@ export class Workers {
     }, delayMs);
     this.#timers.add(timer);
   }
-}
-
-/** Waits for a promise, at most `limitMs`. */
-async function within(promise: Promise<unknown>, limitMs: number): Promise<void> {
-  const cancel = new AbortController();
-  const limit = delay(Math.max(0, limitMs), undefined, { signal: cancel.signal }).catch(() => undefined);
-  await Promise.race([promise, limit]);
-  cancel.abort();
 }
 
 /** A worker that served for less was of no use. */
