@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect } from "vitest";
 import { createPasswords } from "../src/accounts/passwords.ts";
 import { readOrgCommand } from "../src/billing/orgCommand.ts";
-import { OrgUsageError } from "../src/billing/orgUsage.ts";
+import { UsageError } from "../src/runtime/commandError.ts";
 import { oneCell } from "../src/postgres/cells.ts";
 import { entries } from "./support/auditLog.ts";
 import { newEmail } from "./support/testNode.ts";
@@ -193,7 +193,7 @@ describe("postrider org", () => {
     [["show", "x", "--verbose"]],
     [["settle-batch", "x", "forget"]],
   ])("refuses %j with words", async ([args], { org }) => {
-    await expect(org(...args)).rejects.toThrow(OrgUsageError);
+    await expect(org(...args)).rejects.toThrow(UsageError);
   });
 
   it("refuses a name that the interface would refuse", async ({ org }) => {

@@ -2,7 +2,6 @@ import { CommandError, UsageError } from "../runtime/commandError.ts";
 import { orRefused } from "../http/contract/errors.ts";
 import { resetPassword } from "./changePassword.ts";
 import type { Passwords } from "./passwords.ts";
-import { resetPasswordUsage } from "./resetPasswordUsage.ts";
 import { Password } from "./schemas.ts";
 import type { Parts } from "../items/parts.ts";
 
@@ -25,12 +24,11 @@ export interface ResetPasswordDeps extends Pick<Parts, "pool" | "nowMs"> {
  */
 export function readResetPasswordCommand(args: string[]): (deps: ResetPasswordDeps) => Promise<void> {
   const [email, ...rest] = args;
-  if (email === undefined) throw new UsageError("<email> is missing", resetPasswordUsage);
-  if (email.startsWith("-")) throw new UsageError("reset-password takes no options", resetPasswordUsage);
+  if (email === undefined) throw new UsageError("<email> is missing");
+  if (email.startsWith("-")) throw new UsageError("reset-password takes no options");
   if (rest.length > 0) {
     throw new UsageError(
       "only <email> is given as an argument: the password is read from the standard input",
-      resetPasswordUsage,
     );
   }
   return async (deps) => {

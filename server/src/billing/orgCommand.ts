@@ -6,11 +6,10 @@ import type { Passwords } from "../accounts/passwords.ts";
 import { provisionOrganization } from "../accounts/provision.ts";
 import { orRefused } from "../http/contract/errors.ts";
 import { type BillingStatus, billingStatuses } from "../postgres/tables.ts";
-import { CommandError } from "../runtime/commandError.ts";
+import { CommandError, UsageError } from "../runtime/commandError.ts";
 import { setStatus } from "./changeStatus.ts";
 import { settleByOperator } from "./settleByOperator.ts";
 import { describeOrganization, findOrganizationId, listOrganizations } from "./organizationReport.ts";
-import { OrgUsageError } from "./orgUsage.ts";
 import type { Parts } from "../items/parts.ts";
 
 export interface OrgCommandDeps extends Pick<Parts, "pool" | "cells" | "nowMs"> {
@@ -29,7 +28,7 @@ export type OrgCommand = (deps: OrgCommandDeps) => Promise<void>;
 /**
  * Reads the operator's command line for organizations: `args` are the arguments after `postrider org`. Results are JSON, with
  * `--json` one document a line.
- * @throws {OrgUsageError} for a wrong command; the command itself throws {CommandError}.
+ * @throws {UsageError} for a wrong command; the command itself throws {CommandError}.
  */
 export function readOrgCommand(args: string[]): OrgCommand {
   const [command, ...rest] = args;
@@ -45,9 +44,9 @@ export function readOrgCommand(args: string[]): OrgCommand {
     case "settle-batch":
       return settle(rest);
     case undefined:
-      throw new OrgUsageError("say what to do with organizations");
+      throw new UsageError("say what to do with organizations");
     default:
-      throw new OrgUsageError(`there is no command "org ${command}"`);
+      throw new UsageError(`there is no command "org ${command}"`);
   }
 }
 
@@ -59,10 +58,10 @@ function create(args: string[]): OrgCommand {
   });
   const [name] = expectWords(positionals, ["name"]);
   if (values["exempt"] === true && values["state"] !== undefined) {
-    throw new OrgUsageError("--exempt and --state exclude each other");
+    throw new UsageError("--exempt and --state exclude each other");
   }
   const status = values["exempt"] === true ? "exempt" : parseStatus(values["state"] ?? "active");
-  if (status === "grace") throw new OrgUsageError("an organization does not begin in grace");
+  if (status === "grace") throw new UsageError("an organization does not begin in grace");
   const email = values["email"] as string | undefined;
   return async (deps) => {
     const readable = readName(name);
@@ -129,7 +128,7 @@ function settle(args: string[]): OrgCommand {
   const { values, positionals } = parse(args, {});
   const [identifier, outcome] = expectWords(positionals, ["identifier", "exported|resend"]);
   if (outcome !== "exported" && outcome !== "resend") {
-    throw new OrgUsageError(`a batch is settled as exported or resend, not "${outcome}"`);
+    throw new UsageError(`a batch is settled as exported or resend, not "${outcome}"`);
   }
   return async (deps) => {
     const nowSeconds = secondsOf(deps);
@@ -161,7 +160,7 @@ function noOrganization(idOrSlug: string): CommandError {
 type Options = Record<string, { type: "string" | "boolean" }>;
 type Values = Record<string, string | boolean | undefined>;
 
-/** Reads flags and words; each command takes `--json`. @throws {OrgUsageError} for an unknown flag. */
+/** Reads flags and words; each command takes `--json`. @throws {UsageError} for an unknown flag. */
 function parse(args: string[], options: Options): { values: Values; positionals: string[] } {
   try {
     const { values, positionals } = parseArgs({
@@ -171,24 +170,24 @@ function parse(args: string[], options: Options): { values: Values; positionals:
     });
     return { values, positionals };
   } catch (error) {
-    throw new OrgUsageError((error as Error).message, { cause: error });
+    throw new UsageError((error as Error).message, { cause: error });
   }
 }
 
-/** The positional arguments, one for each name. @throws {OrgUsageError} when one is missing or too many. */
+/** The positional arguments, one for each name. @throws {UsageError} when one is missing or too many. */
 function expectWords<const N extends readonly string[]>(
   words: string[],
   names: N,
 ): { [K in keyof N]: string } {
   const missing = names[words.length];
-  if (missing !== undefined) throw new OrgUsageError(`<${missing}> is missing`);
-  if (words.length > names.length) throw new OrgUsageError(`unexpected argument "${words[names.length]}"`);
+  if (missing !== undefined) throw new UsageError(`<${missing}> is missing`);
+  if (words.length > names.length) throw new UsageError(`unexpected argument "${words[names.length]}"`);
   return words as unknown as { [K in keyof N]: string };
 }
 
 function parseStatus(text: string | boolean): BillingStatus {
   const status = billingStatuses.find((candidate) => candidate === text);
-  if (status === undefined) throw new OrgUsageError(`"${text}" is not a state`);
+  if (status === undefined) throw new UsageError(`"${text}" is not a state`);
   return status;
 }
 

@@ -12,14 +12,11 @@ export interface InterfaceCall {
   signal: AbortSignal;
 }
 
-/** A successful answer. */
-export interface InterfaceAnswer {
-  bytes: Buffer;
-  headers: { get(name: string): string | null };
-}
-
-/** Makes requests to the interface with the credential of the tools' caller. @throws {CallRefusedError} */
-export type CallInterface = (call: InterfaceCall) => Promise<InterfaceAnswer>;
+/**
+ * Makes requests to the interface with the credential of the tools' caller.
+ * @returns the body of a successful answer. @throws {CallRefusedError}
+ */
+export type CallInterface = (call: InterfaceCall) => Promise<Buffer>;
 
 /** The interface's refusal, or that it could not be reached (status 0). */
 export class CallRefusedError extends Error {
@@ -27,10 +24,10 @@ export class CallRefusedError extends Error {
   readonly status: number;
   readonly code: string | undefined;
 
-  constructor(status: number, message: string, options: { code?: string | null; cause?: unknown } = {}) {
+  constructor(status: number, message: string, options: { code?: string | undefined; cause?: unknown } = {}) {
     super(message, { cause: options.cause });
     this.status = status;
-    this.code = options.code ?? undefined;
+    this.code = options.code;
   }
 }
 
@@ -50,11 +47,10 @@ export function headersOf({ headers = {}, body }: InterfaceCall): Record<string,
   };
 }
 
-/** The answer, when it is a success. @throws {CallRefusedError} */
-export function successful(status: number, answer: InterfaceAnswer): InterfaceAnswer {
-  if (status < 400) return answer;
-  const code = answer.headers.get("x-error-code");
-  throw new CallRefusedError(status, messageOf(answer.bytes) ?? `the service answered ${status}`, { code });
+/** The body of an answer that is a success. @param code of its header `X-Error-Code`. @throws {CallRefusedError} */
+export function successful(status: number, body: Buffer, code: string | undefined): Buffer {
+  if (status < 400) return body;
+  throw new CallRefusedError(status, messageOf(body) ?? `the service answered ${status}`, { code });
 }
 
 function messageOf(bytes: Buffer): string | undefined {

@@ -15,7 +15,7 @@ export async function readPayloadPart(
 ): Promise<Static<typeof PayloadPart> | null> {
   const path = `/api/v1/events/${itemId}/payload`;
   try {
-    const { bytes } = await callInterface({ method: "GET", path, isRepeatable: true, signal });
+    const bytes = await callInterface({ method: "GET", path, isRepeatable: true, signal });
     return partOf(bytes, offsetBytes, limitBytes);
   } catch (error) {
     if (error instanceof CallRefusedError && [404, 410].includes(error.status)) return null;

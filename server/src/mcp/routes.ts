@@ -155,11 +155,7 @@ function callInProcess(
         ...(call.body !== undefined && { payload: JSON.stringify(call.body) }),
       }),
     );
-    const headers = new Headers(
-      Object.entries(answer.headers).flatMap(([name, value]): [string, string][] =>
-        value === undefined ? [] : [[name, String(value)]],
-      ),
-    );
-    return successful(answer.statusCode, { bytes: answer.rawPayload, headers });
+    const code = answer.headers["x-error-code"] as string | undefined;
+    return successful(answer.statusCode, answer.rawPayload, code);
   };
 }

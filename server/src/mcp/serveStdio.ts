@@ -1,4 +1,3 @@
-import type { Readable, Writable } from "node:stream";
 import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 import { CallsUnderWay } from "./callsUnderWay.ts";
 import { createToolServer } from "./toolServer.ts";
@@ -7,23 +6,46 @@ import {
   type CallInterface,
   CallRefusedError,
   headersOf,
-  type InterfaceAnswer,
   type InterfaceCall,
   pathOf,
   successful,
 } from "./interfaceCall.ts";
 
+/**
+ * `postrider mcp`: serves the tools to an agent that starts this process and talks over its standard input and output, for a
+ * service anywhere that `POSTRIDER_URL` and `POSTRIDER_KEY` name; `bin/load.cjs` sets both from the options or a profile.
+ * Ends with its input, or by SIGINT or SIGTERM. Calls that are under way then are given up: what they claimed is given back before
+ * this resolves.
+ * @throws {Error} with a sentence for a person when one of the two is missing or malformed.
+ */
+export async function serveStdio({
+  env,
+  stdin,
+  stdout,
+}: Pick<NodeJS.Process, "env" | "stdin" | "stdout">): Promise<void> {
+  const calls = new CallsUnderWay();
+  const mcp = createToolServer({ callInterface: callByHttp(readService(env)), calls, client: "stdio" });
+  const over = new Promise<void>((resolve) => {
+    const end = (): void => resolve();
+    process.once("SIGINT", end).once("SIGTERM", end);
+    for (const event of ["end", "close", "error"]) stdin.once(event, end);
+    // The client closed its end (EPIPE): no answer can reach it.
+    stdout.once("error", end);
+  });
+  await mcp.connect(new StdioServerTransport(stdin, stdout));
+  await over;
+  await calls.giveUpAll("stdio");
+  await mcp.close();
+  stdin.destroy();
+}
+
 /** Which service the tools call, and with which API key. */
-export interface StdioService {
+interface Service {
   url: string;
   key: string;
 }
 
-/**
- * Reads where the service is from `POSTRIDER_URL` and `POSTRIDER_KEY`.
- * @throws {Error} with a sentence for a person when one of them is missing or malformed.
- */
-export function readStdioService(env: Readonly<Record<string, string | undefined>>): StdioService {
+function readService(env: NodeJS.ProcessEnv): Service {
   const { POSTRIDER_URL: url = "", POSTRIDER_KEY: key = "" } = env;
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
     throw new Error("POSTRIDER_URL must say where the service is, such as https://postrider.example.com");
@@ -36,30 +58,6 @@ export function readStdioService(env: Readonly<Record<string, string | undefined
   return { url, key };
 }
 
-/**
- * Serves the tools over a pair of streams until the first ends or `stopping` aborts. Calls that are under way then are
- * given up: what they claimed is given back before this resolves.
- */
-export async function serveStdio(
-  service: StdioService,
-  streams: { input: Readable; output: Writable },
-  stopping: AbortSignal,
-): Promise<void> {
-  const calls = new CallsUnderWay();
-  const mcp = createToolServer({ callInterface: callByHttp(service), calls, client: "stdio" });
-  const over = new Promise<void>((resolve) => {
-    for (const event of ["end", "close", "error"]) streams.input.once(event, resolve);
-    // The client closed its end (EPIPE): no answer can reach it.
-    streams.output.once("error", () => resolve());
-    if (stopping.aborted) resolve();
-    else stopping.addEventListener("abort", () => resolve(), { once: true });
-  });
-  await mcp.connect(new StdioServerTransport(streams.input, streams.output));
-  await over;
-  await calls.giveUpAll("stdio");
-  await mcp.close();
-}
-
 const maxAttempts = 4;
 const firstWaitMs = 500;
 /** An agent that waits longer than this for a refusal is better told. */
@@ -68,7 +66,7 @@ const maxWaitMs = 10_000;
 const timeoutMs = 45_000;
 
 /** Calls a service elsewhere. Attempts that surely did nothing are repeated, and others where that is harmless. */
-function callByHttp(service: { url: string; key: string }): CallInterface {
+function callByHttp(service: Service): CallInterface {
   const base = service.url.replace(/\/+$/, "");
   return async (call) => {
     for (let attempt = 1; ; attempt++) {
@@ -85,7 +83,7 @@ function callByHttp(service: { url: string; key: string }): CallInterface {
 }
 
 /** `waitMs` is how long the service asks to wait; undefined when asking again cannot help or could do a thing twice. */
-type Outcome = { answer: InterfaceAnswer } | { refusal: CallRefusedError; waitMs: number | undefined };
+type Outcome = { answer: Buffer } | { refusal: CallRefusedError; waitMs: number | undefined };
 
 async function attemptOnce(base: string, key: string, call: InterfaceCall): Promise<Outcome> {
   let response: Response;
@@ -104,7 +102,8 @@ async function attemptOnce(base: string, key: string, call: InterfaceCall): Prom
     return { refusal, waitMs: call.isRepeatable ? 0 : undefined };
   }
   try {
-    return { answer: successful(response.status, { bytes, headers: response.headers }) };
+    const code = response.headers.get("x-error-code") ?? undefined;
+    return { answer: successful(response.status, bytes, code) };
   } catch (error) {
     return { refusal: error as CallRefusedError, waitMs: waitAfter(response, call.isRepeatable) };
   }

@@ -80,8 +80,8 @@ export async function call<Body>(
   { callInterface, signal }: ToolContext,
   request: Omit<InterfaceCall, "isRepeatable" | "signal"> & Partial<InterfaceCall>,
 ): Promise<Body> {
-  const { bytes } = await callInterface({ isRepeatable: true, signal, ...request });
-  return JSON.parse(bytes.toString()) as Body;
+  const body = await callInterface({ isRepeatable: true, signal, ...request });
+  return JSON.parse(body.toString()) as Body;
 }
 
 /** Looks and changes nothing. */

@@ -1,9 +1,7 @@
 #!/usr/bin/env node
 import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
-import { resetPasswordUsage } from "../accounts/resetPasswordUsage.ts";
 import type { OrgCommandDeps } from "../billing/orgCommand.ts";
-import { orgUsage } from "../billing/orgUsage.ts";
 import { exitCodeOf, UsageError } from "../runtime/commandError.ts";
 import {
   type DatabaseCommandName,
@@ -17,8 +15,19 @@ import { readSecretLine } from "./commands/readSecretLine.ts";
 import { createLog } from "../telemetry/log.ts";
 import { version } from "../config/version.ts";
 
+// Apart from the commands: a start of the service needs none of their modules.
 const serveUsage =
   "  postrider serve [--roles api,dispatcher,maintenance]   runs the service (settings: docs/configuration.md)\n";
+const orgUsage = `  postrider org create <name> [--exempt | --state <state>] [--email <address>]
+  postrider org list [--state <state>]
+  postrider org show <id or slug>
+  postrider org set-state <id or slug> <state> [--reason <text>]
+  postrider org settle-batch <identifier> exported|resend
+      states: pending, active, grace, suspended, exempt; results are JSON, with --json one document a line
+`;
+const resetPasswordUsage = `  postrider reset-password <email>                       sets a user's password, read from standard input
+`;
+
 const usage = `postrider ${version}: event intake and delivery
 
 ${serveUsage}${orgUsage}${resetPasswordUsage}${databaseUsage}  postrider mcp [--server URL] [--profile NAME]           serves tools to an agent (MCP), over standard input and output
@@ -55,8 +64,8 @@ async function run(args: string[]): Promise<number> {
       await administer(rest);
       return 0;
     case "mcp": {
-      const { runMcpCommand } = await import("./commands/mcpCommand.ts");
-      await runMcpCommand(process);
+      const { serveStdio } = await import("../mcp/serveStdio.ts");
+      await serveStdio(process);
       return 0;
     }
     case "reset-password":
@@ -88,6 +97,12 @@ function helpOf(command: string): string {
   if (command === "serve") return `postrider serve: the service\n\n${serveUsage}`;
   if (command === "org") return `postrider org: organizations\n\n${orgUsage}`;
   return isDatabaseCommand(command) ? `postrider ${command}: the whole database\n\n${databaseUsage}` : usage;
+}
+
+function usageOf(command: string | undefined): string {
+  if (command === "serve") return serveUsage;
+  if (command === "org") return orgUsage;
+  return command === "reset-password" ? resetPasswordUsage : usage;
 }
 
 async function onDatabase(name: DatabaseCommandName, args: string[]): Promise<void> {
@@ -159,7 +174,7 @@ function readRoles(args: string[]): string | undefined {
   try {
     return parseArgs({ args, options: { roles: { type: "string" } } }).values.roles;
   } catch (cause) {
-    throw new UsageError((cause as Error).message, serveUsage, { cause });
+    throw new UsageError((cause as Error).message, { cause });
   }
 }
 
@@ -171,7 +186,7 @@ try {
   process.stderr.write(`postrider: ${message}\n`);
   if (!isExpected && process.env["LOG_LEVEL"] === "debug")
     process.stderr.write(`${(error as Error).stack}\n`);
-  if (error instanceof UsageError) process.stderr.write(`\n${error.usage}`);
+  if (error instanceof UsageError) process.stderr.write(`\n${usageOf(process.argv[2])}`);
   process.exitCode = exitCodeOf(error);
 }
 

@@ -11,13 +11,10 @@ export class CommandError extends Error {
   }
 }
 
-/** Unknown command or wrong arguments: the message names them, and `usage` lists what there is. */
+/** Unknown command or wrong arguments: the message names them, and the command line shows what there is. */
 export class UsageError extends CommandError {
-  readonly usage: string;
-
-  constructor(message: string, usage: string, options?: ErrorOptions) {
+  constructor(message: string, options?: ErrorOptions) {
     super(message, "usage", options);
-    this.usage = usage;
   }
 }
 
