@@ -3,36 +3,25 @@ import { inTransaction } from "../postgres/pool.ts";
 import type { Log } from "../telemetry/log.ts";
 import { hashCredential } from "../http/contract/credentials.ts";
 
-/** Collects which API keys were used, and writes `last_used_at` at intervals. */
-export interface KeyUsage {
-  /** Notes a use of the key with this id. */
-  note(keyId: string): void;
-  /** Notes a use of the key with this text. Intake calls it for every item, so it costs only one look-up in a Set. */
-  noteKey(key: string): void;
-  /** Writes the collected uses in one statement, if there are any. */
-  flush(): Promise<void>;
-  /** Stops the timer and writes the rest. */
-  stop(): Promise<void>;
-}
-
 const defaultIntervalMs = 30_000;
 /** Uses of further keys are dropped until the next flush: memory is bounded, and `last_used_at` is only a hint. */
 const maxKeys = 100_000;
 
 /**
- * Keeps used keys in memory and writes them every `intervalMs`, so that no request pays for a write. A key's
+ * Collects which API keys were used. Keeps them in memory and writes them every `intervalMs`, so that no request pays for a write. A key's
  * `last_used_at` is therefore late by the interval at most. A failed write is logged and tried again with the next.
  */
 export function createKeyUsage(
   pool: pg.Pool,
   log: Pick<Log, "warn">,
   intervalMs: number = defaultIntervalMs,
-): KeyUsage {
+) {
   let ids = new Set<string>();
   let keys = new Set<string>();
   const timer = setInterval(() => void flush(), intervalMs);
   timer.unref();
 
+  /** Writes the collected uses in one statement, if there are any. */
   async function flush(): Promise<void> {
     if (ids.size === 0 && keys.size === 0) return;
     const [writtenIds, writtenKeys] = [ids, keys];
@@ -48,14 +37,17 @@ export function createKeyUsage(
   }
 
   return {
-    note(keyId) {
+    /** Notes a use of the key with this id. */
+    note(keyId: string): void {
       if (ids.size < maxKeys) ids.add(keyId);
     },
-    noteKey(key) {
+    /** Notes a use of the key with this text. Intake calls it for every item, so it costs only one look-up in a Set. */
+    noteKey(key: string): void {
       if (keys.size < maxKeys) keys.add(key);
     },
     flush,
-    async stop() {
+    /** Stops the timer and writes the rest. */
+    async stop(): Promise<void> {
       clearInterval(timer);
       await flush();
     },

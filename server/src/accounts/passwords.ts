@@ -1,18 +1,5 @@
 import { hash, verify } from "@node-rs/argon2";
 
-/** Hashes and verifies passwords, a few at a time, behind a bounded queue. */
-export interface Passwords {
-  /** Gives the argon2id hash in PHC form; undefined, without work, when too many passwords wait. */
-  hash(password: string): Promise<string | undefined>;
-  /**
-   * Compares `password` with the hash `stored`. Without a hash (there is no such account) it does the same work and
-   * answers `wrong`. It answers `overloaded`, without work, when too many passwords wait.
-   */
-  verify(password: string, stored: string | undefined): Promise<"right" | "wrong" | "overloaded">;
-  /** Whether too many passwords wait; routes ask before they count a request against its rate limit. */
-  isFull(): boolean;
-}
-
 /** OWASP's parameters for argon2id, the library's default algorithm: 19 MiB, two passes, one lane. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1, outputLen: 32 };
 
@@ -21,14 +8,18 @@ export const unmatchableHash = `$argon2id$v=19$m=19456,t=2,p=1$${"A".repeat(22)}
 
 const defaultLimits = { concurrency: 2, maxWaiting: 100 };
 
+/** Hashes and verifies passwords, a few at a time, behind a bounded queue. */
+export type Passwords = ReturnType<typeof createPasswords>;
+
 /**
  * Limits the cost of passwords: `concurrency` hashes at once, each 19 MiB and about 10 ms off the main thread, and a
  * queue of `maxWaiting` requests. More are refused, because their clients would have given up by their turn.
  */
-export function createPasswords(limits: typeof defaultLimits = defaultLimits): Passwords {
+export function createPasswords(limits: typeof defaultLimits = defaultLimits) {
   const waiting: (() => void)[] = [];
   let running = 0;
 
+  /** Whether too many passwords wait; routes ask before they count a request against its rate limit. */
   const isFull = (): boolean => running >= limits.concurrency && waiting.length >= limits.maxWaiting;
 
   async function inTurn<T>(work: () => Promise<T>): Promise<T | undefined> {
@@ -46,8 +37,16 @@ export function createPasswords(limits: typeof defaultLimits = defaultLimits): P
   }
 
   return {
-    hash: (password) => inTurn(() => hash(password, cost)),
-    verify: async (password, stored) => {
+    /** Gives the argon2id hash in PHC form; undefined, without work, when too many passwords wait. */
+    hash: (password: string) => inTurn(() => hash(password, cost)),
+    /**
+     * Compares `password` with the hash `stored`. Without a hash (there is no such account) it does the same work and
+     * answers `wrong`. It answers `overloaded`, without work, when too many passwords wait.
+     */
+    verify: async (
+      password: string,
+      stored: string | undefined,
+    ): Promise<"right" | "wrong" | "overloaded"> => {
       const isSame = await inTurn(() => verify(stored ?? unmatchableHash, password));
       if (isSame === undefined) return "overloaded";
       return isSame && stored !== undefined ? "right" : "wrong";

@@ -1,25 +1,15 @@
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
 
-/** Reads lines of JSON and runs of bytes from a stream, in the order in which they were written. */
-export interface FrameReader {
-  line(): Promise<Record<string, unknown>>;
-  bytes(count: number): Promise<Buffer>;
-  /** @throws when anything is left. */
-  end(): Promise<void>;
-  /** The checksum of everything read so far, in hex. */
-  sha256(): string;
-}
-
 const maxLineBytes = 16 * 2 ** 20;
 const maxRunBytes = 256 * 2 ** 20;
 const newline = 0x0a;
 
-/** @param broken makes the error for a stream that ends early or holds something else; what it says follows a name. */
-export function createFrameReader(
-  stream: Readable,
-  broken: (what: string, cause?: unknown) => Error,
-): FrameReader {
+/**
+ * Reads lines of JSON and runs of bytes from a stream, in the order in which they were written.
+ * @param broken makes the error for a stream that ends early or holds something else; what it says follows a name.
+ */
+export function createFrameReader(stream: Readable, broken: (what: string, cause?: unknown) => Error) {
   const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   const hash = createHash("sha256");
   let held: Buffer = Buffer.alloc(0);
@@ -60,7 +50,7 @@ export function createFrameReader(
 
   return {
     bytes: takeBytes,
-    async line() {
+    async line(): Promise<Record<string, unknown>> {
       let end = held.indexOf(newline);
       while (end === -1) {
         if (held.length > maxLineBytes) throw broken("is no backup");
@@ -77,9 +67,11 @@ export function createFrameReader(
       }
       throw broken("is no backup, or is damaged");
     },
-    async end() {
+    /** @throws when anything is left. */
+    async end(): Promise<void> {
       if (held.length > 0 || (await more())) throw broken("is damaged: something follows its end");
     },
+    /** The checksum of everything read so far, in hex. */
     sha256: () => hash.copy().digest("hex"),
   };
 }

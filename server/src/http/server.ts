@@ -263,21 +263,19 @@ function checkOwner(
   admitted.then(() => done(), done);
 }
 
-/** Admits limited credentials to a route, or refuses them. */
-interface ScopeDoor {
-  /** True if the credential may pass without a look-up in the database. */
-  isOpen(scope: Scope, request: FastifyRequest): boolean;
-  /** @throws {ApiError} 403 when the route does not take it, 404 for what is beyond its reach. */
-  admit(orgId: string, scope: Scope, request: FastifyRequest): Promise<void>;
-}
+type ScopeDoor = ReturnType<typeof scopeDoor>;
 
-function scopeDoor(deps: ServerDeps, { path, scope: rule }: RouteRecord): ScopeDoor {
+/** Admits limited credentials to a route, or refuses them. */
+function scopeDoor(deps: ServerDeps, { path, scope: rule }: RouteRecord) {
   const parameter = /:(\w+)/.exec(path)?.[1];
   const namedBy = ({ params }: FastifyRequest): string | undefined =>
     parameter === undefined ? undefined : (params as Record<string, string>)[parameter];
   return {
-    isOpen: (scope, request) => checkScope(scope, rule, namedBy(request)) === "admitted",
-    async admit(orgId, scope, request) {
+    /** True if the credential may pass without a look-up in the database. */
+    isOpen: (scope: Scope, request: FastifyRequest) =>
+      checkScope(scope, rule, namedBy(request)) === "admitted",
+    /** @throws {ApiError} 403 when the route does not take it, 404 for what is beyond its reach. */
+    async admit(orgId: string, scope: Scope, request: FastifyRequest): Promise<void> {
       const named = namedBy(request);
       switch (checkScope(scope, rule, named)) {
         case "admitted":

@@ -6,16 +6,6 @@ import { createSmtpSender, describeMailFailure, type Mail } from "./sendBySmtp.t
 /** Creates a mail when its turn comes; undefined when there is no recipient. */
 type Prepare = () => Promise<Mail | undefined>;
 
-/** Sends mails in the background, a few at a time. The queue is in memory only, and a failed mail is not retried. */
-export interface Mailer {
-  /** The base URL of links in mails. */
-  publicUrl: string;
-  /** @throws {QueueFullError} when too many wait. */
-  enqueue(prepare: Prepare): void;
-  /** Sends queued mails for `stopLimitMs` and drops the rest. */
-  stop(): Promise<void>;
-}
-
 export interface MailerDeps {
   config: MailConfig;
   log: Pick<Log, "warn" | "error">;
@@ -33,7 +23,10 @@ const defaultLimits = {
   stopLimitMs: 10_000,
 };
 
-export function createMailer({ config, log, count, limits = defaultLimits }: MailerDeps): Mailer {
+export type Mailer = ReturnType<typeof createMailer>;
+
+/** Sends mails in the background, a few at a time. The queue is in memory only, and a failed mail is not retried. */
+export function createMailer({ config, log, count, limits = defaultLimits }: MailerDeps) {
   const { server, from, publicUrl } = config;
   const send = createSmtpSender(server, from);
   const waiting: Prepare[] = [];
@@ -74,13 +67,16 @@ export function createMailer({ config, log, count, limits = defaultLimits }: Mai
   }
 
   return {
+    /** The base URL of links in mails. */
     publicUrl,
-    enqueue(prepare) {
+    /** @throws {QueueFullError} when too many wait. */
+    enqueue(prepare: Prepare): void {
       if (waiting.length >= limits.maxWaiting) throw new QueueFullError("too many mails wait");
       waiting.push(prepare);
       startNext();
     },
-    async stop() {
+    /** Sends queued mails for `stopLimitMs` and drops the rest. */
+    async stop(): Promise<void> {
       const timer = setTimeout(giveUp, limits.stopLimitMs);
       while (underWay.size > 0) await Promise.all(underWay);
       clearTimeout(timer);

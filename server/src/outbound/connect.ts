@@ -118,7 +118,12 @@ function guardedLookup({ resolve, networks }: ConnectDeps): LookupFunction {
   };
 }
 
-function openTls(tcp: Socket, peer: Peer, sessions: SessionCache, ca: ConnectDeps["ca"]): Socket {
+function openTls(
+  tcp: Socket,
+  peer: Peer,
+  sessions: ReturnType<typeof createSessionCache>,
+  ca: ConnectDeps["ca"],
+): Socket {
   const sessionKey = `${peer.hostname}:${portOf(peer)}`;
   const name = peer.hostname.replace(/\.$/, "");
   const tls = connectTls({
@@ -134,22 +139,17 @@ function openTls(tcp: Socket, peer: Peer, sessions: SessionCache, ca: ConnectDep
   return tls;
 }
 
-interface SessionCache {
-  get(key: string): Buffer | undefined;
-  set(key: string, session: Buffer): void;
-}
-
 const maxTlsSessions = 1024;
 
 /**
  * TLS sessions by host and port. Resuming one skips the check of the certificate's name, so the key
  * holds exactly the name that was checked. A session comes only after that check, and the oldest gives way.
  */
-function createSessionCache(): SessionCache {
+function createSessionCache() {
   const sessions = new Map<string, Buffer>();
   return {
-    get: (key) => sessions.get(key),
-    set(key, session) {
+    get: (key: string) => sessions.get(key),
+    set(key: string, session: Buffer): void {
       sessions.delete(key);
       sessions.set(key, session);
       if (sessions.size > maxTlsSessions) {

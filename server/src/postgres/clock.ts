@@ -17,25 +17,14 @@ export interface Moment {
   isApart: boolean;
 }
 
-/** This process's clock beside its database's. */
-export interface ClockCheck {
-  /** Compares them now, by one statement. */
-  look(): Promise<Moment>;
-  /** By how many milliseconds this process's clock was ahead when it was last looked at; negative when it was behind. */
-  skewMs(): number;
-  /** A sentence for the operator once the clocks are a minute apart; undefined while they agree. */
-  warning(): string | undefined;
-  /** Whether items may be made: not while the clocks are an hour apart. */
-  mayMakeItems(): boolean;
-  /** @throws {ClockApartError} while items may not be made. */
-  refuseApart(): void;
-}
-
 /** Items are not made while the clocks of this process and its database are too far apart. */
 export class ClockApartError extends Error {}
 
+/** This process's clock beside its database's. */
+export type ClockCheck = ReturnType<typeof createClockCheck>;
+
 /** An item costs no statement: `look` is called every few seconds, and `refuseApart` compares two numbers. */
-export function createClockCheck(deps: { pool: pg.Pool; nowMs: () => number; log: Log }): ClockCheck {
+export function createClockCheck(deps: { pool: pg.Pool; nowMs: () => number; log: Log }) {
   const { pool, nowMs, log } = deps;
   let skewMs = 0;
   let saidAtMs: number | undefined;
@@ -53,10 +42,12 @@ export function createClockCheck(deps: { pool: pg.Pool; nowMs: () => number; log
     log.error({ skew_seconds: Math.round(skewMs / 1000) }, text);
   }
 
+  /** Whether items may be made: not while the clocks are an hour apart. */
   function mayMakeItems(): boolean {
     return Math.abs(skewMs) <= refusedFromMs;
   }
 
+  /** A sentence for the operator once the clocks are a minute apart; undefined while they agree. */
   function warning(): string | undefined {
     if (Math.abs(skewMs) <= saidFromMs) return undefined;
     const meanwhile = mayMakeItems()
@@ -66,7 +57,8 @@ export function createClockCheck(deps: { pool: pg.Pool; nowMs: () => number; log
   }
 
   return {
-    async look() {
+    /** Compares them now, by one statement. */
+    async look(): Promise<Moment> {
       const beforeMs = nowMs();
       const databaseMs = await readDatabaseMs(pool);
       const afterMs = nowMs();
@@ -79,10 +71,12 @@ export function createClockCheck(deps: { pool: pg.Pool; nowMs: () => number; log
         isApart: Math.abs(skewMs) > saidFromMs,
       };
     },
+    /** By how many milliseconds this process's clock was ahead when it was last looked at; negative when it was behind. */
     skewMs: () => skewMs,
     warning,
     mayMakeItems,
-    refuseApart() {
+    /** @throws {ClockApartError} while items may not be made. */
+    refuseApart(): void {
       if (!mayMakeItems()) throw new ClockApartError(warning());
     },
   };

@@ -11,12 +11,6 @@ export interface FollowDeps {
   log: Pick<Log, "info" | "warn">;
 }
 
-export interface Following {
-  /** Asks Citus now. Concurrent calls share one look. Never rejects. */
-  look(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 /** How long a moved cell is still asked at its former server, which forwards. */
 const everyMs = 1_000;
 
@@ -25,7 +19,7 @@ const everyMs = 1_000;
  * the coordinator is away the last placement counts. Looks once only where no cell is on a server of its own, since no service runs
  * while cells are distributed.
  */
-export function followCells({ pool, cells, log }: FollowDeps): Following {
+export function followCells({ pool, cells, log }: FollowDeps) {
   const routed = cells.all().filter(({ route }) => route !== undefined);
   let known: ReadonlyMap<string, Placement> | undefined;
   let isEnded = routed.length === 0;
@@ -57,6 +51,7 @@ export function followCells({ pool, cells, log }: FollowDeps): Following {
     if (!isEnded) timer = setTimeout(() => void lookOnce(), everyMs).unref();
   }
 
+  /** Asks Citus now. Concurrent calls share one look. Never rejects. */
   function lookOnce(): Promise<void> {
     if (isEnded) return Promise.resolve();
     return (looking ??= look());
@@ -64,7 +59,7 @@ export function followCells({ pool, cells, log }: FollowDeps): Following {
 
   return {
     look: lookOnce,
-    async stop() {
+    async stop(): Promise<void> {
       isEnded = true;
       clearTimeout(timer);
       await looking;

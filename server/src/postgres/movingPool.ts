@@ -1,17 +1,5 @@
 import type pg from "pg";
 
-/** A pool that takes its connections from another pool, which can be exchanged while the first is in use. */
-export interface MovingPool {
-  /** The pool to run statements on. It is the first pool in everything except where its connections come from. */
-  pool: pg.Pool;
-  /** Connections come from `to` from now on. Statements under way, and requests that wait for a connection, finish where they are. */
-  move(to: pg.Pool): void;
-  /** How many attempts to get a connection have failed so far. */
-  failures(): number;
-  /** Ends the pools that it was moved to. The first pool stays open. */
-  end(): Promise<void>;
-}
-
 const origin = Symbol("the pool that a moving pool began with");
 
 /** The first pool of a moving pool, whose sessions see every table and may change schemas; any other pool itself. */
@@ -21,8 +9,13 @@ export function originOf(pool: pg.Pool): pg.Pool {
 
 type Given = (error: Error | undefined, ...rest: unknown[]) => void;
 
-/** A moving pool that begins with the connections of `first`, which the caller ends. */
-export function createMovingPool(first: pg.Pool): MovingPool {
+export type MovingPool = ReturnType<typeof createMovingPool>;
+
+/**
+ * A pool that takes its connections from another pool, which can be exchanged while the first is in use. It begins with the connections
+ * of `first`, which the caller ends.
+ */
+export function createMovingPool(first: pg.Pool) {
   let current = first;
   let failures = 0;
   const left = new Set<pg.Pool>();
@@ -57,15 +50,21 @@ export function createMovingPool(first: pg.Pool): MovingPool {
   }
 
   return {
-    // The pool's own `query` takes its connection from `this.connect`.
+    /**
+     * The pool to run statements on. It is the first pool in everything except where its connections come from: the pool's own `query`
+     * takes its connection from `this.connect`.
+     */
     pool: Object.create(first, { connect: { value: connect }, [origin]: { value: first } }) as pg.Pool,
-    move(to) {
+    /** Connections come from `to` from now on. Statements under way, and requests that wait for a connection, finish where they are. */
+    move(to: pg.Pool): void {
       const from = current;
       current = to;
       if (from !== to) leave(from);
     },
+    /** How many attempts to get a connection have failed so far. */
     failures: () => failures,
-    async end() {
+    /** Ends the pools that it was moved to. The first pool stays open. */
+    async end(): Promise<void> {
       const last = current;
       current = first;
       leave(last);

@@ -40,7 +40,7 @@ import { createTryoutReceiver } from "../tryout/receiver.ts";
 import { acrossCells, assembleCell, type CellParts } from "./assembleCell.ts";
 import { startMaintenance } from "./chores.ts";
 import { connectionLimitOf } from "./descriptorLimit.ts";
-import { createPresence, type Presence } from "./presence.ts";
+import { createPresence } from "./presence.ts";
 import type { Parts } from "../items/parts.ts";
 
 export interface ServiceDeps extends Pick<Parts, "config" | "pool" | "log"> {
@@ -205,7 +205,7 @@ export function createService(deps: ServiceDeps): Service {
   const shared = createSharedParts(deps);
   const parts = cells.all().map((cell) => assembleCell(deps, shared, { cell, cells }));
   const { clock, quiet, onCompany } = shared;
-  const presence: Presence = createPresence({ ...deps, clock, quiet, onCompany });
+  const presence = createPresence({ ...deps, clock, quiet, onCompany });
   const counted = countedBy(shared, parts, deps.siblings);
   deps.telemetry?.exportMetrics(counted.values);
   let isStopping = false;

@@ -8,16 +8,6 @@ import type { Parts } from "../items/parts.ts";
 /** How often a process writes down that it runs, and looks whether it still can. */
 const everyMs = 10_000;
 
-/** A process among others on one database. */
-export interface Presence {
-  /** Resolves with the reason, a sentence, once it is seen that this process cannot go on. */
-  overtaken: Promise<string>;
-  /** Asks the database now. Undefined while this process can go on. */
-  whyOvertaken(): Promise<string | undefined>;
-  start(): void;
-  stop(): Promise<void>;
-}
-
 export interface PresenceDeps extends Pick<Parts, "pool" | "log"> {
   /** One unless told. */
   cells?: Cells | undefined;
@@ -34,7 +24,7 @@ export interface PresenceDeps extends Pick<Parts, "pool" | "log"> {
  * Shows the others that this process runs, so that its SQL functions stay, notices when they are gone or what they need was
  * taken away, and when its clock and the database's disagree.
  */
-export function createPresence(deps: PresenceDeps): Presence {
+export function createPresence(deps: PresenceDeps) {
   const { pool, cells, log, clock, process, quiet, onCompany } = deps;
   let loop: Loop | undefined;
   let tell: (reason: string) => void;
@@ -59,12 +49,14 @@ export function createPresence(deps: PresenceDeps): Presence {
   }
 
   return {
+    /** Resolves with the reason, a sentence, once it is seen that this process cannot go on. */
     overtaken,
+    /** Asks the database now. Undefined while this process can go on. */
     whyOvertaken: look,
-    start() {
+    start(): void {
       loop = startLoop({ name: "sign of life", everyMs, runOnce }, log, quiet && { quiet });
     },
-    async stop() {
+    async stop(): Promise<void> {
       await loop?.stop();
     },
   };

@@ -42,7 +42,7 @@ export async function serveAsWorker(env: NodeJS.ProcessEnv): Promise<void> {
       log,
       database,
       stopAsked: supervisor.stopAsked,
-      siblings: supervisor.siblings,
+      siblings: (own) => supervisor.siblings(own),
       instance: supervisor.place.then(({ slot }) => String(slot)),
       async listen(app) {
         await app.ready();
@@ -69,20 +69,7 @@ export async function serveAsWorker(env: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-interface Supervisor {
-  preparation: Promise<Preparation>;
-  place: Promise<Place>;
-  stopAsked: Promise<string>;
-  trouble: () => Error | undefined;
-  /** The metrics of the other processes. */
-  siblings: (own: MetricValues[]) => Promise<MetricValues[][]>;
-  /** Answers the supervisor's questions for metrics from now on. */
-  counts(service: Pick<Service, "metricValues">): void;
-  /** Closes the channel, which keeps the process alive. */
-  leave(): void;
-}
-
-function listenToSupervisor(): Supervisor {
+function listenToSupervisor() {
   const preparation = Promise.withResolvers<Preparation>();
   const place = Promise.withResolvers<Place>();
   const stopping = Promise.withResolvers<string>();
@@ -121,7 +108,8 @@ function listenToSupervisor(): Supervisor {
     place: place.promise,
     stopAsked: stopping.promise,
     trouble: () => trouble,
-    siblings(own) {
+    /** The metrics of the other processes. */
+    siblings(own: MetricValues[]): Promise<MetricValues[][]> {
       const id = ++ids;
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
@@ -136,10 +124,12 @@ function listenToSupervisor(): Supervisor {
         tell({ say: "count all", id, values: own });
       });
     },
-    counts(service) {
+    /** Answers the supervisor's questions for metrics from now on. */
+    counts(service: Pick<Service, "metricValues">): void {
       counted = service;
     },
-    leave() {
+    /** Closes the channel, which keeps the process alive. */
+    leave(): void {
       process.removeAllListeners("disconnect");
       if (process.connected) process.disconnect?.();
     },

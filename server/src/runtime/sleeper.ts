@@ -1,20 +1,16 @@
-/** Lets a loop pause until something happens. */
-export interface Sleeper {
-  /** Forgets the wakes so far. */
-  rest(): void;
-  /** Resolves after the time, or at once when woken since the last rest. */
-  sleep(ms: number): Promise<void>;
-  wake(): void;
-}
+export type Sleeper = ReturnType<typeof createSleeper>;
 
-export function createSleeper(): Sleeper {
+/** Lets a loop pause until something happens. */
+export function createSleeper() {
   let isWoken = false;
   let wakeUp: (() => void) | undefined;
   return {
-    rest() {
+    /** Forgets the wakes so far. */
+    rest(): void {
       isWoken = false;
     },
-    sleep(ms) {
+    /** Resolves after the time, or at once when woken since the last rest. */
+    sleep(ms: number): Promise<void> {
       if (isWoken) return Promise.resolve();
       return new Promise((resolve) => {
         const timer = setTimeout(done, ms);
@@ -26,7 +22,7 @@ export function createSleeper(): Sleeper {
         }
       });
     },
-    wake() {
+    wake(): void {
       isWoken = true;
       wakeUp?.();
     },

@@ -1,14 +1,6 @@
 import { Counter, Histogram, type Registry } from "prom-client";
 import { gaugesOn } from "./processMetrics.ts";
 
-/** Counts attempts and shows what a node holds in memory. */
-export interface DeliveryMetrics {
-  attempt(kind: string, outcome: string, durationMs: number): void;
-  /** Milliseconds from acceptance to the end of the attempt that delivered. */
-  delivered(latencyMs: number): void;
-  claimed(count: number): void;
-}
-
 export interface DeliveryGauges {
   inFlight: () => number;
   /** Requests in flight to unproven targets: untried or hanging ones. */
@@ -20,7 +12,10 @@ export interface DeliveryGauges {
 const attemptBucketsSeconds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
 const latencyBucketsSeconds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30, 300, 3_600, 86_400];
 
-export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges): DeliveryMetrics {
+export type DeliveryMetrics = ReturnType<typeof createDeliveryMetrics>;
+
+/** Counts attempts and shows what a node holds in memory. */
+export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges) {
   const registers = [registry];
   const counts = new Map<string, Map<string, { pending: number }>>();
   void new Counter({
@@ -69,7 +64,7 @@ export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges
   gauge("postrider_open_circuits", "Targets this node leaves alone for a moment.", gauges.openCircuits);
 
   return {
-    attempt(kind, outcome, durationMs) {
+    attempt(kind: string, outcome: string, durationMs: number): void {
       let outcomes = counts.get(kind);
       if (outcomes === undefined) counts.set(kind, (outcomes = new Map<string, { pending: number }>()));
       let cell = outcomes.get(outcome);
@@ -77,23 +72,22 @@ export function createDeliveryMetrics(registry: Registry, gauges: DeliveryGauges
       cell.pending++;
       duration.observe(durationMs / 1000);
     },
-    delivered: (latencyMs) => latency.observe(latencyMs / 1000),
-    claimed: (count) => claimed.inc(count),
+    /** Milliseconds from acceptance to the end of the attempt that delivered. */
+    delivered: (latencyMs: number) => latency.observe(latencyMs / 1000),
+    claimed: (count: number) => claimed.inc(count),
   };
 }
 
-/** Counts looks at the tasks of agents. */
-export interface HandoffMetrics {
-  /** One look: unchanged, changed, ended, missing, trouble or dropped. */
-  looked(look: string): void;
-}
+export type HandoffMetrics = ReturnType<typeof createHandoffMetrics>;
 
-export function createHandoffMetrics(registry: Registry): HandoffMetrics {
+/** Counts looks at the tasks of agents. */
+export function createHandoffMetrics(registry: Registry) {
   const looks = new Counter({
     name: "postrider_task_looks_total",
     help: "Looks at agents' tasks, by what they came to.",
     labelNames: ["look"],
     registers: [registry],
   });
-  return { looked: (look) => looks.inc({ look }) };
+  /** One look: unchanged, changed, ended, missing, trouble or dropped. */
+  return { looked: (look: string) => looks.inc({ look }) };
 }

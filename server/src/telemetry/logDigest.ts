@@ -17,16 +17,6 @@ const waitingRoutes = new Set([
   "/mcp",
 ]);
 
-/** Sums for operators, so that a flood of refusals does not become a flood of log lines. */
-export interface LogDigest {
-  request(request: RequestLine, status: number, durationMs: number): void;
-  attempt(line: AttemptLine): void;
-  /** Whether a fault with this text is the first in the current window. Repetitions are only counted. */
-  isFirst(text: string): boolean;
-  /** Writes what is gathered. */
-  flush(): void;
-}
-
 interface Slow {
   request_id: string;
   method: string;
@@ -44,10 +34,10 @@ interface FailingTarget {
 }
 
 /**
- * Gathers refusals by route and status, failed attempts by target, and slow requests. Writes at most one line of each kind in half
+ * Sums for operators, so that a flood of refusals does not become a flood of log lines: gathers refusals by route and status, failed attempts by target, and slow requests. Writes at most one line of each kind in half
  * a minute, and none without occurrences. A request that is fast and accepted, or a successful attempt, costs two comparisons.
  */
-export function createLogDigest(write: (fields: object, message: string) => void): LogDigest {
+export function createLogDigest(write: (fields: object, message: string) => void) {
   let refused = new Map<string, number>();
   let failing = new Map<string, FailingTarget>();
   let slow: { count: number; slowest: Slow } | undefined;
@@ -56,6 +46,7 @@ export function createLogDigest(write: (fields: object, message: string) => void
   let others = { refused: 0, failing: 0 };
   let timer: NodeJS.Timeout | undefined;
 
+  /** Writes what is gathered. */
   function flush(): void {
     clearTimeout(timer);
     timer = undefined;
@@ -74,7 +65,7 @@ export function createLogDigest(write: (fields: object, message: string) => void
   }
 
   return {
-    request({ id, method, routePath }, status, durationMs) {
+    request({ id, method, routePath }: RequestLine, status: number, durationMs: number): void {
       if (status < 400 && durationMs < slowMs) return;
       arm();
       if (status >= 400) {
@@ -88,7 +79,7 @@ export function createLogDigest(write: (fields: object, message: string) => void
       slow.count++;
       if (one.duration_ms > slow.slowest.duration_ms) slow.slowest = one;
     },
-    attempt({ outcome, targetId, orgId, statusCode, error }) {
+    attempt({ outcome, targetId, orgId, statusCode, error }: AttemptLine): void {
       if (outcome === "delivered" || outcome === "stale") return;
       arm();
       let target = failing.get(targetId);
@@ -104,7 +95,8 @@ export function createLogDigest(write: (fields: object, message: string) => void
       target.status = statusCode;
       target.error = error;
     },
-    isFirst(text) {
+    /** Whether a fault with this text is the first in the current window. Repetitions are only counted. */
+    isFirst(text: string): boolean {
       arm();
       if (faults.has(text) || faults.size >= maxKept) return false;
       faults.add(text);

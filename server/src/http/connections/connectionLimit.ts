@@ -1,27 +1,15 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
-/** Bounds the connections of a server, and the share of one organization. */
-export interface ConnectionLimit {
-  /** Counts a new connection in; false when it is refused, and closed. */
-  admit(socket: Socket): boolean;
-  /** Records the organization whose key a request on the connection carried. */
-  noteOwner(socket: Socket, owner: string): void;
-  /** True if the connection's owner has more connections than are left for others: it then ends with its answer. */
-  isOverShare(socket: Socket): boolean;
-  /** Closes the connections on which nothing has been sent. */
-  closeUnused(): void;
-  /** The number of connections. */
-  count(): number;
-}
-
 /** Node drops connections right after accept when so many more than the limit are open (`server.maxConnections`). */
 const spare = 64;
 /** The most connections that are examined for one that can be ended. */
 const maxLooks = 64;
 
+export type ConnectionLimit = ReturnType<typeof limitConnections>;
+
 /**
- * Past `limit`, a new connection takes the place of the one that has been quiet for the longest without ever having
+ * Bounds the connections of a server, and the share of one organization. Past `limit`, a new connection takes the place of the one that has been quiet for the longest without ever having
  * shown a valid key; where there is none, it is refused. So clients that hold connections open and say nothing do not keep
  * others out.
  * @param isBusy True if a request of the connection is being handled.
@@ -30,7 +18,7 @@ export function limitConnections(
   server: Pick<Server, "maxConnections">,
   limit: number,
   isBusy: (socket: Socket) => boolean,
-): ConnectionLimit {
+) {
   /** In the order in which they came. */
   const strangers = new Set<Socket>();
   const owners = new Map<Socket, string>();
@@ -61,7 +49,8 @@ export function limitConnections(
   const count = (): number => strangers.size + owners.size;
   server.maxConnections = limit + spare;
   return {
-    admit(socket) {
+    /** Counts a new connection in; false when it is refused, and closed. */
+    admit(socket: Socket): boolean {
       if (count() >= limit) endAStranger();
       if (count() >= limit) {
         socket.destroy();
@@ -71,19 +60,22 @@ export function limitConnections(
       socket.once("close", () => leave(socket));
       return true;
     },
-    noteOwner(socket, owner) {
+    /** Records the organization whose key a request on the connection carried. */
+    noteOwner(socket: Socket, owner: string): void {
       if (owners.get(socket) === owner || socket.destroyed) return;
       leave(socket);
       owners.set(socket, owner);
       counts.set(owner, (counts.get(owner) ?? 0) + 1);
     },
-    isOverShare(socket) {
+    /** True if the connection's owner has more connections than are left for others: it then ends with its answer. */
+    isOverShare(socket: Socket): boolean {
       // Half of them are within everybody's share.
       if (2 * count() <= limit) return false;
       const owner = owners.get(socket);
       return owner !== undefined && counts.get(owner)! > limit - count();
     },
-    closeUnused() {
+    /** Closes the connections on which nothing has been sent. */
+    closeUnused(): void {
       for (const socket of strangers) if (socket.bytesRead === 0) socket.destroy();
     },
     count,

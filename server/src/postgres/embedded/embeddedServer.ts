@@ -16,7 +16,7 @@ import { startGuarded, type GuardedProcess } from "./guardedProcess.ts";
 import { stopLeftovers } from "./leftovers.ts";
 import { waitUntilReady } from "./readiness.ts";
 import type { ServerConnection } from "../pool.ts";
-import { type DiskWatch, followServerLog, watchDisk } from "./serverLog.ts";
+import { followServerLog, watchDisk } from "./serverLog.ts";
 import { serverSettings } from "./settings.ts";
 import { prepareSocketDirectory } from "./socketDirectory.ts";
 import { shutDown } from "./shutDown.ts";
@@ -65,7 +65,7 @@ export class EmbeddedServer {
   #tcp: TcpAccess | undefined;
   #stopping = new AbortController();
   #supervision: Promise<void> = Promise.resolve();
-  readonly #disk: DiskWatch;
+  readonly #disk: ReturnType<typeof watchDisk>;
 
   constructor(options: EmbeddedOptions, place: Place) {
     this.#options = options;

@@ -2,18 +2,12 @@ import { diskFullError, noSpacePattern } from "../awayReason.ts";
 
 const linesKept = 12;
 
-/** The last output of PostgreSQL, to explain why it ended. */
-export interface ServerLog {
-  onLine: (line: string) => void;
-  lastLines: string[];
-}
-
 /** Forwards what deserves attention from PostgreSQL's log, and remembers its last lines. */
-export function followServerLog(log: (level: "info" | "warn" | "error", message: string) => void): ServerLog {
+export function followServerLog(log: (level: "info" | "warn" | "error", message: string) => void) {
   const lastLines: string[] = [];
   return {
     lastLines,
-    onLine: (line) => {
+    onLine: (line: string): void => {
       if (answersEarlyClient(line)) return;
       lastLines.push(line);
       if (lastLines.length > linesKept) lastLines.shift();
@@ -48,23 +42,20 @@ export function explainFullDisk(error: unknown, dataDir: string): unknown {
   return diskFullError(`the disk that holds ${dataDir} is full: make room (${message})`, error);
 }
 
-/** Remembers what PostgreSQL's log says of the disk. */
-export interface DiskWatch {
-  hear(line: string): void;
-  /** Why the database is away, if its disk was full a moment ago. */
-  trouble(): Error | undefined;
-}
-
-/** @param warn tells the operator, once for each time the disk fills up. */
-export function watchDisk(dataDir: string, warn: (message: string) => void): DiskWatch {
+/**
+ * Remembers what PostgreSQL's log says of the disk.
+ * @param warn tells the operator, once for each time the disk fills up.
+ */
+export function watchDisk(dataDir: string, warn: (message: string) => void) {
   let heardMs = -Infinity;
   const isNews = (): boolean => performance.now() - heardMs < newsMs;
   return {
-    hear(line) {
+    hear(line: string): void {
       if (!noSpacePattern.test(line)) return;
       if (!isNews()) warn(`the disk that holds ${dataDir} is full: PostgreSQL cannot write; make room`);
       heardMs = performance.now();
     },
+    /** Why the database is away, if its disk was full a moment ago. */
     trouble: () => (isNews() ? diskFullError(`the disk that holds ${dataDir} is full`) : undefined),
   };
 }

@@ -6,19 +6,8 @@ import { databaseAccount } from "./account.ts";
 import { clusterPath } from "./cluster.ts";
 import { lockDirectory, type Taking } from "./directoryLock.ts";
 import { stopLeftovers } from "./leftovers.ts";
-import type { ServerConnection } from "../pool.ts";
 import { type EmbeddedOptions, EmbeddedServer } from "./embeddedServer.ts";
 import { explainFullDisk } from "./serverLog.ts";
-
-export interface EmbeddedDatabase {
-  connection: ServerConnection;
-  /** The postmaster's process id; another one after a restart. */
-  pid: () => number;
-  /** Why it is away, where its log told. */
-  trouble: () => Error | undefined;
-  /** A fast shutdown: open transactions are rolled back, everything committed is on disk. Safe to repeat. */
-  stop: () => Promise<void>;
-}
 
 /**
  * Starts the service's own PostgreSQL on a data directory, making the cluster the first time, and keeps it
@@ -26,7 +15,7 @@ export interface EmbeddedDatabase {
  * @throws a sentence for the operator: another service uses the directory, PostgreSQL cannot run here, or its
  * own last words.
  */
-export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedDatabase> {
+export async function startEmbedded(options: EmbeddedOptions) {
   const dataDir = prepareDataDirectory(options.dataDir);
   const unlock = await lockDirectory(dataDir, options.taking).catch((error: unknown) => {
     throw explainFullDisk(error, dataDir);
@@ -38,9 +27,12 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedD
     const connection = await server.start();
     return {
       connection,
+      /** The postmaster's process id; another one after a restart. */
       pid: () => server.pid(),
+      /** Why it is away, where its log told. */
       trouble: () => server.trouble(),
-      stop: async () => {
+      /** A fast shutdown: open transactions are rolled back, everything committed is on disk. Safe to repeat. */
+      stop: async (): Promise<void> => {
         await server.stop();
         unlock();
       },

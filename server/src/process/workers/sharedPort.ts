@@ -2,16 +2,7 @@ import { lookup } from "node:dns/promises";
 import net from "node:net";
 
 /** The service's port: sockets that its supervisor holds open and its workers listen on. */
-export interface SharedPort {
-  port: number;
-  /** The descriptors of all sockets, which every worker inherits in this order. */
-  fds: readonly number[];
-  /** The index of the socket that a slot's worker listens on. */
-  socketOf(slot: number): number;
-  /** Closes the supervisor's descriptor of a slot's socket, so that the socket ends with its worker. */
-  release(slot: number): void;
-  close(): void;
-}
+export type SharedPort = Awaited<ReturnType<typeof bindSharedPort>>;
 
 /**
  * Binds the address once for each slot. The kernel divides new connections between the sockets (SO_REUSEPORT). The supervisor
@@ -19,10 +10,7 @@ export interface SharedPort {
  * instead of being refused. Where the system cannot divide connections (macOS), all workers accept from one socket.
  * @throws {Error} with the `code` of the operating system, or a sentence when this Node cannot share a port.
  */
-export async function bindSharedPort(
-  { host, port }: { host: string; port: number },
-  count: number,
-): Promise<SharedPort> {
+export async function bindSharedPort({ host, port }: { host: string; port: number }, count: number) {
   refuseUnable();
   const address = net.isIP(host) === 0 ? (await lookup(host)).address : host;
   // An exclusive bind fails if any other program listens there, including one that shares its port.
@@ -31,17 +19,20 @@ export async function bindSharedPort(
   probe.close();
   const sockets = bindEach({ host: address, port: bound }, count);
   const open = new Set(sockets);
+  /** The index of the socket that a slot's worker listens on. */
   const socketOf = (slot: number): number => slot % sockets.length;
   return {
     port: bound,
+    /** The descriptors of all sockets, which every worker inherits in this order. */
     fds: sockets.map((socket) => socket.fd()),
     socketOf,
-    release(slot) {
+    /** Closes the supervisor's descriptor of a slot's socket, so that the socket ends with its worker. */
+    release(slot: number): void {
       const socket = sockets[socketOf(slot)]!;
       // A socket that other workers listen on is closed by `close`.
       if (sockets.length > 1 && open.delete(socket)) socket.close();
     },
-    close() {
+    close(): void {
       for (const socket of open) socket.close();
       open.clear();
     },
