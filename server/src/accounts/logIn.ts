@@ -3,15 +3,10 @@ import type { RequestTrace } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { emailKey } from "./emailAddress.ts";
-import type { Passwords } from "./passwords.ts";
+import type { PasswordDeps } from "./changePassword.ts";
 import { startSession } from "./sessionStore.ts";
 import { findUserByEmail, lockUser } from "./userStore.ts";
 import type { User } from "./schemas.ts";
-
-export interface LogInDeps {
-  pool: pg.Pool;
-  passwords: Passwords;
-}
 
 export type LogInOutcome =
   | { outcome: "started"; user: User; sessionToken: string }
@@ -24,7 +19,7 @@ export type LogInOutcome =
  * including the audit entry, so that the time of an answer does not tell who has an account.
  */
 export async function logIn(
-  deps: LogInDeps,
+  deps: PasswordDeps,
   input: { email: string; password: string },
   request?: RequestTrace,
 ): Promise<LogInOutcome> {

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { BillingStatus } from "../postgres/tables.ts";
-import type { Actor } from "../audit/origin.ts";
+import type { Actor, Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { graceSeconds, type StatusChange } from "./subscriptionState.ts";
@@ -90,31 +90,27 @@ export async function applyChange(
 /** Adds to an organization's history, and to its audit log. */
 async function record(
   client: pg.ClientBase,
-  input: {
-    orgId: string;
-    from: BillingStatus;
-    to: BillingStatus;
-    cause: string;
-    actor: Actor;
-    nowSeconds: number;
-  },
+  {
+    orgId,
+    actor,
+    from,
+    to,
+    cause,
+    nowSeconds,
+  }: Origin & RecordedChange & { cause: string; nowSeconds: number },
 ): Promise<void> {
   await client.query(
     `insert into billing_state_changes (org_id, from_status, to_status, cause, changed_at)
      values ($1, $2, $3, $4, $5)`,
-    [input.orgId, input.from, input.to, input.cause, input.nowSeconds],
+    [orgId, from, to, cause, nowSeconds],
   );
-  const { orgId, actor } = input;
-  await recordChange(
-    client,
-    { orgId, actor },
-    {
-      action: "billing.state_changed",
-      object: { kind: "organization", id: orgId },
-      before: { billing_status: input.from },
-      after: { billing_status: input.to, cause: input.cause },
-    },
-  );
+  const origin = { orgId, actor };
+  await recordChange(client, origin, {
+    action: "billing.state_changed",
+    object: { kind: "organization", id: orgId },
+    before: { billing_status: from },
+    after: { billing_status: to, cause },
+  });
 }
 
 async function recordGraceEnd(client: pg.PoolClient, orgId: string, endedAt: number): Promise<void> {

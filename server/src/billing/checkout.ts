@@ -10,7 +10,7 @@ import {
   saveCustomer,
 } from "./accountStore.ts";
 import { noteDeletedCustomer } from "./syncSubscription.ts";
-import { stripeLibrary } from "./stripeLibrary.ts";
+import { stripeLibrary } from "./processor.ts";
 
 export interface CheckoutDeps {
   /** The pool of the organization's cell. */

@@ -12,9 +12,8 @@ import {
   renewBatch,
   settleBatch,
 } from "./meterBatches.ts";
-import { readMeterTotal } from "./processor.ts";
+import { readMeterTotal, stripeLibrary } from "./processor.ts";
 import { writeBatches } from "./writeBatches.ts";
-import { stripeLibrary } from "./stripeLibrary.ts";
 import type { Parts } from "../items/parts.ts";
 
 export interface ExportDeps extends Pick<Parts, "pool" | "cells" | "log" | "nowMs"> {
@@ -207,9 +206,8 @@ export function classifySendError(error: unknown, identifier: string): SendOutco
  * Runs `work` while this process holds an advisory lock, and does nothing when another one holds it. The lock
  * belongs to one connection, which is kept for as long as the work takes and has no transaction open. Should that
  * connection break, another process may begin meanwhile, and the work must tolerate that.
- * @returns whether the work was done.
  */
-async function withSessionLock(pool: pg.Pool, key: number, work: () => Promise<void>): Promise<boolean> {
+async function withSessionLock(pool: pg.Pool, key: number, work: () => Promise<void>): Promise<void> {
   const client = await pool.connect();
   let broken: Error | undefined;
   const onError = (error: Error): void => {
@@ -220,14 +218,13 @@ async function withSessionLock(pool: pg.Pool, key: number, work: () => Promise<v
     const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
       key,
     ]);
-    if (rows[0]?.taken !== true) return false;
+    if (rows[0]?.taken !== true) return;
     try {
       await work();
     } finally {
       // When this fails the connection is gone, and the lock with it.
       await client.query("select pg_advisory_unlock($1)", [key]).catch(onError);
     }
-    return true;
   } finally {
     client.off("error", onError);
     client.release(broken);

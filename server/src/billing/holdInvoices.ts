@@ -2,9 +2,8 @@ import type { Stripe } from "stripe";
 import type { StripeConfig } from "../config/config.ts";
 import type { Cell } from "../postgres/cells.ts";
 import { findAccountOfCustomer } from "./accountStore.ts";
-import { askProcessor, readMeterTotal } from "./processor.ts";
+import { askProcessor, readMeterTotal, stripeLibrary } from "./processor.ts";
 import { type Period, periodOf } from "./ledger.ts";
-import { stripeLibrary } from "./stripeLibrary.ts";
 import type { Parts } from "../items/parts.ts";
 
 interface HoldDeps extends Pick<Parts, "pool" | "nowMs"> {

@@ -1,6 +1,6 @@
 import type { Stripe } from "stripe";
 import { type Static, Type } from "typebox";
-import { NullableString, Timestamp } from "../http/contract/schemas.ts";
+import { fieldsOf, NullableString, Timestamp } from "../http/contract/schemas.ts";
 
 /** The most invoices that are shown. */
 const limit = 12;
@@ -22,13 +22,7 @@ export const Invoice = Type.Object(
 /** Lists the customer's most recent invoices, newest first. @throws the processor's errors. */
 export async function listInvoices(stripe: Stripe, customerId: string): Promise<Static<typeof Invoice>[]> {
   const invoices = await stripe.invoices.list({ customer: customerId, limit });
-  return invoices.data.slice(0, limit).map((invoice) => ({
-    number: invoice.number,
-    date: invoice.created,
-    status: invoice.status,
-    amount_due: invoice.amount_due,
-    amount_paid: invoice.amount_paid,
-    currency: invoice.currency,
-    hosted_invoice_url: invoice.hosted_invoice_url ?? null,
-  }));
+  return invoices.data
+    .slice(0, limit)
+    .map((invoice) => fieldsOf(Invoice, { ...invoice, date: invoice.created }));
 }

@@ -1,20 +1,30 @@
 import type { Stripe } from "stripe";
 import { Type } from "typebox";
 import { type Config, publicUrlOf, type StripeConfig } from "../config/config.ts";
-import { anyone, users } from "../http/contract/access.ts";
+import { anyone, users, usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, found, notFound, orRefused } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
-import { NullableTimestamp, oneOf } from "../http/contract/schemas.ts";
+import { readKeys } from "../http/contract/scope.ts";
+import { NullableTimestamp, oneOf, Timestamp } from "../http/contract/schemas.ts";
 import { billingColumns } from "../accounts/organizationStore.ts";
 import { type BillingStatus, billingStatuses } from "../postgres/tables.ts";
 import { findAccount } from "./accountStore.ts";
 import { openCheckout } from "./checkout.ts";
 import { Invoice, listInvoices } from "./invoices.ts";
-import { price } from "./ledger.ts";
+import {
+  billableItems,
+  centsOf,
+  pendingItems,
+  periodBounds,
+  periodOf,
+  price,
+  readLedgerMonth,
+  unitsOf,
+} from "./ledger.ts";
 import { askProcessor, createProcessor, type ProcessorFailure } from "./processor.ts";
 import { receiveEvent } from "./receiveEvent.ts";
 import { reconcile, Reconciliation } from "./reconciliation.ts";
-import { usageRoute } from "./usageRoutes.ts";
+import examples from "./examples.json" with { type: "json" };
 import type { Parts } from "../items/parts.ts";
 
 const route = routesOf<RouteDeps>("Billing");
@@ -183,6 +193,43 @@ const invoicesRoute = route("listInvoices", "GET /api/v1/billing/invoices", {
     if (customer === null) return { invoices: [], billing_enabled: true };
     const asked = await askProcessor(() => listInvoices(processor.stripe, customer));
     return { invoices: orRefused(asked, "answered", failures).answer, billing_enabled: true };
+  },
+});
+
+const Usage = Type.Object(
+  {
+    period_start: Timestamp,
+    period_end: Timestamp,
+    accepted_events: Type.Integer({ description: "Items newly accepted in the period" }),
+    estimated_units: Type.Integer({ description: "Started units of 1,000 items; 0 for an exempt workspace" }),
+    estimated_cents: Type.Integer({ description: "US cents; 0 for an exempt workspace" }),
+    pending_meter_events: Type.Integer({
+      description: "Items that wait for export to the payment processor",
+    }),
+  },
+  { title: "Usage" },
+);
+
+const usageRoute = route("readUsage", "GET /api/v1/usage", {
+  access: usersAndKeys("viewer", readKeys),
+  summary: "Usage of the current month",
+  response: { 200: Type.Object({ usage: Usage }) },
+  examples: examples.readUsage,
+  async handle({ caller }, deps) {
+    const period = periodOf(deps.nowMs());
+    const month = found(await readLedgerMonth(deps.pool, caller.orgId, period));
+    const { startSeconds, endSeconds } = periodBounds(period);
+    const billable = billableItems(month);
+    return {
+      usage: {
+        period_start: startSeconds,
+        period_end: endSeconds,
+        accepted_events: month.accepted,
+        estimated_units: unitsOf(billable),
+        estimated_cents: centsOf(billable),
+        pending_meter_events: pendingItems(month),
+      },
+    };
   },
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { classifySendError } from "./exportUsage.ts";
-import { stripeLibrary } from "./stripeLibrary.ts";
+import { stripeLibrary } from "./processor.ts";
 
 const { errors } = stripeLibrary();
 const identifier = "postrider-0192f3a4b5c67d8e9fa0b1c2d3e4f506-202611-1";

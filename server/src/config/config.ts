@@ -70,17 +70,37 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   }
   problems.push(...mailProblems((name) => isSet(env, name)));
   if (problems.length > 0) throw new ConfigError(problems);
-  return withMail(withBilling({ ...parsed, mailboxRetentionSeconds: mailboxRetention(parsed) }));
+  return grouped(parsed);
+}
+
+/** Settings that belong together become one; those of them that are needed are there. */
+function grouped(parsed: Parsed): Config {
+  const {
+    billingMode,
+    stripeSecretKey: secretKey,
+    stripeWebhookSecrets: webhookSecrets,
+    stripePriceId: priceId,
+    stripeMeterEventName: meterEventName,
+    stripeMeterId: meterId,
+    stripeApiBase: apiBase,
+    smtpServer: server,
+    mailFrom: from,
+    ...rest
+  } = parsed;
+  const stripe = { secretKey, webhookSecrets, priceId, meterEventName, meterId, apiBase };
+  return {
+    ...rest,
+    // Messages never outlive their items, which hold their payloads.
+    mailboxRetentionSeconds: Math.min(rest.mailboxRetentionSeconds, rest.retentionDays * 86_400),
+    billing:
+      billingMode === "disabled" ? { kind: billingMode } : ({ kind: billingMode, ...stripe } as StripeConfig),
+    mail: server && ({ server, from, publicUrl: rest.publicUrl } as MailConfig),
+  };
 }
 
 /** Milliseconds after which a message expires. */
 export function mailboxRetentionMs(config: Pick<Config, "mailboxRetentionSeconds">): number {
   return config.mailboxRetentionSeconds * 1000;
-}
-
-/** Messages never outlive their items, which hold their payloads. */
-function mailboxRetention({ mailboxRetentionSeconds, retentionDays }: Parsed): number {
-  return Math.min(mailboxRetentionSeconds, retentionDays * 86_400);
 }
 
 const stripeNames = [
@@ -152,38 +172,6 @@ function mailProblems(has: (name: string) => boolean): string[] {
   return Object.entries(needed)
     .filter(([name]) => !has(name))
     .map(([name, meaning]) => `POSTRIDER_SMTP_URL needs ${name} beside it, ${meaning}`);
-}
-
-function withMail({
-  smtpServer: server,
-  mailFrom: from,
-  ...rest
-}: Omit<Config, "mail"> & Pick<Parsed, MailKey>): Config {
-  const { publicUrl } = rest;
-  if (server === undefined) return { ...rest, mail: undefined };
-  if (from === undefined || publicUrl === undefined) {
-    throw new Error("unreachable: loadConfig refuses incomplete settings of mail");
-  }
-  return { ...rest, mail: { server, from, publicUrl } };
-}
-
-function withBilling(parsed: Parsed): Omit<Config, "mail"> & Pick<Parsed, MailKey> {
-  const {
-    billingMode,
-    stripeSecretKey: secretKey,
-    stripeWebhookSecrets: webhookSecrets,
-    stripePriceId: priceId,
-    stripeMeterEventName: meterEventName,
-    stripeMeterId: meterId,
-    stripeApiBase: apiBase,
-    ...rest
-  } = parsed;
-  if (billingMode === "disabled") return { ...rest, billing: { kind: "disabled" } };
-  if (!secretKey || !webhookSecrets || !priceId || !meterEventName || !meterId) {
-    throw new Error("unreachable: loadConfig refuses incomplete Stripe settings");
-  }
-  const stripe = { secretKey, webhookSecrets, priceId, meterEventName, meterId, apiBase };
-  return { ...rest, billing: { kind: "stripe", ...stripe } };
 }
 
 /** Where the service is reached, without a slash at the end: as it was told, or as it listens. */

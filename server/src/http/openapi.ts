@@ -19,7 +19,7 @@ export interface Operation {
   responses: Record<string, JsonSchema>;
 }
 
-interface Parameter {
+export interface Parameter {
   name: string;
   in: "path" | "query" | "header";
   required: boolean;

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { Type } from "typebox";
-import { handOver, itemFields } from "./handOver.ts";
+import { type Static, Type } from "typebox";
 import { maxPayloadBytes, readPayloadPart } from "./payloadPart.ts";
 import {
+  EventTypeName,
   Id,
   itemFilter,
   MaybeMoment,
@@ -14,8 +14,33 @@ import {
   Status,
   Text,
 } from "./schemas.ts";
-import { call, changes, defineTool, read, reads, type Tool } from "./tool.ts";
+import { call, changes, defineTool, read, reads, type Tool, type ToolContext } from "./tool.ts";
 import { fieldsOf, nullable } from "../http/contract/schemas.ts";
+
+/** Options of sending an item, to a target or to all of a customer. */
+export const itemFields = {
+  payload: Type.Unknown({ description: "Any JSON" }),
+  event_type: Type.Optional(EventTypeName("What kind of event it is, such as order.created")),
+  correlation_id: Type.Optional(Name("Joins items that belong together")),
+  ordering_key: Type.Optional(Name("In a mailbox: items with the same key are read in order")),
+};
+
+const NewItem = Type.Object({ ...itemFields, idempotency_key: Type.Optional(Type.String()) });
+
+/** Hands an item over to the path that takes it. Without a key of its own it has one that only this call knows. */
+export function handOver<T>(context: ToolContext, path: string, item: Static<typeof NewItem>): Promise<T> {
+  return call<T>(context, {
+    method: "POST",
+    path,
+    headers: {
+      "idempotency-key": item.idempotency_key ?? randomUUID(),
+      "x-event-type": item.event_type,
+      "x-correlation-id": item.correlation_id,
+      "x-ordering-key": item.ordering_key,
+    },
+    body: item.payload,
+  });
+}
 
 const sendItem = defineTool(
   {

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { eventStatuses } from "../items/eventStatuses.ts";
-import { handOver, itemFields } from "./handOver.ts";
+import { handOver, itemFields } from "./itemTools.ts";
 import { Id, MaybeMoment, Moment, Name, Notice, notice, Status, Text } from "./schemas.ts";
 import { changes, defineTool, read, reads, type Tool } from "./tool.ts";
 import { fieldsOf, nullable } from "../http/contract/schemas.ts";

@@ -5,9 +5,8 @@ import type { Config } from "../config/config.ts";
 import { version } from "../config/version.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { MetricValues } from "../telemetry/metricsText.ts";
-import { startTelemetry } from "../telemetry/otel/startTelemetry.ts";
 import type { Telemetry } from "../telemetry/traces.ts";
-import { type TelemetryChoice, telemetryChoice } from "../telemetry/telemetryChoice.ts";
+import { telemetryChoice } from "../telemetry/telemetryChoice.ts";
 import { createService, type Service, type ServiceDeps } from "./assemble.ts";
 import type { OpenDatabase } from "./database/openDatabase.ts";
 import { endBy } from "./stopRequest.ts";
@@ -47,7 +46,7 @@ export async function runService(run: ServiceRun): Promise<void> {
   const { config, log, database } = run;
   let telemetry: Telemetry | undefined;
   try {
-    telemetry = await startTelemetry(await telemetryOf(run), log);
+    telemetry = await startTelemetry(run);
     const service = createService({
       telemetry,
       config,
@@ -83,11 +82,17 @@ export async function runService(run: ServiceRun): Promise<void> {
   }
 }
 
-/** The export names the process that it is from, so a spare that exports waits here until it is told. */
-async function telemetryOf({ config, instance }: ServiceRun): Promise<TelemetryChoice> {
+/**
+ * Starts the export that is asked for; undefined when none is. OpenTelemetry's packages are loaded here and not before, so
+ * that a process that exports nothing has nothing of them in memory. The export names the process that it is from, so a spare that
+ * exports waits here until it is told.
+ */
+async function startTelemetry({ config, log, instance }: ServiceRun): Promise<Telemetry | undefined> {
   const choice = telemetryChoice(config);
-  const isOff = choice.traces === null && choice.metrics === null;
-  return isOff || instance === undefined ? choice : { ...choice, instance: await instance };
+  for (const problem of choice.problems) log.warn({}, problem);
+  if (choice.traces === null && choice.metrics === null) return undefined;
+  const { startSdk } = await import("../telemetry/otel/startSdk.ts");
+  return startSdk({ ...choice, instance: (await instance) ?? null }, log);
 }
 
 /** @returns why the process cannot go on, undefined when it was asked to stop. */

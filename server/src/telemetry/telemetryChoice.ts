@@ -64,11 +64,7 @@ export function telemetryChoice(config: TelemetryConfig): TelemetryChoice {
   };
 }
 
-interface Given {
-  endpoint: string | undefined;
-  exporter: string | undefined;
-  protocol: string | undefined;
-}
+type Given = Record<"endpoint" | "exporter" | "protocol", string | undefined>;
 
 /** How a signal is exported; null when it is not, which is so unless an address or an exporter is named. */
 function protocolOf(signal: string, given: Given, problems: string[]): Protocol | null {

@@ -1,4 +1,4 @@
-import type { OpenApiDocument } from "../openapi.ts";
+import type { OpenApiDocument, Operation as DocumentedOperation, Parameter } from "../openapi.ts";
 import type { JsonSchema } from "../openapiSchemas.ts";
 
 /** An operation of the document, as its page tells it. */
@@ -26,14 +26,6 @@ export interface Operation {
   responses: readonly Response[];
 }
 
-export interface Parameter {
-  name: string;
-  in: string;
-  required: boolean;
-  description?: string;
-  schema: JsonSchema;
-}
-
 export interface Response {
   status: string;
   description: string;
@@ -47,15 +39,9 @@ interface Content {
   examples?: Record<string, { value: unknown }>;
 }
 
-interface RawOperation {
-  operationId: string;
-  tags: string[];
-  summary: string;
+interface Answer {
   description?: string;
-  security?: Record<string, string[]>[];
-  parameters?: Parameter[];
-  requestBody?: { content: Record<string, Content> };
-  responses: Record<string, { $ref?: string; description?: string; content?: Record<string, Content> }>;
+  content?: Record<string, Content>;
 }
 
 /** Operations with a protocol of their own: the stream by `follow`, MCP by its own clients. */
@@ -70,11 +56,10 @@ export function operationsOf(document: OpenApiDocument): readonly Operation[] {
 
 function operationOf(
   document: OpenApiDocument,
-  { path, method, raw }: { path: string; method: string; raw: RawOperation },
+  { path, method, raw }: { path: string; method: string; raw: DocumentedOperation },
 ): Operation {
-  const security = raw.security ?? [];
-  const takesKey = security.some((one) => "apiKey" in one);
-  const session = security.find((one) => "session" in one);
+  const takesKey = raw.security.some((one) => "apiKey" in one);
+  const session = raw.security.find((one) => "session" in one);
   const content = contentOf(raw.requestBody?.content);
   return {
     operationId: raw.operationId,
@@ -92,13 +77,13 @@ function operationOf(
     bodySchema: content?.schema,
     body: exampleOf(content),
     responses: Object.entries(raw.responses).map(([status, response]) => {
-      const whole = (
-        response.$ref === undefined ? response : resolve(document, response.$ref)
-      ) as RawOperation["responses"][string];
-      const answer = contentOf(whole.content);
+      const { $ref: reference } = response;
+      const whole = typeof reference === "string" ? resolve(document, reference) : response;
+      const { description = "", content: contents } = whole as Answer;
+      const answer = contentOf(contents);
       return {
         status,
-        description: whole.description ?? "",
+        description,
         schema: answer?.schema,
         example: exampleOf(answer),
       };

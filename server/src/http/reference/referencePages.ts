@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import type { OpenApiDocument } from "../openapi.ts";
+import type { OpenApiDocument, Parameter } from "../openapi.ts";
 import { Html, html, inline, prose } from "./html.ts";
-import { type Operation, operationsOf, type Parameter, type Response } from "./operations.ts";
+import { type Operation, operationsOf, type Response } from "./operations.ts";
 import { samplesOf } from "./samples.ts";
 import { descriptionOf, type SchemaRow, schemaRows, typeOf } from "./schemaRows.ts";
 
