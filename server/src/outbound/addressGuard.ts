@@ -27,17 +27,11 @@ export const refusedAddress = "points to an address that is not allowed";
  * network is exempt, the carried address is checked in its place, so that exempting NAT64 does not open 127.0.0.1.
  */
 export function refusedKind(ip: string, allowed: ParsedNetworks): string | null {
-  if (isIP(ip) === 0) {
-    return "not an IP address";
-  }
-  if (ip.includes("%")) {
-    return "bound to one network interface";
-  }
+  if (isIP(ip) === 0) return "not an IP address";
+  if (ip.includes("%")) return "bound to one network interface";
   const address = parseAddress(ip);
   const exempt = allowed.ranges.some((range) => contains(range, address));
-  if (!exempt) {
-    return rangeKind(address);
-  }
+  if (!exempt) return rangeKind(address);
   const carried = address instanceof ipaddr.IPv6 ? carriedIpv4(address) : null;
   return carried === null ? null : refusedKind(carried, allowed);
 }
@@ -128,9 +122,7 @@ const globalIpv6 = parseNetwork("2000::/3");
 
 function rangeKind(address: Address): string | null {
   const refused = refusedRanges.find(([range]) => contains(range, address));
-  if (refused !== undefined) {
-    return refused[1];
-  }
+  if (refused !== undefined) return refused[1];
   return address instanceof ipaddr.IPv6 && !contains(globalIpv6, address) ? "not a public address" : null;
 }
 
@@ -149,9 +141,7 @@ function carriedIpv4(address: ipaddr.IPv6): string | null {
   if (ipv4InLast32Bits.some((range) => contains(range, address)) || contains(nat64Local, address)) {
     return dotted(parts[6], parts[7]);
   }
-  if (contains(sixToFour, address)) {
-    return dotted(parts[1], parts[2]);
-  }
+  if (contains(sixToFour, address)) return dotted(parts[1], parts[2]);
   if (contains(teredo, address)) {
     // RFC 4380 §4: the client's address with every bit inverted.
     return dotted((parts[6] ?? 0) ^ 0xff_ff, (parts[7] ?? 0) ^ 0xff_ff);

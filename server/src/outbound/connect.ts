@@ -31,9 +31,7 @@ export function createConnect(deps: ConnectDeps): Connect {
     let open = true;
 
     function end(error: Error | null): void {
-      if (!open) {
-        return;
-      }
+      if (!open) return;
       open = false;
       deps.deadlines.remove(attempt);
       if (error === null) {

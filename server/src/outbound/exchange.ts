@@ -107,9 +107,7 @@ export class Exchange implements Job, Expiring {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.hasEnded) {
-      return;
-    }
+    if (this.hasEnded) return;
     const roomBytes = this.#bodyLimitBytes - this.#receivedBytes;
     if (chunk.length <= roomBytes) {
       this.#receivedBytes += chunk.length;
@@ -123,9 +121,7 @@ export class Exchange implements Job, Expiring {
   }
 
   onResponseEnd(): void {
-    if (!this.hasEnded) {
-      this.#deps.transport.release(this);
-    }
+    if (!this.hasEnded) this.#deps.transport.release(this);
   }
 
   end(): void {
@@ -143,9 +139,7 @@ export class Exchange implements Job, Expiring {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.hasEnded) {
-      return;
-    }
+    if (this.hasEnded) return;
     if (this.#isStale(error)) {
       // Once only: a peer may close every connection.
       this.#repeatable = false;
@@ -157,9 +151,7 @@ export class Exchange implements Job, Expiring {
     }
     const progress = this.#status !== 0 ? "body" : this.#answering ? "headers" : "nothing";
     this.#fail(describeExchangeError(error, progress));
-    if (this.connection !== null) {
-      this.#deps.transport.discard(this);
-    }
+    if (this.connection !== null) this.#deps.transport.discard(this);
   }
 
   /**
@@ -198,16 +190,12 @@ export class Exchange implements Job, Expiring {
 
   /** Deferred to a microtask: a request dispatched here would re-enter undici's parser. */
   #endLater(result: ExchangeResult): void {
-    if (this.#markEnded()) {
-      queueMicrotask(() => this.#ended(result));
-    }
+    if (this.#markEnded()) queueMicrotask(() => this.#ended(result));
   }
 
   /** Whether this is the first end. */
   #markEnded(): boolean {
-    if (this.hasEnded) {
-      return false;
-    }
+    if (this.hasEnded) return false;
     this.hasEnded = true;
     this.#deps.deadlines.remove(this);
     return true;
@@ -219,9 +207,7 @@ export class Exchange implements Job, Expiring {
 }
 
 function joined(chunks: Buffer[] | null): Buffer {
-  if (chunks === null) {
-    return noBody;
-  }
+  if (chunks === null) return noBody;
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 
@@ -232,9 +218,7 @@ function pickHeaders(headers: IncomingHttpHeaders): ExchangeHeaders {
   for (const name of kept) {
     // Node's type knows its own parser, which joins; undici's gives an array for a repeated header.
     const value = headers[name] as string | string[] | undefined;
-    if (value !== undefined) {
-      picked[name] = typeof value === "string" ? value : value.join(", ");
-    }
+    if (value !== undefined) picked[name] = typeof value === "string" ? value : value.join(", ");
   }
   return picked;
 }

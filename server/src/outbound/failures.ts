@@ -98,9 +98,7 @@ export function describeTlsError(error: Error): Failure {
 
 /** Names what went wrong with a request that had a connection. */
 export function describeExchangeError(error: Error, progress: AnswerProgress): Failure {
-  if (error instanceof ConnectFailure) {
-    return error.failure;
-  }
+  if (error instanceof ConnectFailure) return error.failure;
   const code = errorCode(error);
   switch (code) {
     case "HTTPParserError":
@@ -151,9 +149,7 @@ export function isClosedByPeer(error: Error): boolean {
 
 function errorCode(error: Error): string {
   // undici's parser errors carry the parser's own code, or none; their name tells them apart.
-  if (error.name === "HTTPParserError") {
-    return error.name;
-  }
+  if (error.name === "HTTPParserError") return error.name;
   return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }
 

@@ -165,9 +165,7 @@ function createDestinations(rules: DestinationRules): (url: string) => Destinati
   return (url) => {
     let destination = known.get(url);
     if (destination === undefined) {
-      if (known.size >= maxDestinations) {
-        known.clear();
-      }
+      if (known.size >= maxDestinations) known.clear();
       destination = parseDestination(url, rules);
       known.set(url, destination);
     }

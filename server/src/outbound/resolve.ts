@@ -28,18 +28,12 @@ const lateAnswerMs = 100;
  */
 export function createResolve(options: ResolveOptions = {}): Resolve {
   const resolver = new Resolver({ timeout: options.queryTimeoutMs ?? queryTimeoutMs, tries: queryTries });
-  if (options.servers !== undefined) {
-    resolver.setServers(options.servers);
-  }
+  if (options.servers !== undefined) resolver.setServers(options.servers);
   const asking = new Map<string, Promise<readonly string[]>>();
   return (hostname) => {
-    if (isLocalhost(hostname)) {
-      return Promise.resolve(localhostAddresses);
-    }
+    if (isLocalhost(hostname)) return Promise.resolve(localhostAddresses);
     const known = asking.get(hostname);
-    if (known !== undefined) {
-      return known;
-    }
+    if (known !== undefined) return known;
     const answer = ask(resolver, hostname).finally(() => asking.delete(hostname));
     asking.set(hostname, answer);
     return answer;
@@ -66,13 +60,9 @@ async function ask(resolver: Resolver, hostname: string): Promise<readonly strin
     ),
   ]);
   const found = [first, second].flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
-  if (found.length > 0) {
-    return found.slice(0, maxAddresses);
-  }
+  if (found.length > 0) return found.slice(0, maxAddresses);
   for (const answer of [first, second]) {
-    if (answer.status === "rejected" && isTimeout(answer.reason)) {
-      throw answer.reason;
-    }
+    if (answer.status === "rejected" && isTimeout(answer.reason)) throw answer.reason;
   }
   const fallback = await lookup(hostname, { all: true });
   return fallback.slice(0, maxAddresses).map(({ address }) => address);

@@ -57,18 +57,10 @@ function refuseForm(url: URL, allowHttp: boolean): string | null {
       ? "must use https: http takes POSTRIDER_ALLOW_HTTP_TARGETS=true"
       : "must use https";
   }
-  if (url.username !== "" || url.password !== "") {
-    return "must not contain a user name or password";
-  }
-  if (url.href.includes("#")) {
-    return "must not contain a fragment (#)";
-  }
-  if (url.port === "0") {
-    return "must not use port 0";
-  }
-  if (!isIpLiteral(url.hostname) && !isHostName(url.hostname)) {
-    return "has no valid host name";
-  }
+  if (url.username !== "" || url.password !== "") return "must not contain a user name or password";
+  if (url.href.includes("#")) return "must not contain a fragment (#)";
+  if (url.port === "0") return "must not use port 0";
+  if (!isIpLiteral(url.hostname) && !isHostName(url.hostname)) return "has no valid host name";
   return url.href.length > maxUrlLength ? `is longer than ${maxUrlLength} characters` : null;
 }
 
