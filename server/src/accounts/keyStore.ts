@@ -1,13 +1,12 @@
 import type pg from "pg";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
-import { countOfOrganization } from "../postgres/countOfOrganization.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { type KeyScope, type ScopeColumns, scopeColumns, scopeOf } from "../http/contract/scope.ts";
 import { scopeAnswer, scopeFault } from "./keyScope.ts";
 import { newCredential } from "../http/contract/credentials.ts";
-import { lockOrganization } from "./organizationStore.ts";
+import { countOfOrganization, lockOrganization } from "./organizationStore.ts";
 
 export interface NewKey {
   orgId: string;

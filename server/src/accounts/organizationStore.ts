@@ -72,6 +72,22 @@ export async function lockOrganization(
   return rows[0];
 }
 
+/** How many an organization has. To hold a limit, call it under the lock on the organization's row. */
+export async function countOfOrganization(
+  client: pg.ClientBase,
+  table: "users" | "api_keys",
+  orgId: string,
+): Promise<number> {
+  const { rows } = await client.query<{ count: number }>({
+    name: `count_${table}`,
+    text: `select count(*) as count
+           from ${table}
+           where org_id = $1`,
+    values: [orgId],
+  });
+  return rows[0]!.count;
+}
+
 /** Fields of an organization that its admins set; an absent field does not change. */
 export interface OrganizationChanges {
   name?: string | undefined;

@@ -1,6 +1,5 @@
 import type { Stripe } from "stripe";
 import type pg from "pg";
-import type { StripeConfig } from "../config/config.ts";
 import {
   type BillingAccount,
   ensureAccount,
@@ -10,14 +9,12 @@ import {
   saveCustomer,
 } from "./accountStore.ts";
 import { noteDeletedCustomer } from "./syncSubscription.ts";
-import { stripeLibrary } from "./processor.ts";
+import { type Processor, stripeLibrary } from "./processor.ts";
 
-export interface CheckoutDeps {
+export interface CheckoutDeps extends Processor {
   /** The pool of the organization's cell. */
   pool: pg.Pool;
   nowMs: () => number;
-  stripe: Stripe;
-  config: StripeConfig;
   /** The public URL of the service, to which the payment page leads back. */
   publicUrl: string;
 }

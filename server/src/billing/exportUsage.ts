@@ -1,6 +1,4 @@
-import type { Stripe } from "stripe";
 import type pg from "pg";
-import type { StripeConfig } from "../config/config.ts";
 import { releaseInvoices } from "./holdInvoices.ts";
 import {
   escalateBatch,
@@ -12,13 +10,11 @@ import {
   renewBatch,
   settleBatch,
 } from "./meterBatches.ts";
-import { readMeterTotal, stripeLibrary } from "./processor.ts";
+import { type Processor, readMeterTotal, stripeLibrary } from "./processor.ts";
 import { writeBatches } from "./writeBatches.ts";
 import type { Parts } from "../items/parts.ts";
 
-export interface ExportDeps extends Pick<Parts, "pool" | "cells" | "log" | "nowMs"> {
-  stripe: Stripe;
-  config: StripeConfig;
+export interface ExportDeps extends Processor, Pick<Parts, "pool" | "cells" | "log" | "nowMs"> {
   /** Ends the run after the batches that are being sent. */
   signal: AbortSignal;
 }
@@ -171,10 +167,7 @@ type SendOutcome =
   | { kind: "unknown"; reason: string };
 
 /** Sends one batch. Failures of the processor and the network are outcomes, not errors. */
-async function sendBatch(
-  processor: { stripe: Stripe; config: StripeConfig },
-  batch: MeterBatch,
-): Promise<SendOutcome> {
+async function sendBatch(processor: Processor, batch: MeterBatch): Promise<SendOutcome> {
   try {
     // Without an idempotency key: the processor would repeat its answer, even a failure. The identifier keeps a batch
     // from counting twice.

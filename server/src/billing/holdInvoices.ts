@@ -1,8 +1,7 @@
 import type { Stripe } from "stripe";
-import type { StripeConfig } from "../config/config.ts";
 import type { Cell } from "../postgres/cells.ts";
 import { findAccountOfCustomer } from "./accountStore.ts";
-import { askProcessor, readMeterTotal, stripeLibrary } from "./processor.ts";
+import { askProcessor, type Processor, readMeterTotal, stripeLibrary } from "./processor.ts";
 import { type Period, periodOf } from "./ledger.ts";
 import type { Parts } from "../items/parts.ts";
 
@@ -10,8 +9,7 @@ interface HoldDeps extends Pick<Parts, "pool" | "nowMs"> {
   stripe: Stripe;
 }
 
-export interface ReleaseDeps extends HoldDeps, Pick<Parts, "cells" | "log"> {
-  config: StripeConfig;
+export interface ReleaseDeps extends Processor, HoldDeps, Pick<Parts, "cells" | "log"> {
   /** Ends the run after the invoice that is being released. */
   signal: AbortSignal;
 }

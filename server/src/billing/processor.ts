@@ -38,6 +38,12 @@ function addressOf(apiBase: string): { protocol: "http" | "https"; host: string;
   return { protocol, host: url.hostname.replace(/^\[|\]$/g, ""), port };
 }
 
+/** The payment processor, and what belongs to this service there. */
+export interface Processor {
+  stripe: Stripe;
+  config: StripeConfig;
+}
+
 /** Why the processor gave no answer: it does not answer now, or it refused, which an operator has to look into. */
 export interface ProcessorFailure {
   outcome: "unavailable" | "refused";
@@ -64,7 +70,7 @@ export async function askProcessor<T>(
  * @throws the processor's errors.
  */
 export async function readMeterTotal(
-  processor: { stripe: Stripe; config: StripeConfig },
+  processor: Processor,
   customerId: string,
   period: Period,
   nowSeconds: number,

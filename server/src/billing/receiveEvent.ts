@@ -1,7 +1,6 @@
 import type { Stripe } from "stripe";
-import type { StripeConfig } from "../config/config.ts";
 import { holdInvoice } from "./holdInvoices.ts";
-import { askProcessor, type ProcessorFailure } from "./processor.ts";
+import { askProcessor, type Processor, type ProcessorFailure } from "./processor.ts";
 import type { Parts } from "../items/parts.ts";
 
 /** How old a signature may be. */
@@ -25,10 +24,7 @@ const handledTypes = new Set([
   "invoice.marked_uncollectible",
 ]);
 
-export interface ReceiveDeps extends Pick<Parts, "pool" | "nowMs"> {
-  stripe: Stripe;
-  config: StripeConfig;
-}
+export type ReceiveDeps = Processor & Pick<Parts, "pool" | "nowMs">;
 
 export type ReceiveOutcome =
   /** `waits`: the notice is stored and has to be processed. */

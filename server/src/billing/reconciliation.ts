@@ -1,10 +1,9 @@
 import type { Stripe } from "stripe";
 import { type Static, Type } from "typebox";
 import type pg from "pg";
-import type { StripeConfig } from "../config/config.ts";
 import { nullable, nullableInteger, NullableString, oneOf, Timestamp } from "../http/contract/schemas.ts";
 import { billableItems, centsOf, pendingItems, periodBounds, periodOf, readLedgerMonth } from "./ledger.ts";
-import { readMeterTotal, askProcessor, type ProcessorFailure } from "./processor.ts";
+import { askProcessor, type Processor, type ProcessorFailure, readMeterTotal } from "./processor.ts";
 import type { Parts } from "../items/parts.ts";
 
 const InvoiceEvidence = Type.Object({
@@ -40,7 +39,7 @@ export const Reconciliation = Type.Object(
 
 export interface ReconciliationDeps extends Pick<Parts, "pool" | "nowMs"> {
   /** Undefined while live billing is disabled. */
-  processor: { stripe: Stripe; config: StripeConfig } | undefined;
+  processor: Processor | undefined;
 }
 
 export type ReconcileOutcome =

@@ -1,6 +1,5 @@
-import type { Stripe } from "stripe";
 import { Type } from "typebox";
-import { type Config, publicUrlOf, type StripeConfig } from "../config/config.ts";
+import { type Config, publicUrlOf } from "../config/config.ts";
 import { anyone, users, usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, found, notFound, orRefused } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
@@ -21,7 +20,7 @@ import {
   readLedgerMonth,
   unitsOf,
 } from "./ledger.ts";
-import { askProcessor, createProcessor, type ProcessorFailure } from "./processor.ts";
+import { askProcessor, createProcessor, type Processor, type ProcessorFailure } from "./processor.ts";
 import { receiveEvent } from "./receiveEvent.ts";
 import { reconcile, Reconciliation } from "./reconciliation.ts";
 import examples from "./examples.json" with { type: "json" };
@@ -34,11 +33,6 @@ export interface BillingDeps extends Pick<Parts, "pool" | "log" | "nowMs"> {
   config: Pick<Config, "billing" | "publicUrl" | "host" | "port">;
   /** Called when a notice of the processor is stored and waits to be processed. */
   onBillingEvent: () => void;
-}
-
-interface Processor {
-  stripe: Stripe;
-  config: StripeConfig;
 }
 
 /** The routes also need the payment processor; there is none without live billing. */

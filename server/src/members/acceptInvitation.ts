@@ -1,5 +1,5 @@
 import { emailKey, type EmailAddress, readEmail } from "../accounts/emailAddress.ts";
-import { lockOrganization } from "../accounts/organizationStore.ts";
+import { countOfOrganization, lockOrganization } from "../accounts/organizationStore.ts";
 import type { Passwords } from "../accounts/passwords.ts";
 import { startSession } from "../accounts/sessionStore.ts";
 import { insertUser } from "../accounts/userStore.ts";
@@ -11,7 +11,6 @@ import type { Read } from "../http/contract/errors.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { findOpenInvitation, type StoredInvitation, useInvitation } from "./invitationStore.ts";
-import { countOfOrganization } from "../postgres/countOfOrganization.ts";
 import { maxMembers } from "./memberStore.ts";
 import type { Parts } from "../items/parts.ts";
 
