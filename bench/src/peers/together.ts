@@ -1,8 +1,8 @@
-import { createGroupCommit, type GroupCommit } from "../../../server/src/runtime/groupCommit.ts";
+import { GroupCommit } from "../../../server/src/runtime/groupCommit.ts";
 
 /** Postrider's group commit for a peer: pieces that arrive during a write form the next batch. */
 export function together<T>(write: (pieces: T[]) => Promise<unknown>): GroupCommit<T, void> {
-  return createGroupCommit<T, void>({
+  return new GroupCommit<T, void>({
     async run(pieces) {
       await write(pieces);
       return pieces.map(() => undefined);

@@ -3,7 +3,7 @@ import { hashCredential } from "../http/contract/credentials.ts";
 import type { KeyOwner, KeyOwners } from "../http/contract/serverDeps.ts";
 import { type ScopeColumns, scopeOf } from "../http/contract/scope.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
-import { createGroupCommit } from "../runtime/groupCommit.ts";
+import { GroupCommit } from "../runtime/groupCommit.ts";
 
 /** Cached owners are kept for one to two generations; then the key is looked up again. */
 const generationMs = 60_000;
@@ -28,7 +28,7 @@ export function createKeyOwners(
   };
   const timer = setInterval(turn, generationMs);
   timer.unref();
-  const lookUps = createGroupCommit<string, KeyOwner | undefined>({
+  const lookUps = new GroupCommit<string, KeyOwner | undefined>({
     run: (keys) => findAnywhere([pool, ...copies()], keys),
     isPieceAtFault: (error) => !isDatabaseAway(error),
     sizeOf: (key) => key.length,

@@ -3,7 +3,7 @@ import type { KnownFilters } from "../filters/filter.ts";
 import type { Acceptance, HeldLease, Lease, NewItem, UnmatchedItem } from "../items/item.ts";
 import { awayReason, isTooSlow } from "../postgres/awayReason.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
-import { createGroupCommit, type GroupCommit, type GroupCommitOptions } from "../runtime/groupCommit.ts";
+import { GroupCommit, type GroupCommitOptions } from "../runtime/groupCommit.ts";
 import { type Consumption, Pace } from "../runtime/pace.ts";
 import { acceptItems } from "./acceptItems.ts";
 import { dispatchAccepted, type ItemSink } from "./dispatchAccepted.ts";
@@ -68,7 +68,7 @@ const items = { maxBatch: 256, maxQueued: 10_000 };
 const publications = { maxBatch: 64, maxQueued: 2_000 };
 
 /**
- * Items, publications and the items of busy mailboxes each have a group commit of their own, see {@link createGroupCommit}. The
+ * Items, publications and the items of busy mailboxes each have a group commit of their own, see {@link GroupCommit}. The
  * batches of busy mailboxes take turns with those of consumers; no other item waits for consumers.
  */
 export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits): Intake {
@@ -84,10 +84,10 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
       }),
     committed: (batch: NewItem[], acceptances) => dispatchAccepted(sink, batch, acceptances),
   };
-  const itemCommits = createGroupCommit(itemOptions);
+  const itemCommits = new GroupCommit(itemOptions);
   const pacedCommits =
     consumers &&
-    createGroupCommit({
+    new GroupCommit({
       ...itemOptions,
       // Few items wait here, because their producers are slowed down.
       maxQueuedBytes: limits.maxQueuedBytes / 4,
@@ -96,7 +96,7 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
     });
   const commitsOf = ({ targetId }: NewItem): GroupCommit<NewItem, Acceptance | UnmatchedItem> =>
     pacedCommits !== undefined && consumers?.isBusy(targetId) ? pacedCommits : itemCommits;
-  const publicationCommits: GroupCommit<MatchedPublication, StoredPublication> = createGroupCommit({
+  const publicationCommits: GroupCommit<MatchedPublication, StoredPublication> = new GroupCommit({
     ...batchOptions(limits),
     ...publications,
     run: async (batch: MatchedPublication[]) => {

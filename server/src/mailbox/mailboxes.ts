@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { createGroupCommit, type GroupCommit, type GroupCommitOptions } from "../runtime/groupCommit.ts";
+import { GroupCommit, type GroupCommitOptions } from "../runtime/groupCommit.ts";
 import type { Turns } from "../runtime/turns.ts";
 import { isTooSlow } from "../postgres/awayReason.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
@@ -150,7 +150,7 @@ function commits<T, R>(
   turns: Turns,
   options: Pick<GroupCommitOptions<T, R>, "run" | "ownerOf"> & { sizeOf?: (work: T) => number },
 ): GroupCommit<T, R> {
-  return createGroupCommit({
+  return new GroupCommit<T, R>({
     isPieceAtFault: (error) => !isDatabaseAway(error),
     isHopeless: isTooSlow,
     sizeOf: () => 1,

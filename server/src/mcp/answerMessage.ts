@@ -8,14 +8,11 @@ export interface PostedMessage extends ToolServerDeps {
   headers: IncomingHttpHeaders;
 }
 
-/** The status and JSON that are sent back; nothing with 202. A refusal is an error of JSON-RPC. */
-export interface MessageAnswer {
-  status: number;
-  text: string;
-}
-
-/** Answers one message by a server of its own: nothing is kept from one request to the next. */
-export async function answerMessage({ body, headers, ...deps }: PostedMessage): Promise<MessageAnswer> {
+/**
+ * Answers one message by a server of its own: nothing is kept from one request to the next.
+ * @returns the status and JSON that are sent back; nothing with 202. A refusal is an error of JSON-RPC.
+ */
+export async function answerMessage({ body, headers, ...deps }: PostedMessage) {
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   const mcp = createToolServer(deps);
   try {

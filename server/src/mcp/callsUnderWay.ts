@@ -3,16 +3,6 @@ const hearingMs = 30_000;
 /** With more than this at once, those that come cannot be given up. */
 const maxCalls = 10_000;
 
-/** One call of a tool. */
-export interface CallUnderWay {
-  /** Aborts when the caller gives it up. */
-  signal: AbortSignal;
-  /** Has this done if the answer reaches nobody; done at once when that is known. */
-  onUnheard: (undo: () => Promise<void>) => void;
-  /** Its answer is on its way. */
-  end: () => void;
-}
-
 /**
  * The calls of this process that could be given up: a client tells so in a message of its own, which may come while
  * the call is under way, or when its answer has just left.
@@ -23,16 +13,19 @@ export class CallsUnderWay {
   /** Given up before they began: the messages came over two connections, and the later one was read first. */
   readonly #early = new Set<string>();
 
-  /** @param name See {@link callName}. */
-  begin(name: string): CallUnderWay {
+  /** One call of a tool. @param name See {@link callName}. */
+  begin(name: string) {
     const aborting = new AbortController();
     const entry = { aborting, undo: async (): Promise<void> => undefined };
     if (this.#early.delete(name)) aborting.abort(givenUp());
     else if (this.#calls.size < maxCalls) this.#calls.set(name, entry);
     return {
+      /** Aborts when the caller gives it up. */
       signal: aborting.signal,
-      onUnheard: (undo) => void (entry.undo = undo),
-      end: () => {
+      /** Has this done if the answer reaches nobody; done at once when that is known. */
+      onUnheard: (undo: () => Promise<void>): void => void (entry.undo = undo),
+      /** Its answer is on its way. */
+      end: (): void => {
         const forget = (): void => {
           if (this.#calls.get(name) === entry) this.#calls.delete(name);
         };

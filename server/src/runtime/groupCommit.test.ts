@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { createGroupCommit, NotBegunError, QueueFullError } from "./groupCommit.ts";
+import { GroupCommit, NotBegunError, QueueFullError } from "./groupCommit.ts";
 import { afterImmediates, controlled } from "../../test/support/controlledGroupCommit.ts";
 
 describe("a group commit", () => {
@@ -12,7 +12,7 @@ describe("a group commit", () => {
         fc.integer({ min: 1, max: 200 }),
         async (works, maxBatch, maxBatchBytes) => {
           const sizes: number[] = [];
-          const commits = createGroupCommit<number, number>({
+          const commits = new GroupCommit<number, number>({
             run: (batch) => {
               sizes.push(batch.length);
               return Promise.resolve(batch.map((work) => work * 2));
@@ -132,7 +132,7 @@ describe("a group commit", () => {
   });
 
   it("fails the piece that is at fault, and none of its neighbours", async () => {
-    const commits = createGroupCommit<number, number>({
+    const commits = new GroupCommit<number, number>({
       run: (batch) =>
         batch.includes(13)
           ? Promise.reject(new Error("a piece"))

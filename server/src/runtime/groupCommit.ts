@@ -2,26 +2,6 @@ import { FairQueue } from "./fairQueue.ts";
 import type { Pace } from "./pace.ts";
 import { Turns } from "./turns.ts";
 
-/** Group commit: gathers the work of many callers into few transactions. */
-export interface GroupCommit<T, R> {
-  /**
-   * Queues one piece of work and gives its result after the commit of its batch.
-   * @throws {QueueFullError} at once when too much waits; and whatever `run` threw for its batch.
-   */
-  add(work: T): Promise<R>;
-  /**
-   * The same without a promise, for work that comes by the thousand and is told of by the same two functions. Neither may
-   * throw.
-   */
-  put(work: T, resolve: Told<T, R>, reject: Told<T, unknown>): void;
-  /** How many pieces wait or are under way. */
-  pending(): number;
-  /** Work that waits for its batch. */
-  waiting(): { count: number; bytes: number };
-  /** Resolves when nothing waits and nothing is under way. */
-  drained(): Promise<void>;
-}
-
 export interface GroupCommitOptions<T, R> {
   /** Does a batch in one transaction and gives a result per piece, in order. */
   run: (batch: T[]) => Promise<R[]>;
@@ -82,15 +62,11 @@ const maxConcurrentBatches = 2;
 const maxConcurrentLargeBatches = 3;
 
 /**
- * One batch is under way while the next gathers: the commit's own duration paces the batches, so an idle
- * service commits at once and a busy one commits hundreds together, with no timer and no added wait unless
- * `gather` asks for one. Only a full batch starts beside another.
+ * Group commit: gathers the work of many callers into few transactions. One batch is under way while the next gathers: the commit's
+ * own duration paces the batches, so an idle service commits at once and a busy one commits hundreds together, with no timer and no
+ * added wait unless `gather` asks for one. Only a full batch starts beside another.
  */
-export function createGroupCommit<T, R>(options: GroupCommitOptions<T, R>): GroupCommit<T, R> {
-  return new Batches(options);
-}
-
-class Batches<T, R> implements GroupCommit<T, R> {
+export class GroupCommit<T, R> {
   readonly #options: GroupCommitOptions<T, R>;
   readonly #turns: Turns;
   readonly #queue: FairQueue<Waiting<T, R>>;
@@ -118,23 +94,34 @@ class Batches<T, R> implements GroupCommit<T, R> {
     this.#turns = options.turns ?? new Turns();
   }
 
+  /**
+   * Queues one piece of work and gives its result after the commit of its batch.
+   * @throws {QueueFullError} at once when too much waits; and whatever `run` threw for its batch.
+   */
   add(work: T): Promise<R> {
     return new Promise<R>((resolve, reject) => this.put(work, resolve, reject));
   }
 
+  /**
+   * The same without a promise, for work that comes by the thousand and is told of by the same two functions. Neither may
+   * throw.
+   */
   put(work: T, resolve: Told<T, R>, reject: Told<T, unknown>): void {
     if (this.#queue.push({ work, resolve, reject })) this.#schedule();
     else reject(new QueueFullError(`${this.#queue.length} pieces of work wait for the database`), work);
   }
 
+  /** How many pieces wait or are under way. */
   pending(): number {
     return this.#queue.length + this.#underWay;
   }
 
+  /** Work that waits for its batch. */
   waiting(): { count: number; bytes: number } {
     return { count: this.#queue.length, bytes: this.#queue.size };
   }
 
+  /** Resolves when nothing waits and nothing is under way. */
   drained(): Promise<void> {
     if (this.pending() === 0) return Promise.resolve();
     return new Promise((resolve) => {

@@ -6,21 +6,7 @@ import { createLogDigest } from "./logDigest.ts";
  * The service's log, in lines of JSON: what happens by itself, and sums of refusals, failing targets and slow requests;
  * a line per request and attempt where that is asked for.
  */
-export interface Log {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-  /** Counts a request in the sums, or writes its one wide line. Bodies, credentials and query strings are never part of it. */
-  request(request: RequestLine, status: number, durationMs: number): void;
-  /** The same of an attempt. */
-  attempt(line: AttemptLine): void;
-  /** A fault, by which a request was answered with 5xx; the first of its kind in half a minute is written. */
-  failure(requestId: string, status: number, error: Error): void;
-  /** A refusal with 5xx that was foreseen; the same. */
-  refusal(requestId: string, status: number, reason: string): void;
-  /** Writes out what is still in memory; called once, when the process ends. */
-  flush(): Promise<void>;
-}
+export type Log = ReturnType<typeof createLog>;
 
 /** The logged fields of a request. */
 export interface RequestLine {
@@ -59,7 +45,7 @@ export interface LogOptions {
  * A log at `level` (pino's names). The two lines of the hot path are put together here, in pino's format: through pino
  * they took a twentieth of an item's time.
  */
-export function createLog(level: string, options: LogOptions = {}): Log {
+export function createLog(level: string, options: LogOptions = {}) {
   const { everyRequest = false, destination = createLineWriter(process.stdout.fd), pid } = options;
   const base = pid === undefined ? null : { pid };
   const writer = pid === undefined ? "" : `"pid":${pid},`;
@@ -74,10 +60,11 @@ export function createLog(level: string, options: LogOptions = {}): Log {
   const describeRoute = createRouteText();
   const describeAttempt = createAttemptText();
   return {
-    info: (fields, message) => logger.info(fields, message),
-    warn: (fields, message) => logger.warn(fields, message),
-    error: (fields, message) => logger.error(fields, message),
-    request(request, status, durationMs) {
+    info: (fields: object, message: string): void => logger.info(fields, message),
+    warn: (fields: object, message: string): void => logger.warn(fields, message),
+    error: (fields: object, message: string): void => logger.error(fields, message),
+    /** Counts a request in the sums, or writes its one wide line. Bodies, credentials and query strings are never part of it. */
+    request(request: RequestLine, status: number, durationMs: number): void {
       if (isDigested) digest.request(request, status, durationMs);
       if (!writesLines) return;
       const org = request.caller ? `,"org_id":"${request.caller.orgId}"` : "";
@@ -86,7 +73,8 @@ export function createLog(level: string, options: LogOptions = {}): Log {
         `{"level":30,"time":"${now()}",${writer}"request_id":"${request.id}${about}${roundMs(durationMs)}${org},"msg":"request"}\n`,
       );
     },
-    attempt(line) {
+    /** The same of an attempt. */
+    attempt(line: AttemptLine): void {
       if (isDigested) digest.attempt(line);
       if (!writesLines) return;
       const error = line.error === null ? "" : `,"error":${JSON.stringify(line.error)}`;
@@ -96,17 +84,20 @@ export function createLog(level: string, options: LogOptions = {}): Log {
         `{"level":30,"time":"${now()}",${writer}"event_id":"${line.eventId}${about}${line.durationMs}${error}${next},"msg":"attempt"}\n`,
       );
     },
-    failure(requestId, status, error) {
+    /** A fault, by which a request was answered with 5xx; the first of its kind in half a minute is written. */
+    failure(requestId: string, status: number, error: Error): void {
       if (digest.isFirst(`${status} ${error.message}`)) {
         logger.error({ request_id: requestId, status, err: error }, "request failed");
       }
     },
-    refusal(requestId, status, reason) {
+    /** A refusal with 5xx that was foreseen; the same. */
+    refusal(requestId: string, status: number, reason: string): void {
       if (digest.isFirst(`${status} ${reason}`)) {
         logger.warn({ request_id: requestId, status, reason }, "request refused");
       }
     },
-    flush() {
+    /** Writes out what is still in memory; called once, when the process ends. */
+    flush(): Promise<void> {
       digest.flush();
       return destination.flush();
     },

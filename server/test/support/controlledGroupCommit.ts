@@ -1,8 +1,4 @@
-import {
-  createGroupCommit,
-  type GroupCommit,
-  type GroupCommitOptions,
-} from "../../src/runtime/groupCommit.ts";
+import { GroupCommit, type GroupCommitOptions } from "../../src/runtime/groupCommit.ts";
 
 interface Run {
   batch: number[];
@@ -17,7 +13,7 @@ export function controlled(options: Partial<GroupCommitOptions<number, number>> 
   begun: (count: number) => Promise<void>;
 } {
   const runs: Run[] = [];
-  const commits = createGroupCommit<number, number>({
+  const commits = new GroupCommit<number, number>({
     run: (batch) =>
       new Promise((resolve, reject) => {
         runs.push({ batch, commit: () => resolve(batch.map((work) => work * 2)), fail: reject });

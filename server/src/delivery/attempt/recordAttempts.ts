@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { createGroupCommit } from "../../runtime/groupCommit.ts";
+import { GroupCommit } from "../../runtime/groupCommit.ts";
 import { isDatabaseAway } from "../../postgres/pool.ts";
 import type { Log } from "../../telemetry/log.ts";
 import type { AttemptReport, MadeAttempt } from "./reportAttempt.ts";
@@ -31,7 +31,7 @@ const retryDelayMs = 250;
 
 export function createAttemptRecorder(pool: pg.Pool, log: Log, report: AttemptReport): AttemptRecorder {
   let stopped = false;
-  const commits = createGroupCommit<MadeAttempt, boolean>({
+  const commits = new GroupCommit<MadeAttempt, boolean>({
     run: (records) => finishPersistently(records),
     isPieceAtFault: (error) => !isDatabaseAway(error),
     sizeOf: (record) => recordBytes + (record.responseBody?.length ?? 0),
