@@ -1,4 +1,4 @@
-import type { Setting } from "../src/config/setting.ts";
+import type { Setting } from "../src/config/parsers.ts";
 import { sections } from "../src/config/settings.ts";
 
 /** The text of `docs/configuration.md`, made from the table of settings. */

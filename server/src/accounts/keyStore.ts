@@ -3,6 +3,7 @@ import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
+import type { Tables } from "../postgres/tables.ts";
 import { type KeyScope, type ScopeColumns, scopeColumns, scopeOf } from "../http/contract/scope.ts";
 import { scopeAnswer, scopeFault } from "./keyScope.ts";
 import { newCredential } from "../http/contract/credentials.ts";
@@ -19,15 +20,8 @@ export interface NewKey {
 /** A key as lists show it, with its scope. */
 export type ListedKey = KeyRow & ReturnType<typeof scopeAnswer>;
 
-interface KeyRow {
-  id: string;
-  name: string;
-  prefix: string;
-  /** Unix seconds. */
-  created_at: number;
-  /** Unix seconds, at most about 30 s late; null when it was never used. */
-  last_used_at: number | null;
-}
+/** `last_used_at` is at most about 30 s late. */
+type KeyRow = Pick<Tables["api_keys"], "id" | "name" | "prefix" | "created_at" | "last_used_at">;
 
 /** Adds a key to an organization, without checking how many it has. */
 export async function insertKey(

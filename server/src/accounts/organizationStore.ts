@@ -88,21 +88,15 @@ export async function countOfOrganization(
   return rows[0]!.count;
 }
 
-/** Fields of an organization that its admins set; an absent field does not change. */
-export interface OrganizationChanges {
-  name?: string | undefined;
-  secretsCanBeRevealed?: boolean | undefined;
-}
-
 /**
- * Changes the organization, each field with an entry of its own in the audit log. Its slug stays when it is renamed, because
+ * Changes the fields of an organization that its admins set and that are given, each field with an entry of its own in the audit log. Its slug stays when it is renamed, because
  * others may have written it down.
  * @returns `gone` when the organization was deleted meanwhile.
  */
 export function changeOrganization(
   pool: pg.Pool,
   origin: Origin,
-  { name, secretsCanBeRevealed }: OrganizationChanges,
+  { name, secretsCanBeRevealed }: { name: string | undefined; secretsCanBeRevealed: boolean | undefined },
 ): Promise<"changed" | "gone"> {
   const { orgId } = origin;
   return inTransaction(pool, async (client) => {
@@ -133,6 +127,8 @@ export function changeOrganization(
     return "changed";
   });
 }
+
+export type BillingColumns = Pick<Organization, "billing_status" | "billing_grace_ends_at">;
 
 /**
  * The billing state of a row `o` of `organizations`, as SQL: a grace period that has ended reads as suspended.

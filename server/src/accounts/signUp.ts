@@ -18,12 +18,6 @@ export interface SignUpDeps extends Pick<Parts, "pool" | "nowMs"> {
   config: Pick<Config, "billing">;
 }
 
-export interface SignUpInput {
-  address: EmailAddress;
-  password: string;
-  name?: string | undefined;
-}
-
 export type SignUpOutcome =
   | {
       outcome: "created";
@@ -43,7 +37,7 @@ export type SignUpOutcome =
  */
 export async function signUp(
   deps: SignUpDeps,
-  input: SignUpInput,
+  input: { address: EmailAddress; password: string; name?: string | undefined },
   request: RequestTrace,
 ): Promise<SignUpOutcome> {
   const { address } = input;

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { billingColumns } from "../accounts/organizationStore.ts";
+import { billingColumns, type Organization } from "../accounts/organizationStore.ts";
 import { isId, unknownId } from "../postgres/ids.ts";
 import type { BillingStatus } from "../postgres/tables.ts";
 import { pendingItems, periodOf, readLedgerMonth } from "./ledger.ts";
@@ -15,14 +15,7 @@ export async function findOrganizationId(pool: pg.Pool, idOrSlug: string): Promi
   return rows[0]?.id;
 }
 
-interface ListedOrganization {
-  id: string;
-  name: string;
-  slug: string;
-  billing_status: BillingStatus;
-  billing_grace_ends_at: number | null;
-  created_at: number;
-}
+type ListedOrganization = Omit<Organization, "secrets_can_be_revealed">;
 
 const pageSize = 500;
 

@@ -70,15 +70,8 @@ export async function receiveEvent(
   return { outcome: "received", waits: false };
 }
 
-interface Notice {
-  id: string;
-  type: string;
-  customerId: string;
-  objectId: string;
-}
-
 /** The stored fields of an event; undefined for a type or an object that is not handled. */
-function readNotice(event: Stripe.Event): Notice | undefined {
+function readNotice(event: Stripe.Event) {
   if (!handledTypes.has(event.type)) return undefined;
   const object = (event.data?.object ?? {}) as { id?: unknown; customer?: unknown; object?: unknown };
   const id = idOrNull(event.id);

@@ -5,8 +5,8 @@ import { ApiError, found, notFound, orRefused } from "../http/contract/errors.ts
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { NullableTimestamp, oneOf, Timestamp } from "../http/contract/schemas.ts";
-import { billingColumns } from "../accounts/organizationStore.ts";
-import { type BillingStatus, billingStatuses } from "../postgres/tables.ts";
+import { type BillingColumns, billingColumns } from "../accounts/organizationStore.ts";
+import { billingStatuses } from "../postgres/tables.ts";
 import { findAccount } from "./accountStore.ts";
 import { openCheckout } from "./checkout.ts";
 import { Invoice, listInvoices } from "./invoices.ts";
@@ -98,7 +98,7 @@ const statusRoute = route("readBilling", "GET /api/v1/billing", {
     ),
   },
   async handle({ caller }, deps) {
-    const { rows } = await deps.pool.query<BillingRow>({
+    const { rows } = await deps.pool.query<BillingColumns & { has_payment_method: boolean }>({
       name: "read_billing_status",
       text: `select
                  ${billingColumns("$2::bigint * 1000")},
@@ -120,13 +120,6 @@ const statusRoute = route("readBilling", "GET /api/v1/billing", {
     };
   },
 });
-
-interface BillingRow {
-  billing_status: BillingStatus;
-  /** Unix seconds. */
-  billing_grace_ends_at: number | null;
-  has_payment_method: boolean;
-}
 
 const checkoutRoute = route("openCheckout", "POST /api/v1/billing/checkout", {
   access: users("admin"),

@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { type Chore, startLoop } from "../maintenance/chore.ts";
+import { type Chore, startLoop, trimming } from "../maintenance/chore.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
 import { suspendLapsedGraces } from "./changeStatus.ts";
 import { exportUsage } from "./exportUsage.ts";
@@ -46,17 +46,10 @@ export function billingChores(
   { pool, cells, log, config, nowMs, clock }: BillingWorkerDeps,
   signal: AbortSignal,
 ): Chore[] {
-  const guarded = (
-    name: string,
-    everyMs: number,
-    runOnce: (earlierMs: number) => Promise<object>,
-  ): Chore => ({
+  const guarded = (name: string, everyMs: number, run: (earlierMs: number) => Promise<object>): Chore => ({
     name,
     everyMs,
-    async runOnce() {
-      const { earlierMs, isApart } = await clock.look();
-      return isApart ? {} : { ...(await runOnce(earlierMs)) };
-    },
+    runOnce: trimming(clock, async (earlierMs) => ({ ...(await run(earlierMs)) })),
   });
   const graces = guarded("lapsed graces", gracesEveryMs, async (earlierMs) => ({
     suspended: await suspendLapsedGraces(pool, Math.floor(earlierMs / 1000)),

@@ -1,5 +1,4 @@
-import { integer, oneOf, originUrl, word, words } from "./parsers.ts";
-import { always, maybe } from "./setting.ts";
+import { always, integer, maybe, oneOf, originUrl, word, words } from "./parsers.ts";
 
 /** Settings of metered usage and of the payment processor, whose own variables keep their names. */
 export const billingSettings = {

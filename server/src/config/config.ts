@@ -1,7 +1,6 @@
 import type { MailConfig } from "./mailSettings.ts";
-import { ValueError } from "./parsers.ts";
+import { type Setting, ValueError } from "./parsers.ts";
 import { nearestName } from "./nearestName.ts";
-import type { Setting } from "./setting.ts";
 import { settings } from "./settings.ts";
 
 type SettingKey = keyof typeof settings;

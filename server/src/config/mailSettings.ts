@@ -1,5 +1,4 @@
-import { ValueError } from "./parsers.ts";
-import { maybe } from "./setting.ts";
+import { maybe, ValueError } from "./parsers.ts";
 
 /** A mail server that takes mails from this service, and how it is spoken to. */
 export interface SmtpServer {

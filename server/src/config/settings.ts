@@ -1,6 +1,7 @@
 import { billingSettings } from "./billingSettings.ts";
 import { mailSettings } from "./mailSettings.ts";
 import {
+  always,
   baseUrl,
   boolean,
   countOrCores,
@@ -9,13 +10,13 @@ import {
   encryptionKeys,
   hostNames,
   integer,
+  maybe,
   networks,
   oneOf,
   path,
   setOf,
   word,
 } from "./parsers.ts";
-import { always, maybe } from "./setting.ts";
 import { telemetrySettings } from "./telemetrySettings.ts";
 
 const day = 86_400;

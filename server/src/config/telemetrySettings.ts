@@ -1,5 +1,4 @@
-import { anyText } from "./parsers.ts";
-import type { Setting } from "./setting.ts";
+import { anyText, type Setting } from "./parsers.ts";
 
 /**
  * OpenTelemetry's own variables, under their own names. `OTEL_RESOURCE_ATTRIBUTES` and what belongs to sending is read by

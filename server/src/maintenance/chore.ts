@@ -1,3 +1,4 @@
+import type { ClockCheck } from "../postgres/clock.ts";
 import { neverQuiet, type Quiet } from "../runtime/quiet.ts";
 import type { Log } from "../telemetry/log.ts";
 
@@ -11,6 +12,20 @@ export interface Chore {
    * by the signal.
    */
   runOnce: (stopping: AbortSignal) => Promise<Record<string, number>>;
+}
+
+/**
+ * A chore's work that goes by time, such as deleting what is past some, by the earlier of the two clocks. It rests while they disagree:
+ * a process with a wrong clock, or a database with one, must not take what others keep. The clock itself says so in the log.
+ */
+export function trimming(
+  clock: Pick<ClockCheck, "look">,
+  run: (nowMs: number) => Promise<Record<string, number>>,
+): () => Promise<Record<string, number>> {
+  return async () => {
+    const { earlierMs, isApart } = await clock.look();
+    return isApart ? {} : run(earlierMs);
+  };
 }
 
 export interface Loop {

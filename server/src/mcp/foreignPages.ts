@@ -1,12 +1,7 @@
+import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import { ApiError } from "../http/contract/errors.ts";
 import { isHost } from "../http/contract/headProblem.ts";
-
-/** The headers that tell where a request comes from and where it believes to go. */
-interface Headers {
-  host?: string | undefined;
-  origin?: string | undefined;
-}
 
 /** Names that the service has: its public URL's, and those the operator lists. */
 export interface OwnNames {
@@ -19,7 +14,7 @@ export interface OwnNames {
  * has to be a name of the service or an address, and `Origin`, which browsers send, one of its names.
  * @throws {ApiError} 403
  */
-export function refuseForeignPages({ host, origin }: Headers, own: OwnNames): void {
+export function refuseForeignPages({ host, origin }: IncomingHttpHeaders, own: OwnNames): void {
   const name = hostnameOfHost(host);
   if (name === undefined || !(isAddress(name) || isOwn(name, own))) {
     throw new ApiError(

@@ -1,11 +1,11 @@
 import { clientAddress } from "../http/contract/clientAddress.ts";
 import { randomUUID } from "node:crypto";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type } from "typebox";
 import type { Config } from "../config/config.ts";
 import { keys } from "../http/contract/access.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { type RouteRecord, routesOf } from "../http/contract/route.ts";
+import { type RouteCall, type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { everyKey } from "../http/contract/scope.ts";
 import { callName, CallsUnderWay } from "./callsUnderWay.ts";
 import { refuseForeignPages } from "./foreignPages.ts";
@@ -92,15 +92,9 @@ export function refuseOtherMethods(app: FastifyInstance): void {
   });
 }
 
-interface Exchange {
-  request: FastifyRequest;
-  reply: FastifyReply;
-  body: unknown;
-}
-
 async function answer(
   deps: McpRouteDeps & { calls: CallsUnderWay },
-  { request, reply, body }: Exchange,
+  { request, reply, body }: Pick<RouteCall, "request" | "reply" | "body">,
 ): Promise<unknown> {
   refuseForeignPages(request.headers, deps.config);
   // Read when it is first needed: most services have no agents, and the library takes its time.

@@ -13,12 +13,7 @@ import { hasDistributedCells } from "./ensureCells.ts";
 import { runningOlderProcesses } from "./processes.ts";
 import { splitStatements } from "./splitStatements.ts";
 
-interface AppliedMigration {
-  version: number;
-  name: string;
-  checksum: string;
-  needs: number;
-}
+type AppliedMigration = Omit<Migration, "text">;
 
 /**
  * Applies the migrations that the database lacks, each in its own transaction, which waits for no lock for long. The caller

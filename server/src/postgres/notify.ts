@@ -1,11 +1,6 @@
 import type pg from "pg";
 import type { Log } from "../telemetry/log.ts";
 
-interface NotifyDeps {
-  pool: pg.Pool;
-  log: Pick<Log, "warn">;
-}
-
 interface Notified {
   channel: string;
   /** PostgreSQL takes fewer than 8,000 bytes each. */
@@ -16,7 +11,7 @@ interface Notified {
 
 /** Sends notifications (NOTIFY) on a channel; those that cannot be sent are dropped with a warning. */
 export async function notify(
-  { pool, log }: NotifyDeps,
+  { pool, log }: { pool: pg.Pool; log: Pick<Log, "warn"> },
   { channel, payloads, lost }: Notified,
 ): Promise<void> {
   try {

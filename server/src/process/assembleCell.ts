@@ -18,7 +18,6 @@ import type { Cell, Cells } from "../postgres/cells.ts";
 import { limitQueries } from "../postgres/hot/queryLimit.ts";
 import { createQueries } from "../postgres/tables.ts";
 import { createReplayWorker } from "../replays/worker.ts";
-import type { Streams } from "../stream/streams.ts";
 import { createSenders } from "../targets/kinds.ts";
 import { registerPlaceMetric } from "../telemetry/processMetrics.ts";
 import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
@@ -78,7 +77,7 @@ export function assembleCell(deps: ServiceDeps, shared: SharedParts, { cell, cel
     onKeyUsed: (key) => keyUsage.noteKey(key),
   });
   const onDue = (): void => dispatcher.onDue();
-  const sink = itemSink({ ...shared, dispatcher, mailboxes, log });
+  const sink = itemSink(shared, { dispatcher, mailboxes }, log);
   const { consumers } = mailboxes;
   const limits = { maxQueuedBytes: config.bodyMemoryBytes, ownerOf, filters: new KnownFilters(), consumers };
   return {
@@ -127,16 +126,12 @@ function registryOf(
   return registry;
 }
 
-interface SinkParts {
-  dispatcher: Dispatcher;
-  mailboxes: Mailboxes;
-  keyUsage: SharedParts["keyUsage"];
-  changes: Streams["changes"];
-  log: Log;
-}
-
 /** Where accepted items go on from. */
-function itemSink({ dispatcher, mailboxes, keyUsage, changes, log }: SinkParts): ItemSink {
+function itemSink(
+  { keyUsage, changes }: SharedParts,
+  { dispatcher, mailboxes }: { dispatcher: Dispatcher; mailboxes: Mailboxes },
+  log: Log,
+): ItemSink {
   return {
     hasRoom: (targetId) => dispatcher.hasRoom(targetId),
     fullTargets: () => dispatcher.fullTargets(),

@@ -28,7 +28,7 @@ import type { ClockCheck } from "../postgres/clock.ts";
 import { dayMs, ensurePartitions } from "../postgres/partitions.ts";
 import { dropOldPartitions } from "../maintenance/dropOldPartitions.ts";
 import { dropUnusedFunctions } from "../maintenance/dropUnusedFunctions.ts";
-import { type Chore, startLoop } from "../maintenance/chore.ts";
+import { type Chore, startLoop, trimming } from "../maintenance/chore.ts";
 import type { Quiet } from "../runtime/quiet.ts";
 import { followReplayed, forgetReplays } from "../replays/followReplayed.ts";
 import { createQueries } from "../postgres/tables.ts";
@@ -65,8 +65,6 @@ const minutes = 60 * seconds;
 const rareEveryMs = 5 * minutes;
 const rareFirstAfterMs = 20 * seconds;
 
-type Counts = Record<string, number>;
-
 /** A chore that counts one thing, by the word for it in the log. */
 function chore(name: string, everyMs: number, counted: string, run: () => Promise<number>): Chore {
   return { name, everyMs, runOnce: async () => ({ [counted]: await run() }) };
@@ -82,22 +80,8 @@ function trimmer(deps: Pick<MaintenanceDeps, "clock">) {
   ): Chore => ({
     name,
     everyMs,
-    runOnce: trimming(deps, async (nowMs) => ({ [counted]: await run(nowMs) })),
+    runOnce: trimming(deps.clock, async (nowMs) => ({ [counted]: await run(nowMs) })),
   });
-}
-
-/**
- * A chore's work that deletes what is past some time, by the earlier of the two clocks. It rests while they disagree: a process
- * with a wrong clock, or a database with one, must not take what others keep. The clock itself says so in the log.
- */
-function trimming(
-  { clock }: Pick<MaintenanceDeps, "clock">,
-  run: (nowMs: number) => Promise<Counts>,
-): () => Promise<Counts> {
-  return async () => {
-    const { earlierMs, isApart } = await clock.look();
-    return isApart ? {} : run(earlierMs);
-  };
 }
 
 /** Everything the service does by itself. Each chore may run on several nodes at once without harm. */
@@ -208,7 +192,11 @@ function storageChores(deps: ItemDeps): Chore[] {
       everyMs: 5 * minutes,
       runOnce: async (stopping) => ({ built: await buildIndexes(pool, stopping, cell.number) }),
     },
-    { name: "retention", everyMs: 30 * minutes, runOnce: trimming(deps, (nowMs) => dropDays(deps, nowMs)) },
+    {
+      name: "retention",
+      everyMs: 30 * minutes,
+      runOnce: trimming(deps.clock, (nowMs) => dropDays(deps, nowMs)),
+    },
     trim("items past retention", 5 * minutes, "canceled", (nowMs) =>
       cancelExpired(pool, { retentionDays, nowMs }),
     ),
@@ -227,7 +215,10 @@ function storageChores(deps: ItemDeps): Chore[] {
   ];
 }
 
-async function dropDays({ config, pool, cell, log, onHeldDays }: ItemDeps, nowMs: number): Promise<Counts> {
+async function dropDays(
+  { config, pool, cell, log, onHeldDays }: ItemDeps,
+  nowMs: number,
+): Promise<Record<string, number>> {
   const { retentionDays } = config;
   const retention = { retentionDays, nowMs, cellNumber: cell.number };
   const { partitions, deliveries, heldDays } = await dropOldPartitions(pool, retention);

@@ -3,16 +3,16 @@ import type { FastifyListenOptions } from "fastify";
 import { type Config, loadConfig } from "../config/config.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { diskFullError } from "../postgres/awayReason.ts";
-import { createLog, type Log } from "../telemetry/log.ts";
+import { createLog } from "../telemetry/log.ts";
 import type { MetricValues } from "../telemetry/metricsText.ts";
 import type { Service } from "./assemble.ts";
 import { fitCollectorToCores } from "./garbageCollector.ts";
 import { listeningPort } from "./listening.ts";
-import { runService } from "./runService.ts";
+import { runService, type ServiceRun } from "./runService.ts";
 import type { FromWorker, Place, Preparation, ToWorker } from "./workers/messages.ts";
 import { version } from "../config/version.ts";
 import { closeCells, openCells } from "../postgres/cells.ts";
-import { createPool, type DatabaseConnection, isDatabaseAway } from "../postgres/pool.ts";
+import { createPool, isDatabaseAway } from "../postgres/pool.ts";
 import { newProcessRecord, noteAlive, whyOvertaken } from "../postgres/processes.ts";
 import { leave, type OpenDatabase, poolError } from "./database/openDatabase.ts";
 
@@ -30,17 +30,15 @@ export async function serveAsWorker(env: NodeJS.ProcessEnv): Promise<void> {
   const config = loadConfig(env);
   const log = createLog(config.logLevel, { everyRequest: config.logRequests, pid: process.pid });
   try {
-    const database = await joinDatabase({
-      config,
+    const joined = {
       connection,
       encryptionKey: Buffer.from(encryptionKey, "base64"),
-      log,
       trouble: supervisor.trouble,
-    });
+    };
+    const own = { config, log };
     await runService({
-      config,
-      log,
-      database,
+      ...own,
+      database: await joinDatabase(own, joined),
       stopAsked: supervisor.stopAsked,
       siblings: (own) => supervisor.siblings(own),
       instance: supervisor.place.then(({ slot }) => String(slot)),
@@ -140,22 +138,16 @@ function tell(message: FromWorker): void {
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }
 
-interface Joining {
-  config: Config;
-  connection: DatabaseConnection;
-  encryptionKey: Buffer;
-  log: Log;
-  /** Why the embedded server is away, where its log says so. */
-  trouble: () => Error | undefined;
-}
-
 /**
  * Opens the database that the supervisor has brought up to date. If it is away the process serves all the same and answers 503, as
  * running processes do.
  * @throws {Error} a sentence when this version cannot go on with the database.
  */
-async function joinDatabase(joining: Joining): Promise<OpenDatabase> {
-  const { config, connection, encryptionKey, log, trouble } = joining;
+async function joinDatabase(
+  { config, log }: Pick<ServiceRun, "config" | "log">,
+  joined: Required<Pick<OpenDatabase, "connection" | "encryptionKey" | "trouble">>,
+): Promise<OpenDatabase> {
+  const { connection, encryptionKey, trouble } = joined;
   const options = {
     connection,
     size: config.databasePool,

@@ -1,14 +1,8 @@
 import type { FastifyReply } from "fastify";
 import { disconnectSignal } from "./clientDisconnected.ts";
-import type { Caller } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
+import type { RouteCall } from "./route.ts";
 import { customerOf } from "./scope.ts";
-
-/** The call of a route, as far as its turn goes. */
-interface Call {
-  caller: Caller;
-  reply: FastifyReply;
-}
 
 /** A request that waits, or is under way. */
 interface Turn {
@@ -47,7 +41,7 @@ export class ReadTurns {
    */
   async run<T>(
     kind: ReadKind,
-    { caller, reply }: Call,
+    { caller, reply }: Pick<RouteCall, "caller" | "reply">,
     read: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const line = this.#lines.get(caller.orgId) ?? { underWay: [], waiting: [] };
