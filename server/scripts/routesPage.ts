@@ -1,5 +1,4 @@
-import type { Credential, RouteRecord } from "../src/http/contract/route.ts";
-import { tags } from "../src/http/contract/tags.ts";
+import { type Credential, type RouteRecord, tags } from "../src/http/contract/route.ts";
 
 /** The text of `docs/routes.md`, made from the routes' records. */
 export function routesPage(routes: readonly RouteRecord[]): string {

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { listInvoices } from "../src/billing/invoices.ts";
+import { listInvoices } from "../src/billing/routes.ts";
 import { periodBounds, periodOf } from "../src/billing/ledger.ts";
 import { createLab } from "./support/billing/lab.ts";
 import { file, databaseTest } from "./support/fixtures.ts";

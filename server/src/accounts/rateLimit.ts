@@ -1,4 +1,4 @@
-import { clientAddress } from "../http/contract/clientAddress.ts";
+import { clientAddress } from "../http/contract/client.ts";
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from "fastify";
-import { clientAddress } from "../http/contract/clientAddress.ts";
+import { clientAddress } from "../http/contract/client.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import type pg from "pg";
 

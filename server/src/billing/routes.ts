@@ -1,15 +1,15 @@
-import { Type } from "typebox";
+import type { Stripe } from "stripe";
+import { type Static, Type } from "typebox";
 import { type Config, publicUrlOf } from "../config/config.ts";
 import { anyone, users, usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, found, notFound, orRefused } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
-import { NullableTimestamp, oneOf, Timestamp } from "../http/contract/schemas.ts";
+import { fieldsOf, NullableString, NullableTimestamp, oneOf, Timestamp } from "../http/contract/schemas.ts";
 import { type BillingColumns, billingColumns } from "../accounts/organizationStore.ts";
 import { billingStatuses } from "../postgres/tables.ts";
 import { findAccount } from "./accountStore.ts";
 import { openCheckout } from "./checkout.ts";
-import { Invoice, listInvoices } from "./invoices.ts";
 import {
   billableItems,
   centsOf,
@@ -166,6 +166,31 @@ const portalRoute = route("openPortal", "GET /api/v1/billing/portal", {
     return { url: orRefused(asked, "answered", failures).answer.url };
   },
 });
+
+/** The most invoices that are shown. */
+const mostInvoices = 12;
+
+/** An invoice in the interface; amounts are in the currency's smallest unit. */
+const Invoice = Type.Object(
+  {
+    number: NullableString,
+    date: Timestamp,
+    status: NullableString,
+    amount_due: Type.Integer({ description: "In the currency's smallest unit" }),
+    amount_paid: Type.Integer({ description: "In the currency's smallest unit" }),
+    currency: Type.String(),
+    hosted_invoice_url: NullableString,
+  },
+  { title: "Invoice" },
+);
+
+/** Lists the customer's most recent invoices, newest first. @throws the processor's errors. */
+export async function listInvoices(stripe: Stripe, customerId: string): Promise<Static<typeof Invoice>[]> {
+  const invoices = await stripe.invoices.list({ customer: customerId, limit: mostInvoices });
+  return invoices.data
+    .slice(0, mostInvoices)
+    .map((invoice) => fieldsOf(Invoice, { ...invoice, date: invoice.created }));
+}
 
 const invoicesRoute = route("listInvoices", "GET /api/v1/billing/invoices", {
   access: users("admin"),

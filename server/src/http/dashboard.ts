@@ -4,7 +4,7 @@ import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Config } from "../config/config.ts";
 import { isId } from "../postgres/ids.ts";
-import { pathPrefix } from "./pathPrefix.ts";
+import { pathPrefix } from "./server.ts";
 
 export interface DashboardDeps {
   config: Pick<Config, "publicUrl" | "mail">;

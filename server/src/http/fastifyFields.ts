@@ -1,7 +1,7 @@
 import type { FastifyInstance } from "fastify";
 import type { ServerResponse } from "node:http";
 import type { ConnectionLimit } from "./connections/connectionLimit.ts";
-import type { BodyRoom } from "./contract/bodyRoom.ts";
+import type { BodyRoom } from "./contract/body.ts";
 import type { Caller } from "./contract/credentials.ts";
 import type { Credential } from "./contract/route.ts";
 

@@ -3,7 +3,8 @@ import { Type } from "typebox";
 import { prometheusContentType } from "prom-client";
 import { anyone } from "./contract/access.ts";
 import { ApiError, unauthorized } from "./contract/errors.ts";
-import { createReadiness, type ReadinessDeps, singleFlight } from "./readiness.ts";
+import { singleFlight } from "../runtime/within.ts";
+import { createReadiness, type ReadinessDeps } from "./readiness.ts";
 import { routesOf, type RouteRecord } from "./contract/route.ts";
 
 const route = routesOf("Operation");

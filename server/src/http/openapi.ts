@@ -1,9 +1,8 @@
 import { version } from "../config/version.ts";
 import { answerHeaders, commonRefusals, describeResponses } from "./openapiResponses.ts";
 import { describeSchema, type JsonSchema, type NamedSchemas } from "./openapiSchemas.ts";
-import type { Examples, RouteRecord } from "./contract/route.ts";
+import { type Examples, type RouteRecord, tags } from "./contract/route.ts";
 import { keyScopes } from "./contract/scope.ts";
-import { tags } from "./contract/tags.ts";
 
 /** One operation of the document, as far as the service's own tools read it. */
 export interface Operation {

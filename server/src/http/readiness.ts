@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { within } from "../runtime/within.ts";
+import { singleFlight, within } from "../runtime/within.ts";
 import { awayReason, awayText } from "../postgres/awayReason.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
 import { makePartitionsNow } from "../postgres/partitions.ts";
@@ -151,14 +151,3 @@ const commitSomething = `select case
 const takeRoom = `create temporary table postrider_room on commit drop as
   select repeat('x', 1000) as filler
   from generate_series(1, 100)`;
-
-/** Single flight: calls during `work` share its result or error; a later call runs it again. */
-export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
-  let underWay: Promise<T> | undefined;
-  return () => {
-    underWay ??= work().finally(() => {
-      underWay = undefined;
-    });
-    return underWay;
-  };
-}

@@ -14,8 +14,7 @@ import { answerProtocolErrors, refuseConnection } from "./connections/protocolEr
 import { pacedConnection, PacedServer } from "./connections/pacedServer.ts";
 import { authenticate, type Caller, presentedKey } from "./contract/credentials.ts";
 import { requireRole } from "./contract/access.ts";
-import { registerBodyParser, statedBytes } from "./contract/body.ts";
-import { createBodyRoom } from "./contract/bodyRoom.ts";
+import { createBodyRoom, registerBodyParser, statedBytes } from "./contract/body.ts";
 import { logFailure, toApiError } from "./contract/errorAnswer.ts";
 import { errorHeaders, noneNamed, notFound, unauthorized } from "./contract/errors.ts";
 import { headProblem, isFramingFaulty } from "./contract/headProblem.ts";
@@ -25,7 +24,6 @@ import { checkScope, type NamedThing, outOfScope, type Scope } from "./contract/
 import type { RouteRecord } from "./contract/route.ts";
 import type { KeyOwners, ServerDeps } from "./contract/serverDeps.ts";
 import { compressAnswers } from "./compress.ts";
-import { belowPrefix, pathPrefix } from "./pathPrefix.ts";
 import { createFastHandler } from "./fast/fastHandler.ts";
 
 /** A client that has not sent its headers and body by then loses the connection. */
@@ -308,6 +306,25 @@ function answerError(
     .code(answer.status)
     .type("application/json; charset=utf-8")
     .send(JSON.stringify({ error: answer.message }));
+}
+
+/** Where the public URL has its interface: nothing, or a path such as `/hooks` without a slash at the end. */
+export function pathPrefix(publicUrl: string | undefined): string {
+  return publicUrl === undefined ? "" : new URL(publicUrl).pathname.replace(/\/+$/, "");
+}
+
+/** Takes the public URL's path off where a proxy leaves it on; requests without it are answered all the same. */
+export function belowPrefix(prefix: string): { rewriteUrl?: (request: { url?: string }) => string } {
+  if (prefix === "") return {};
+  const isBelow = (url: string): boolean =>
+    url.startsWith(prefix) && /^[/?]?$/.test(url.charAt(prefix.length));
+  return {
+    rewriteUrl({ url = "/" }) {
+      if (!isBelow(url)) return url;
+      const rest = url.slice(prefix.length);
+      return rest.startsWith("/") ? rest : `/${rest}`;
+    },
+  };
 }
 
 /** How long requests under way may take to end once the server stops, and how often idle connections are closed. */

@@ -3,7 +3,7 @@ import { type Static, Type } from "typebox";
 import { mailboxRetentionMs } from "../config/config.ts";
 import { isId, unknownId } from "../postgres/ids.ts";
 import { keysCheckedInSql } from "../http/contract/access.ts";
-import { disconnectSignal } from "../http/contract/clientDisconnected.ts";
+import { disconnectSignal } from "../http/contract/client.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/json.ts";

@@ -1,4 +1,4 @@
-import { clientAddress } from "../http/contract/clientAddress.ts";
+import { clientAddress, clientDisconnected } from "../http/contract/client.ts";
 import { randomUUID } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Type } from "typebox";
@@ -11,7 +11,6 @@ import { callName, CallsUnderWay } from "./callsUnderWay.ts";
 import { refuseForeignPages } from "./foreignPages.ts";
 import { ErrorBody } from "../http/contract/schemas.ts";
 import type { GivenUpRelay } from "./givenUpRelay.ts";
-import { clientDisconnected } from "../http/contract/clientDisconnected.ts";
 import { type CallInterface, headersOf, pathOf, successful } from "./interfaceCall.ts";
 
 const route = routesOf("Operation");

@@ -11,7 +11,6 @@ import { findForeignTables, foreignTablesText, isMigrated } from "./foreignTable
 import { limited, noQueryTimeoutMs } from "./hot/queryLimit.ts";
 import { hasDistributedCells } from "./ensureCells.ts";
 import { runningOlderProcesses } from "./processes.ts";
-import { splitStatements } from "./splitStatements.ts";
 
 type AppliedMigration = Omit<Migration, "text">;
 
@@ -136,4 +135,18 @@ async function applyOnce(client: pg.ClientBase, migration: Migration): Promise<v
   // Citus passes the text of a query on to the servers unchanged, and they take one statement at a time.
   const texts = (await hasDistributedCells(client)) ? splitStatements(text) : [text];
   for (const one of texts) await client.query(limited(noQueryTimeoutMs, one));
+}
+
+/** Quoted text, in which a semicolon ends nothing, and semicolons. Nested comments and `begin atomic` are not told apart. */
+const tokens =
+  /\b[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*'|"[^"]*"|\$(\w*)\$[^]*?\$\1\$|--[^\n]*|\/\*[^]*?\*\/|;/g;
+
+const onlyComments = /^(?:\s|--[^\n]*(?:\n|$)|\/\*[^]*?\*\/)*$/;
+
+/** The statements of an SQL text in their order, each with the comments before it and without its semicolon. */
+export function splitStatements(text: string): string[] {
+  const ends = [...text.matchAll(tokens)].filter(([token]) => token === ";").map(({ index }) => index);
+  return [...ends, text.length]
+    .map((end, number) => text.slice(number === 0 ? 0 : ends[number - 1]! + 1, end).trim())
+    .filter((statement) => !onlyComments.test(statement));
 }

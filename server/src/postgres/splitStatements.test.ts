@@ -1,7 +1,7 @@
 import { parseSync, loadModule } from "libpg-query";
 import { expect, it } from "vitest";
 import { migrations } from "./migrations.ts";
-import { splitStatements } from "./splitStatements.ts";
+import { splitStatements } from "./applyMigrations.ts";
 
 it("quotes and comments keep their semicolons", () => {
   const statements = [

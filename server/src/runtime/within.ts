@@ -8,3 +8,14 @@ export function within<T>(limitMs: number, answer: Promise<T>, late: T): Promise
     });
   });
 }
+
+/** Single flight: calls during `work` share its result or error; a later call runs it again. */
+export function singleFlight<T>(work: () => Promise<T>): () => Promise<T> {
+  let underWay: Promise<T> | undefined;
+  return () => {
+    underWay ??= work().finally(() => {
+      underWay = undefined;
+    });
+    return underWay;
+  };
+}

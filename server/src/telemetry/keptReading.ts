@@ -1,4 +1,4 @@
-import { within } from "../runtime/within.ts";
+import { singleFlight, within } from "../runtime/within.ts";
 
 /** Asked at most this often, however often `/metrics` is read. */
 const freshForMs = 5_000;
@@ -12,20 +12,17 @@ const waitMs = 2_000;
  */
 export function keepReading<T>(read: () => Promise<T>): () => Promise<T | undefined> {
   let readAtMs = -Infinity;
-  let reading: Promise<void> | undefined;
   let value: T | undefined;
+  const refresh = singleFlight(async () => {
+    try {
+      value = await read();
+      readAtMs = performance.now();
+    } catch {
+      // The last value stands.
+    }
+  });
   return async () => {
-    if (performance.now() - readAtMs < freshForMs) return value;
-    reading ??= read()
-      .then((present) => {
-        value = present;
-        readAtMs = performance.now();
-      })
-      .catch(() => undefined)
-      .finally(() => {
-        reading = undefined;
-      });
-    await within(waitMs, reading, undefined);
+    if (performance.now() - readAtMs >= freshForMs) await within(waitMs, refresh(), undefined);
     return value;
   };
 }

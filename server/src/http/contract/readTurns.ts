@@ -1,5 +1,5 @@
 import type { FastifyReply } from "fastify";
-import { disconnectSignal } from "./clientDisconnected.ts";
+import { disconnectSignal } from "./client.ts";
 import { ApiError } from "./errors.ts";
 import type { RouteCall } from "./route.ts";
 import { customerOf } from "./scope.ts";

@@ -1,5 +1,9 @@
+import { existsSync } from "node:fs";
 import { rmdir } from "node:fs/promises";
+import { totalmem } from "node:os";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { within } from "../../runtime/within.ts";
 import type { Account } from "./account.ts";
 import { locateBinaries } from "./binaries.ts";
 import {
@@ -17,9 +21,7 @@ import { stopLeftovers } from "./leftovers.ts";
 import { waitUntilReady } from "./readiness.ts";
 import type { ServerConnection } from "../pool.ts";
 import { followServerLog, watchDisk } from "./serverLog.ts";
-import { serverSettings } from "./settings.ts";
 import { prepareSocketDirectory } from "./socketDirectory.ts";
-import { shutDown } from "./shutDown.ts";
 import { prepareTcpAccess, type TcpAccess } from "./tcpAccess.ts";
 
 export interface EmbeddedOptions {
@@ -229,4 +231,70 @@ interface Launched {
   process: GuardedProcess;
   /** The last lines of its output; grows as it writes. */
   lastLines: string[];
+}
+
+const megabyte = 2 ** 20;
+
+/**
+ * The server's settings, given on its command line at every start so that they belong to the version of the
+ * service and not to the cluster. Names are PostgreSQL's.
+ */
+function serverSettings(memoryBytes = availableMemory()): Record<string, string> {
+  const sharedBuffersMb = Math.max(32, Math.min(256, Math.floor(memoryBytes / megabyte / 8)));
+  return {
+    fsync: "on",
+    synchronous_commit: "on",
+    full_page_writes: "on",
+    shared_buffers: `${sharedBuffersMb}MB`,
+    max_connections: "60",
+    // Recycled segments are kept ahead: making a new one inside a commit is what costs latency.
+    min_wal_size: "1GB",
+    max_wal_size: "4GB",
+    checkpoint_timeout: "15min",
+    autovacuum_naptime: "5s",
+    jit: "off",
+    timezone: "UTC",
+    log_timezone: "UTC",
+    // Statements and details can hold payloads; they stay out of the log.
+    log_min_messages: "warning",
+    log_min_error_statement: "panic",
+    log_error_verbosity: "terse",
+    log_checkpoints: "off",
+    log_line_prefix: "",
+    logging_collector: "off",
+    log_destination: "stderr",
+  };
+}
+
+/** The container's memory limit where there is one, in bytes. */
+function availableMemory(): number {
+  const limit = process.constrainedMemory();
+  return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
+}
+
+/** A fast shutdown writes a checkpoint, which a slow disk may need this long for. */
+const fastMs = 30_000;
+const immediateMs = 6_000;
+
+/**
+ * Shuts PostgreSQL down: fast, then immediately (nothing committed is lost; the next start recovers), then by
+ * force, and looks whether it ended in order.
+ */
+async function shutDown(
+  server: GuardedProcess,
+  cluster: string,
+  log: (level: "warn", message: string) => void,
+): Promise<void> {
+  // Windows has no SIGINT to send: there it ends at once, and recovers from its log at the next start.
+  server.kill("SIGINT");
+  const isEnded = server.ended.then(() => true);
+  if (!(await within(fastMs, isEnded, false))) {
+    log("warn", `PostgreSQL did not shut down within ${fastMs / 1_000} s; stopping it at once`);
+    server.kill("SIGQUIT");
+    if (!(await within(immediateMs, isEnded, false))) server.kill("SIGKILL");
+  }
+  const end = await server.ended;
+  if (end.code !== 0 || existsSync(join(cluster, "postmaster.pid"))) {
+    log("warn", "PostgreSQL did not shut down in order; it will recover from its log at the next start");
+  }
 }

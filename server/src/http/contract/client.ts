@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 
 /**
  * The signal of a request that this process makes to itself, which has no connection that could close: it aborts when nobody
@@ -16,4 +16,9 @@ export function disconnectSignal(reply: FastifyReply): AbortSignal {
     if (!reply.raw.writableEnded) controller.abort();
   });
   return controller.signal;
+}
+
+/** The client's address. Undefined once the client has disconnected, although the framework declares a string: Node forgets it then. */
+export function clientAddress(request: FastifyRequest): string | undefined {
+  return request.ip;
 }
