@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { sweepSessions } from "../src/accounts/sessionStore.ts";
+import { deleteExpired } from "../src/process/chores.ts";
 import { leastRoundTripsOf } from "./support/roundTrips.ts";
 import {
   type Account,
@@ -178,7 +178,7 @@ describe("sessions", () => {
     expect(await isAccepted(node, { session: account.session_token })).toBe(true);
     await expire(account, 1);
     expect(await isAccepted(node, { session: account.session_token })).toBe(false);
-    expect(await sweepSessions(node.pool)).toBeGreaterThan(0);
+    expect(await deleteExpired(node.pool, ["sessions"])).toBeGreaterThan(0);
     expect(await countRows(node.pool, "sessions", { user_id: account.user.id })).toBe(1);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect } from "vitest";
-import { sweepResets } from "../src/accounts/resetStore.ts";
+import { deleteExpired } from "../src/process/chores.ts";
 import { entries, entriesOfNobody } from "./support/auditLog.ts";
 import { file, nodeTest } from "./support/fixtures.ts";
 import { type MailServer, type ReceivedMail, startMailServer, tokenOf } from "./support/mailServer.ts";
@@ -220,11 +220,11 @@ describe("a link", () => {
     const left = await secondsLeft(node.pool, "password_resets", own);
     expect(left).toBeGreaterThan(1700);
     expect(left).toBeLessThanOrEqual(1800);
-    await sweepResets(node.pool);
+    await deleteExpired(node.pool, ["password_resets"]);
     await makeOlder(node.pool, 1801, "password_resets", own);
     expect(await confirm(token)).toMatchObject(gone);
     expect((await logIn(account, account.password)).status).toBe(200);
-    expect(await sweepResets(node.pool)).toBe(1);
+    expect(await deleteExpired(node.pool, ["password_resets"])).toBe(1);
   });
 
   it("ends with a newer one", async ({ own: { account }, ask, mailsTo, tokenFor, confirm }) => {

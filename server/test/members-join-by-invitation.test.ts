@@ -1,5 +1,6 @@
 import { describe, expect } from "vitest";
-import { sweepInvitations } from "../src/members/invitationStore.ts";
+import { listedSeconds } from "../src/members/invitationStore.ts";
+import { deleteExpired } from "../src/process/chores.ts";
 import { join } from "./support/members.ts";
 import {
   type Account,
@@ -236,7 +237,7 @@ describe("an invitation", () => {
   it("is forgotten weeks after it is over", async ({ invite, node, listed }) => {
     const { id } = await invite();
     await makeOlder(node.pool, 38 * 86_400, "invitations", { id });
-    expect(await sweepInvitations(node.pool)).toBe(1);
+    expect(await deleteExpired(node.pool, ["invitations"], listedSeconds)).toBe(1);
     expect(await listed(id)).toBeUndefined();
   });
 });

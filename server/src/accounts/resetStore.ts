@@ -56,12 +56,3 @@ export async function endResetsOfUser(client: pg.ClientBase, userId: string): Pr
     values: [userId],
   });
 }
-
-/** Deletes expired links, which no request accepts. @returns how many. */
-export async function sweepResets(pool: pg.Pool): Promise<number> {
-  const { rowCount } = await pool.query(
-    `delete from password_resets
-     where expires_at <= extract(epoch from now())`,
-  );
-  return rowCount ?? 0;
-}

@@ -79,12 +79,3 @@ export async function endSessionsOfOrganization(client: pg.ClientBase, orgId: st
   });
   return rowCount ?? 0;
 }
-
-/** Deletes expired sessions, which no request accepts. @returns how many. */
-export async function sweepSessions(pool: pg.Pool): Promise<number> {
-  const { rowCount } = await pool.query(
-    `delete from sessions
-     where expires_at <= extract(epoch from now())`,
-  );
-  return rowCount ?? 0;
-}

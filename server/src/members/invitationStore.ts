@@ -13,7 +13,7 @@ import type { Invitation } from "./schemas.ts";
 /** How long an invitation can be accepted. */
 const invitationSeconds = 7 * 86_400;
 /** How long an expired invitation is still listed. */
-const listedSeconds = 30 * 86_400;
+export const listedSeconds = 30 * 86_400;
 /** The most open invitations of an organization. */
 export const maxOpenInvitations = 100;
 
@@ -139,16 +139,6 @@ export async function useInvitation(client: pg.ClientBase, id: string, userId: s
     values: [id, userId],
   });
   return rowCount === 1;
-}
-
-/** Deletes invitations that expired `listedSeconds` ago. @returns how many. */
-export async function sweepInvitations(pool: pg.Pool): Promise<number> {
-  const { rowCount } = await pool.query(
-    `delete from invitations
-     where expires_at <= extract(epoch from now()) - $1`,
-    [listedSeconds],
-  );
-  return rowCount ?? 0;
 }
 
 async function isMember(client: pg.ClientBase, orgId: string, email: string): Promise<boolean> {

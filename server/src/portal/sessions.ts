@@ -80,19 +80,6 @@ async function holdCustomer(
   return rows[0];
 }
 
-/** Forgets links and sessions that have expired, which are not accepted any more. @returns how many. */
-export async function sweepPortals(pool: pg.Pool): Promise<number> {
-  let swept = 0;
-  for (const table of ["portal_links", "portal_sessions"]) {
-    const { rowCount } = await pool.query(
-      `delete from ${table}
-       where expires_at <= extract(epoch from now())`,
-    );
-    swept += rowCount ?? 0;
-  }
-  return swept;
-}
-
 /** A thing that a customer has a few of, each for some time; one more than the most ends the oldest. */
 interface Few {
   table: "portal_links" | "portal_sessions";

@@ -1,7 +1,5 @@
 import { sweepRateLimits } from "../accounts/rateLimit.ts";
-import { sweepResets } from "../accounts/resetStore.ts";
-import { sweepSessions } from "../accounts/sessionStore.ts";
-import { sweepPortals } from "../portal/sessions.ts";
+import type pg from "pg";
 import { forgetEntries } from "../audit/store.ts";
 import { foldUsage } from "../billing/foldUsage.ts";
 import { mailboxRetentionMs } from "../config/config.ts";
@@ -12,7 +10,7 @@ import {
   sweepExpiredMessages,
 } from "../mailbox/finish/sweepMessages.ts";
 import { endRotations } from "../targets/webhook/rotateSecret.ts";
-import { sweepInvitations } from "../members/invitationStore.ts";
+import { listedSeconds } from "../members/invitationStore.ts";
 import type { Handoffs } from "../handoff/handoffs.ts";
 import { sweepPolls } from "../handoff/follow/pollStore.ts";
 import { analyzePartitions } from "../maintenance/analyzePartitions.ts";
@@ -56,7 +54,7 @@ interface CellDeps {
   onDue: () => void;
 }
 
-type ItemDeps = Omit<MaintenanceDeps, "cells"> & CellDeps;
+type ItemDeps = Omit<MaintenanceDeps, "cells"> & CellDeps & { trim: ReturnType<typeof trimmer> };
 
 const seconds = 1_000;
 const minutes = 60 * seconds;
@@ -104,7 +102,7 @@ export function allChores(deps: MaintenanceDeps): Chore[] {
 
 /** Chores of one cell; their names in the log have its number where there are several. */
 function choresOf(deps: MaintenanceDeps, { cell, handoffs, mailboxes, onDue }: CellDeps): Chore[] {
-  const itemDeps = { ...deps, pool: cell.pool, cell, handoffs, mailboxes, onDue };
+  const itemDeps = { ...deps, pool: cell.pool, cell, handoffs, mailboxes, onDue, trim: trimmer(deps) };
   const chores = [
     ...itemChores(itemDeps),
     ...mailboxChores(itemDeps),
@@ -133,9 +131,7 @@ function itemChores({ pool, cell }: ItemDeps): Chore[] {
   ];
 }
 
-function mailboxChores(deps: ItemDeps): Chore[] {
-  const { config, pool, cell } = deps;
-  const trim = trimmer(deps);
+function mailboxChores({ config, pool, cell, trim }: ItemDeps): Chore[] {
   const retentionMs = mailboxRetentionMs(config);
   return [
     trim("expired messages", 10 * seconds, "messages", () => sweepExpiredMessages(pool, retentionMs)),
@@ -145,9 +141,7 @@ function mailboxChores(deps: ItemDeps): Chore[] {
   ];
 }
 
-function replayChores(deps: ItemDeps): Chore[] {
-  const { config, pool, nowMs } = deps;
-  const trim = trimmer(deps);
+function replayChores({ config, pool, nowMs, trim }: ItemDeps): Chore[] {
   const queries = createQueries(pool);
   return [
     {
@@ -166,9 +160,7 @@ function replayChores(deps: ItemDeps): Chore[] {
 }
 
 /** Chores that carry out what was asked for or noted before. */
-function doingChores(deps: ItemDeps): Chore[] {
-  const { config, pool, mailboxes, changes, onDue } = deps;
-  const trim = trimmer(deps);
+function doingChores({ config, pool, mailboxes, changes, onDue, trim }: ItemDeps): Chore[] {
   const onMailboxItems = (ids: string[]): void => mailboxes.onMailboxItems(ids);
   const erasing = { pool, mailboxRetentionMs: mailboxRetentionMs(config), onMailboxItems };
   return [
@@ -182,8 +174,7 @@ function doingChores(deps: ItemDeps): Chore[] {
 }
 
 function storageChores(deps: ItemDeps): Chore[] {
-  const { config, pool, cell } = deps;
-  const trim = trimmer(deps);
+  const { config, pool, cell, trim } = deps;
   const { retentionDays } = config;
   return [
     chore("partitions ahead", minutes, "created", () => ensurePartitions(pool)),
@@ -236,19 +227,46 @@ async function dropDays(
 function accountChores(deps: MaintenanceDeps): Chore[] {
   const { config, pool, cells } = deps;
   const trim = trimmer(deps);
-  const sweepAccounts = async () => (await sweepSessions(pool)) + (await sweepResets(pool));
   return [
     { name: "agent cards", everyMs: 10 * seconds, runOnce: () => cells[0]!.handoffs.refreshDueCards() },
     trim("rotations that end by themselves", minutes / 2, "secrets", (nowMs) =>
       endRotations(createQueries(pool), nowMs),
     ),
     trim("functions of versions that are gone", 30 * minutes, "versions", () => dropUnusedFunctions(pool)),
-    trim("expired sessions and links to reset passwords", 30 * minutes, "rows", sweepAccounts),
-    trim("links and sessions of portals that are over", 30 * minutes, "rows", () => sweepPortals(pool)),
+    trim("expired sessions and links to reset passwords", 30 * minutes, "rows", () =>
+      deleteExpired(pool, ["sessions", "password_resets"]),
+    ),
+    trim("links and sessions of portals that are over", 30 * minutes, "rows", () =>
+      deleteExpired(pool, ["portal_links", "portal_sessions"]),
+    ),
     trim("rate limits", 5 * minutes, "rows", () => sweepRateLimits(pool)),
-    trim("invitations that are over", 60 * minutes, "rows", () => sweepInvitations(pool)),
+    trim("invitations that are over", 60 * minutes, "rows", () =>
+      deleteExpired(pool, ["invitations"], listedSeconds),
+    ),
     trim("audit log past retention", 30 * minutes, "entries", (nowMs) =>
       forgetEntries(pool, { retentionDays: config.auditRetentionDays, nowMs }),
     ),
   ];
+}
+
+/**
+ * Deletes what expired so long ago, which no request accepts any more.
+ * @param tables with a column `expires_at`.
+ * @returns how many rows.
+ */
+export async function deleteExpired(
+  pool: pg.Pool,
+  tables: readonly string[],
+  agoSeconds = 0,
+): Promise<number> {
+  let deleted = 0;
+  for (const table of tables) {
+    const { rowCount } = await pool.query(
+      `delete from ${table}
+       where expires_at <= extract(epoch from now()) - $1`,
+      [agoSeconds],
+    );
+    deleted += rowCount ?? 0;
+  }
+  return deleted;
 }
