@@ -63,6 +63,21 @@ it("the embedded database moves under load, however often the move is interrupte
   expect(await cut).toMatchObject({ code: 1 });
   expect(() => refuseMoved(dataDir)).not.toThrow();
 
+  // So it is when somebody presses Ctrl-C, or a supervisor stops the command.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const stopped = startProgram({
+      command: [process.execPath, serviceFile, "move", "--stop-service"],
+      env: placesOfMove(),
+    });
+    await proxy.freezeAt(beforeCommit);
+    stopped.kill(signal);
+    expect(await stopped.ended).toEqual({ code: null, signal });
+    expect(stopped.output()).toContain(`Stopped by ${signal}: nothing was moved`);
+    proxy.sever();
+    proxy.frozen = false;
+    expect(() => refuseMoved(dataDir)).not.toThrow();
+  }
+
   // Killed before and after the rows are committed there: the old database stays closed.
   for (const moment of [beforeCommit, afterCommit]) {
     const killed = startProgram({

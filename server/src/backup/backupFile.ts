@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
+import { createReadStream, createWriteStream, rmSync } from "node:fs";
 import { rename, rm, stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createGunzip, createGzip } from "node:zlib";
+import { beforeInterrupt } from "../runtime/beforeInterrupt.ts";
 import { createFrameReader } from "./frames.ts";
 import type { Contents, Manifest, Part, Sequence } from "./parts.ts";
 import { readManifest, readSequences } from "./readManifest.ts";
@@ -35,6 +36,7 @@ export async function writeBackup(path: string, contents: Contents): Promise<Wri
   const draft = `${path}.${randomBytes(4).toString("hex")}.partial`;
   let rows = 0;
   const counted = (more: number): void => void (rows += more);
+  const takeBack = beforeInterrupt(() => rmSync(draft, { force: true }));
   try {
     await pipeline(
       Readable.from(encode(contents, counted), { objectMode: false }),
@@ -47,6 +49,8 @@ export async function writeBackup(path: string, contents: Contents): Promise<Wri
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
+  } finally {
+    takeBack();
   }
 }
 

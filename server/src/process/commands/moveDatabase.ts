@@ -9,6 +9,7 @@ import { clusterPath } from "../../postgres/embedded/cluster.ts";
 import { DirectoryInUseError, type Holder, lockDirectory } from "../../postgres/embedded/directoryLock.ts";
 import type { DatabaseConnection } from "../../postgres/pool.ts";
 import { placeOf } from "../../postgres/untilServes.ts";
+import { beforeInterrupt } from "../../runtime/beforeInterrupt.ts";
 import { CommandError } from "../../runtime/commandError.ts";
 import type { Talk } from "./command.ts";
 import { existingKey, keyPath } from "../database/encryptionKey.ts";
@@ -41,7 +42,7 @@ export async function moveDatabase(env: NodeJS.ProcessEnv, mayStop: boolean, tal
   );
   const moved = isThere
     ? await finish(databaseUrl)
-    : await copy({ dataDir, databaseUrl, encryptionKey }, { move, before }, talk);
+    : await copy({ dataDir, databaseUrl, encryptionKey }, { move, before, say: talk.say });
   markMoved(dataDir, { ...move, at: nowSeconds(), isDone: true });
   talk.say(
     `Start the service with DATABASE_URL and POSTRIDER_ENCRYPTION_KEY, whose value is in ${keyPath(dataDir)} (fingerprint ${fingerprintOf(encryptionKey)}); ${dataDir} stays as it was, for as long as you want it`,
@@ -71,12 +72,13 @@ interface Moving {
   move: Move;
   /** The interrupted move that it continues. */
   before: Move | undefined;
+  say: Talk["say"];
 }
 
-async function copy(places: Places, moving: Moving, talk: Talk): Promise<Loaded> {
+async function copy(places: Places, moving: Moving): Promise<Loaded> {
   const { dataDir } = places;
   // Locks the data directory until it is closed.
-  const database = await startAlone(dataDir, { command, say: talk.say });
+  const database = await startAlone(dataDir, { command, say: moving.say });
   try {
     const present = readMove(dataDir);
     // The mark of another move must stay: it says where the items are.
@@ -91,11 +93,20 @@ async function copy(places: Places, moving: Moving, talk: Talk): Promise<Loaded>
 /** Fills the other database. An error before the rows are committed there leaves the old database as it was. */
 async function fill(
   { dataDir, databaseUrl, encryptionKey }: Places,
-  { move, before }: Moving,
+  { move, before, say }: Moving,
   connection: DatabaseConnection,
 ): Promise<Loaded> {
   let isCommitting = false;
   const mark = { id: move.id, beforeCommit: () => void (isCommitting = true) };
+  // The rows that were sent are gone with the connection, unless their commit was sent, too.
+  const takeBack = beforeInterrupt((signal) => {
+    const isUndone = !isCommitting && before === undefined;
+    if (isUndone) unmarkMoved(dataDir);
+    const left = isUndone
+      ? "nothing was moved, and the service can be started as before"
+      : "run postrider move again, which finishes it";
+    say(`Stopped by ${signal}: ${left}`);
+  });
   try {
     markMoved(dataDir, move);
     const source = { connection, encryptionKey, version, nowMs: Date.now() };
@@ -110,6 +121,8 @@ async function fill(
     }
     if (before === undefined) unmarkMoved(dataDir);
     throw error;
+  } finally {
+    takeBack();
   }
 }
 

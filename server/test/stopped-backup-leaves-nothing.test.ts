@@ -1,0 +1,43 @@
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { type DatabaseProxy, startDatabaseProxy } from "./support/databaseProxy.ts";
+import { serviceFile, someKey, startProgram } from "./support/program.ts";
+import { until } from "./support/until.ts";
+
+const place = mkdtempSync(join(tmpdir(), "postrider-stopped-"));
+let database: TestDatabase;
+let proxy: DatabaseProxy;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  proxy = await startDatabaseProxy(database);
+});
+
+afterAll(async () => {
+  await proxy.stop();
+  await database.drop();
+  rmSync(place, { recursive: true, force: true });
+});
+
+it.for(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+  "a backup stopped by %s removes its draft",
+  async (signal) => {
+    const program = startProgram({
+      command: [process.execPath, serviceFile, "backup", join(place, "postrider.backup")],
+      env: { DATABASE_URL: proxy.url, POSTRIDER_ENCRYPTION_KEY: someKey },
+    });
+    await proxy.freezeAt('from only "targets"');
+    await until(
+      () => readdirSync(place),
+      (names) => names.some((name) => name.endsWith(".partial")),
+    );
+    program.kill(signal);
+    expect(await program.ended).toEqual({ code: null, signal });
+    expect(readdirSync(place)).toEqual([]);
+    proxy.sever();
+    proxy.frozen = false;
+  },
+);
