@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { keysToReference } from "../src/postgres/placement/keysToReference.ts";
+import { keysToReference } from "../src/postgres/placement/distribute.ts";
 import { tablesIn } from "../src/postgres/distribution.ts";
 import { runDatabaseCommand } from "./support/databaseCommand.ts";
 import { stageTest } from "./support/fixtures.ts";

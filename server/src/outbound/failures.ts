@@ -134,7 +134,7 @@ export function describeExchangeError(error: Error, progress: AnswerProgress): F
 export const shuttingDown: Failure = { code: "local", message: "the service is shutting down" };
 
 function closed(progress: AnswerProgress): Failure {
-  return { code: "reset", message: describeClosing(progress) };
+  return { code: "reset", message: closings[progress] };
 }
 
 /** True when the peer closed the connection, which for a kept-alive one may have happened before the request. */
@@ -213,7 +213,3 @@ const closings: Record<AnswerProgress, string> = {
   headers: "the connection was closed in the middle of the answer's headers",
   body: "the connection was closed in the middle of the answer",
 };
-
-function describeClosing(progress: AnswerProgress): string {
-  return closings[progress];
-}

@@ -27,7 +27,7 @@ import { limitQueries } from "../postgres/hot/queryLimit.ts";
 import type { ProcessRecord } from "../postgres/processes.ts";
 import { createQuiet } from "../runtime/quiet.ts";
 import { createStreams, type Streams } from "../stream/streams.ts";
-import { metricsText, type MetricValues, metricValues, sumText } from "../telemetry/metricsText.ts";
+import { type MetricValues, sumText, withOthers } from "../telemetry/metricsText.ts";
 import {
   gaugesOn,
   registerMailMetric,
@@ -282,12 +282,13 @@ function countedBy(
   siblings: ServiceDeps["siblings"],
 ): { values: () => Promise<MetricValues[]>; text: () => Promise<string> } {
   const registries = parts.map((part) => part.registry).filter((one) => one !== registry);
-  const ofCells = () => Promise.all(registries.map((one) => one.getMetricsAsJSON()));
-  const values = async () => metricValues(registry, await ofCells());
+  const all = async () =>
+    withOthers(registry, await Promise.all(registries.map((one) => one.getMetricsAsJSON())));
+  const values = async () => (await all()).getMetricsAsJSON();
   return {
     values,
     async text() {
-      if (siblings === undefined) return metricsText(registry, await ofCells());
+      if (siblings === undefined) return (await all()).metrics();
       const own = await values();
       return sumText([own, ...(await siblings(own))]);
     },

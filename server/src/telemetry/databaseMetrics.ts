@@ -1,7 +1,6 @@
 import type pg from "pg";
 import type { Registry } from "prom-client";
-import { keepReading } from "./keptReading.ts";
-import { gaugesOn } from "./processMetrics.ts";
+import { gaugesOn, keepReading } from "./processMetrics.ts";
 
 const gauges = {
   postrider_due_deliveries: "Deliveries that are due now and leased by nobody (counted up to some 100,000).",

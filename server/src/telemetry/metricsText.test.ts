@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { expect, test } from "vitest";
-import { metricsText, sumOfCounters, sumText } from "./metricsText.ts";
+import { sumOfCounters, sumText, withOthers } from "./metricsText.ts";
 
 /** A registry with something of each kind, that has seen `count` of everything. */
 function registryWith(count: number): Registry {
@@ -26,7 +26,7 @@ function lines(text: string): string[] {
 test("what other registries have counted is added to the registry's values", async () => {
   const others = [registryWith(3), registryWith(4)];
   const values = await Promise.all(others.map((registry) => registry.getMetricsAsJSON()));
-  const text = await metricsText(registryWith(2), structuredClone(values));
+  const text = await (await withOthers(registryWith(2), structuredClone(values))).metrics();
   expect(lines(text)).toEqual(lines(await registryWith(9).metrics()));
 });
 
@@ -34,8 +34,8 @@ test("metrics that only the first registry has stay as they are", async () => {
   const registry = registryWith(1);
   collectDefaultMetrics({ register: registry });
   const names = (text: string): string[] => lines(text).filter((line) => line.startsWith("# TYPE"));
-  const alone = await metricsText(registry, []);
-  const together = await metricsText(registry, [await registryWith(1).getMetricsAsJSON()]);
+  const alone = await (await withOthers(registry, [])).metrics();
+  const together = await (await withOthers(registry, [await registryWith(1).getMetricsAsJSON()])).metrics();
   expect(names(together)).toEqual(names(alone));
   const started = /^process_start_time_seconds \d+$/m;
   expect(started.exec(together)![0]).toBe(started.exec(alone)![0]);

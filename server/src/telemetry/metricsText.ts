@@ -3,20 +3,12 @@ import { AggregatorRegistry, type Registry } from "prom-client";
 /** A metric with its values, as it goes from one registry to another. */
 export type MetricValues = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>[number];
 
-/** Prometheus' text of a registry; values that other registries have under the same names are added. */
-export async function metricsText(
+/** A registry; with values that other registries have under the same names they are added, in another one. */
+export async function withOthers(
   registry: Registry,
   others: readonly (readonly MetricValues[])[],
-): Promise<string> {
-  return (await withOthers(registry, others)).metrics();
-}
-
-/** The same as values. */
-export async function metricValues(
-  registry: Registry,
-  others: readonly (readonly MetricValues[])[],
-): Promise<MetricValues[]> {
-  return (await withOthers(registry, others)).getMetricsAsJSON();
+): Promise<Pick<Registry, "metrics" | "getMetricsAsJSON">> {
+  return others.length === 0 ? registry : sum([await registry.getMetricsAsJSON(), ...others]);
 }
 
 /**
@@ -25,13 +17,6 @@ export async function metricValues(
  */
 export function sumText(parts: readonly (readonly MetricValues[])[]): Promise<string> {
   return sum(parts).metrics();
-}
-
-async function withOthers(
-  registry: Registry,
-  others: readonly (readonly MetricValues[])[],
-): Promise<Pick<Registry, "metrics" | "getMetricsAsJSON">> {
-  return others.length === 0 ? registry : sum([await registry.getMetricsAsJSON(), ...others]);
 }
 
 function sum(parts: readonly (readonly MetricValues[])[]): Registry {

@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, type Metric, Registry } from "prom-client";
 import { roleNames } from "../config/settings.ts";
+import { singleFlight, within } from "../runtime/within.ts";
 
 /** Gauges that end like counters, which `promtool check metrics` refuses; the same without the end are there, by type. */
 const misnamed = [
@@ -102,4 +103,31 @@ export function registerMailMetric(registry: Registry): (outcome: "sent" | "fail
   });
   for (const outcome of ["sent", "failed"]) total.inc({ outcome }, 0);
   return (outcome) => total.inc({ outcome });
+}
+
+/** Asked at most this often, however often `/metrics` is read. */
+const readingFreshMs = 5_000;
+
+/** Prometheus waits 10 s for an answer: the other metrics must not be lost with those that a frozen database would have to tell. */
+const readingLimitMs = 2_000;
+
+/**
+ * Caches a reading for gauges for 5 s, with single flight. While it cannot be read, or takes longer than two seconds, the last value
+ * stands; undefined before the first.
+ */
+export function keepReading<T>(read: () => Promise<T>): () => Promise<T | undefined> {
+  let readAtMs = -Infinity;
+  let value: T | undefined;
+  const refresh = singleFlight(async () => {
+    try {
+      value = await read();
+      readAtMs = performance.now();
+    } catch {
+      // The last value stands.
+    }
+  });
+  return async () => {
+    if (performance.now() - readAtMs >= readingFreshMs) await within(readingLimitMs, refresh(), undefined);
+    return value;
+  };
 }

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { Gauge, type Registry } from "prom-client";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import type { RowOf } from "../../postgres/hot/functionCall.ts";
-import { keepReading } from "../../telemetry/keptReading.ts";
+import { keepReading } from "../../telemetry/processMetrics.ts";
 
 type Totals = RowOf<"measure_mailboxes">;
 

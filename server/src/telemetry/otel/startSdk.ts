@@ -22,6 +22,7 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import { version } from "../../config/version.ts";
+import { within } from "../../runtime/within.ts";
 import type { Log } from "../log.ts";
 import type { Telemetry } from "../traces.ts";
 import type { TelemetryChoice } from "../telemetryChoice.ts";
@@ -68,8 +69,7 @@ export function startSdk(choice: TelemetryChoice, log: Pick<Log, "warn">): Telem
       });
     },
     async stop() {
-      const stopped = Promise.allSettled([tracer?.shutdown(), meter?.shutdown()]);
-      await Promise.race([stopped, new Promise((resolve) => setTimeout(resolve, stopLimitMs).unref())]);
+      await within(stopLimitMs, Promise.allSettled([tracer?.shutdown(), meter?.shutdown()]), undefined);
     },
   };
 }

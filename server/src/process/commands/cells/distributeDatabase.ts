@@ -9,8 +9,7 @@ import { placedCells, placeOfServer } from "../../../postgres/placement/workers.
 import { refuseOtherSchema } from "../../../postgres/placement/refuseIndivisible.ts";
 import { CommandError } from "../../../runtime/commandError.ts";
 import type { Talk } from "../command.ts";
-import { takeSessionLock } from "../sessionLock.ts";
-import { type OnCoordinator, onCoordinator } from "./onCoordinator.ts";
+import { type OnCoordinator, onCoordinator, takeSessionLock } from "./onCoordinator.ts";
 import { refuseUnfitWorkers } from "./refuseUnfitServers.ts";
 
 const toDistribute = [

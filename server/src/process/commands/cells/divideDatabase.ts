@@ -5,7 +5,7 @@ import { type Divided, divide } from "../../../postgres/placement/divide.ts";
 import { migrationLockKey } from "../../../postgres/migrate.ts";
 import { noteAllEnded } from "../../../postgres/processes.ts";
 import type { Talk } from "../command.ts";
-import { takeSessionLock, stopSoon } from "../sessionLock.ts";
+import { takeSessionLock, stopSoon } from "./onCoordinator.ts";
 import { type AsItIs, openAsItIs } from "../openAsItIs.ts";
 import { type StartProgress, tellProgress } from "../../database/startProgress.ts";
 
