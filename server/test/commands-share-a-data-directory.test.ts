@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { findHolder, lockDirectory } from "../src/postgres/embedded/directoryLock.ts";
@@ -24,6 +24,26 @@ function start(...words: string[]): Program {
   started.push(program);
   return program;
 }
+
+it("a command that has nothing to do without a database makes none", async () => {
+  const commands = [
+    ["org", "list"],
+    ["org", "show", "acme"],
+    ["db", "cells"],
+    ["db", "drop-expired"],
+    ["backup", join(place, "none.backup")],
+  ];
+  const programs = commands.map((words) => start(...words));
+  for (const program of programs) {
+    expect(await program.ended, program.output()).toEqual({ code: 4, signal: null });
+    expect(program.output()).toContain(`there is no database in ${dataDir}: set POSTRIDER_DATA_DIR`);
+  }
+  for (const words of [[" "], ["Acme", "--email", "nobody"]]) {
+    const create = start("org", "create", ...words);
+    expect(await create.ended, create.output()).toEqual({ code: 2, signal: null });
+  }
+  expect(existsSync(dataDir)).toBe(false);
+});
 
 it("a command waits for a service that is starting, and then works beside it", async () => {
   const service = start("serve");

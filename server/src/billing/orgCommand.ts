@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { parseArgs } from "node:util";
 import type pg from "pg";
+import { readEmail } from "../accounts/emailAddress.ts";
 import { readName } from "../accounts/schemas.ts";
 import type { Passwords } from "../accounts/passwords.ts";
 import { provisionOrganization } from "../accounts/provision.ts";
@@ -63,9 +64,11 @@ function create(args: string[]): OrgCommand {
   const status = values["exempt"] === true ? "exempt" : parseStatus(values["state"] ?? "active");
   if (status === "grace") throw new UsageError("an organization does not begin in grace");
   const email = values["email"] as string | undefined;
+  const readable = readName(name);
+  if (!readable.ok) throw new CommandError(readable.message, "usage");
+  const address = email === undefined ? undefined : readEmail(email);
+  if (address?.ok === false) throw new CommandError(address.message, "usage");
   return async (deps) => {
-    const readable = readName(name);
-    if (!readable.ok) throw new CommandError(readable.message, "usage");
     const owner =
       email === undefined ? undefined : { email, password: randomBytes(18).toString("base64url") };
     const input = { name: readable.value, billingStatus: status, owner, operator: deps.operator };

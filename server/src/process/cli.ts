@@ -12,6 +12,7 @@ import {
 import { fitCollectorToCores } from "./garbageCollector.ts";
 import { type Config, ConfigError, loadConfig } from "../config/config.ts";
 import { readSecretLine } from "./commands/readSecretLine.ts";
+import type { Opener } from "./database/openOrJoin.ts";
 import { createLog } from "../telemetry/log.ts";
 import { version } from "../config/version.ts";
 
@@ -129,7 +130,7 @@ async function administer(args: string[]): Promise<void> {
   const { readOrgCommand } = await import("../billing/orgCommand.ts");
   // Read before a database is opened, or even started.
   const command = readOrgCommand(args);
-  await withDatabase("postrider org", command);
+  await withDatabase({ command: "postrider org", mayMake: args[0] === "create" }, command);
 }
 
 async function resetUsersPassword(args: string[]): Promise<void> {
@@ -137,11 +138,14 @@ async function resetUsersPassword(args: string[]): Promise<void> {
   const command = readResetPasswordCommand(args);
   const prompt = (text: string): void => void process.stderr.write(text);
   const password = await readSecretLine(process.stdin, prompt);
-  await withDatabase("postrider reset-password", (deps) => command({ ...deps, password }));
+  await withDatabase({ command: "postrider reset-password" }, (deps) => command({ ...deps, password }));
 }
 
 /** Runs a command of an operator on the database of the service. */
-async function withDatabase(name: string, command: (deps: OrgCommandDeps) => Promise<void>): Promise<void> {
+async function withDatabase(
+  opener: Pick<Opener, "command" | "mayMake">,
+  command: (deps: OrgCommandDeps) => Promise<void>,
+): Promise<void> {
   outliveReader();
   const config = loadConfig(process.env);
   const say = (line: string): void => void process.stderr.write(`${line}\n`);
@@ -149,7 +153,7 @@ async function withDatabase(name: string, command: (deps: OrgCommandDeps) => Pro
     import("./database/openDatabase.ts"),
     import("../accounts/passwords.ts"),
   ]);
-  const database = await openForCommand(config, createLog("error"), { command: name, say });
+  const database = await openForCommand(config, createLog("error"), { ...opener, say });
   try {
     await command({
       pool: database.pool,

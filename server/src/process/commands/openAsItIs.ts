@@ -1,11 +1,8 @@
-import { existsSync } from "node:fs";
 import type { Config } from "../../config/config.ts";
-import { clusterPath } from "../../postgres/embedded/cluster.ts";
-import { findHolder, type Taking } from "../../postgres/embedded/directoryLock.ts";
+import type { Taking } from "../../postgres/embedded/directoryLock.ts";
 import { startEmbedded } from "../../postgres/embedded/startEmbedded.ts";
 import type { DatabaseConnection } from "../../postgres/pool.ts";
-import { CommandError } from "../../runtime/commandError.ts";
-import { openOrJoin } from "../database/openOrJoin.ts";
+import { type Opener, openOrJoin } from "../database/openOrJoin.ts";
 
 /** A database whose schema stays as it is. */
 export interface AsItIs {
@@ -20,26 +17,14 @@ export interface AsItIs {
  * The configured database, that of a service which runs on the data directory, or the embedded one, started for this.
  * @throws {CommandError} when the data directory has none.
  */
-export async function openAsItIs(config: Config, { command, say }: Opener): Promise<AsItIs> {
+export async function openAsItIs(config: Config, opener: Opener): Promise<AsItIs> {
   const { databaseUrl, dataDir } = config;
   const withoutClosing = { isAlone: false, close: () => Promise.resolve() };
   if (databaseUrl !== undefined) return { connection: { url: databaseUrl }, ...withoutClosing };
-  if (!existsSync(clusterPath(dataDir)) && findHolder(dataDir) === undefined) {
-    throw new CommandError(
-      `there is no database in ${dataDir}: set POSTRIDER_DATA_DIR to where the service has it`,
-      "notFound",
-    );
-  }
-  return openOrJoin<AsItIs>(dataDir, say, {
-    alone: () => startAlone(dataDir, { command, say, patienceMs: 0 }),
+  return openOrJoin<AsItIs>(dataDir, opener, {
+    alone: () => startAlone(dataDir, { ...opener, patienceMs: 0 }),
     join: (connection) => Promise.resolve({ connection, ...withoutClosing }),
   });
-}
-
-/** The command that opens a database, such as `postrider backup`, and how it talks to a person. */
-export interface Opener {
-  command: string;
-  say: (line: string) => void;
 }
 
 /** The embedded database of a data directory for this process alone; made when there is none. */

@@ -14,7 +14,7 @@ import { placeOf, untilServes } from "../../postgres/untilServes.ts";
 import { roomWhenEmbedded } from "./connectionRoom.ts";
 import { loadOrMakeKey, refuseForeignKey } from "./encryptionKey.ts";
 import { refuseMoved } from "./movedMarker.ts";
-import { openOrJoin } from "./openOrJoin.ts";
+import { type Opener, openOrJoin } from "./openOrJoin.ts";
 import { type StartProgress, tellProgress } from "./startProgress.ts";
 import { endAllLeases } from "../../delivery/rows/sweepDeliveries.ts";
 import { version } from "../../config/version.ts";
@@ -189,18 +189,14 @@ async function openExternal(config: Config, log: Log, opening: Opening): Promise
 /**
  * Opens the database for a short command: the configured one, the one of a service that runs on the data directory,
  * or, when none runs, the embedded one for as long as the command takes.
- * @param command its name, such as `postrider org`.
  */
-export async function openForCommand(
-  config: Config,
-  log: Log,
-  { command, say }: { command: string; say: (line: string) => void },
-): Promise<OpenDatabase> {
+export async function openForCommand(config: Config, log: Log, opener: Opener): Promise<OpenDatabase> {
+  const { command, say } = opener;
   const progress = tellProgress(say);
   const opening = { say, progress };
   try {
     if (config.databaseUrl !== undefined) return await openExternal(config, log, opening);
-    return await openOrJoin(config.dataDir, say, {
+    return await openOrJoin(config.dataDir, opener, {
       alone: () => openEmbedded(config, log, opening, { command, patienceMs: 0 }),
       join: (connection) => joinService(config, log, opening, connection),
     });

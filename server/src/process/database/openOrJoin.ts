@@ -1,9 +1,20 @@
+import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { openSession } from "../../backup/takeSnapshot.ts";
+import { clusterPath } from "../../postgres/embedded/cluster.ts";
 import { DirectoryInUseError, findHolder, type Holder } from "../../postgres/embedded/directoryLock.ts";
 import { runningConnection } from "../../postgres/embedded/runningConnection.ts";
 import { type DatabaseConnection, isDatabaseAway } from "../../postgres/pool.ts";
 import { CommandError } from "../../runtime/commandError.ts";
+
+/** The command that opens a database, and how it talks to a person. */
+export interface Opener {
+  /** Such as `postrider backup`. */
+  command: string;
+  say: (line: string) => void;
+  /** Whether it makes the embedded database where there is none, as a start does; not unless given. */
+  mayMake?: boolean;
+}
 
 /** The two ways to an embedded database. */
 export interface Ways<T> {
@@ -20,11 +31,11 @@ const retryMs = 100;
 /**
  * Opens the embedded database of a data directory for a command, beside a service that runs on it. Waits for a service that is
  * starting, and for another command, whose database ends with it.
- * @throws {CommandError} when the directory is taken for two minutes.
+ * @throws {CommandError} when the directory is taken for two minutes, or has no database and may get none.
  */
 export async function openOrJoin<T>(
   dataDir: string,
-  say: (line: string) => void,
+  { say, mayMake = false }: Pick<Opener, "say" | "mayMake">,
   { alone, join }: Ways<T>,
 ): Promise<T> {
   const deadlineMs = performance.now() + patienceMs;
@@ -32,6 +43,7 @@ export async function openOrJoin<T>(
   for (;;) {
     const holder = findHolder(dataDir);
     if (holder === undefined) {
+      if (!mayMake) refuseWithoutDatabase(dataDir);
       try {
         return await alone();
       } catch (error) {
@@ -47,6 +59,15 @@ export async function openOrJoin<T>(
     }
     await delay(retryMs);
   }
+}
+
+/** A mistake in POSTRIDER_DATA_DIR must not make a database, in which nothing is found. */
+function refuseWithoutDatabase(dataDir: string): void {
+  if (existsSync(clusterPath(dataDir))) return;
+  throw new CommandError(
+    `there is no database in ${dataDir}: set POSTRIDER_DATA_DIR to where the service has it`,
+    "notFound",
+  );
 }
 
 function nameOf({ command, pid }: Holder): string {
