@@ -21,7 +21,7 @@ export type LogInOutcome =
 export async function logIn(
   deps: PasswordDeps,
   input: { email: string; password: string },
-  request?: RequestTrace,
+  request: RequestTrace,
 ): Promise<LogInOutcome> {
   const found = await findUserByEmail(deps.pool, emailKey(input.email));
   const verified = await deps.passwords.verify(input.password, found?.passwordHash);
@@ -34,33 +34,16 @@ export async function logIn(
   return inTransaction(deps.pool, async (client) => {
     if (!(await lockUser(client, user.id, passwordHash))) return { outcome: "refused" };
     const sessionToken = await startSession(client, user.id);
-    await recordChange(
-      client,
-      {
-        orgId: user.org_id,
-        actor: { kind: "user", id: user.id, name: user.email },
-        ...(request && { request }),
-      },
-      { action: "session.started", object: { kind: "user", id: user.id, name: user.email } },
-    );
+    const object = { kind: "user", id: user.id, name: user.email } as const;
+    const origin = { orgId: user.org_id, actor: object, request };
+    await recordChange(client, origin, { action: "session.started", object });
     return { outcome: "started", user, sessionToken };
   });
 }
 
 /** The given address is recorded only when an account has it: it may be a password in the wrong field. */
-async function recordRefusal(
-  pool: pg.Pool,
-  user: User | undefined,
-  request: RequestTrace | undefined,
-): Promise<void> {
-  await inTransaction(pool, (client) =>
-    recordChange(
-      client,
-      { orgId: user?.org_id ?? null, actor: { kind: "unknown" }, ...(request && { request }) },
-      {
-        action: "session.refused",
-        object: { kind: "user", id: user?.id ?? null, name: user?.email ?? null },
-      },
-    ),
-  );
+function recordRefusal(pool: pg.Pool, user: User | undefined, request: RequestTrace): Promise<void> {
+  const origin = { orgId: user?.org_id ?? null, actor: { kind: "unknown" }, request } as const;
+  const object = { kind: "user", id: user?.id ?? null, name: user?.email ?? null } as const;
+  return inTransaction(pool, (client) => recordChange(client, origin, { action: "session.refused", object }));
 }

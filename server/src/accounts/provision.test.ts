@@ -6,6 +6,7 @@ import { type ProvisionInput, type ProvisionOutcome, provisionOrganization } fro
 import { file, databaseTest } from "../../test/support/fixtures.ts";
 
 const passwords = createPasswords();
+const trace = { clientAddress: null, userAgent: null, requestId: "1" };
 
 const it = databaseTest({ poolSize: 4 }).extend(
   "provision",
@@ -42,7 +43,7 @@ describe("provisionOrganization", () => {
     const owner = { email: "Owner@example.com", password: "correct horse" };
     const { organization, user } = created(await provision({ name: "Acme", billingStatus: "active", owner }));
     expect(user).toMatchObject({ email: owner.email, name: "Owner", org_id: organization.id, role: "admin" });
-    const session = await logIn({ pool, passwords }, { ...owner, email: "owner@EXAMPLE.com" });
+    const session = await logIn({ pool, passwords }, { ...owner, email: "owner@EXAMPLE.com" }, trace);
     expect(session).toMatchObject({ outcome: "started", user });
   });
 

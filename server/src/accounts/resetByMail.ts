@@ -25,14 +25,9 @@ export async function prepareResetMail(
     // A user who is removed meanwhile has no row to lock.
     const isThere = user !== undefined && (await lockUser(client, user.id));
     const started = isThere ? await startReset(client, user.id) : undefined;
-    await recordChange(
-      client,
-      { orgId: user?.org_id ?? null, actor: { kind: "unknown" }, request },
-      {
-        action: "password.reset_requested",
-        object: { kind: "user", id: user?.id ?? null, name: user?.email ?? null },
-      },
-    );
+    const origin = { orgId: user?.org_id ?? null, actor: { kind: "unknown" }, request } as const;
+    const object = { kind: "user", id: user?.id ?? null, name: user?.email ?? null } as const;
+    await recordChange(client, origin, { action: "password.reset_requested", object });
     return started;
   });
   if (user === undefined || token === undefined) return undefined;
@@ -57,15 +52,10 @@ export async function resetByToken(
   return inTransaction(deps.pool, async (client) => {
     if (!(await lockUser(client, user.id)) || !(await useReset(client, tokenHash))) return "gone";
     const ended = await replacePassword(client, user.id, passwordHash);
-    await recordChange(
-      client,
-      { orgId: user.org_id, actor: { kind: "user", id: user.id, name: user.email }, request },
-      {
-        action: "password.reset",
-        object: { kind: "user", id: user.id, name: user.email },
-        after: { sessions_ended: ended },
-      },
-    );
+    const object = { kind: "user", id: user.id, name: user.email } as const;
+    const origin = { orgId: user.org_id, actor: object, request };
+    const after = { sessions_ended: ended };
+    await recordChange(client, origin, { action: "password.reset", object, after });
     return "reset";
   });
 }
@@ -78,11 +68,7 @@ export function resetMail({
   email,
   publicUrl,
   token,
-}: {
-  email: string;
-  publicUrl: string;
-  token: string;
-}): Mail {
+}: Record<"email" | "publicUrl" | "token", string>): Mail {
   const link = `${publicUrl}/reset#token=${token}`;
   const paragraphs = [
     `Somebody asked to reset the password of the account ${email} at ${publicUrl}.`,

@@ -45,9 +45,7 @@ function isOwn(name: string, { publicUrl, mcpHosts }: OwnNames): boolean {
 
 /** The name or address in a URL, as the URL parser writes it: lower-case, in punycode, IPv4 in four decimals, without a last dot. */
 function hostnameOf(url: string): string | undefined {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  const name = parsed?.hostname.replace(/\.$/, "");
-  return name === "" ? undefined : name;
+  return URL.parse(url)?.hostname.replace(/\.$/, "") || undefined;
 }
 
 /** The same of a `Host`: nothing but a name or an address, and a port. */
