@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "./support/database.ts";
+import { runDatabaseCommand } from "./support/databaseCommand.ts";
 import { type DatabaseProxy, startDatabaseProxy } from "./support/databaseProxy.ts";
 import { serviceFile, someKey, startProgram } from "./support/program.ts";
 import { until } from "./support/until.ts";
@@ -41,3 +42,20 @@ it.for(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
     proxy.frozen = false;
   },
 );
+
+it("a backup that cannot be written names its file, not the draft, and says why", async () => {
+  const env = { DATABASE_URL: database.url, POSTRIDER_ENCRYPTION_KEY: someKey };
+  const long = "b".repeat(250);
+  for (const [path, reason] of [
+    [join(place, "none", "postrider.backup"), "its folder does not exist"],
+    [join("/dev/null", "postrider.backup"), "its folder does not exist"],
+    [join(place, long), "its name is too long"],
+  ]) {
+    expect(await runDatabaseCommand(["backup", path!], env)).toEqual({
+      code: 1,
+      out: "",
+      err: `cannot write ${path}: ${reason}`,
+    });
+  }
+  expect(readdirSync(place)).toEqual([]);
+});

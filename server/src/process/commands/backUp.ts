@@ -24,7 +24,9 @@ export async function backUp(config: Config, path: string, { say, show }: Talk):
     }
     const source = { connection: database.connection, encryptionKey, version, nowMs: Date.now() };
     await withSnapshot(source, async (contents) => {
-      const { bytes, rows } = await writeBackup(path, contents);
+      const { bytes, rows } = await writeBackup(path, contents).catch((error: unknown) => {
+        throw explainUnwritable(error, path);
+      });
       const { key_fingerprint, created_at } = contents.manifest;
       say(
         `The encryption key is not in the backup: keep ${config.encryptionKey === undefined ? keyPath(config.dataDir) : "POSTRIDER_ENCRYPTION_KEY"} apart from it (fingerprint ${key_fingerprint})`,
@@ -34,4 +36,23 @@ export async function backUp(config: Config, path: string, { say, show }: Talk):
   } finally {
     await database.close();
   }
+}
+
+/** Node's words for a file that cannot be written name the draft, or no file at all. */
+function explainUnwritable(error: unknown, path: string): unknown {
+  const { code = "", message } = error as NodeJS.ErrnoException;
+  const reasons: Record<string, string> = {
+    ENOSPC: "the disk is full: make room, or name a file on another one",
+    EDQUOT: "the disk quota is used up: make room, or name a file on another disk",
+    ENOENT: "its folder does not exist",
+    ENOTDIR: "its folder does not exist",
+    EACCES: "this user may not write into its folder",
+    EPERM: "this user may not write into its folder",
+    EROFS: "its disk is read-only",
+    ENAMETOOLONG: "its name is too long",
+    EIO: message,
+  };
+  const reason = Object.hasOwn(reasons, code) ? reasons[code] : undefined;
+  if (reason === undefined) return error;
+  return new CommandError(`cannot write ${path}: ${reason}`, "failed", { cause: error });
 }
