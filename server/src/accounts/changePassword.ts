@@ -8,10 +8,20 @@ import { endResetsOfUser } from "./resetStore.ts";
 import { endSessionsOfUser } from "./sessionStore.ts";
 import { findPasswordHash, findUserByEmail, lockUser, setPasswordHash } from "./userStore.ts";
 import type { User } from "./schemas.ts";
+import type { Parts } from "../items/parts.ts";
 
-export interface PasswordDeps {
-  pool: pg.Pool;
+export interface PasswordDeps extends Pick<Parts, "pool" | "nowMs"> {
   passwords: Passwords;
+}
+
+/** The means of an operator's command, besides what it changes. */
+export interface OperatorDeps extends PasswordDeps {
+  /** The operator's login name, for the record. */
+  operator: string;
+  /** Shows the command's result. */
+  print: (text: string) => void;
+  /** Writes one line of JSON for each change, in addition to the entry in the database. */
+  audit: (line: string) => void;
 }
 
 export type ChangePasswordOutcome =

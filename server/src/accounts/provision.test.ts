@@ -43,7 +43,11 @@ describe("provisionOrganization", () => {
     const owner = { email: "Owner@example.com", password: "correct horse" };
     const { organization, user } = created(await provision({ name: "Acme", billingStatus: "active", owner }));
     expect(user).toMatchObject({ email: owner.email, name: "Owner", org_id: organization.id, role: "admin" });
-    const session = await logIn({ pool, passwords }, { ...owner, email: "owner@EXAMPLE.com" }, trace);
+    const session = await logIn(
+      { pool, passwords, nowMs: Date.now },
+      { ...owner, email: "owner@EXAMPLE.com" },
+      trace,
+    );
     expect(session).toMatchObject({ outcome: "started", user });
   });
 

@@ -1,17 +1,13 @@
 import { recordChange } from "../audit/recordChange.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
+import type { PasswordDeps } from "./changePassword.ts";
 import { type EmailAddress, readEmail } from "./emailAddress.ts";
 import { insertKey } from "./keyStore.ts";
 import { createOrganization, type NewOrganization, type Organization } from "./organizationStore.ts";
 import type { Passwords } from "./passwords.ts";
 import { insertUser } from "./userStore.ts";
 import type { User } from "./schemas.ts";
-import type { Parts } from "../items/parts.ts";
-
-export interface ProvisionDeps extends Pick<Parts, "pool" | "nowMs"> {
-  passwords: Passwords;
-}
 
 export interface ProvisionInput {
   name: string;
@@ -38,7 +34,7 @@ export type ProvisionOutcome =
 
 /** Creates an organization outside signup, for the operator's command line; it has a key in any billing state. */
 export async function provisionOrganization(
-  deps: ProvisionDeps,
+  deps: PasswordDeps,
   { name, billingStatus, operator = "unknown", owner }: ProvisionInput,
 ): Promise<ProvisionOutcome> {
   const login = owner && (await readLogin(deps.passwords, owner));

@@ -1,20 +1,11 @@
 import { CommandError, UsageError } from "../runtime/commandError.ts";
 import { orRefused } from "../http/contract/errors.ts";
-import { resetPassword } from "./changePassword.ts";
-import type { Passwords } from "./passwords.ts";
+import { type OperatorDeps, resetPassword } from "./changePassword.ts";
 import { Password } from "./schemas.ts";
-import type { Parts } from "../items/parts.ts";
 
-export interface ResetPasswordDeps extends Pick<Parts, "pool" | "nowMs"> {
-  passwords: Passwords;
-  /** The operator's login name, for the record. */
-  operator: string;
+export interface ResetPasswordDeps extends OperatorDeps {
   /** The new password, read from the standard input. */
   password: string;
-  /** Shows the command's result. */
-  print: (text: string) => void;
-  /** Writes one line of JSON, in addition to the entry in the database. */
-  audit: (line: string) => void;
 }
 
 /**

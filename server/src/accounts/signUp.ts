@@ -3,17 +3,15 @@ import type { RequestTrace } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
+import type { PasswordDeps } from "./changePassword.ts";
 import type { EmailAddress } from "./emailAddress.ts";
 import { insertKey } from "./keyStore.ts";
 import { createOrganization } from "./organizationStore.ts";
-import type { Passwords } from "./passwords.ts";
 import { startSession } from "./sessionStore.ts";
 import { insertUser } from "./userStore.ts";
 import type { User } from "./schemas.ts";
-import type { Parts } from "../items/parts.ts";
 
-export interface SignUpDeps extends Pick<Parts, "pool" | "nowMs"> {
-  passwords: Passwords;
+export interface SignUpDeps extends PasswordDeps {
   /** With live billing, a workspace starts pending and its first key is created after payment is set up. */
   config: Pick<Config, "billing">;
 }

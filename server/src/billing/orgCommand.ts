@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import type pg from "pg";
 import { readEmail } from "../accounts/emailAddress.ts";
 import { readName } from "../accounts/schemas.ts";
-import type { Passwords } from "../accounts/passwords.ts";
+import type { OperatorDeps } from "../accounts/changePassword.ts";
 import { provisionOrganization } from "../accounts/provision.ts";
 import { orRefused } from "../http/contract/errors.ts";
 import { type BillingStatus, billingStatuses } from "../postgres/tables.ts";
@@ -13,15 +13,7 @@ import { settleByOperator } from "./settleByOperator.ts";
 import { describeOrganization, findOrganizationId, listOrganizations } from "./organizationReport.ts";
 import type { Parts } from "../items/parts.ts";
 
-export interface OrgCommandDeps extends Pick<Parts, "pool" | "cells" | "nowMs"> {
-  passwords: Passwords;
-  /** The operator's login name, for the record. */
-  operator: string;
-  /** Shows the command's result. */
-  print: (text: string) => void;
-  /** Writes one line of JSON for each change, in addition to the entry in the database. */
-  audit: (line: string) => void;
-}
+export type OrgCommandDeps = OperatorDeps & Pick<Parts, "cells">;
 
 /** A command whose arguments were read; it runs when it is called. */
 export type OrgCommand = (deps: OrgCommandDeps) => Promise<void>;

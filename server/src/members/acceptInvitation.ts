@@ -1,6 +1,6 @@
+import type { PasswordDeps } from "../accounts/changePassword.ts";
 import { emailKey, type EmailAddress, readEmail } from "../accounts/emailAddress.ts";
 import { countOfOrganization, lockOrganization } from "../accounts/organizationStore.ts";
-import type { Passwords } from "../accounts/passwords.ts";
 import { startSession } from "../accounts/sessionStore.ts";
 import { insertUser } from "../accounts/userStore.ts";
 import type { User } from "../accounts/schemas.ts";
@@ -12,11 +12,6 @@ import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { findOpenInvitation, type StoredInvitation, useInvitation } from "./invitationStore.ts";
 import { maxMembers } from "./memberStore.ts";
-import type { Parts } from "../items/parts.ts";
-
-export interface AcceptDeps extends Pick<Parts, "pool" | "nowMs"> {
-  passwords: Passwords;
-}
 
 export interface Acceptance {
   token: string;
@@ -40,7 +35,7 @@ export type AcceptOutcome =
 
 /** Makes the holder of an invitation's token a user of the organization, once. */
 export async function acceptInvitation(
-  deps: AcceptDeps,
+  deps: PasswordDeps,
   input: Acceptance,
   request: RequestTrace,
 ): Promise<AcceptOutcome> {

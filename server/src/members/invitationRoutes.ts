@@ -17,7 +17,8 @@ import { lineOfText } from "../http/contract/plainText.ts";
 import { pageCursor } from "../http/contract/schemas.ts";
 import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
-import { type AcceptDeps, acceptInvitation } from "./acceptInvitation.ts";
+import type { PasswordDeps } from "../accounts/changePassword.ts";
+import { acceptInvitation } from "./acceptInvitation.ts";
 import {
   createInvitation,
   listInvitations,
@@ -30,7 +31,7 @@ import examples from "./examples.json" with { type: "json" };
 
 const route = routesOf<InvitationDeps>("Members");
 
-export interface InvitationDeps extends AcceptDeps {
+export interface InvitationDeps extends PasswordDeps {
   config: Pick<Config, "loginLimit" | "publicUrl" | "signup">;
 }
 
