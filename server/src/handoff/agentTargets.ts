@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { isHandoff, kindNumbers } from "../postgres/kinds.ts";
-import type { Queries } from "../postgres/tables.ts";
+import type { AgentCardRow, Queries } from "../postgres/tables.ts";
 import { checkTargetUrl } from "../outbound/targetUrl.ts";
 import type { AgentAuth, AgentChanges, Agents, AgentView, PreparedAgent } from "../targets/a2a/agents.ts";
 import { invalid, type Refused } from "../targets/record/refusal.ts";
@@ -103,11 +103,7 @@ async function decide(
   };
 }
 
-interface PresentAgent {
-  bearer_origin: string | null;
-  auth_header: string | null;
-  result_target_id: string | null;
-}
+type PresentAgent = Pick<AgentCardRow, "bearer_origin" | "auth_header" | "result_target_id">;
 
 /** Changes of an agent as the audit log has them: that a token changed, and never the token. */
 function differencesOf(present: PresentAgent, { auth, confirmOrigin, resultTargetId }: AgentChanges): Beside {

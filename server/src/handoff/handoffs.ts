@@ -1,8 +1,7 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Registry } from "prom-client";
-import type { AttemptResult, Delivery } from "../items/delivery.ts";
+import type { Delivery } from "../items/delivery.ts";
 import type { TargetConfig } from "../targets/record/targetConfig.ts";
-import type { Agents as TargetAgents } from "../targets/a2a/agents.ts";
 import type { Quiet } from "../runtime/quiet.ts";
 import { createHandoffMetrics } from "../telemetry/deliveryMetrics.ts";
 import { createAgents } from "./agent/agent.ts";
@@ -39,26 +38,10 @@ export interface HandoffsDeps extends Pick<
   newToken: () => number;
 }
 
-/** The part of a process that talks to agents. */
-export interface Handoffs {
-  /** The agents behind a2a targets. */
-  agents: TargetAgents;
-  /** Makes one attempt at a delivery to an a2a target. */
-  send(delivery: Delivery, target: TargetConfig): Promise<AttemptResult>;
-  answer(input: Parameters<typeof answerTask>[1]): ReturnType<typeof answerTask>;
-  cancel(input: Parameters<typeof cancelTask>[1]): ReturnType<typeof cancelTask>;
-  /** Takes an agent's notification of a change; false for a token that the service did not make. */
-  notified(token: string): Promise<boolean>;
-  /** Reads the cards again that are due. */
-  refreshDueCards(): Promise<{ cards: number; failed: number }>;
-  /** Starts to follow tasks, where the process has the role dispatcher. */
-  start(): void;
-  /** Resolves when the requests under way have ended. */
-  stop(): Promise<void>;
-}
+export type Handoffs = ReturnType<typeof createHandoffs>;
 
-/** The parts of handoffs, put together for one process. */
-export function createHandoffs(deps: HandoffsDeps): Handoffs {
+/** The part of a process that talks to agents. */
+export function createHandoffs(deps: HandoffsDeps) {
   const { config, direct, box, registry } = deps;
   const key = notificationKey(deps.encryptionKey);
   const agents = createAgents(direct, box);
@@ -75,28 +58,31 @@ export function createHandoffs(deps: HandoffsDeps): Handoffs {
       publicUrl === undefined ? null : (eventId: string) => notificationUrl(publicUrl, key, eventId),
   };
   const followDeps = { ...deps, agents, rereadCard, quietMs, random: Math.random };
-  const follower = new Follower({
-    ...followDeps,
-    metrics: createHandoffMetrics(registry),
-  });
+  const follower = new Follower({ ...followDeps, metrics: createHandoffMetrics(registry) });
   let isStopping = false;
   const isFollowing = config.roles.has("dispatcher");
   return {
+    /** The agents behind a2a targets. */
     agents: createAgentTargets(deps),
-    send: (delivery, target) => sendHandoff(sendDeps, delivery, target),
-    answer: (input) => answerTask(followDeps, input),
-    cancel: (input) => cancelTask(followDeps, input),
-    async notified(token) {
+    /** Makes one attempt at a delivery to an a2a target. */
+    send: (delivery: Delivery, target: TargetConfig) => sendHandoff(sendDeps, delivery, target),
+    answer: (input: Parameters<typeof answerTask>[1]) => answerTask(followDeps, input),
+    cancel: (input: Parameters<typeof cancelTask>[1]) => cancelTask(followDeps, input),
+    /** Takes an agent's notification of a change; false for a token that the service did not make. */
+    async notified(token: string): Promise<boolean> {
       const eventId = readNotificationToken(key, token);
       if (eventId === undefined) return false;
       if (await hastenPoll(direct, eventId)) follower.wake();
       return true;
     },
+    /** Reads the cards again that are due. */
     refreshDueCards: () => refreshDueCards(deps, () => isStopping),
-    start() {
+    /** Starts to follow tasks, where the process has the role dispatcher. */
+    start(): void {
       if (isFollowing) follower.start();
     },
-    stop() {
+    /** Resolves when the requests under way have ended. */
+    stop(): Promise<void> {
       isStopping = true;
       return follower.stop();
     },

@@ -97,17 +97,11 @@ export function notSent(error: string): AttemptResult {
   };
 }
 
-/** Where the spans of a delivery go on, and what they have to do with besides. */
-interface DeliveryTrace {
-  parent: TraceContext;
-  links: TraceContext[];
-}
-
-/** A replay has a trace of its own, which all nodes derive from its event's id, and points to that of its source. */
+/** Where the spans of a delivery go on, and what they are linked to: a replay has a trace of its own, which all nodes derive from its event's id, and points to that of its source. */
 export function traceOf(
   { eventId, sourceEventId }: Pick<Delivery, "eventId" | "sourceEventId">,
   context: TraceContext,
-): DeliveryTrace {
+): { parent: TraceContext; links: TraceContext[] } {
   return sourceEventId === null
     ? { parent: context, links: [] }
     : { parent: contextOfEvent(eventId), links: [context] };

@@ -42,7 +42,6 @@ export interface LeasedItem {
   kind: DeliveredKind;
   /** The row of `deliveries` that the item waits in, with others of its batch. */
   rowId: string;
-  /** The version of the target that the item was accepted for. */
   targetVersion: number;
   /** One object for all items of a batch. */
   lease: HeldLease;
@@ -95,12 +94,6 @@ export interface TokenRange {
   last: number;
 }
 
-/** Makes a process's fencing tokens. */
-interface LeaseTokens {
-  range: TokenRange;
-  next: () => number;
-}
-
 /** A range and a token in it fill the 53 bits of a whole number. Any two processes share a range once in 17 million. */
 const ranges = 2 ** 24;
 const tokensPerRange = 2 ** 29;
@@ -109,7 +102,7 @@ const tokensPerRange = 2 ** 29;
  * Tokens are random within a range of the process's own, so that the supervisor can end the leases of a process as soon as the
  * process has ended (see `endLeasesOf`).
  */
-export function createLeaseTokens(): LeaseTokens {
+export function createLeaseTokens(): { range: TokenRange; next: () => number } {
   const first = randomInt(ranges) * tokensPerRange;
   return {
     range: { first, last: first + tokensPerRange - 1 },

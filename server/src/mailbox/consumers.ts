@@ -1,15 +1,4 @@
-import type { Consumption } from "../runtime/pace.ts";
 import { Turns } from "../runtime/turns.ts";
-
-/** The consumers of one node's mailboxes, as far as producers take them into account. */
-export interface Consumers extends Consumption {
-  /** Whether many consumers claim from the mailbox at this moment and are behind, or were just now. */
-  isBusy(mailboxId: string): boolean;
-  /** A claim has served this number of the mailbox's requests and left this number of ready messages. */
-  noteClaim: (mailboxId: string, requests: number, ready: number) => void;
-  /** Messages are being acknowledged or rejected. */
-  noteClosed(messages: number): void;
-}
 
 /** The requests of one claim from which on a mailbox counts as busy: with fewer, producers need not be slowed down. */
 const busyRequests = 10;
@@ -25,23 +14,28 @@ interface BusyMailbox {
   isBehind: boolean;
 }
 
-/** @param nowMs the monotonic clock */
-export function createConsumers(nowMs: () => number): Consumers {
+/**
+ * The consumers of one node's mailboxes, as far as producers take them into account.
+ * @param nowMs the monotonic clock
+ */
+export function createConsumers(nowMs: () => number) {
   const busy = new Map<string, BusyMailbox>();
   let closed = 0;
   const isFresh = ({ atMs }: BusyMailbox): boolean => nowMs() - atMs < busyMs;
   return {
     turns: new Turns(),
-    isBusy(mailboxId) {
+    /** Whether many consumers claim from the mailbox at this moment and are behind, or were just now. */
+    isBusy(mailboxId: string): boolean {
       const mailbox = busy.get(mailboxId);
       return mailbox !== undefined && isFresh(mailbox);
     },
-    isBehind() {
+    isBehind(): boolean {
       for (const mailbox of busy.values()) if (mailbox.isBehind && isFresh(mailbox)) return true;
       return false;
     },
     consumed: () => closed,
-    noteClaim(mailboxId, requests, ready) {
+    /** A claim has served this number of the mailbox's requests and left this number of ready messages. */
+    noteClaim: (mailboxId: string, requests: number, ready: number): void => {
       const isBehind = ready >= behindReady;
       if (isBehind && requests >= busyRequests) {
         if (busy.size >= maxMailboxes) busy.clear();
@@ -51,7 +45,8 @@ export function createConsumers(nowMs: () => number): Consumers {
         if (known !== undefined) known.isBehind = isBehind;
       }
     },
-    noteClosed(messages) {
+    /** Messages are being acknowledged or rejected. */
+    noteClosed(messages: number): void {
       closed += messages;
     },
   };

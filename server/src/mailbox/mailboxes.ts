@@ -23,30 +23,12 @@ import {
   type NamedClaimRequest,
 } from "./claim/claimNamedMessages.ts";
 import { type ChangeResult, closeMessages, type CloseRequest } from "./finish/closeMessages.ts";
-import { type Consumers, createConsumers } from "./consumers.ts";
+import { createConsumers } from "./consumers.ts";
 import { createWatermarks } from "./claim/watermarks.ts";
-import { type WaitingClaim, Waiters } from "./claim/waiters.ts";
-import { reportChanges } from "./reportChanges.ts";
+import { Waiters, type WaitingClaim } from "./claim/waiters.ts";
 import { createWakeups } from "./claim/wakeups.ts";
 
-/** The operations of consumers. Calls of many requests share a group commit. */
-export interface Mailboxes {
-  claim(request: WaitingClaim): Promise<ClaimOutcome>;
-  claimNamed(request: NamedClaimRequest): Promise<NamedClaimOutcome>;
-  end(request: CloseRequest): Promise<ChangeResult>;
-  change(request: ClaimChange): Promise<ClaimChangeOutcome>;
-  /** Some mailboxes have new messages: wakes their long polls on every node. */
-  onMailboxItems(mailboxIds: string[]): void;
-  /** Progress of consumers, by which intake slows producers down. */
-  consumers: Consumers;
-  /** How many requests wait for messages. */
-  waiting(): number;
-  start(): void;
-  /** Answers all long polls with the messages there are; later claims do not wait. */
-  stopWaiting(): void;
-  /** Finishes the claims and changes under way. The pool stays open. */
-  stop(): Promise<void>;
-}
+export type Mailboxes = ReturnType<typeof createMailboxes>;
 
 export interface MailboxesDeps extends ClaimDeps {
   /** For the calls of consumers: straight to the server that holds the cell. `pool` is for notifications between nodes. */
@@ -63,8 +45,8 @@ const maxBatchMessages = 500;
 const maxQueued = 10_000;
 const maxBusyRetries = 20;
 
-/** The mailboxes of one node. */
-export function createMailboxes(input: MailboxesDeps): Mailboxes {
+/** The mailboxes of one node: the operations of consumers. Calls of many requests share a group commit. */
+export function createMailboxes(input: MailboxesDeps) {
   const deps = { ...input, pool: input.direct, onMessagesReady: (ids: string[]) => wakeups.announce(ids) };
   const watermarks = createWatermarks(() => performance.now());
   const consumers = createConsumers(() => performance.now());
@@ -110,24 +92,29 @@ export function createMailboxes(input: MailboxesDeps): Mailboxes {
     undoing.add(work);
   }
 
-  const calls = {
-    claim: (request: WaitingClaim) => waiters.claim(request),
-    claimNamed: (request: NamedClaimRequest) => retryBusy(() => namedClaims.add(request)),
-    end: (request: CloseRequest) => ends.add(request),
-    change: (request: ClaimChange) => changes.add(request),
+  const calls: Calls = {
+    claim: (request) => waiters.claim(request),
+    claimNamed: (request) => retryBusy(() => namedClaims.add(request)),
+    end: (request) => ends.add(request),
+    change: (request) => changes.add(request),
   };
   return {
     ...reportChanges(calls, input.changes),
-    onMailboxItems(mailboxIds) {
+    /** Some mailboxes have new messages: wakes their long polls on every node. */
+    onMailboxItems(mailboxIds: string[]): void {
       wakeups.announce(new Set(mailboxIds));
       if (!input.changes.isWatched()) return;
       for (const id of new Set(mailboxIds)) input.changes.publish(id, { type: "mailbox", data: { id } });
     },
+    /** Progress of consumers, by which intake slows producers down. */
     consumers,
-    waiting: () => waiters.count(),
-    start: () => wakeups.start(),
-    stopWaiting: () => waiters.stop(),
-    async stop() {
+    /** How many requests wait for messages. */
+    waiting: (): number => waiters.count(),
+    start: (): void => wakeups.start(),
+    /** Answers all long polls with the messages there are; later claims do not wait. */
+    stopWaiting: (): void => waiters.stop(),
+    /** Finishes the claims and changes under way. The pool stays open. */
+    async stop(): Promise<void> {
       waiters.stop();
       await Promise.all([claims, namedClaims, ends, changes].map((commit) => commit.drained()));
       await Promise.all(undoing);
@@ -160,4 +147,58 @@ function commits<T, R>(
     turns,
     maxQueued,
   });
+}
+
+const rememberedClaims = 10_000;
+
+interface Calls {
+  claim(request: WaitingClaim): Promise<ClaimOutcome>;
+  claimNamed(request: NamedClaimRequest): Promise<NamedClaimOutcome>;
+  end(request: CloseRequest): Promise<ChangeResult>;
+  change(request: ClaimChange): Promise<ClaimChangeOutcome>;
+}
+
+/** The calls of consumers, with a report of each mailbox in which one changed something. */
+function reportChanges(calls: Calls, changes: Changes): Calls {
+  /** The mailboxes of claimed messages, for acknowledgements that name only the message. */
+  const mailboxOf = new Map<string, string>();
+
+  function report(mailboxId: string | null | undefined): void {
+    if (mailboxId) changes.publish(mailboxId, { type: "mailbox", data: { id: mailboxId } });
+  }
+
+  function remember(messageId: string, mailboxId: string): void {
+    mailboxOf.set(messageId, mailboxId);
+    if (mailboxOf.size > rememberedClaims) mailboxOf.delete(mailboxOf.keys().next().value!);
+  }
+
+  return {
+    async claim(request) {
+      const outcome = await calls.claim(request);
+      if (changes.isWatched() && outcome.kind === "claimed") report(request.mailboxId);
+      return outcome;
+    },
+    async claimNamed(request) {
+      const outcome = await calls.claimNamed(request);
+      if (changes.isWatched() && outcome.kind === "claimed") {
+        remember(outcome.message.id, outcome.message.mailboxId);
+        report(outcome.message.mailboxId);
+      }
+      return outcome;
+    },
+    async end(request) {
+      const result = await calls.end(request);
+      if (changes.isWatched() && result === "done") {
+        report(request.mailboxId ?? mailboxOf.get(request.messageId));
+      }
+      return result;
+    },
+    async change(request) {
+      const outcome = await calls.change(request);
+      if (changes.isWatched() && outcome.result === "done") {
+        report(request.mailboxId ?? mailboxOf.get(request.messageId));
+      }
+      return outcome;
+    },
+  };
 }

@@ -13,25 +13,22 @@ export interface Consumer {
   startMs: number;
 }
 
-/** Notes, in the trace of each message, what its consumer did; the consumer's own trace is linked to. Never throws. */
-export interface ConsumerTraces {
-  claimed(consumer: Consumer, messages: readonly ClaimedMessage[]): void;
-  /** Returns at once. */
-  ended(consumer: Consumer, verb: "acknowledge" | "reject", messageIds: readonly string[]): void;
-}
+export type ConsumerTraces = ReturnType<typeof createConsumerTraces>;
 
 /** Acknowledgements whose messages' traces are being looked up; those of more at once are left out. */
 const maxLookups = 4;
 
-export function createConsumerTraces(pool: pg.Pool, traces: Traces): ConsumerTraces {
+/** Notes, in the trace of each message, what its consumer did; the consumer's own trace is linked to. Never throws. */
+export function createConsumerTraces(pool: pg.Pool, traces: Traces) {
   let lookups = 0;
   return {
-    claimed(consumer, messages) {
+    claimed(consumer: Consumer, messages: readonly ClaimedMessage[]): void {
       for (const { id, traceContext } of messages) {
         if (traceContext !== null) note(traces, consumer, { name: "claim", id, parent: traceContext });
       }
     },
-    ended(consumer, verb, messageIds) {
+    /** Returns at once. */
+    ended(consumer: Consumer, verb: "acknowledge" | "reject", messageIds: readonly string[]): void {
       if (messageIds.length === 0 || lookups === maxLookups) return;
       lookups++;
       const endMs = Date.now();

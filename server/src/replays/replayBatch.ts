@@ -33,7 +33,6 @@ const backlog = { most: 200, againAfterMs: 500 };
 
 /** The events of a page that are to be replayed, and what the others count as. */
 interface Page {
-  /** The last event of the page. */
   cursor: string;
   isLast: boolean;
   sources: StoredEvent[];

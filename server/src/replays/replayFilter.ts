@@ -25,7 +25,6 @@ export function unknownNameIn(filter: object): string | undefined {
 
 /** The part of a page that says where in the set it begins, and where the set ends. */
 export interface Span {
-  /** The last event before the page. */
   after: string;
   /** Events of the set have smaller ids. */
   until: string;

@@ -85,7 +85,6 @@ export async function insertReplay(
   });
 }
 
-/** The name of the caller, for people. */
 async function nameOf(queries: Queries, caller: Caller): Promise<string> {
   const { rows } = await namedBy(caller).execute(queries);
   return rows[0]?.name ?? "a user who is gone";
@@ -184,7 +183,6 @@ export interface ClaimedReplay extends Job {
   /** The fencing token of the lease. */
   leaseToken: number;
   targetId: string;
-  /** The last event that was looked at. */
   cursor: string;
 }
 

@@ -9,14 +9,6 @@ import { inSnapshot, listIds } from "../events/listEvents.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { pageFilter, withoutReplayed } from "./replayFilter.ts";
 
-/** Works on the jobs of all organizations, a batch of one at a time; any number of nodes may have one. */
-export interface ReplayWorker {
-  start(): void;
-  /** There may be a new job. */
-  wake(): void;
-  stop(): Promise<void>;
-}
-
 /** How often a node looks for jobs that another one took in, or left behind. */
 const idleMs = 1_000;
 /** The same while this node is quiet; its own jobs wake the worker. */
@@ -25,7 +17,8 @@ const quietIdleMs = 15_000;
 const busyMs = 20;
 const failedMs = 1_000;
 
-export function createReplayWorker(deps: BatchDeps & { log: Log; quiet: Quiet }): ReplayWorker {
+/** Works on the jobs of all organizations, a batch of one at a time; any number of nodes may have one. */
+export function createReplayWorker(deps: BatchDeps & { log: Log; quiet: Quiet }) {
   const stopping = new AbortController();
   const sleeper = createSleeper();
   let working: Promise<void> = Promise.resolve();
@@ -52,11 +45,12 @@ export function createReplayWorker(deps: BatchDeps & { log: Log; quiet: Quiet })
   }
 
   return {
-    start() {
+    start(): void {
       working = repeatUntil(stopping.signal, sleeper, work);
     },
-    wake: () => sleeper.wake(),
-    async stop() {
+    /** There may be a new job. */
+    wake: (): void => sleeper.wake(),
+    async stop(): Promise<void> {
       stopping.abort();
       sleeper.wake();
       await working;

@@ -1,6 +1,5 @@
 import type { Frame } from "./gatherChanges.ts";
 
-/** A frame with the moment at which this node had it, which is its id. */
 export interface NumberedFrame extends Frame {
   /** Unix milliseconds of this node's clock; never the same twice. */
   id: number;

@@ -15,14 +15,7 @@ const maxTargets = 40;
 const maxChangeBytes = 2_000;
 
 /** Counts for a target with too many changes to send each. */
-interface ChangeCounts {
-  accepted: number;
-  delivered: number;
-  retried: number;
-  failed: number;
-}
-
-const noCounts: ChangeCounts = { accepted: 0, delivered: 0, retried: 0, failed: 0 };
+type ChangeCounts = Record<"accepted" | "delivered" | "retried" | "failed", number>;
 
 /** Gathers what happens in one organization from one turn to the next. */
 export class GatheredChanges {
@@ -40,9 +33,10 @@ export class GatheredChanges {
   add(targetId: string, change: Change): void {
     if (change.type === "item") {
       // Also an item that is canceled is to be told of, and adds to no number.
-      this.#count(targetId, { ...noCounts, accepted: change.data.status === "CANCELED" ? 0 : 1 });
+      const isNew = change.data.status !== "CANCELED";
+      this.#countsOf(targetId).accepted += isNew ? 1 : 0;
     }
-    if (change.type === "attempt") this.#count(targetId, { ...noCounts, [counted[change.data.outcome]]: 1 });
+    if (change.type === "attempt") this.#countsOf(targetId)[counted[change.data.outcome]]++;
     if (change.type === "target" || change.type === "mailbox" || change.type === "handoff") {
       const data = JSON.stringify(change.data);
       this.#subjects.set(`${change.type} ${data}`, { type: change.type, data });
@@ -63,10 +57,11 @@ export class GatheredChanges {
     return [{ type: "summary", data: this.#summary(nowMs) }, ...subjects];
   }
 
-  #count(targetId: string, more: ChangeCounts): void {
+  #countsOf(targetId: string): ChangeCounts {
     const name = this.#counts.has(targetId) || this.#counts.size < maxTargets ? targetId : "";
-    const sum = this.#counts.get(name);
-    this.#counts.set(name, sum === undefined ? more : added(sum, more));
+    const counts = this.#counts.get(name) ?? { accepted: 0, delivered: 0, retried: 0, failed: 0 };
+    this.#counts.set(name, counts);
+    return counts;
   }
 
   #summary(nowMs: number): string {
@@ -81,12 +76,3 @@ export class GatheredChanges {
 }
 
 const counted = { delivered: "delivered", retrying: "retried", failed: "failed" } as const;
-
-function added(one: ChangeCounts, other: ChangeCounts): ChangeCounts {
-  return {
-    accepted: one.accepted + other.accepted,
-    delivered: one.delivered + other.delivered,
-    retried: one.retried + other.retried,
-    failed: one.failed + other.failed,
-  };
-}

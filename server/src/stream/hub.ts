@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Log } from "../telemetry/log.ts";
 import { FrameRing, type NumberedFrame } from "./frameRing.ts";
 import type { Frame } from "./gatherChanges.ts";
-import type { OpenStream } from "./openStream.ts";
+import { OpenStream, type StreamOptions } from "./openStream.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import type { Parts } from "../items/parts.ts";
 
@@ -65,7 +65,8 @@ export class StreamHub {
   }
 
   /** @param resumeFrom The id of the last frame that the client has seen, of this node or another. */
-  async open(stream: OpenStream, resumeFrom: string | undefined): Promise<void> {
+  async open(options: Omit<StreamOptions, "nodeTag">, resumeFrom: string | undefined): Promise<OpenStream> {
+    const stream = new OpenStream({ ...options, nodeTag: this.#deps.nodeTag });
     const { orgId } = stream.caller;
     const room = this.#rooms.get(orgId) ?? this.#openRoom(orgId);
     room.streams.set(stream, this.#opened++ % checks.perBeat);
@@ -84,6 +85,7 @@ export class StreamHub {
     // Missed changes have ids of their own, so that a client which disconnects earlier does not skip them.
     else stream.begin(missed.length > 0 ? missed[0]!.id - 1 : id);
     stream.send(missed ?? []);
+    return stream;
   }
 
   /** Sends frames to the organization's streams whose credentials are still valid. */

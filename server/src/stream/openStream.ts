@@ -8,7 +8,6 @@ export interface StreamOptions {
   caller: Caller;
   /** The types that the client asked for; empty means all. */
   types: readonly ChangeType[];
-  /** Ends the ids of this node. */
   nodeTag: string;
   /** The readable stream that is sent; it ends when everything has left the process. */
   response: Pick<ServerResponse, "writableFinished" | "destroy">;

@@ -4,15 +4,6 @@ import { notify } from "../postgres/notify.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Frame } from "./gatherChanges.ts";
 
-/** Carries frames to the nodes where somebody watches, by NOTIFY. */
-export interface Relay {
-  /** Tells other nodes; what cannot be told is dropped with a warning. */
-  tell(frames: ReadonlyMap<string, readonly Frame[]>): void;
-  /** Begins to listen, at the first stream of this node. */
-  listen(): void;
-  stop(): Promise<void>;
-}
-
 export interface RelayDeps {
   pool: pg.Pool;
   log: Pick<Log, "warn">;
@@ -27,17 +18,20 @@ const lost = "could not tell other nodes' streams of changes";
 /** PostgreSQL takes 8,000 bytes a notification. */
 const maxPayloadBytes = 7_500;
 
-export function createRelay(deps: RelayDeps): Relay {
+/** Carries frames to the nodes where somebody watches, by NOTIFY. */
+export function createRelay(deps: RelayDeps) {
   let listener: Listener | undefined;
   let telling: Promise<void> = Promise.resolve();
 
   return {
-    tell(frames) {
+    /** Tells other nodes; what cannot be told is dropped with a warning. */
+    tell(frames: ReadonlyMap<string, readonly Frame[]>): void {
       const payloads = [...frames].flatMap(([orgId, list]) => packed(deps.nodeId, orgId, list));
       if (payloads.length > 0)
         telling = Promise.all([telling, notify(deps, { channel, payloads, lost })]).then(() => undefined);
     },
-    listen() {
+    /** Begins to listen, at the first stream of this node. */
+    listen(): void {
       if (listener !== undefined) return;
       let isFirst = true;
       listener = listen({
@@ -55,7 +49,7 @@ export function createRelay(deps: RelayDeps): Relay {
         },
       });
     },
-    async stop() {
+    async stop(): Promise<void> {
       await telling;
       await listener?.stop();
     },

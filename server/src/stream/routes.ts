@@ -5,12 +5,11 @@ import { ApiError } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import type { StreamHub } from "./hub.ts";
-import { OpenStream } from "./openStream.ts";
 
 const route = routesOf("Events");
 
 export interface StreamRouteDeps {
-  streams: { hub: StreamHub; nodeTag: string };
+  streams: { hub: StreamHub };
   isStopping: () => boolean;
 }
 
@@ -54,13 +53,13 @@ export function streamRoutes(deps: StreamRouteDeps): RouteRecord[] {
       async handle({ caller, query, request, reply }) {
         const wanted = readTypes(query.types);
         if (deps.isStopping()) throw new ApiError(503, "stopping", { retryAfterSeconds: 1 });
-        const { hub, nodeTag } = deps.streams;
+        const { hub } = deps.streams;
         if (hub.isFull(caller.orgId)) {
           throw new ApiError(503, "too many streams are open", { retryAfterSeconds: 30 });
         }
-        const stream = new OpenStream({ caller, types: wanted, nodeTag, response: reply.raw });
         // The schema lets one value through, and no list.
-        await hub.open(stream, request.headers["last-event-id"] as string | undefined);
+        const lastId = request.headers["last-event-id"] as string | undefined;
+        const stream = await hub.open({ caller, types: wanted, response: reply.raw }, lastId);
         return (
           reply
             .type("text/event-stream; charset=utf-8")

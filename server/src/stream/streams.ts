@@ -8,17 +8,7 @@ import { createRelay } from "./relay.ts";
 import { Watches } from "./watches.ts";
 import type { Parts } from "../items/parts.ts";
 
-/** The streams of one node: what it sees goes to those who watch here, and to the nodes where others watch. */
-export interface Streams {
-  changes: Changes;
-  hub: StreamHub;
-  /** Ends the ids of frames of this node. */
-  nodeTag: string;
-  start(): void;
-  /** Ends every stream; clients come back to another node. */
-  endAll(): Promise<void>;
-  stop(): Promise<void>;
-}
+export type Streams = ReturnType<typeof createStreams>;
 
 export interface StreamsDeps extends Pick<Parts, "pool" | "nowMs"> {
   log: Pick<Log, "warn">;
@@ -27,7 +17,8 @@ export interface StreamsDeps extends Pick<Parts, "pool" | "nowMs"> {
 
 const tagLength = 8;
 
-export function createStreams({ pool, log, nowMs, quiet }: StreamsDeps): Streams {
+/** The streams of one node: what it sees goes to those who watch here, and to the nodes where others watch. */
+export function createStreams({ pool, log, nowMs, quiet }: StreamsDeps) {
   const nodeId = randomBytes(8).toString("hex");
   const nodeTag = nodeId.slice(0, tagLength);
   const watches = new Watches({ pool, log, nodeId, quiet });
@@ -65,14 +56,14 @@ export function createStreams({ pool, log, nowMs, quiet }: StreamsDeps): Streams
 
   return {
     hub,
-    nodeTag,
     changes: turns.changes,
-    start() {
+    start(): void {
       watches.start();
       hub.start();
     },
+    /** Ends every stream; clients come back to another node. */
     endAll: () => hub.stop(),
-    async stop() {
+    async stop(): Promise<void> {
       turns.stop();
       await telling;
       await relay.stop();

@@ -19,11 +19,7 @@ export interface AgentCredential {
   mask: CredentialMask;
 }
 
-/** Agents by target, each at the version asked for or a later one. */
-export interface Agents {
-  /** Undefined when the target is gone. */
-  get(targetId: string, version: number): Promise<Agent | undefined>;
-}
+export type Agents = ReturnType<typeof createAgents>;
 
 /** A credential as it is stored, with the origin that it is for, and the header that carries a key. */
 interface StoredCredential {
@@ -35,10 +31,11 @@ interface StoredCredential {
 const maxKnown = 1_000;
 
 /** Keeps agents in memory; every change of a target or its card makes another version of it. */
-export function createAgents(pool: pg.Pool, box: SecretBox): Agents {
+export function createAgents(pool: pg.Pool, box: SecretBox) {
   const known = new Map<string, Agent>();
   return {
-    async get(targetId, version) {
+    /** The agent behind a target at this version or a later one; undefined when the target is gone. */
+    async get(targetId: string, version: number): Promise<Agent | undefined> {
       const present = known.get(targetId);
       if (present !== undefined && present.version >= version) return present;
       const agent = await loadAgent(pool, box, targetId);

@@ -34,7 +34,6 @@ export interface Refusal {
   durationMs: number;
   /** The protocol's own reason, such as `TASK_NOT_FOUND`; null when the answer names none. */
   reason: string | null;
-  /** The agent's text for a person, bounded and printable. */
   message: string;
   retryAfter: string | null;
   body: Buffer;

@@ -75,6 +75,13 @@ export function readTask(task: unknown, mask: CredentialMask, path: string = "$"
   };
 }
 
+/** Whether a task has a message of this id in its history; undefined when it shows no history. */
+export function hasMessage(task: unknown, messageId: string): boolean | undefined {
+  const history = isJsonObject(task) ? task["history"] : undefined;
+  if (!Array.isArray(history)) return undefined;
+  return history.some((message: unknown) => isJsonObject(message) && message["messageId"] === messageId);
+}
+
 /** Whether the task waits for its client (section 4.1.3). */
 export function isInterrupted(state: string | null): boolean {
   return state === "INPUT_REQUIRED" || state === "AUTH_REQUIRED";

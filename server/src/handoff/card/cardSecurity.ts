@@ -1,3 +1,4 @@
+import type { AgentCardRow } from "../../postgres/tables.ts";
 import { isJsonObject } from "../../http/contract/json.ts";
 
 /** A security scheme of an agent, as far as a target can meet it. */
@@ -16,7 +17,7 @@ export type SecurityRequirement = readonly SecurityScheme[];
 export type CredentialForm = { type: "none" } | { type: "bearer" } | { type: "api_key"; header: string };
 
 /** The form of a stored credential. */
-export function formOf(stored: { bearer_origin: string | null; auth_header: string | null }): CredentialForm {
+export function formOf(stored: Pick<AgentCardRow, "bearer_origin" | "auth_header">): CredentialForm {
   if (stored.bearer_origin === null) return { type: "none" };
   return stored.auth_header === null ? { type: "bearer" } : { type: "api_key", header: stored.auth_header };
 }

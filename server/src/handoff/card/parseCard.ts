@@ -9,7 +9,6 @@ export interface AgentCard {
   version: string;
   /** The interface that is used: the first in the card's own order that speaks HTTP+JSON of A2A 1.0. */
   interface: AgentInterface;
-  /** Whether the agent takes an address to notify. */
   pushNotifications: boolean;
   /** URIs of the extensions that the agent knows; a message that names one of them activates it. */
   extensions: string[];

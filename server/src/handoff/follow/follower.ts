@@ -12,7 +12,6 @@ export interface FollowerDeps extends FollowDeps {
   quiet: Quiet;
 }
 
-/** A target as this node asks it about its tasks. */
 interface PolledTarget {
   inFlight: number;
   /** Looks in a row that the agent did not answer. */

@@ -8,7 +8,7 @@ import { type FollowDeps, getTask, pollTimeoutMs } from "./followTask.ts";
 import { type HandoffAnswer, handoffAnswer, readHandoff } from "../record/handoffAnswer.ts";
 import { recordHandoff } from "../record/handoffStore.ts";
 import { sendMessage } from "../agent/message.ts";
-import { isInterrupted, readSendAnswer, readTask, type TaskView } from "../agent/readTask.ts";
+import { hasMessage, isInterrupted, readSendAnswer, readTask, type TaskView } from "../agent/readTask.ts";
 import type { Parts } from "../../items/parts.ts";
 import { isJsonObject } from "../../http/contract/json.ts";
 
@@ -23,7 +23,6 @@ export type CancelOutcome =
   { kind: "asked"; handoff: HandoffAnswer } | SteerRefusal;
 
 export type SteerRefusal =
-  /** The organization has no such event. */
   | { kind: "unknown" }
   | { kind: "not_for_an_agent" }
   | { kind: "not_handed_over" }
@@ -32,7 +31,6 @@ export type SteerRefusal =
   | { kind: "not_waiting"; state: string | null }
   /** The agent says that the task cannot be canceled. */
   | { kind: "not_cancelable"; message: string }
-  /** The agent did not answer, or did not do it. */
   | { kind: "agent_failed"; message: string };
 
 /** A task that has not ended, with the agent that works on it. */
@@ -165,11 +163,7 @@ async function identify(
   if (!isJsonObject(shownTask.value)) {
     return { kind: "agent_failed", message: "the agent's answer has no task at $" };
   }
-  const { history } = shownTask.value;
-  const isKnown =
-    Array.isArray(history) &&
-    history.some((one: unknown) => (one as { messageId?: unknown } | null)?.messageId === id);
-  return isKnown ? { kind: "known" } : { kind: "new", id };
+  return hasMessage(shownTask.value, id) === true ? { kind: "known" } : { kind: "new", id };
 }
 
 type AgentFailure = Extract<SteerRefusal, { kind: "agent_failed" }>;

@@ -6,7 +6,7 @@ import { isPulled, kindNumbers } from "../../postgres/kinds.ts";
 import { type Delivery, traceOf } from "../../items/delivery.ts";
 import { messaging, type Traces } from "../../telemetry/traces.ts";
 import { isInterrupted, type Outcome, type TaskView } from "../agent/readTask.ts";
-import { readResultTarget, resultItem, type ResultTarget } from "./resultItem.ts";
+import { readResultTarget, resultItem, type ResultTarget } from "./handoffAnswer.ts";
 import type { TraceContext } from "../../telemetry/traceContext.ts";
 import type { Parts } from "../../items/parts.ts";
 

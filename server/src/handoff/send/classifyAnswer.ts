@@ -3,7 +3,6 @@ import type { AgentAnswer, Refusal } from "../agent/callAgent.ts";
 import type { CredentialMask } from "../agent/agent.ts";
 import { readSendAnswer, type TaskView } from "../agent/readTask.ts";
 
-/** The meaning of an agent's answer to a message. */
 export type AnswerMeaning =
   | { kind: "accepted"; view: TaskView }
   /** The agent did not take the message, for certain. */

@@ -1,7 +1,7 @@
 import type { Outbound } from "../../outbound/outbound.ts";
 import { type Agent, maskOf } from "../agent/agent.ts";
 import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
-import { readTask, type TaskView } from "../agent/readTask.ts";
+import { hasMessage, readTask, type TaskView } from "../agent/readTask.ts";
 
 /** The result of looking for a message whose answer was lost in the agent's task list. */
 export type TaskSearch =
@@ -61,11 +61,11 @@ export async function findTask(
     }
     if ("kind" in read) return read;
     for (const task of read.tasks) {
-      const history = historyOf(task);
+      const isFound = hasMessage(task, search.messageId);
       tasksSeen++;
-      if (history === undefined) continue;
+      if (isFound === undefined) continue;
       historiesSeen++;
-      if (!history.some((message) => messageIdOf(message) === search.messageId)) continue;
+      if (!isFound) continue;
       const reading = readTask(task, maskOf(agent));
       if (reading.ok) return { kind: "found", view: reading.view };
     }
@@ -104,13 +104,4 @@ function hasNoList(status: number): boolean {
 
 function unknowable(reason: string): TaskSearch {
   return { kind: "unknowable", reason };
-}
-
-function historyOf(task: unknown): unknown[] | undefined {
-  const history = (task as { history?: unknown } | null | undefined)?.history;
-  return Array.isArray(history) ? history : undefined;
-}
-
-function messageIdOf(message: unknown): unknown {
-  return (message as { messageId?: unknown } | null | undefined)?.messageId;
 }

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { byteaArray, int2Array, int4Array, int8Array, uuidArray } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import type { RowOf } from "../../postgres/hot/functionCall.ts";
-import { numberKeys } from "../message/batchKeys.ts";
+import { numberKeys } from "../message/findMailbox.ts";
 import type { ClaimedMessage } from "../message/message.ts";
 import type { Watermarks } from "./watermarks.ts";
 
@@ -133,7 +133,6 @@ function digestOf(claimId: string | null): Buffer | null {
 }
 
 interface ClaimAnswer {
-  /** By the mailbox's id. */
   boxes: Map<string, Box>;
   /** By the request's index; nothing where it is empty. */
   outcomes: ClaimHead["outcome"][];

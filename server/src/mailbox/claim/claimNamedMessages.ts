@@ -1,7 +1,7 @@
 import { int4Array, uuidArray } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import type { RowOf } from "../../postgres/hot/functionCall.ts";
-import { numberKeys } from "../message/batchKeys.ts";
+import { numberKeys } from "../message/findMailbox.ts";
 import { type ClaimDeps, newClaimToken } from "./claimMessages.ts";
 import type { ClaimedMessage } from "../message/message.ts";
 

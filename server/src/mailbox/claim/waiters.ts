@@ -36,7 +36,6 @@ interface Box {
 
 interface Waiter {
   request: WaitingClaim;
-  /** Whether its claim is under way to the database. */
   isAsking: boolean;
   /** Whether its time is up or its requester gone: it takes the result of a claim under way and asks no more. */
   isOver: boolean;

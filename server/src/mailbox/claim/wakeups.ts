@@ -4,14 +4,6 @@ import { type Listener, listen } from "../../postgres/listen.ts";
 import { notify } from "../../postgres/notify.ts";
 import type { Log } from "../../telemetry/log.ts";
 
-/** Carries the news of claimable messages between the nodes that share a database. */
-export interface Wakeups {
-  start(): void;
-  /** Some mailboxes have new or returned messages: wakes this node at once and the others within 50 ms. */
-  announce(mailboxIds: Iterable<string>): void;
-  stop(): Promise<void>;
-}
-
 export interface WakeupsDeps {
   pool: pg.Pool;
   log: Pick<Log, "warn">;
@@ -31,10 +23,10 @@ const maxNotifiedIds = 200;
 const pollIntervalMs = 5_000;
 
 /**
- * One LISTEN connection per node. Waiters are woken by NOTIFY; as a notification may get lost, a poll asks for all of them
+ * Carries the news of claimable messages between the nodes that share a database. One LISTEN connection per node. Waiters are woken by NOTIFY; as a notification may get lost, a poll asks for all of them
  * in one statement every five seconds. While nobody waits there is no poll.
  */
-export function createWakeups(deps: WakeupsDeps): Wakeups {
+export function createWakeups(deps: WakeupsDeps) {
   const nodeId = randomBytes(8).toString("hex");
   const unannounced = new Set<string>();
   let notifyTimer: NodeJS.Timeout | undefined;
@@ -61,7 +53,7 @@ export function createWakeups(deps: WakeupsDeps): Wakeups {
   }
 
   return {
-    start() {
+    start(): void {
       listener = listen({
         ...deps,
         channel,
@@ -73,13 +65,14 @@ export function createWakeups(deps: WakeupsDeps): Wakeups {
         polling = poll(deps);
       }, pollIntervalMs);
     },
-    announce(mailboxIds) {
+    /** Some mailboxes have new or returned messages: wakes this node at once and the others within 50 ms. */
+    announce(mailboxIds: Iterable<string>): void {
       const ids = [...mailboxIds];
       deps.wake(ids);
       for (const id of ids) unannounced.add(id);
       if (notifyTimer === undefined) announceElsewhere();
     },
-    async stop() {
+    async stop(): Promise<void> {
       clearInterval(pollTimer);
       clearTimeout(notifyTimer);
       await Promise.all([polling, notifying, listener?.stop()]);

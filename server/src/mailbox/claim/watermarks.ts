@@ -1,13 +1,4 @@
-/** Low watermarks: up to where each mailbox's ready messages have been claimed, as far as one node can be sure. */
-export interface Watermarks {
-  /** A position before which the mailbox has no ready message; 0 when that is not known. */
-  of(mailboxId: string): number;
-  /**
-   * Notes that a claim has walked the mailbox up to `position`; 0 forgets the watermark. A position before the watermark means that a
-   * walk from an earlier message found something there. The messages after it may be ready as well, so the watermark goes back.
-   */
-  note(mailboxId: string, position: number): void;
-}
+export type Watermarks = ReturnType<typeof createWatermarks>;
 
 /**
  * A watermark counts once it is this old: a message gets its position before its transaction commits, and must not be
@@ -23,11 +14,15 @@ interface Watermark {
   latestAtMs: number;
 }
 
-/** The watermarks of one node, by the monotonic clock `nowMs`. */
-export function createWatermarks(nowMs: () => number): Watermarks {
+/**
+ * Low watermarks: up to where each mailbox's ready messages have been claimed, as far as one node can be sure.
+ * @param nowMs the monotonic clock
+ */
+export function createWatermarks(nowMs: () => number) {
   const watermarks = new Map<string, Watermark>();
   return {
-    of(mailboxId) {
+    /** A position before which the mailbox has no ready message; 0 when that is not known. */
+    of(mailboxId: string): number {
       const watermark = watermarks.get(mailboxId);
       if (watermark === undefined) return 0;
       if (nowMs() - watermark.latestAtMs < trustedAfterMs) return watermark.trusted;
@@ -36,7 +31,11 @@ export function createWatermarks(nowMs: () => number): Watermarks {
       watermark.latestAtMs = nowMs();
       return 0;
     },
-    note(mailboxId, position) {
+    /**
+     * Notes that a claim has walked the mailbox up to `position`; 0 forgets the watermark. A position before the watermark means that a
+     * walk from an earlier message found something there. The messages after it may be ready as well, so the watermark goes back.
+     */
+    note(mailboxId: string, position: number): void {
       const watermark = watermarks.get(mailboxId);
       if (position === 0) watermarks.delete(mailboxId);
       else if (watermark !== undefined) {

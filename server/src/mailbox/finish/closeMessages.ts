@@ -1,7 +1,7 @@
 import { textArray, uuidArray } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { withPartitions } from "../../postgres/partitions.ts";
-import { numberKeys } from "../message/batchKeys.ts";
+import { numberKeys } from "../message/findMailbox.ts";
 import type { ClaimDeps } from "../claim/claimMessages.ts";
 
 /** One message that its holder acknowledges, or rejects with a reason. */

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
 import { bucketOf, firstIdAt, isId } from "../../postgres/ids.ts";
+import { byteaArray, int2Array } from "../../postgres/hot/binaryArray.ts";
 
 /** A mailbox at a moment of the database's clock, at which the states of its messages are computed. */
 export interface MailboxMoment {
@@ -53,4 +54,21 @@ export async function isMailboxOf(pool: pg.Pool, key: string, id: string): Promi
     values: [hash("sha256", key, "buffer"), id],
   });
   return rowCount === 1;
+}
+
+/** The distinct API keys of a batch: each is looked up once, and requests name theirs by its 1-based number. */
+export function numberKeys(requests: readonly { key: string }[]) {
+  const numbers = new Map<string, number>();
+  const keyNumbers = requests.map(({ key }) => {
+    let number = numbers.get(key);
+    if (number === undefined) {
+      number = numbers.size + 1;
+      numbers.set(key, number);
+    }
+    return number;
+  });
+  return {
+    keyHashes: byteaArray([...numbers.keys()].map((key) => hash("sha256", key, "buffer"))),
+    keyNumbers: int2Array(keyNumbers),
+  };
 }

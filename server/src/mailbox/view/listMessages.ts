@@ -8,7 +8,6 @@ export interface ListRequest {
   /** Undefined lists what is neither acknowledged nor dead nor expired. */
   status: MailboxStatus | undefined;
   limit: number;
-  /** The message after which the page begins. */
   after: string | undefined;
 }
 

@@ -2,7 +2,6 @@ import type { Static } from "typebox";
 import type { MailboxMoment, ReadDeps } from "../message/findMailbox.ts";
 import type { Stats } from "../message/schemas.ts";
 
-/** The numbers of a mailbox at this moment, and its rates. */
 export type MailboxStats = Static<typeof Stats>;
 
 interface Bounds {
@@ -22,20 +21,19 @@ const maxReadyCounted = 500;
 /** Rates are over this many whole minutes and the present one. */
 const rateMinutes = 5;
 
-interface StatsRow {
-  ready: number;
-  oldest_ready: string | null;
-  lapsed: number;
-  claimed: number;
-  delayed: number;
-  blocked: number;
-  poison: number;
-  oldest_waiting: string | null;
-  dead: number;
-  held: number;
-  accepted: number;
-  acknowledged: number;
-}
+type Counts = Record<
+  | "ready"
+  | "lapsed"
+  | "claimed"
+  | "delayed"
+  | "blocked"
+  | "poison"
+  | "dead"
+  | "held"
+  | "accepted"
+  | "acknowledged",
+  number
+>;
 
 /**
  * The live view of a mailbox. Counts no more than its bounds, however many messages there are: from those that were claimed or
@@ -47,7 +45,7 @@ export async function mailboxStats(
   bounds: Bounds,
 ): Promise<MailboxStats> {
   const minute = Math.floor(mailbox.nowMs / 60_000);
-  const { rows } = await deps.pool.query<StatsRow>({
+  const { rows } = await deps.pool.query<Counts & Record<"oldest_ready" | "oldest_waiting", string | null>>({
     name: "mailbox_stats",
     text: statsText,
     values: [
