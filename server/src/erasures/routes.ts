@@ -5,22 +5,13 @@ import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, found, idOf } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
-import {
-  fieldsOf,
-  Id,
-  nullable,
-  nullableInteger,
-  nullableString,
-  NullableTimestamp,
-  oneOf,
-  pageBefore,
-  Timestamp,
-} from "../http/contract/schemas.ts";
+import { fieldsOf, pageBefore } from "../http/contract/schemas.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { eraseOne } from "./eraseEvent.ts";
 import {
   countRunning,
+  Erasure,
   findErasure,
   insertErasure,
   listErasures,
@@ -37,23 +28,6 @@ export interface ErasureRouteDeps extends Pick<Parts, "pool" | "nowMs"> {
   mailboxes: Pick<Mailboxes, "onMailboxItems">;
   config: Pick<Config, "mailboxRetentionSeconds">;
 }
-
-const Erasure = Type.Object(
-  {
-    id: Id,
-    event_id: nullable(Id, "What it is about: this event and its copies"),
-    correlation_id: nullableString("Or all events of this correlation id, up to the request"),
-    status: oneOf(["RUNNING", "DONE"]),
-    total: nullableInteger("How many events it is about; null until they have been counted"),
-    erased: Type.Integer({ description: "How many of them it has erased" }),
-    created_by: Type.String({
-      description: "The address of the user, or the name and prefix of the API key",
-    }),
-    created_at: Timestamp,
-    finished_at: NullableTimestamp,
-  },
-  { title: "Erasure" },
-);
 
 /** Why erasures are not in the audit log. */
 const erasureAudit = { none: "the erasure keeps who asked for it and what it did" };

@@ -1,22 +1,37 @@
 import type pg from "pg";
+import { type Static, Type } from "typebox";
+import {
+  Id,
+  nullable,
+  nullableInteger,
+  nullableString,
+  NullableTimestamp,
+  oneOf,
+  Timestamp,
+} from "../http/contract/schemas.ts";
 import { emailOf } from "../audit/origin.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { newestFirst, type NewestFirst } from "../postgres/newestFirst.ts";
 
+export const Erasure = Type.Object(
+  {
+    id: Id,
+    event_id: nullable(Id, "What it is about: this event and its copies"),
+    correlation_id: nullableString("Or all events of this correlation id, up to the request"),
+    status: oneOf(["RUNNING", "DONE"]),
+    total: nullableInteger("How many events it is about; null until they have been counted"),
+    erased: Type.Integer({ description: "How many of them it has erased" }),
+    created_by: Type.String({
+      description: "The address of the user, or the name and prefix of the API key",
+    }),
+    created_at: Timestamp,
+    finished_at: NullableTimestamp,
+  },
+  { title: "Erasure" },
+);
+
 /** A request to erase one event with its copies, or all events of a correlation id; moments are Unix milliseconds. */
-export interface StoredErasure {
-  id: string;
-  org_id: string;
-  event_id: string | null;
-  correlation_id: string | null;
-  status: "RUNNING" | "DONE";
-  created_by: string;
-  created_at: number;
-  finished_at: number | null;
-  total: number | null;
-  erased: number;
-  walked_to: string | null;
-}
+export type StoredErasure = Static<typeof Erasure> & { org_id: string; walked_to: string | null };
 
 const columns =
   "id, org_id, event_id, correlation_id, status, created_by, created_at, finished_at, total, erased, walked_to";

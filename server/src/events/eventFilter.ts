@@ -6,14 +6,12 @@ import type { EventStatus } from "../items/eventStatuses.ts";
 export interface EventFilter extends EventScope {
   /** A target that belongs to the organization, or did. */
   targetId?: string | undefined;
-  /** A customer to whom the targets belong. */
   customerUid?: string | undefined;
   status?: EventStatus | undefined;
   correlationId?: string | undefined;
   eventType?: string | undefined;
   /** The state of the task that the item was handed over as, or the outcome where there was none. */
   handoffState?: string | undefined;
-  /** The job that made them. */
   replayId?: string | undefined;
   /** Only events whose ids lie between the two, without them. */
   above?: string | undefined;

@@ -28,7 +28,6 @@ export async function findIds(snapshot: Queries, filter: EventFilter, run: Run):
 interface Walk {
   source: Source;
   found: string[];
-  /** The last event that was looked at. */
   lastId: string | undefined;
   isEnded: boolean;
 }

@@ -15,9 +15,7 @@ export interface StoredEvent {
   eventType: string | null;
   correlationId: string | null;
   sourceEventId: string | null;
-  /** The `webhook-id` of its deliveries. */
   webhookId: string;
-  /** The job that made it. */
   replayId: string | null;
   publicationId: string | null;
   /** The erasure that emptied it. */

@@ -6,7 +6,6 @@ import { FilterError, type Pattern, readPattern } from "./pattern.ts";
 /** Bytes of a filter as JSON. */
 const maxBytes = 4_096;
 
-/** A filter as targets hold it. */
 export interface StoredFilter {
   /** The filter as JSON. */
   filter: string;
@@ -38,7 +37,6 @@ export function readFilter(filter: Readonly<Record<string, unknown>>): FilterRea
   }
 }
 
-/** A stored filter, parsed. */
 export interface Filter {
   digest: string;
   pattern: Pattern;

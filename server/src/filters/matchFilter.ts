@@ -34,7 +34,6 @@ export function matchFilter(pattern: Pattern, document: unknown, most = mostStep
 export interface FailedPart {
   /** Where it stands in the filter, such as `payload.amount`. */
   path: string;
-  /** The filter's condition, as written. */
   expected: unknown;
   /** Values that the document has there; none where the field is absent. At most ten. */
   found: Scalar[];

@@ -107,7 +107,6 @@ interface Entries {
   /** Texts of `equals-ignore-case`. */
   folded: string[];
   tests: Test[];
-  /** Operands of `exists`. */
   exists: Set<boolean>;
 }
 

@@ -41,12 +41,10 @@ export type PublicationReplayOutcome =
  */
 export async function replayToFailed(
   deps: ReplayDeps,
-  { orgId, id, customerUid, isNewWebhookId }: FailedReplay,
+  replay: FailedReplay,
 ): Promise<PublicationReplayOutcome> {
   deps.clock.refuseApart();
-  const replayed = await withPartitions(deps.pool, () =>
-    replayFailedItems(deps, { orgId, id, customerUid, isNewWebhookId }),
-  );
+  const replayed = await withPartitions(deps.pool, () => replayFailedItems(deps, replay));
   if (replayed === undefined) return { outcome: "not_found" };
   wakeConsumers(deps, replayed.items);
   return { outcome: "replayed", replayed };

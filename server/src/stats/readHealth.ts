@@ -15,18 +15,12 @@ type HealthRow = Pick<
   | "failing_since"
   | "last_attempt_at"
   | "last_success_at"
-> & {
-  now_ms: number;
-  open_until: number | null;
-  in_flight: number;
-  due: number;
-  due_rows: number;
-  oldest_due: number | null;
-  held: number;
-  held_rows: number;
-  delivered: number;
-  attempted: number;
-};
+> &
+  Record<
+    "now_ms" | "in_flight" | "due" | "due_rows" | "held" | "held_rows" | "delivered" | "attempted",
+    number
+  > &
+  Record<"open_until" | "oldest_due", number | null>;
 
 /** Up to here rows of what is due or held are counted; each has up to 64 items. */
 const maxCountedRows = 2_500;

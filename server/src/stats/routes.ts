@@ -1,3 +1,4 @@
+import { fieldsOf } from "../http/contract/schemas.ts";
 import { type Static, Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, found, idOf } from "../http/contract/errors.ts";
@@ -10,7 +11,16 @@ import { isId } from "../postgres/ids.ts";
 import { isPulled, kindNumbers } from "../postgres/kinds.ts";
 import { type HealthScope, readHealths, readHours } from "./readHealth.ts";
 import { noStats, readStats } from "./readStats.ts";
-import { HealthsQuery, isStep, ListedHealth, maxListed, Stats, StatsQuery, TargetHealth } from "./schemas.ts";
+import {
+  CommonHealth,
+  HealthsQuery,
+  isStep,
+  ListedHealth,
+  maxListed,
+  Stats,
+  StatsQuery,
+  TargetHealth,
+} from "./schemas.ts";
 import { rangeOf, stepsKept } from "./steps.ts";
 import examples from "./examples.json" with { type: "json" };
 import type { Parts } from "../items/parts.ts";
@@ -111,18 +121,5 @@ async function withMailbox(
   const mailbox = await findMailbox(readDeps(deps), orgId, health.target_id);
   if (mailbox === undefined) return undefined;
   const { oldest_age_seconds: oldest, ...stats } = await mailboxStats(readDeps(deps), mailbox, healthBounds);
-  const { target_id, kind, enabled, disabled_reason, last_attempt_at, last_success_at, failing_since } =
-    health;
-  return {
-    target_id,
-    kind,
-    enabled,
-    disabled_reason,
-    last_attempt_at,
-    last_success_at,
-    failing_since,
-    success_rate_24h: health.success_rate_24h,
-    ...stats,
-    oldest_ready_seconds: oldest,
-  };
+  return { ...fieldsOf(CommonHealth, health), ...stats, oldest_ready_seconds: oldest };
 }

@@ -78,19 +78,24 @@ export const HealthsQuery = Type.Object({
   }),
 });
 
+/** The part of a target's health that every kind has. */
+export const CommonHealth = Type.Object({
+  target_id: Id,
+  kind: oneOf(targetKinds),
+  enabled: Type.Boolean(),
+  disabled_reason: nullable(Type.String()),
+  last_attempt_at: NullableTimestamp,
+  last_success_at: NullableTimestamp,
+  failing_since: NullableTimestamp,
+  success_rate_24h: nullable(
+    Type.Number({ minimum: 0, maximum: 1 }),
+    "The part of attempts that delivered, of the last 24 hours; null when there was none",
+  ),
+});
+
 export const TargetHealth = Type.Object(
   {
-    target_id: Id,
-    kind: oneOf(targetKinds),
-    enabled: Type.Boolean(),
-    disabled_reason: nullable(Type.String()),
-    last_attempt_at: NullableTimestamp,
-    last_success_at: NullableTimestamp,
-    failing_since: NullableTimestamp,
-    success_rate_24h: nullable(
-      Type.Number({ minimum: 0, maximum: 1 }),
-      "The part of attempts that delivered, of the last 24 hours; null when there was none",
-    ),
+    ...CommonHealth.properties,
     ...Type.Partial(
       Type.Object({
         circuit: Circuit,

@@ -1,20 +1,16 @@
 import type { Origin } from "../audit/origin.ts";
-import { readFilter, type StoredFilter } from "../filters/filter.ts";
+import { readFilter } from "../filters/filter.ts";
 import { newTargetId } from "../postgres/ids.ts";
 import { type AnyKind, findKind, fieldsOf, type KindDeps, kindNames } from "./kinds.ts";
 import type { TargetDeps } from "./record/kind.ts";
 import { rateColumns } from "./record/fields.ts";
 import { metadataFault } from "./record/names.ts";
 import { invalid, type Refused } from "./record/refusal.ts";
-import { insertTarget, type StoredTarget } from "./record/store.ts";
-import type { NewTarget } from "./schemas.ts";
+import { insertTarget, type Stored } from "./record/store.ts";
+import type { NewTarget, TargetChanges } from "./schemas.ts";
 
 /** A target just made, and the secret that is shown this once when its kind has one. */
-export interface CreatedTarget {
-  ok: true;
-  target: StoredTarget;
-  secret?: string | undefined;
-}
+export type CreatedTarget = Extract<Stored, { ok: true }> & { secret?: string | undefined };
 
 /** Makes a target of any kind. */
 export async function createTarget(
@@ -26,10 +22,8 @@ export async function createTarget(
   if (kind === undefined) return invalid(`kind must be ${kindNames()}`);
   const fault = foreignFault(kind, input) ?? metadataFault(input.metadata);
   if (fault !== undefined) return invalid(fault);
-  const filter = filterColumns(input.filter);
-  if (!filter.ok) return filter;
-  const rate = rateColumns(input, null);
-  if (!rate.ok) return rate;
+  const checked = checkedColumns(input, null);
+  if (!checked.ok) return checked;
   const { orgId } = origin;
   const nowMs = deps.nowMs();
   const id = newTargetId(orgId, nowMs);
@@ -40,8 +34,7 @@ export async function createTarget(
     id,
     org_id: orgId,
     kind: kind.name,
-    ...rate.columns,
-    ...filter.columns,
+    ...checked.columns,
     ...made.columns,
   };
   const stored = await insertTarget(deps.queries, origin, row, made);
@@ -77,12 +70,15 @@ function commonColumns(deps: TargetDeps, input: NewTarget, nowMs: number) {
   };
 }
 
-/** The columns that a filter changes: null for none, undefined to leave them. */
-export function filterColumns(
-  filter: Readonly<Record<string, unknown>> | null | undefined,
-): { ok: true; columns: Partial<Record<keyof StoredFilter, string | null>> } | Refused {
-  if (filter === undefined) return { ok: true, columns: {} };
-  if (filter === null) return { ok: true, columns: { filter: null, filter_digest: null } };
-  const reading = readFilter(filter);
-  return reading.ok ? { ok: true, columns: { ...reading.stored } } : invalid(reading.message);
+/**
+ * The columns that a filter and a rate change: undefined to leave them, null for none.
+ * @param present The target's rate before.
+ */
+export function checkedColumns({ filter, ...input }: TargetChanges, present: number | null) {
+  const reading = filter === undefined || filter === null ? undefined : readFilter(filter);
+  if (reading?.ok === false) return invalid(reading.message);
+  const rate = rateColumns(input, present);
+  if (!rate.ok) return rate;
+  const none = filter === null && { filter: null, filter_digest: null };
+  return { ok: true as const, columns: { ...rate.columns, ...none, ...reading?.stored } };
 }

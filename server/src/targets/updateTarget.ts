@@ -1,9 +1,9 @@
 import type { Updateable } from "kysely";
 import type { Origin } from "../audit/origin.ts";
 import type { TargetRow } from "../postgres/tables.ts";
-import { filterColumns } from "./createTarget.ts";
+import { checkedColumns } from "./createTarget.ts";
 import { type AnyKind, fieldsOf, holdsItems, type KindDeps, kindNamed } from "./kinds.ts";
-import { nameFields, rateColumns } from "./record/fields.ts";
+import { nameFields } from "./record/fields.ts";
 import { metadataFault } from "./record/names.ts";
 import { invalid, type Refused } from "./record/refusal.ts";
 import { changeTarget, type StoredTarget, type TargetChange } from "./record/store.ts";
@@ -30,13 +30,11 @@ export async function updateTarget(
   const kind = kindNamed(present.kind);
   const fault = applicableFault(kind, input) ?? discardFault(input) ?? metadataFault(input.metadata);
   if (fault !== undefined) return invalid(fault);
-  const filter = filterColumns(input.filter);
-  if (!filter.ok) return filter;
-  const rate = rateColumns(input, present.rate_limit_per_second);
-  if (!rate.ok) return rate;
+  const checked = checkedColumns(input, present.rate_limit_per_second);
+  if (!checked.ok) return checked;
   const changed = await kind.change(deps, input, { ...present, orgId: origin.orgId });
   if (!changed.ok) return changed;
-  const columns = { ...commonColumns(input), ...rate.columns, ...filter.columns, ...changed.columns };
+  const columns = { ...commonColumns(input), ...checked.columns, ...changed.columns };
   const change: TargetChange = {
     origin,
     id: present.id,
@@ -76,7 +74,6 @@ async function enable(
   return { ...stored, heldItems };
 }
 
-/** A change of any kind of target may name these. */
 const changeableFields = ["name", "description", "enabled", "max_payload_bytes", ...Object.keys(nameFields)];
 
 function applicableFault(kind: AnyKind, input: TargetChanges): string | undefined {

@@ -4,9 +4,8 @@ import { type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { customerChanges } from "../http/contract/scope.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { findTarget } from "../targets/findTarget.ts";
-import { kindNamed, kindNames } from "../targets/kinds.ts";
+import { createSenders, kindNamed, kindNames } from "../targets/kinds.ts";
 import type { StoredTarget } from "../targets/record/store.ts";
-import { sendTest, type TestDeps } from "./sendTest.ts";
 import examples from "./examples.json" with { type: "json" };
 import type { FastifyReply } from "fastify";
 import type pg from "pg";
@@ -14,6 +13,13 @@ import { sayRateLimit } from "../http/contract/rateLimitHeaders.ts";
 import { countInWindow } from "../postgres/countInWindow.ts";
 import { Type } from "typebox";
 import { nullable, NullableString, nullableString } from "../http/contract/schemas.ts";
+import type { Config } from "../config/config.ts";
+import type { AttemptResult, Delivery } from "../items/delivery.ts";
+import type { Outbound } from "../outbound/outbound.ts";
+import { bucketOf, newId } from "../postgres/ids.ts";
+import { type DeliveredKind, kindNumbers, type TargetKind } from "../postgres/kinds.ts";
+import { loadTargets, type TargetConfig } from "../targets/record/targetConfig.ts";
+import type { Parts } from "../items/parts.ts";
 
 const route = routesOf("Targets");
 
@@ -142,3 +148,87 @@ const TestResult = Type.Object(
   },
   { title: "TestResult" },
 );
+
+interface TestDeps extends Pick<Parts, "pool" | "box" | "outbound" | "nowMs"> {
+  config: Pick<Config, "deliveryTimeoutMs">;
+}
+
+interface TestToSend {
+  eventType: string;
+  payload: Buffer | undefined;
+}
+
+/** A header of every test besides those of a delivery, by which a receiver can tell them apart. */
+const mark = ["x-postrider-test", "true"];
+
+type TestOutcome =
+  | { kind: "sent"; eventId: string; result: AttemptResult }
+  /** This process lacks what it takes to send, such as file descriptors. */
+  | { kind: "unsent"; error: string }
+  | { kind: "gone" };
+
+/**
+ * Sends one delivery to a target now, through the guarded outbound client. It is no item: nothing is stored, retried,
+ * counted or billed, and the target stays as it is, whatever the receiver answers.
+ */
+async function sendTest(
+  deps: TestDeps,
+  { id, kind }: { id: string; kind: TargetKind },
+  test: TestToSend,
+): Promise<TestOutcome> {
+  const target = (await loadTargets(deps.pool, deps.box, [id])).get(id);
+  if (target === undefined) return { kind: "gone" };
+  const eventId = newId(bucketOf(id), deps.nowMs());
+  const payload = test.payload ?? samplePayload(test.eventType, eventId, deps.nowMs());
+  const delivery: Delivery = {
+    eventId,
+    rowId: eventId,
+    targetId: id,
+    kind: kindNumbers[kind] as DeliveredKind,
+    attempts: 0,
+    scheduleAttempts: 0,
+    targetVersion: target.version,
+    payload,
+    eventType: test.eventType,
+    correlationId: null,
+    sourceEventId: null,
+    webhookId: null,
+    traceContext: null,
+    span: null,
+    leaseToken: 0,
+    leaseDeadlineMs: Number.POSITIVE_INFINITY,
+  };
+  const result = await attempt(deps, delivery, target);
+  return result.outcome.kind === "unsent"
+    ? { kind: "unsent", error: result.outcome.error }
+    : { kind: "sent", eventId, result };
+}
+
+function attempt(deps: TestDeps, delivery: Delivery, target: TargetConfig): Promise<AttemptResult> {
+  const outbound: Outbound = {
+    ...deps.outbound,
+    send: (request, ended) =>
+      deps.outbound.send({ ...request, headers: [...request.headers, ...mark] }, ended),
+  };
+  const senders = createSenders({
+    outbound,
+    timeoutMs: deps.config.deliveryTimeoutMs,
+    nowMs: deps.nowMs,
+    sendHandoff: () => Promise.reject(new Error("a test is no handoff")),
+  });
+  return new Promise((resolve, reject) => {
+    Promise.resolve(senders[delivery.kind](delivery, target, resolve)).catch(reject);
+  });
+}
+
+function samplePayload(eventType: string, eventId: string, nowMs: number): Buffer {
+  return Buffer.from(
+    JSON.stringify({
+      event_type: eventType,
+      test: true,
+      id: eventId,
+      sent_at: Math.floor(nowMs / 1000),
+      message: "A test of Postrider. Nothing happened that has to be acted upon.",
+    }),
+  );
+}

@@ -87,7 +87,6 @@ function end({ startedAtMs, ended }: Waiting, status: number, text: string): voi
   });
 }
 
-/** Verifies and keeps the last requests to each target. */
 async function keepBatch(deps: ReceiverDeps, batch: readonly Waiting[]): Promise<void> {
   const byUrl = Map.groupBy(batch, ({ request }) => request.url);
   const targets = await findTryoutTargets(deps.pool, [...byUrl.keys()]);
@@ -135,7 +134,6 @@ function receivedHeaders({ headers, secretNames, body }: OutboundRequest): (read
 /** How far a receiver lets the sender's clock be off (Standard Webhooks, "Verifying webhook authenticity"). */
 const toleranceSeconds = 300;
 
-/** A request's headers by their lower-case names. */
 type RequestHeaders = ReadonlyMap<string, string>;
 
 /** Whether one of the keys signed the request, as a receiver of its own would find out. */

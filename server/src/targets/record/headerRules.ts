@@ -3,7 +3,6 @@
  * or that would make an answer unreadable are refused, so that no header is sent twice or in another's name.
  */
 
-/** Why a name is refused, by the lower-case name. */
 const reserved: ReadonlyMap<string, string> = new Map([
   ...because("the service sets it itself", [
     "content-type",

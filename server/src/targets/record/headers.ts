@@ -79,21 +79,17 @@ function sealHeader(
 
 /** Headers as their owner may read them. */
 export function headersAnswer(stored: string | null): HeadersAnswer {
-  return Object.fromEntries(
-    parse(stored).map((header) => [
-      header.name,
-      "sealed" in header ? maskedValue : { value: header.value, secret: false },
-    ]),
-  );
+  return masked(stored, (value) => ({ value, secret: false }));
 }
 
 /** Headers as attempts show them, as JSON text: names and values, where secret ones are masked. */
 export function shownHeaders(stored: string): string {
-  return JSON.stringify(
-    Object.fromEntries(
-      parse(stored).map((header) => [header.name, "sealed" in header ? maskedValue : header.value]),
-    ),
-  );
+  return JSON.stringify(masked(stored, (value) => value));
+}
+
+function masked<Plain>(stored: string | null, plain: (value: string) => Plain) {
+  const shown = (header: StoredHeader) => ("sealed" in header ? maskedValue : plain(header.value));
+  return Object.fromEntries(parse(stored).map((header) => [header.name, shown(header)]));
 }
 
 export function hasSecretHeaders(stored: string | null): boolean {

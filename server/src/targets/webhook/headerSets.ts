@@ -73,7 +73,6 @@ export async function sweepHeaderSets(
   return rowCount ?? 0;
 }
 
-/** A change of a webhook's URL, of its headers, or of both. */
 interface HeadersChange {
   url?: string | undefined;
   /** Null: none from now on. */
