@@ -1,7 +1,7 @@
 import { isPulled, type KindNumber } from "../postgres/kinds.ts";
 import { mailboxRetentionMs } from "../config/config.ts";
-import { functionQuery } from "../postgres/functionQuery.ts";
 import { withPartitions } from "../postgres/partitions.ts";
+import { functionQuery } from "../postgres/tables.ts";
 import type { ReplayDeps } from "./replayEvent.ts";
 import { itemChange } from "../items/changes.ts";
 import { inSnapshot } from "./listEvents.ts";

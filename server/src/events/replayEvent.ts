@@ -1,9 +1,9 @@
 import { acceptedStatus, isPulled, type KindNumber } from "../postgres/kinds.ts";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
-import { functionQuery } from "../postgres/functionQuery.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
 import { withPartitions } from "../postgres/partitions.ts";
+import { functionQuery } from "../postgres/tables.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { itemChange } from "../items/changes.ts";
 import { inSnapshot } from "./listEvents.ts";

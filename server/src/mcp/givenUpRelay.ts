@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
-import { type Listener, listen } from "../postgres/listen.ts";
-import { notify } from "../postgres/notify.ts";
+import { type Listener, listen, notify } from "../postgres/listen.ts";
 import type { Log } from "../telemetry/log.ts";
 
 const channel = "postrider_given_up";

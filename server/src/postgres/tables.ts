@@ -1,7 +1,10 @@
-import { Kysely, PostgresDialect } from "kysely";
+import { Kysely, PostgresDialect, type RawBuilder, sql } from "kysely";
 import type pg from "pg";
+import { columnsOf } from "./hot/callFunction.ts";
+import type { FunctionName, ParametersOf, RowOf } from "./hot/functionCall.ts";
 import type { KindNumber, TargetKind } from "./kinds.ts";
 import { repeatDeadlocked } from "./pool.ts";
+import { functions } from "./sql/functions.generated.ts";
 
 /*
  * The tables as Kysely sees them, for the CRUD around the hot path. Ids are 32 hex characters; moments are Unix
@@ -207,4 +210,16 @@ export interface HandoffRow {
   result_event_id: string | null;
   outcome: "COMPLETED" | "FAILED" | "CANCELED" | "REJECTED" | "UNKNOWN" | null;
   updated_at: number;
+}
+
+/** A call of a SQL function with its parameters by name, for a transaction of Kysely's. */
+export function functionQuery<N extends FunctionName>(
+  name: N,
+  parameters: ParametersOf<N>,
+): RawBuilder<RowOf<N>> {
+  const types: Readonly<Record<string, string>> = functions[name].parameters;
+  const named = Object.entries(parameters).map(
+    ([parameter, value]) => sql`${sql.raw(parameter)} => ${value}::${sql.raw(types[parameter]!)}`,
+  );
+  return sql<RowOf<N>>`select ${sql.raw(columnsOf(name))} from ${sql.raw(name)}(${sql.join(named)})`;
 }

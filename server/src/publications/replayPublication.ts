@@ -7,9 +7,8 @@ import { type EventScope, readEvents, type StoredEvent } from "../events/store.t
 import { bucketOf, newId } from "../postgres/ids.ts";
 import { type Filtered, matchesFilters, openFilters } from "../filters/filter.ts";
 import { boolArray, uuidArray } from "../postgres/hot/binaryArray.ts";
-import { functionQuery } from "../postgres/functionQuery.ts";
 import { withPartitions } from "../postgres/partitions.ts";
-import { inTransactionOf, type Queries } from "../postgres/tables.ts";
+import { functionQuery, inTransactionOf, type Queries } from "../postgres/tables.ts";
 import { itemsWithinReach } from "./readPublication.ts";
 import { maxItems } from "../intake/publishItems.ts";
 import type { PublicationReplay } from "./schemas.ts";

@@ -1,6 +1,5 @@
 import type pg from "pg";
-import { type Listener, listen } from "../postgres/listen.ts";
-import { notify } from "../postgres/notify.ts";
+import { type Listener, listen, notify } from "../postgres/listen.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { Frame } from "./gatherChanges.ts";
 

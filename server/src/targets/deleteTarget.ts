@@ -1,7 +1,6 @@
 import type { Origin } from "../audit/origin.ts";
-import { functionQuery } from "../postgres/functionQuery.ts";
 import { bucketOf } from "../postgres/ids.ts";
-import { inTransactionOf, type Queries } from "../postgres/tables.ts";
+import { functionQuery, inTransactionOf, type Queries } from "../postgres/tables.ts";
 import { holdsItems, kindNamed } from "./kinds.ts";
 import type { TargetDeps } from "./record/kind.ts";
 import { gone, type Refused } from "./record/refusal.ts";

@@ -1,7 +1,6 @@
 import { sql } from "kysely";
-import { functionQuery } from "../postgres/functionQuery.ts";
 import { bucketOf } from "../postgres/ids.ts";
-import type { Queries } from "../postgres/tables.ts";
+import { functionQuery, type Queries } from "../postgres/tables.ts";
 
 /** Rows per statement: each holds its locks for some 20 ms. */
 const chunkRows = 2_000;
