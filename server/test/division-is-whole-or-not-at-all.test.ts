@@ -107,6 +107,34 @@ it("a command that is killed leaves the database as it was, and can be given aga
   expect(await schemasLike(pool, cellSchemaPattern)).toBe(2);
 });
 
+it("a command that loses its connections says so, and leaves the database as it was", async ({
+  database,
+  pool,
+}) => {
+  const holder = await pool.connect();
+  await holder.query("begin; lock table public.settlements in access share mode");
+  const program = startProgram({
+    command: [process.execPath, serviceFile, "db", "divide", "--cells", "2", "--yes"],
+    env: environmentOf(database),
+  });
+  await until(
+    () => sessionsOfCommand(pool),
+    ({ waiting }) => waiting > 0,
+  );
+  await pool.query(
+    `select pg_terminate_backend(pid)
+     from pg_stat_activity
+     where datname = current_database()
+       and application_name = 'postrider backup'`,
+  );
+  expect(await program.ended).toEqual({ code: 1, signal: null });
+  expect(program.output()).toMatch(/the connection to the database was lost .*: give the command again/);
+  await holder.query("rollback");
+  holder.release();
+  await migrate(pool);
+  expect(await schemasLike(pool, cellSchemaPattern)).toBe(0);
+});
+
 it("what cannot be divided is refused with the reason, and stays as it is", async ({ pool, divide }) => {
   const refuses = async (reason: string | RegExp, code: number, ...args: string[]): Promise<void> => {
     const ended = await divide(...args);

@@ -4,6 +4,8 @@ import type { Config } from "../../../config/config.ts";
 import { type Divided, divide } from "../../../postgres/placement/divide.ts";
 import { migrationLockKey } from "../../../postgres/migrate.ts";
 import { noteAllEnded } from "../../../postgres/processes.ts";
+import { isDatabaseAway } from "../../../postgres/pool.ts";
+import { CommandError } from "../../../runtime/commandError.ts";
 import type { Talk } from "../command.ts";
 import { takeSessionLock, stopSoon } from "./onCoordinator.ts";
 import { type AsItIs, openAsItIs } from "../openAsItIs.ts";
@@ -44,7 +46,20 @@ async function divideAlone(database: AsItIs, count: number, progress: StartProgr
     if (database.isAlone) await noteAllEnded(guard);
     await refuseWhileRunning(guard);
     return await divide({ guard, filler, doing: (what) => progress.doing(what) }, count);
+  } catch (cause) {
+    if (!isDatabaseAway(cause) || isShort(cause)) throw cause;
+    // The commit may have been the last that the server heard.
+    throw new CommandError(
+      `the connection to the database was lost (${(cause as Error).message}): give the command again, which divides the database, or says that it is divided`,
+      "failed",
+      { cause },
+    );
   } finally {
     await Promise.allSettled([guard.end(), filler.end()]);
   }
+}
+
+/** The server is there, and lacks memory, disk, or time for a lock: PostgreSQL's own words say which. */
+function isShort(error: unknown): boolean {
+  return /^(53|55P03|57014|40)/.test((error as { code?: string }).code ?? "");
 }
