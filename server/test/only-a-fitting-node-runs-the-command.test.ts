@@ -70,6 +70,7 @@ describe("a command that only talks", () => {
     [["org", "create"], /name/],
     [["org", "create", "Acme", "--colour", "red"], /--colour/],
     [["serve", "--colour"], /--colour/],
+    [["serve", "--roles", ""], /--roles names no role/],
   ] as const)("%j is a wrong command: code 2, its usage, and no database", (args, text) => {
     const { code, err } = run(args);
     expect(code).toBe(2);

@@ -175,11 +175,15 @@ function readConfig(args: string[]): Config {
 }
 
 function readRoles(args: string[]): string | undefined {
+  let roles: string | undefined;
   try {
-    return parseArgs({ args, options: { roles: { type: "string" } } }).values.roles;
+    ({ roles } = parseArgs({ args, options: { roles: { type: "string" } } }).values);
   } catch (cause) {
     throw new UsageError((cause as Error).message, { cause });
   }
+  // As from a variable of a shell that is not set: it would count as all roles.
+  if (roles?.trim() === "") throw new UsageError("--roles names no role");
+  return roles;
 }
 
 try {
