@@ -207,11 +207,6 @@ export const mutants: readonly Mutant[] = [
         replace: "export interface ClaimDeps {\n  nowMs: () => number;",
       },
       {
-        file: "mailbox/mailboxes.ts",
-        find: "interface MailboxesDeps {",
-        replace: "interface MailboxesDeps {\n  nowMs: () => number;",
-      },
-      {
         file: "mailbox/claim/claimMessages.ts",
         find: "requests.map((request) => request.leaseMs)",
         replace: "requests.map((request) => request.leaseMs + Math.round(deps.nowMs() - Date.now()))",
