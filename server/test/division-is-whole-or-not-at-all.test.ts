@@ -13,6 +13,7 @@ import { createEmptyTestDatabase, type TestDatabase } from "./support/database.t
 import { runDatabaseCommand } from "./support/databaseCommand.ts";
 import { rowsOf } from "./support/filledDatabase.ts";
 import { stageTest } from "./support/fixtures.ts";
+import { holdReading, holdTable } from "./support/heldLocks.ts";
 import { createMailboxTarget } from "./support/items.ts";
 import { serviceFile, someKey, startProgram } from "./support/program.ts";
 import { storeDueItems, storeOrganization, storeTarget } from "./support/storedItems.ts";
@@ -73,10 +74,8 @@ it("a command that is killed leaves the database as it was, and can be given aga
   await storeDueItems(pool, { orgId, targetId: await storeTarget(pool, orgId), count: 20 });
   const before = await rowsOf(pool, "public");
   const today = dayName(Math.floor(Date.now() / dayMs));
-  const killedBehind = async (lock: string): Promise<void> => {
-    const holder = await pool.connect();
+  const killedBehind = async (letGo: () => Promise<void>): Promise<void> => {
     try {
-      await holder.query(`begin; lock table ${lock}`);
       const program = startProgram({
         command: [process.execPath, serviceFile, "db", "divide", "--cells", "2", "--yes"],
         env: environmentOf(database),
@@ -87,8 +86,7 @@ it("a command that is killed leaves the database as it was, and can be given aga
       program.kill("SIGKILL");
       await until(sessions, ({ all }) => all === 0);
     } finally {
-      await holder.query("rollback");
-      holder.release();
+      await letGo();
     }
     // As every start does.
     await migrate(pool);
@@ -97,8 +95,8 @@ it("a command that is killed leaves the database as it was, and can be given aga
     expect(await rowsOf(pool, "public")).toEqual(before);
   };
   // While rows are moved, and in the transaction that shows the cells.
-  await killedBehind(`public.settlements_${today} in access exclusive mode`);
-  await killedBehind("public.settlements in access share mode");
+  await killedBehind(await holdTable(pool, `public.settlements_${today}`));
+  await killedBehind(await holdReading(pool, "public.settlements"));
 
   expect(await divide("db", "divide", "--cells", "2", "--yes")).toMatchObject({
     code: 0,
@@ -111,8 +109,7 @@ it("a command that loses its connections says so, and leaves the database as it 
   database,
   pool,
 }) => {
-  const holder = await pool.connect();
-  await holder.query("begin; lock table public.settlements in access share mode");
+  const letGo = await holdReading(pool, "public.settlements");
   const program = startProgram({
     command: [process.execPath, serviceFile, "db", "divide", "--cells", "2", "--yes"],
     env: environmentOf(database),
@@ -129,8 +126,7 @@ it("a command that loses its connections says so, and leaves the database as it 
   );
   expect(await program.ended).toEqual({ code: 1, signal: null });
   expect(program.output()).toMatch(/the connection to the database was lost .*: give the command again/);
-  await holder.query("rollback");
-  holder.release();
+  await letGo();
   await migrate(pool);
   expect(await schemasLike(pool, cellSchemaPattern)).toBe(0);
 });

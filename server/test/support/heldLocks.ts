@@ -17,25 +17,20 @@ export function holdRows(pool: pg.Pool, table: string, columns: Columns): Promis
 async function hold(pool: pg.Pool, statement: string, values: unknown[] = []): Promise<() => Promise<void>> {
   const client = await pool.connect();
   let isHeld = true;
-  await client.query("begin");
+  // The pool's sessions end after 15 s without a statement, which a slow machine needs for a start of the service.
+  await client.query("begin; set local idle_in_transaction_session_timeout = 0");
   await client.query(statement, values);
   return async () => {
     if (!isHeld) return;
     isHeld = false;
-    // Fails when the session has been idle for too long.
+    // Fails when the session was ended meanwhile.
     await client.query("rollback").finally(() => client.release());
   };
 }
 
 /** Keeps a transaction open that has read a table, so that nobody can change the table, until it is ended. */
-export async function holdReading(pool: pg.Pool, table: string): Promise<() => Promise<void>> {
-  const reader = await pool.connect();
-  await reader.query(`set idle_in_transaction_session_timeout = 0; begin; select from ${table} limit 1`);
-  return async () => {
-    await reader.query("commit");
-    // With its settings changed, nobody else may have it.
-    reader.release(true);
-  };
+export function holdReading(pool: pg.Pool, table: string): Promise<() => Promise<void>> {
+  return hold(pool, `select from ${table} limit 1`);
 }
 
 /** Whether a session waits to change a table that another one is using. */
