@@ -314,7 +314,7 @@ export function pathPrefix(publicUrl: string | undefined): string {
 }
 
 /** Takes the public URL's path off where a proxy leaves it on; requests without it are answered all the same. */
-export function belowPrefix(prefix: string): { rewriteUrl?: (request: { url?: string }) => string } {
+function belowPrefix(prefix: string): { rewriteUrl?: (request: { url?: string }) => string } {
   if (prefix === "") return {};
   const isBelow = (url: string): boolean =>
     url.startsWith(prefix) && /^[/?]?$/.test(url.charAt(prefix.length));
