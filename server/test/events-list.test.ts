@@ -99,7 +99,8 @@ describe("the list of events", () => {
   }) => {
     const owner = await signUp(node);
     const { id: targetId } = await createWebhookTarget(node, owner, "https://8.8.8.8/");
-    const ids = Array.from({ length: 120 }, (_, index) => newId(bucketOf(targetId), Date.now() - index * 10));
+    const nowMs = Date.now();
+    const ids = Array.from({ length: 120 }, (_, index) => newId(bucketOf(targetId), nowMs - index * 10));
     await storeEvents(node.pool, { orgId: owner.user.org_id, targetId, ids });
     const idsOf = async (query: string) => (await listed(query, owner)).map((event) => event.id);
     expect(await idsOf("")).toEqual(ids.slice(0, 50));
@@ -318,9 +319,8 @@ describe("over events of every status", () => {
   }) => {
     const agent = await storeTarget(node.pool, orgId, { kind: "a2a", url: "https://8.8.8.8/" });
     // Between the others in time, so that nothing newer or older changes what the other tests expect of the ends.
-    const ids = Array.from({ length: 12 }, (_, index) =>
-      newId(bucketOf(agent), Date.now() - 3 * dayMs - index * 1000),
-    );
+    const newestMs = Date.now() - 3 * dayMs;
+    const ids = Array.from({ length: 12 }, (_, index) => newId(bucketOf(agent), newestMs - index * 1000));
     const events = { orgId, targetId: agent, ids };
     await storeEvents(node.pool, events, { kind: 3, eventType: "task" });
     const tell = (some: string[], state: string | null, outcome: string | null): Promise<void> =>
