@@ -262,12 +262,15 @@ describe("exit codes", () => {
 });
 
 describe("a credential", () => {
-  it.for([["target", "list"], ["doctor"]])(
+  it.for([
+    [["target", "list"], /^$/],
+    [["doctor"], /wrong  credential: the API key contains a blank/],
+  ] as const)(
     "that no header can carry is not repeated by %j",
-    async (command, { service, account }) => {
+    async ([command, shown], { service, account }) => {
       const env = { POSTRIDER_URL: service.url, POSTRIDER_KEY: `${account.api_key}\n${account.api_key}` };
       const { code, out, err } = await run([...command], { env });
-      expect(code).toBe(3);
+      expect([code, out]).toEqual([3, expect.stringMatching(shown)]);
       expect(err).toMatch(/^postrider: the API key contains a blank, a line break or another character/);
       expect(out + err).not.toContain(account.api_key);
     },

@@ -8,8 +8,9 @@ const defaultIntervalMs = 30_000;
 const maxKeys = 100_000;
 
 /**
- * Collects which API keys were used. Keeps them in memory and writes them every `intervalMs`, so that no request pays for a write. A key's
- * `last_used_at` is therefore late by the interval at most. A failed write is logged and tried again with the next.
+ * Collects which API keys were used. Keeps them in memory and writes them every `intervalMs`, so that no request pays for a
+ * write. A key's `last_used_at` is therefore late by the interval at most. A failed write is logged and tried again with the
+ * next.
  */
 export function createKeyUsage(
   pool: pg.Pool,

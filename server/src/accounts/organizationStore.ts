@@ -89,8 +89,8 @@ export async function countOfOrganization(
 }
 
 /**
- * Changes the fields of an organization that its admins set and that are given, each field with an entry of its own in the audit log. Its slug stays when it is renamed, because
- * others may have written it down.
+ * Changes the fields of an organization that its admins set and that are given, each field with an entry of its own in the
+ * audit log. Its slug stays when it is renamed, because others may have written it down.
  * @returns `gone` when the organization was deleted meanwhile.
  */
 export function changeOrganization(

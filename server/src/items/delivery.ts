@@ -97,7 +97,10 @@ export function notSent(error: string): AttemptResult {
   };
 }
 
-/** Where the spans of a delivery go on, and what they are linked to: a replay has a trace of its own, which all nodes derive from its event's id, and points to that of its source. */
+/**
+ * Where the spans of a delivery go on, and what they are linked to: a replay has a trace of its own, which all nodes derive
+ * from its event's id, and points to that of its source.
+ */
 export function traceOf(
   { eventId, sourceEventId }: Pick<Delivery, "eventId" | "sourceEventId">,
   context: TraceContext,

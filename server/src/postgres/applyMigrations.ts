@@ -26,8 +26,8 @@ export async function applyMigrations(
   migrations: readonly Migration[],
 ): Promise<string[]> {
   const { client } = session;
-  await refuseForeignTables(client);
-  await adoptBaseline(client);
+  if (await isMigrated(client)) await adoptBaseline(client);
+  else await refuseForeignTables(client);
   const applied = await readApplied(client);
   refuseTooNew(applied, migrations);
   const known = new Map(applied.map((row) => [row.version, row]));
@@ -80,7 +80,6 @@ async function refuseForeignTables(client: pg.ClientBase): Promise<void> {
  * @throws {SchemaError} when the database is of an earlier commit.
  */
 async function adoptBaseline(client: pg.ClientBase): Promise<void> {
-  if (!(await isMigrated(client))) return;
   const { version, name, checksum } = baseline;
   const adopted = await client.query(
     `insert into schema_changes (version, name, checksum, needs)

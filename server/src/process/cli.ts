@@ -94,15 +94,21 @@ async function run(args: string[]): Promise<number> {
   }
 }
 
+const titles = new Map([
+  ["serve", "the service"],
+  ["org", "organizations"],
+]);
+
 function helpOf(command: string): string {
-  if (command === "serve") return `postrider serve: the service\n\n${serveUsage}`;
-  if (command === "org") return `postrider org: organizations\n\n${orgUsage}`;
-  return isDatabaseCommand(command) ? `postrider ${command}: the whole database\n\n${databaseUsage}` : usage;
+  const title = isDatabaseCommand(command) ? "the whole database" : titles.get(command);
+  return title === undefined ? usage : `postrider ${command}: ${title}\n\n${usageOf(command)}`;
 }
 
-function usageOf(command: string | undefined): string {
+/** The lines of one command; those of all commands where it has none of its own. */
+function usageOf(command: string): string {
   if (command === "serve") return serveUsage;
   if (command === "org") return orgUsage;
+  if (isDatabaseCommand(command)) return databaseUsage;
   return command === "reset-password" ? resetPasswordUsage : usage;
 }
 
@@ -194,7 +200,7 @@ try {
   process.stderr.write(`postrider: ${message}\n`);
   if (!isExpected && process.env["LOG_LEVEL"] === "debug")
     process.stderr.write(`${(error as Error).stack}\n`);
-  if (error instanceof UsageError) process.stderr.write(`\n${usageOf(process.argv[2])}`);
+  if (error instanceof UsageError) process.stderr.write(`\n${usageOf(process.argv[2] ?? "serve")}`);
   process.exitCode = exitCodeOf(error);
 }
 

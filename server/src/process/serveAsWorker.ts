@@ -40,7 +40,7 @@ export async function serveAsWorker(env: NodeJS.ProcessEnv): Promise<void> {
       ...own,
       database: await joinDatabase(own, joined),
       stopAsked: supervisor.stopAsked,
-      siblings: (own) => supervisor.siblings(own),
+      siblings: (values) => supervisor.siblings(values),
       instance: supervisor.place.then(({ slot }) => String(slot)),
       async listen(app) {
         await app.ready();

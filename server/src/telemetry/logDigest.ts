@@ -34,8 +34,9 @@ interface FailingTarget {
 }
 
 /**
- * Sums for operators, so that a flood of refusals does not become a flood of log lines: gathers refusals by route and status, failed attempts by target, and slow requests. Writes at most one line of each kind in half
- * a minute, and none without occurrences. A request that is fast and accepted, or a successful attempt, costs two comparisons.
+ * Sums for operators, so that a flood of refusals does not become a flood of log lines: gathers refusals by route and status,
+ * failed attempts by target, and slow requests. Writes at most one line of each kind in half a minute, and none without
+ * occurrences. A request that is fast and accepted, or a successful attempt, costs two comparisons.
  */
 export function createLogDigest(write: (fields: object, message: string) => void) {
   let refused = new Map<string, number>();

@@ -9,9 +9,9 @@ const maxLooks = 64;
 export type ConnectionLimit = ReturnType<typeof limitConnections>;
 
 /**
- * Bounds the connections of a server, and the share of one organization. Past `limit`, a new connection takes the place of the one that has been quiet for the longest without ever having
- * shown a valid key; where there is none, it is refused. So clients that hold connections open and say nothing do not keep
- * others out.
+ * Bounds the connections of a server, and the share of one organization. Past `limit`, a new connection takes the place of the
+ * one that has been quiet for the longest without ever having shown a valid key; where there is none, it is refused. So clients
+ * that hold connections open and say nothing do not keep others out.
  * @param isBusy True if a request of the connection is being handled.
  */
 export function limitConnections(

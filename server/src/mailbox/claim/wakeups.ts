@@ -22,8 +22,9 @@ const maxNotifiedIds = 200;
 const pollIntervalMs = 5_000;
 
 /**
- * Carries the news of claimable messages between the nodes that share a database. One LISTEN connection per node. Waiters are woken by NOTIFY; as a notification may get lost, a poll asks for all of them
- * in one statement every five seconds. While nobody waits there is no poll.
+ * Carries the news of claimable messages between the nodes that share a database. One LISTEN connection per node. Waiters are
+ * woken by NOTIFY; as a notification may get lost, a poll asks for all of them in one statement every five seconds. While
+ * nobody waits there is no poll.
  */
 export function createWakeups(deps: WakeupsDeps) {
   const nodeId = randomBytes(8).toString("hex");
