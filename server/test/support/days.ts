@@ -3,9 +3,10 @@ import { dayMs, dayName } from "../../src/postgres/partitions.ts";
 
 /* Days of tables that have a partition for each. */
 
-/** How many days a table has. */
-export async function countDays(pool: pg.Pool, table: string): Promise<number> {
-  return (await daysOf(pool, table)).length;
+/** How many days before a moment a table has. */
+export async function countDaysBefore(pool: pg.Pool, table: string, ms: number): Promise<number> {
+  const first = `${table}_${dayName(Math.floor(ms / dayMs))}`;
+  return (await daysOf(pool, table)).filter((name) => name < first).length;
 }
 
 /** Drops all days of a table. @returns how many there were. */
