@@ -3,24 +3,15 @@ import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type pg from "pg";
-import { ApiError } from "../http/contract/errors.ts";
-import { sayRateLimit } from "../http/contract/rateLimitHeaders.ts";
+import { countOrRefuse } from "../http/contract/countOrRefuse.ts";
 import type { RouteCall } from "../http/contract/route.ts";
-import { countInWindow, dailyScope } from "../postgres/countInWindow.ts";
+import { dailyScope } from "../postgres/countInWindow.ts";
 
 /** The length of a window in seconds. Only the windows of `dailyScope` in the same table are longer. */
 const rateLimitWindowSeconds = 900;
 
-type Scope =
-  | "signup"
-  | "login"
-  | "invitation"
-  | "password"
-  | "password-reset"
-  | "password-reset-email"
-  | "password-reset-confirm";
-
-const doing: Record<Scope, string> = {
+/** The limited requests in words, by their scopes. */
+const doing = {
   signup: "signup",
   login: "login",
   invitation: "accept an invitation",
@@ -32,7 +23,7 @@ const doing: Record<Scope, string> = {
 
 /** A limit on requests of one kind in a window, for each client address, each user or each email. */
 export interface RateLimit {
-  scope: Scope;
+  scope: keyof typeof doing;
   limit: number;
   /** Counts requests of this user instead of the client's address. */
   userId?: string;
@@ -41,28 +32,21 @@ export interface RateLimit {
 }
 
 /**
- * Counts one request from the client's address, by a user, or for an email, and puts `RateLimit` and `RateLimit-Policy`
- * on the answer (draft-ietf-httpapi-ratelimit-headers-10). A window begins with the first request counted and ends 15
- * minutes later by the database's clock, for all nodes and across restarts. Refused requests are not counted, so that
- * `Retry-After` stays true for a client that keeps asking.
- * @throws {ApiError} 429 when the limit is reached; the request was not counted.
+ * Counts one request from the client's address, by a user, or for an email; see {@link countOrRefuse}. A window begins with the
+ * first request counted and ends 15 minutes later.
  */
-export async function countRequest(
+export function countRequest(
   pool: pg.Pool,
   { scope, limit, userId, emailKey }: RateLimit,
   { request, reply }: Pick<RouteCall, "request" | "reply">,
 ): Promise<void> {
   const subject =
     userId ?? (emailKey === undefined ? clientSubject(clientAddress(request) ?? "") : digestOf(emailKey));
-  const window = { scope, subject, limit, windowSeconds: rateLimitWindowSeconds };
-  const hit = await countInWindow(pool, window);
-  sayRateLimit(reply, window, hit);
-  if (hit.isCounted) return;
   const whose =
     userId !== undefined ? "by this user" : emailKey !== undefined ? "for this email" : "from this address";
-  throw new ApiError(429, `too many requests to ${doing[scope]} ${whose}: try again later`, {
-    retryAfterSeconds: hit.resetSeconds,
-  });
+  const refusal = `too many requests to ${doing[scope]} ${whose}: try again later`;
+  const window = { scope, subject, limit, windowSeconds: rateLimitWindowSeconds };
+  return countOrRefuse(pool, { ...window, refusal }, reply);
 }
 
 /** The rate-limit key of an email. The text is not stored: somebody may have typed a password in its place. */

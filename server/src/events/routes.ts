@@ -31,8 +31,7 @@ import type { EventScope } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
 import { nullable } from "../http/contract/schemas.ts";
 import type { FastifyReply } from "fastify";
-import { sayRateLimit } from "../http/contract/rateLimitHeaders.ts";
-import { countInWindow } from "../postgres/countInWindow.ts";
+import { countOrRefuse } from "../http/contract/countOrRefuse.ts";
 import { firstIdAt, isId } from "../postgres/ids.ts";
 import type { EventFilter } from "./eventFilter.ts";
 
@@ -170,12 +169,8 @@ const perCustomer = 100;
 async function limitPortalReplays(pool: pg.Pool, caller: Caller, reply: FastifyReply): Promise<void> {
   if (caller.kind !== "portal") return;
   const window = { scope: "replays", subject: caller.customerId, limit: perCustomer, windowSeconds };
-  const hit = await countInWindow(pool, window);
-  sayRateLimit(reply, window, hit);
-  if (hit.isCounted) return;
-  throw new ApiError(429, `too many replays: a customer has ${perCustomer} a minute`, {
-    retryAfterSeconds: Math.max(1, hit.resetSeconds),
-  });
+  const refusal = `too many replays: a customer has ${perCustomer} a minute`;
+  await countOrRefuse(pool, { ...window, refusal }, reply);
 }
 
 type Query = Static<typeof EventQuery>;

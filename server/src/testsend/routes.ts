@@ -9,8 +9,7 @@ import type { StoredTarget } from "../targets/record/store.ts";
 import examples from "./examples.json" with { type: "json" };
 import type { FastifyReply } from "fastify";
 import type pg from "pg";
-import { sayRateLimit } from "../http/contract/rateLimitHeaders.ts";
-import { countInWindow } from "../postgres/countInWindow.ts";
+import { countOrRefuse } from "../http/contract/countOrRefuse.ts";
 import { Type } from "typebox";
 import { nullable, NullableString, nullableString } from "../http/contract/schemas.ts";
 import type { Config } from "../config/config.ts";
@@ -93,8 +92,7 @@ const perOrganization = 30;
 const testLimits = `${perTarget} tests a minute to one target, ${perOrganization} in all`;
 
 /**
- * Counts one test against the limits of its target and its organization, by the database's clock and over all nodes, and
- * puts `RateLimit` and `RateLimit-Policy` on the answer (draft-ietf-httpapi-ratelimit-headers-10).
+ * Counts one test against the limits of its target and its organization.
  * @throws {ApiError} 429 when one of them is used up.
  */
 async function countTest(
@@ -102,18 +100,11 @@ async function countTest(
   { orgId, targetId }: { orgId: string; targetId: string },
   reply: FastifyReply,
 ): Promise<void> {
-  const windows = [
-    { scope: "test", subject: targetId, limit: perTarget, windowSeconds },
-    { scope: "tests", subject: orgId, limit: perOrganization, windowSeconds },
-  ];
-  for (const window of windows) {
-    const hit = await countInWindow(pool, window);
-    // The answer tells the limit of the target, unless that of the organization refuses.
-    if (!hit.isCounted || !reply.hasHeader("ratelimit")) sayRateLimit(reply, window, hit);
-    if (hit.isCounted) continue;
-    const retryAfterSeconds = Math.max(1, hit.resetSeconds);
-    throw new ApiError(429, `too many tests: ${testLimits}`, { retryAfterSeconds });
-  }
+  const common = { windowSeconds, refusal: `too many tests: ${testLimits}` };
+  await countOrRefuse(pool, { scope: "test", subject: targetId, limit: perTarget, ...common }, reply);
+  // The answer tells the limit of the target, unless that of the organization refuses.
+  const ofAll = { scope: "tests", subject: orgId, limit: perOrganization, isSilent: true };
+  await countOrRefuse(pool, { ...ofAll, ...common }, reply);
 }
 
 const TestItem = nullable(
