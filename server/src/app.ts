@@ -3,7 +3,7 @@ import type pg from "pg";
 import { authRoutes } from "./accounts/authRoutes.ts";
 import { keyRoutes } from "./accounts/keyRoutes.ts";
 import { organizationRoutes } from "./accounts/organizationRoutes.ts";
-import { auditRoutes } from "./audit/routes.ts";
+import { auditRoute } from "./audit/routes.ts";
 import type { Passwords } from "./accounts/passwords.ts";
 import { billingRoutes } from "./billing/routes.ts";
 import type { Config } from "./config/config.ts";
@@ -11,7 +11,7 @@ import type { Cells } from "./postgres/cells.ts";
 import { eventRoutes } from "./events/routes.ts";
 import { eventTypeRoutes } from "./eventTypes/routes.ts";
 import type { Handoffs } from "./handoff/handoffs.ts";
-import { handoffRoutes, agentNotificationRoutes } from "./handoff/routes.ts";
+import { handoffRoutes, agentNotificationRoute } from "./handoff/routes.ts";
 import { routedByCell } from "./http/routedByCell.ts";
 import { addDashboard } from "./http/dashboard.ts";
 import { addDocumentation } from "./http/reference/documentation.ts";
@@ -25,23 +25,23 @@ import { publicationRoutes } from "./publications/routes.ts";
 import type { Mailer } from "./mail/mailer.ts";
 import type { Mailboxes } from "./mailbox/mailboxes.ts";
 import { mailboxRoutes } from "./mailbox/routes.ts";
-import { type McpRouteDeps, mcpRoutes, refuseOtherMethods } from "./mcp/routes.ts";
+import { type McpRouteDeps, mcpRoute, refuseOtherMethods } from "./mcp/routes.ts";
 import { invitationRoutes } from "./members/invitationRoutes.ts";
 import { memberRoutes } from "./members/routes.ts";
 import { erasureRoutes } from "./erasures/routes.ts";
 import { notificationRoutes } from "./notifications/routes.ts";
 import { endpointRoutes } from "./targets/endpointRoutes.ts";
 import { replayRoutes } from "./replays/routes.ts";
-import { statsRoutes, targetHealthRoutes } from "./stats/routes.ts";
+import { statsRoute, targetHealthRoutes } from "./stats/routes.ts";
 import { customerRoutes } from "./customers/routes.ts";
 import { portalRoutes } from "./portal/routes.ts";
 import { readFraming } from "./portal/settings.ts";
-import { filterRoutes } from "./filters/routes.ts";
+import { filterRoute } from "./filters/routes.ts";
 import { targetRoutes } from "./targets/routes.ts";
-import { testRoutes } from "./testsend/routes.ts";
-import { tryoutRoutes } from "./tryout/routes.ts";
+import { testRoute } from "./testsend/routes.ts";
+import { tryoutRoute } from "./tryout/routes.ts";
 import type { ConsumerTraces } from "./mailbox/traceConsumers.ts";
-import { type StreamRouteDeps, streamRoutes } from "./stream/routes.ts";
+import { type StreamRouteDeps, streamRoute } from "./stream/routes.ts";
 import type { Parts } from "./items/parts.ts";
 
 /** The parts that the features take what they need from; `assemble.ts` makes them all. */
@@ -89,16 +89,16 @@ const notBuilt =
   "the dashboard is not built, so that only the interface is served; run: npm ci, without --omit=dev";
 
 /** The features, in the order of the interface's document. */
-const features: readonly ((deps: AppDeps) => RouteRecord[])[] = [
+const features: readonly ((deps: AppDeps) => RouteRecord | RouteRecord[])[] = [
   authRoutes,
   keyRoutes,
   customerRoutes,
-  filterRoutes,
+  filterRoute,
   eventTypeRoutes,
   portalRoutes,
   targetRoutes,
-  testRoutes,
-  tryoutRoutes,
+  testRoute,
+  tryoutRoute,
   targetHealthRoutes,
   intakeRoutes,
   publicationRoutes,
@@ -107,21 +107,21 @@ const features: readonly ((deps: AppDeps) => RouteRecord[])[] = [
   eventRoutes,
   replayRoutes,
   handoffRoutes,
-  streamRoutes,
-  agentNotificationRoutes,
-  statsRoutes,
+  streamRoute,
+  agentNotificationRoute,
+  statsRoute,
   organizationRoutes,
   memberRoutes,
   invitationRoutes,
-  auditRoutes,
+  auditRoute,
   erasureRoutes,
   notificationRoutes,
   billingRoutes,
-  mcpRoutes,
+  mcpRoute,
   healthRoutes,
 ];
 
 /** Every route of the interface. */
 export function interfaceRoutes(deps: AppDeps): RouteRecord[] {
-  return features.flatMap((routesOf) => routesOf(deps));
+  return features.flatMap((feature) => feature(deps));
 }

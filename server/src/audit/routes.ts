@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import {
   fieldsOf,
@@ -19,7 +19,7 @@ import { type Action, actions } from "../http/contract/auditActions.ts";
 import { listEntries } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
 
-const route = routesOf("Members");
+const route = routesOf<AuditDeps>("Members");
 
 export interface AuditDeps {
   queries: Queries;
@@ -73,39 +73,35 @@ const Query = Type.Object({
 });
 
 /** The audit log: who changed what. */
-export function auditRoutes(deps: AuditDeps): RouteRecord[] {
-  return [
-    route("listAuditLog", "GET /api/v1/audit-log", {
-      access: usersAndKeys("admin", readKeys),
-      summary: "List changes of configuration, credentials and billing state, newest first",
-      description:
-        "Each entry was written in the transaction of its change. None holds a secret: of addresses only the origin and a fingerprint are kept. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS`.",
-      query: Query,
-      response: { 200: Type.Object({ entries: Type.Array(AuditEntry) }) },
-      errors: { 429: "The workspace has too many lists with such filters under way" },
-      examples: examples.listAuditLog,
-      async handle(call) {
-        const { caller, query } = call;
-        const ids = [query.actor_id, query.object_id];
-        if (ids.some((id) => id !== undefined && !isId(id))) return { entries: [] };
-        const filter = {
-          orgId: caller.orgId,
-          limit: query.limit,
-          action: query.action,
-          actorId: query.actor_id,
-          objectId: query.object_id,
-          ...boundsOf(query),
-        };
-        // By one of them there is an index; by two, entries are walked.
-        const isSearch = [query.action, ...ids].filter((value) => value !== undefined).length > 1;
-        const rows = await (isSearch
-          ? deps.reads.run("searches", call, () => listEntries(deps.queries, filter))
-          : listEntries(deps.queries, filter));
-        return { entries: rows.map(entryAnswer) };
-      },
-    })(),
-  ];
-}
+export const auditRoute = route("listAuditLog", "GET /api/v1/audit-log", {
+  access: usersAndKeys("admin", readKeys),
+  summary: "List changes of configuration, credentials and billing state, newest first",
+  description:
+    "Each entry was written in the transaction of its change. None holds a secret: of addresses only the origin and a fingerprint are kept. Entries are kept for `POSTRIDER_AUDIT_RETENTION_DAYS`.",
+  query: Query,
+  response: { 200: Type.Object({ entries: Type.Array(AuditEntry) }) },
+  errors: { 429: "The workspace has too many lists with such filters under way" },
+  examples: examples.listAuditLog,
+  async handle(call, deps) {
+    const { caller, query } = call;
+    const ids = [query.actor_id, query.object_id];
+    if (ids.some((id) => id !== undefined && !isId(id))) return { entries: [] };
+    const filter = {
+      orgId: caller.orgId,
+      limit: query.limit,
+      action: query.action,
+      actorId: query.actor_id,
+      objectId: query.object_id,
+      ...boundsOf(query),
+    };
+    // By one of them there is an index; by two, entries are walked.
+    const isSearch = [query.action, ...ids].filter((value) => value !== undefined).length > 1;
+    const rows = await (isSearch
+      ? deps.reads.run("searches", call, () => listEntries(deps.queries, filter))
+      : listEntries(deps.queries, filter));
+    return { entries: rows.map(entryAnswer) };
+  },
+});
 
 function boundsOf(query: Static<typeof Query>): { from?: string; below?: string } {
   const { before, created_after: after, created_before: until } = query;

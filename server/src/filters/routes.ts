@@ -1,44 +1,40 @@
 import { setImmediate } from "node:timers/promises";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf } from "../http/contract/route.ts";
 import { customerReads } from "../http/contract/scope.ts";
 import { documentWith, readFilter } from "./filter.ts";
 import { failedParts, matchFilter } from "./matchFilter.ts";
 import { FilterResult, FilterTrial } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
 
-const route = routesOf("Targets");
+const route = routesOf<unknown>("Targets");
 
-export function filterRoutes(): RouteRecord[] {
-  return [
-    route("tryFilter", "POST /api/v1/filters/try", {
-      access: usersAndKeys("viewer", customerReads("own")),
-      audit: { none: "it says what a filter would do, and changes nothing" },
-      summary: "Try a filter on a sample",
-      description:
-        "Says whether an item like the sample would be let through, and which parts of the filter failed.",
-      body: FilterTrial,
-      response: { 200: FilterResult },
-      examples: examples.tryFilter,
-      async handle({ body: { filter, payload, ...metadata } }) {
-        const reading = readFilter(filter);
-        if (!reading.ok) throw new ApiError(400, reading.message);
-        const { pattern } = reading;
-        const document = documentWith(payload, {
-          event_type: eventTypeIn(payload) ?? metadata.event_type ?? null,
-          correlation_id: metadata.correlation_id ?? null,
-          ordering_key: metadata.ordering_key ?? null,
-        });
-        const verdict = matchFilter(pattern, document);
-        if (verdict !== "differs") return { verdict, failed: [] };
-        // Each of the two may take some milliseconds: others have a turn in between.
-        await setImmediate();
-        return { verdict, failed: failedParts(pattern, document) };
-      },
-    })(),
-  ];
-}
+export const filterRoute = route("tryFilter", "POST /api/v1/filters/try", {
+  access: usersAndKeys("viewer", customerReads("own")),
+  audit: { none: "it says what a filter would do, and changes nothing" },
+  summary: "Try a filter on a sample",
+  description:
+    "Says whether an item like the sample would be let through, and which parts of the filter failed.",
+  body: FilterTrial,
+  response: { 200: FilterResult },
+  examples: examples.tryFilter,
+  async handle({ body: { filter, payload, ...metadata } }) {
+    const reading = readFilter(filter);
+    if (!reading.ok) throw new ApiError(400, reading.message);
+    const { pattern } = reading;
+    const document = documentWith(payload, {
+      event_type: eventTypeIn(payload) ?? metadata.event_type ?? null,
+      correlation_id: metadata.correlation_id ?? null,
+      ordering_key: metadata.ordering_key ?? null,
+    });
+    const verdict = matchFilter(pattern, document);
+    if (verdict !== "differs") return { verdict, failed: [] };
+    // Each of the two may take some milliseconds: others have a turn in between.
+    await setImmediate();
+    return { verdict, failed: failedParts(pattern, document) };
+  },
+});
 
 /** The event type of a body, which intake reads before that of the header. */
 function eventTypeIn(payload: unknown): string | undefined {

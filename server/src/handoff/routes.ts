@@ -25,11 +25,6 @@ export function handoffRoutes(deps: HandoffRouteDeps): RouteRecord[] {
   return [answerRoute(deps), cancelRoute(deps)];
 }
 
-/** The address where agents report changes of a task. */
-export function agentNotificationRoutes(deps: HandoffRouteDeps): RouteRecord[] {
-  return [notifiedRoute(deps)];
-}
-
 const answerRoute = route("answerAgent", "POST /api/v1/events/:id/handoff/message", {
   access: usersAndKeys("member", noLimitedKey),
   audit: { none: "the handoff keeps what was said to the agent" },
@@ -86,16 +81,21 @@ const refusals = {
   agent_failed: ({ message }: Refused<"agent_failed">) => new ApiError(502, message),
 };
 
-const notifiedRoute = notificationRoute("receiveAgentNotification", "POST /a2a/notifications/:token", {
-  access: anyone,
-  audit: { none: "a hint of an agent that its task has changed" },
-  summary: "Where agents tell that a task has changed",
-  description:
-    "The address holds a secret that the agent was given. What the agent sends is not read: the service looks at the task itself.",
-  response: { 200: Type.Object({ ok: Type.Literal(true) }) },
-  rawBody: "any",
-  async handle({ params }, deps) {
-    if (!(await deps.handoffs.notified(params.token))) throw notFound();
-    return { ok: true };
+/** The address where agents report changes of a task. */
+export const agentNotificationRoute = notificationRoute(
+  "receiveAgentNotification",
+  "POST /a2a/notifications/:token",
+  {
+    access: anyone,
+    audit: { none: "a hint of an agent that its task has changed" },
+    summary: "Where agents tell that a task has changed",
+    description:
+      "The address holds a secret that the agent was given. What the agent sends is not read: the service looks at the task itself.",
+    response: { 200: Type.Object({ ok: Type.Literal(true) }) },
+    rawBody: "any",
+    async handle({ params }, deps) {
+      if (!(await deps.handoffs.notified(params.token))) throw notFound();
+      return { ok: true };
+    },
   },
-});
+);

@@ -7,7 +7,7 @@ import { singleFlight } from "../runtime/within.ts";
 import { createReadiness, type ReadinessDeps } from "./readiness.ts";
 import { routesOf, type RouteRecord } from "./contract/route.ts";
 
-const route = routesOf("Operation");
+const route = routesOf<HealthParts>("Operation");
 
 export interface HealthDeps extends ReadinessDeps {
   /** Metrics in Prometheus' text format, of all threads. */
@@ -19,49 +19,57 @@ export interface HealthDeps extends ReadinessDeps {
   metricsToken: string | undefined;
 }
 
+interface HealthParts extends HealthDeps {
+  readiness: ReturnType<typeof createReadiness>;
+  /** The metrics' bytes, gathered once for all who ask at the same time. */
+  gather: () => Promise<Buffer>;
+}
+
 /** Liveness, readiness and metrics, for operators and load balancers. */
 export function healthRoutes(deps: HealthDeps): RouteRecord[] {
-  const readiness = createReadiness(deps);
   const gather = singleFlight(async () => Buffer.from(await deps.metricsText()));
-  return [
-    route("isAlive", "GET /healthz", {
-      access: anyone,
-      summary: "Whether the process runs",
-      response: { 200: Type.Object({ status: Type.Literal("ok"), version: Type.String() }) },
-      handle: () => ({ status: "ok", version: deps.version }),
-    })(),
-    route("isReady", "GET /readyz", {
-      access: anyone,
-      summary:
-        "Whether an item would be accepted now; the message of a 503 says why not, and warnings what else to mend",
-      response: {
-        200: Type.Object({
-          status: Type.Literal("ready"),
-          warnings: Type.Optional(Type.Array(Type.String())),
-        }),
-      },
-      async handle() {
-        if (deps.isStopping()) throw new ApiError(503, "stopping", { retryAfterSeconds: 5 });
-        const { refusal, warnings } = await readiness();
-        if (refusal !== undefined) throw new ApiError(503, refusal, { retryAfterSeconds: 2 });
-        const all = [deps.clock.warning(), ...warnings].filter((one) => one !== undefined);
-        return { status: "ready", ...(all.length > 0 && { warnings: all }) };
-      },
-    })(),
-    route("readMetrics", "GET /metrics", {
-      access: anyone,
-      summary: "Metrics in Prometheus' text format",
-      response: { 200: Type.String() },
-      errors: { 401: "POSTRIDER_METRICS_TOKEN is set, and `Authorization: Bearer` does not carry it" },
-      async handle({ request, reply }) {
-        if (deps.metricsToken !== undefined && !isBearer(request.headers.authorization, deps.metricsToken)) {
-          throw unauthorized();
-        }
-        return reply.type(prometheusContentType).send(await gather());
-      },
-    })(),
-  ];
+  const own = { ...deps, readiness: createReadiness(deps), gather };
+  return [aliveRoute(own), readyRoute(own), metricsRoute(own)];
 }
+
+const aliveRoute = route("isAlive", "GET /healthz", {
+  access: anyone,
+  summary: "Whether the process runs",
+  response: { 200: Type.Object({ status: Type.Literal("ok"), version: Type.String() }) },
+  handle: (_call, deps) => ({ status: "ok", version: deps.version }),
+});
+
+const readyRoute = route("isReady", "GET /readyz", {
+  access: anyone,
+  summary:
+    "Whether an item would be accepted now; the message of a 503 says why not, and warnings what else to mend",
+  response: {
+    200: Type.Object({
+      status: Type.Literal("ready"),
+      warnings: Type.Optional(Type.Array(Type.String())),
+    }),
+  },
+  async handle(_call, deps) {
+    if (deps.isStopping()) throw new ApiError(503, "stopping", { retryAfterSeconds: 5 });
+    const { refusal, warnings } = await deps.readiness();
+    if (refusal !== undefined) throw new ApiError(503, refusal, { retryAfterSeconds: 2 });
+    const all = [deps.clock.warning(), ...warnings].filter((one) => one !== undefined);
+    return { status: "ready", ...(all.length > 0 && { warnings: all }) };
+  },
+});
+
+const metricsRoute = route("readMetrics", "GET /metrics", {
+  access: anyone,
+  summary: "Metrics in Prometheus' text format",
+  response: { 200: Type.String() },
+  errors: { 401: "POSTRIDER_METRICS_TOKEN is set, and `Authorization: Bearer` does not carry it" },
+  async handle({ request, reply }, deps) {
+    if (deps.metricsToken !== undefined && !isBearer(request.headers.authorization, deps.metricsToken)) {
+      throw unauthorized();
+    }
+    return reply.type(prometheusContentType).send(await deps.gather());
+  },
+});
 
 /** Digests are compared, so that the time it takes says nothing of the token, nor of its length. */
 function isBearer(header: string | undefined, token: string): boolean {

@@ -21,7 +21,7 @@ import { refusalOf } from "./refusals.ts";
 import { acceptTraced } from "./traceAcceptance.ts";
 import examples from "./examples.json" with { type: "json" };
 
-const route = routesOf("Ingestion");
+const route = routesOf<IntakeRouteDeps>("Ingestion");
 
 export interface IntakeRouteDeps {
   intake: Intake;
@@ -69,24 +69,20 @@ export function intakeRoutes(deps: IntakeRouteDeps): RouteRecord[] {
   return [sendItemRoute(deps), sendEventRoute(deps)];
 }
 
-function sendItemRoute(deps: IntakeRouteDeps): RouteRecord {
-  return route("sendItem", "POST /t/:target_id", {
-    access: keysCheckedInSql({ takes: ["send", "customer"], names: "target" }),
-    summary: "Accepts an item for a target",
-    ...taking(deps, "target_id"),
-  })();
-}
+const sendItemRoute = route("sendItem", "POST /t/:target_id", {
+  access: keysCheckedInSql({ takes: ["send", "customer"], names: "target" }),
+  summary: "Accepts an item for a target",
+  ...taking("target_id"),
+});
 
-function sendEventRoute(deps: IntakeRouteDeps): RouteRecord {
-  return route("sendEvent", "POST /e/:endpoint_id", {
-    access: keysCheckedInSql({ takes: ["send", "customer"], names: "target" }),
-    summary: "Accepts an event for a legacy endpoint",
-    ...taking(deps, "endpoint_id"),
-  })();
-}
+const sendEventRoute = route("sendEvent", "POST /e/:endpoint_id", {
+  access: keysCheckedInSql({ takes: ["send", "customer"], names: "target" }),
+  summary: "Accepts an event for a legacy endpoint",
+  ...taking("endpoint_id"),
+});
 
 /** The part of the record that both routes have in common. */
-function taking<const P extends "target_id" | "endpoint_id">(deps: IntakeRouteDeps, parameter: P) {
+function taking<const P extends "target_id" | "endpoint_id">(parameter: P) {
   const legacy = parameter === "endpoint_id";
   return {
     audit: itemAudit,
@@ -100,14 +96,14 @@ function taking<const P extends "target_id" | "endpoint_id">(deps: IntakeRouteDe
     },
     examples: examples.sendEvent,
     rawBody: "json",
-    async handle({ request, reply, params }: RouteCall<Record<P, string>>) {
+    async handle({ request, reply, params }: RouteCall<Record<P, string>>, deps: IntakeRouteDeps) {
       const key = requiredKey(request);
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
       // A path that is no id still goes through authorization, so that a wrong key is refused first.
       const targetId = isId(params[parameter]) ? params[parameter] : unknownId;
       return sendAnswer(reply, await accept(deps, { headers: request.headers, body, targetId, key, legacy }));
     },
-    fast: ({ headers, body, id, key }: WholeRequest) =>
+    fast: ({ headers, body, id, key }: WholeRequest, deps: IntakeRouteDeps) =>
       accept(deps, { headers, body, targetId: id, key, legacy }),
   } as const;
 }

@@ -26,38 +26,36 @@ export function consumerRoutes(deps: MailboxRouteDeps): RouteRecord[] {
   return [claimRoute(deps), acknowledgeRoute(deps), extendRoute(deps), releaseRoute(deps), rejectRoute(deps)];
 }
 
-function claimRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("claimMessages", "POST /api/v1/mailboxes/:mailbox_id/claim", {
-    access: keysCheckedInSql(consumerChanges("target")),
-    audit: claimAudit,
-    summary: "Claim the oldest messages of a mailbox, waiting for some when there are none",
-    description:
-      "The answer holds what there is, at most `max`; it is empty when nothing came within `wait_seconds`. Repeating a request with the same `Claim-Id` gives the same claim, as far as its messages are still claimed: a lost answer is not a lost claim.",
-    headers: Type.Object({
-      "claim-id": Type.Optional(Type.String({ description: "1 to 255 characters that name this claim" })),
-    }),
-    body: ClaimBody,
-    response: { 200: Claim },
-    async handle({ request, reply, params: { mailbox_id: id }, body }) {
-      const signal = body?.wait_seconds ? disconnectSignal(reply) : neverAborted;
-      const mailboxId = isId(id) ? id : unknownId;
-      const consumer = consumerOf(deps, requiredKey(request), request);
-      return sendAnswer(reply, await claim(deps, consumer, { mailboxId, body, signal }));
-    },
-    fast(whole) {
-      const presented = parseIf(ClaimBody, whole.body);
-      // A caller that waits may disconnect, which only the framework notices.
-      if (presented === undefined || presented.value?.wait_seconds) return undefined;
-      const consumer = consumerOf(deps, whole.key, whole);
-      return claim(deps, consumer, { mailboxId: whole.id, body: presented.value, signal: neverAborted });
-    },
-  })(deps);
-}
-
 const ClaimBody = optionalBody({
   max: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: "1 unless said" })),
   wait_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 30, description: "0 unless said" })),
   lease_seconds: Type.Optional(LeaseSeconds),
+});
+
+const claimRoute = route("claimMessages", "POST /api/v1/mailboxes/:mailbox_id/claim", {
+  access: keysCheckedInSql(consumerChanges("target")),
+  audit: claimAudit,
+  summary: "Claim the oldest messages of a mailbox, waiting for some when there are none",
+  description:
+    "The answer holds what there is, at most `max`; it is empty when nothing came within `wait_seconds`. Repeating a request with the same `Claim-Id` gives the same claim, as far as its messages are still claimed: a lost answer is not a lost claim.",
+  headers: Type.Object({
+    "claim-id": Type.Optional(Type.String({ description: "1 to 255 characters that name this claim" })),
+  }),
+  body: ClaimBody,
+  response: { 200: Claim },
+  async handle({ request, reply, params: { mailbox_id: id }, body }, deps) {
+    const signal = body?.wait_seconds ? disconnectSignal(reply) : neverAborted;
+    const mailboxId = isId(id) ? id : unknownId;
+    const consumer = consumerOf(deps, requiredKey(request), request);
+    return sendAnswer(reply, await claim(deps, consumer, { mailboxId, body, signal }));
+  },
+  fast(whole, deps) {
+    const presented = parseIf(ClaimBody, whole.body);
+    // A caller that waits may disconnect, which only the framework notices.
+    if (presented === undefined || presented.value?.wait_seconds) return undefined;
+    const consumer = consumerOf(deps, whole.key, whole);
+    return claim(deps, consumer, { mailboxId: whole.id, body: presented.value, signal: neverAborted });
+  },
 });
 
 async function claim(
@@ -121,17 +119,15 @@ const ofClaims = {
 const perMessage =
   "Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone.";
 
-function acknowledgeRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("acknowledgeMessages", "POST /api/v1/mailboxes/:mailbox_id/ack", {
-    ...ofClaims,
-    summary: "Acknowledge claimed messages",
-    description: perMessage,
-    ...forConsumers(deps, Type.Object({ messages: Claims }), async (consumer, mailboxId, { messages }) => {
-      const results = await endEach(deps, consumer, { mailboxId, messages, reason: null });
-      return { status: 200, text: JSON.stringify({ results }) };
-    }),
-  })(deps);
-}
+const acknowledgeRoute = route("acknowledgeMessages", "POST /api/v1/mailboxes/:mailbox_id/ack", {
+  ...ofClaims,
+  summary: "Acknowledge claimed messages",
+  description: perMessage,
+  ...forConsumers(Type.Object({ messages: Claims }), async (deps, consumer, mailboxId, { messages }) => {
+    const results = await endEach(deps, consumer, { mailboxId, messages, reason: null });
+    return { status: 200, text: JSON.stringify({ results }) };
+  }),
+});
 
 const rejectRoute = route("rejectMessages", "POST /api/v1/mailboxes/:mailbox_id/reject", {
   ...ofClaims,

@@ -37,56 +37,52 @@ const readRoute = route("readMessage", "GET /api/v1/mailbox-messages/:message_id
   },
 });
 
-function claimRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("claimMessage", "POST /api/v1/mailbox-messages/:message_id/claim", {
-    access: keysCheckedInSql(consumerChanges("event")),
-    audit: claimAudit,
-    summary: "Claim a message",
-    description: "The lease lasts five minutes unless the service is set up otherwise.",
-    response: { 200: Claimed },
-    errors: {
-      409: "The message is claimed (by whomever), acknowledged, dead, expired or not yet its key's turn",
-    },
-    ...forConsumers(deps, optionalBody({}), async (consumer, messageId) => {
-      const outcome = await deps.mailboxes.claimNamed({
-        key: consumer.key,
-        messageId: isId(messageId) ? messageId : unknownId,
-        leaseMs: deps.config.mailboxLeaseSeconds * 1000,
-      });
-      if (outcome.kind === "refused") throw claimRefusal(outcome.refusal);
-      deps.consumerTraces?.claimed(consumer, [outcome.message]);
-      return { status: 200, text: claimedMessageText(outcome.message, mailboxRetentionMs(deps.config)) };
-    }),
-  })(deps);
-}
+const claimRoute = route("claimMessage", "POST /api/v1/mailbox-messages/:message_id/claim", {
+  access: keysCheckedInSql(consumerChanges("event")),
+  audit: claimAudit,
+  summary: "Claim a message",
+  description: "The lease lasts five minutes unless the service is set up otherwise.",
+  response: { 200: Claimed },
+  errors: {
+    409: "The message is claimed (by whomever), acknowledged, dead, expired or not yet its key's turn",
+  },
+  ...forConsumers(optionalBody({}), async (deps, consumer, messageId) => {
+    const outcome = await deps.mailboxes.claimNamed({
+      key: consumer.key,
+      messageId: isId(messageId) ? messageId : unknownId,
+      leaseMs: deps.config.mailboxLeaseSeconds * 1000,
+    });
+    if (outcome.kind === "refused") throw claimRefusal(outcome.refusal);
+    deps.consumerTraces?.claimed(consumer, [outcome.message]);
+    return { status: 200, text: claimedMessageText(outcome.message, mailboxRetentionMs(deps.config)) };
+  }),
+});
 
 const Acknowledgement = optionalBody({ claim_token: Type.Optional(Type.String({ maxLength: 64 })) });
 
-function acknowledgeRoute(deps: MailboxRouteDeps): RouteRecord {
-  return route("acknowledgeMessage", "POST /api/v1/mailbox-messages/:message_id/ack", {
-    access: keysCheckedInSql(consumerChanges("event")),
-    audit: claimAudit,
-    summary: "Acknowledge a message that this API key has claimed",
-    description:
-      "With `claim_token`, the claim must be the one that the token is from; without it, any active claim of this API key will do. Acknowledging again is answered the same.",
-    response: { 200: Acknowledged },
-    errors: { 403: "Another API key has claimed it", 409: "No active claim, or one with another token" },
-    ...forConsumers(deps, Acknowledgement, async (consumer, messageId, body) => {
-      const token = body?.claim_token;
-      const result = await deps.mailboxes.end({
-        key: consumer.key,
-        messageId: isId(messageId) ? messageId : unknownId,
-        mailboxId: null,
-        claimToken: token === undefined ? null : isId(token) ? token : unknownId,
-        reason: null,
-      });
-      const refusal = changeRefusal(result);
-      if (refusal !== undefined) throw refusal;
-      if (result === "done") deps.consumerTraces?.ended(consumer, "acknowledge", [messageId]);
-      return { status: 200, text: `{"id":"${messageId}","status":"ACKNOWLEDGED"}` };
-    }),
-  })(deps);
-}
+const acknowledgeRoute = route("acknowledgeMessage", "POST /api/v1/mailbox-messages/:message_id/ack", {
+  access: keysCheckedInSql(consumerChanges("event")),
+  audit: claimAudit,
+  summary: "Acknowledge a message that this API key has claimed",
+  description:
+    "With `claim_token`, the claim must be the one that the token is from; without it, any active claim of this API key will do. Acknowledging again is answered the same.",
+  response: { 200: Acknowledged },
+  errors: { 403: "Another API key has claimed it", 409: "No active claim, or one with another token" },
+  ...forConsumers(Acknowledgement, async (deps, consumer, messageId, body) => {
+    const token = body?.claim_token;
+    const result = await deps.mailboxes.end({
+      key: consumer.key,
+      messageId: isId(messageId) ? messageId : unknownId,
+      mailboxId: null,
+      claimToken: token === undefined ? null : isId(token) ? token : unknownId,
+      reason: null,
+    });
+    const refusal = changeRefusal(result);
+    if (refusal !== undefined) throw refusal;
+    if (result === "done") deps.consumerTraces?.ended(consumer, "acknowledge", [messageId]);
+    return { status: 200, text: `{"id":"${messageId}","status":"ACKNOWLEDGED"}` };
+  }),
+});
 
 /** The parts that the records of both interventions have in common. */
 const byHand = {

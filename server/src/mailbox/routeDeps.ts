@@ -37,19 +37,22 @@ export function consumerOf(
  * @param answer Gets the id in the path as it was presented, and the body.
  */
 export function forConsumers<Body extends TSchema>(
-  deps: MailboxRouteDeps,
   Body: Body,
-  answer: (consumer: Consumer, id: string, body: Static<Body>) => Promise<FastAnswer>,
+  answer: (deps: MailboxRouteDeps, consumer: Consumer, id: string, body: Static<Body>) => Promise<FastAnswer>,
 ) {
   return {
     body: Body,
-    async handle({ request, reply, params, body }: RouteCall<Record<string, string>, unknown, Static<Body>>) {
+    async handle(
+      { request, reply, params, body }: RouteCall<Record<string, string>, unknown, Static<Body>>,
+      deps: MailboxRouteDeps,
+    ) {
       const [id] = Object.values(params);
-      return sendAnswer(reply, await answer(consumerOf(deps, requiredKey(request), request), id!, body));
+      const consumer = consumerOf(deps, requiredKey(request), request);
+      return sendAnswer(reply, await answer(deps, consumer, id!, body));
     },
-    fast(whole: WholeRequest) {
+    fast(whole: WholeRequest, deps: MailboxRouteDeps) {
       const presented = parseIf(Body, whole.body);
-      return presented && answer(consumerOf(deps, whole.key, whole), whole.id, presented.value);
+      return presented && answer(deps, consumerOf(deps, whole.key, whole), whole.id, presented.value);
     },
   };
 }

@@ -13,7 +13,7 @@ import { ErrorBody } from "../http/contract/schemas.ts";
 import type { GivenUpRelay } from "./givenUpRelay.ts";
 import { type CallInterface, headersOf, pathOf, successful } from "./interfaceCall.ts";
 
-const route = routesOf("Operation");
+const route = routesOf<CallDeps>("Operation");
 
 export interface McpRouteDeps {
   config: Pick<Config, "publicUrl" | "mcpHosts">;
@@ -22,6 +22,8 @@ export interface McpRouteDeps {
   /** To the nodes that have the calls which clients give up here. */
   givenUp: GivenUpRelay;
 }
+
+type CallDeps = McpRouteDeps & { calls: CallsUnderWay };
 
 const description = `The streamable HTTP transport of the Model Context Protocol, with the API key as Bearer token: \
 initialize, ping, tools/list and tools/call. Each request is answered for itself, as JSON; there is no stream to open \
@@ -41,43 +43,42 @@ const JsonRpcError = Type.Object(
 const Refusal = Type.Union([ErrorBody, JsonRpcError]);
 
 /** `POST /mcp`. */
-export function mcpRoutes(deps: McpRouteDeps): RouteRecord[] {
-  const calls = new CallsUnderWay();
-  return [
-    route("callTools", "POST /mcp", {
-      access: keys(everyKey),
-      audit: { none: "each request that a tool makes is on record by itself" },
-      summary: "Call tools, as agents do",
-      description,
-      headers: Type.Object({
-        "mcp-session-id": Type.Optional(
-          Type.String({ maxLength: 100, description: "As initialize answered it" }),
-        ),
-      }),
-      body: Type.Object(
-        { jsonrpc: Type.Literal("2.0"), method: Type.Optional(Type.String()) },
-        { additionalProperties: true, description: "A message of JSON-RPC" },
-      ),
-      response: {
-        200: Type.Unsafe<unknown>({
-          type: "object",
-          properties: { jsonrpc: { type: "string" } },
-          additionalProperties: true,
-          description: "The answer, a message of JSON-RPC",
-        }),
-        202: Type.Null({ description: "A notification was taken" }),
-      },
-      answerHeaders: ["Mcp-Session-Id"],
-      errorBodies: { 400: Refusal, 406: JsonRpcError },
-      errors: {
-        400: "The request is malformed, or no message of JSON-RPC, or names a version of the protocol that is not spoken",
-        403: "Sent by a page of another site, or to a name that is not the service's",
-        406: "Accept does not name application/json and text/event-stream",
-      },
-      handle: ({ request, reply, body }) => answer({ ...deps, calls }, { request, reply, body }),
-    })(),
-  ];
+export function mcpRoute(deps: McpRouteDeps): RouteRecord {
+  return callRoute({ ...deps, calls: new CallsUnderWay() });
 }
+
+const callRoute = route("callTools", "POST /mcp", {
+  access: keys(everyKey),
+  audit: { none: "each request that a tool makes is on record by itself" },
+  summary: "Call tools, as agents do",
+  description,
+  headers: Type.Object({
+    "mcp-session-id": Type.Optional(
+      Type.String({ maxLength: 100, description: "As initialize answered it" }),
+    ),
+  }),
+  body: Type.Object(
+    { jsonrpc: Type.Literal("2.0"), method: Type.Optional(Type.String()) },
+    { additionalProperties: true, description: "A message of JSON-RPC" },
+  ),
+  response: {
+    200: Type.Unsafe<unknown>({
+      type: "object",
+      properties: { jsonrpc: { type: "string" } },
+      additionalProperties: true,
+      description: "The answer, a message of JSON-RPC",
+    }),
+    202: Type.Null({ description: "A notification was taken" }),
+  },
+  answerHeaders: ["Mcp-Session-Id"],
+  errorBodies: { 400: Refusal, 406: JsonRpcError },
+  errors: {
+    400: "The request is malformed, or no message of JSON-RPC, or names a version of the protocol that is not spoken",
+    403: "Sent by a page of another site, or to a name that is not the service's",
+    406: "Accept does not name application/json and text/event-stream",
+  },
+  handle: (call, deps) => answer(deps, call),
+});
 
 /** GET would open a stream and DELETE end a session; there is neither. */
 export function refuseOtherMethods(app: FastifyInstance): void {
@@ -92,7 +93,7 @@ export function refuseOtherMethods(app: FastifyInstance): void {
 }
 
 async function answer(
-  deps: McpRouteDeps & { calls: CallsUnderWay },
+  deps: CallDeps,
   { request, reply, body }: Pick<RouteCall, "request" | "reply" | "body">,
 ): Promise<unknown> {
   refuseForeignPages(request.headers, deps.config);

@@ -44,7 +44,7 @@ import examples from "./examples.json" with { type: "json" };
 import type { Parts } from "../items/parts.ts";
 
 const route = routesOf<PublicationDeps>("Publications");
-const ingestionRoute = routesOf("Ingestion");
+const ingestionRoute = routesOf<PublicationDeps>("Ingestion");
 
 export interface PublicationDeps extends ReplayDeps, Pick<Parts, "pool" | "reads" | "traces"> {
   intake: Intake;
@@ -61,45 +61,42 @@ export function publicationRoutes(deps: PublicationDeps): RouteRecord[] {
   ];
 }
 
-function publishToCustomerRoute(deps: PublicationDeps): RouteRecord {
-  return ingestionRoute("publishToCustomer", "POST /p/:customer", {
-    access: keysCheckedInSql({ takes: ["send", "customer"], names: "customer" }),
-    summary: "Publishes to all targets of a customer",
-    ...publishing(deps),
-  })();
-}
-
-function publishRoute(deps: PublicationDeps): RouteRecord {
-  return ingestionRoute("publish", "POST /p", {
-    access: keysCheckedInSql({ takes: ["send"] }),
-    summary: "Publishes to all targets that belong to no customer",
-    ...publishing(deps),
-  })();
-}
-
 /** The part of the record that both routes have in common. */
-function publishing(deps: PublicationDeps) {
-  return {
-    audit: itemAudit,
-    description:
-      "Makes an item for every webhook, agent and mailbox whose event_types match, in one transaction, or none at all; 202 leaves once they are durable. Webhooks and agents that are disabled hold theirs; a mailbox that is disabled is passed over. The body is any JSON document, kept byte for byte and stored once. Each item is billed.",
-    headers: ItemHeaders,
-    response: { 202: AcceptedPublication },
-    errors: {
-      ...billingRefusals,
-      409: "The Idempotency-Key was used with another body, or too many targets would be reached",
-    },
-    examples: examples.publish,
-    rawBody: "json",
-    async handle({ request, reply, params: { customer } }: RouteCall<{ customer?: string }>) {
-      const key = requiredKey(request);
-      const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
-      return sendAnswer(reply, await publish(deps, { headers: request.headers, body, customer, key }));
-    },
-    fast: ({ headers, body, id, key }: WholeRequest) =>
-      publish(deps, { headers, body, customer: id === "" ? undefined : id, key }),
-  } as const;
-}
+const publishing = {
+  audit: itemAudit,
+  description:
+    "Makes an item for every webhook, agent and mailbox whose event_types match, in one transaction, or none at all; 202 leaves once they are durable. Webhooks and agents that are disabled hold theirs; a mailbox that is disabled is passed over. The body is any JSON document, kept byte for byte and stored once. Each item is billed.",
+  headers: ItemHeaders,
+  response: { 202: AcceptedPublication },
+  errors: {
+    ...billingRefusals,
+    409: "The Idempotency-Key was used with another body, or too many targets would be reached",
+  },
+  examples: examples.publish,
+  rawBody: "json",
+  async handle(
+    { request, reply, params: { customer } }: RouteCall<{ customer?: string }>,
+    deps: PublicationDeps,
+  ) {
+    const key = requiredKey(request);
+    const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
+    return sendAnswer(reply, await publish(deps, { headers: request.headers, body, customer, key }));
+  },
+  fast: ({ headers, body, id, key }: WholeRequest, deps: PublicationDeps) =>
+    publish(deps, { headers, body, customer: id === "" ? undefined : id, key }),
+} as const;
+
+const publishToCustomerRoute = ingestionRoute("publishToCustomer", "POST /p/:customer", {
+  access: keysCheckedInSql({ takes: ["send", "customer"], names: "customer" }),
+  summary: "Publishes to all targets of a customer",
+  ...publishing,
+});
+
+const publishRoute = ingestionRoute("publish", "POST /p", {
+  access: keysCheckedInSql({ takes: ["send"] }),
+  summary: "Publishes to all targets that belong to no customer",
+  ...publishing,
+});
 
 interface PresentedPublication {
   headers: IncomingHttpHeaders;

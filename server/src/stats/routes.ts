@@ -36,11 +36,7 @@ export function targetHealthRoutes(deps: StatsDeps): RouteRecord[] {
 }
 
 /** Figures over time. */
-export function statsRoutes(deps: StatsDeps): RouteRecord[] {
-  return [statsRoute(deps)];
-}
-
-const statsRoute = route("readStats", "GET /api/v1/stats", {
+export const statsRoute = route("readStats", "GET /api/v1/stats", {
   access: usersAndKeys("viewer", readKeys),
   summary: "Read what was accepted and delivered over time",
   description:

@@ -2,11 +2,11 @@ import { Type } from "typebox";
 import type { ChangeType } from "../items/changes.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError } from "../http/contract/errors.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import type { StreamHub } from "./hub.ts";
 
-const route = routesOf("Events");
+const route = routesOf<StreamRouteDeps>("Events");
 
 export interface StreamRouteDeps {
   streams: { hub: StreamHub };
@@ -30,48 +30,44 @@ when there are too many to tell each.
 Changes are told at least once and may be told twice. A stream tells what happens and is no record: what counts is what \
 the other routes answer. Send the last \`id\` as Last-Event-ID to go on where a connection broke.`;
 
-export function streamRoutes(deps: StreamRouteDeps): RouteRecord[] {
-  return [
-    route("openStream", "GET /api/v1/stream", {
-      access: usersAndKeys("viewer", readKeys),
-      summary: "Follow what happens, as server-sent events",
-      description,
-      query: Type.Object({
-        types: Type.Optional(
-          Type.String({ description: `Only these, with commas between: ${types.join(", ")}` }),
-        ),
+export const streamRoute = route("openStream", "GET /api/v1/stream", {
+  access: usersAndKeys("viewer", readKeys),
+  summary: "Follow what happens, as server-sent events",
+  description,
+  query: Type.Object({
+    types: Type.Optional(
+      Type.String({ description: `Only these, with commas between: ${types.join(", ")}` }),
+    ),
+  }),
+  headers: Type.Object({
+    "last-event-id": Type.Optional(
+      Type.String({
+        description: "The last id seen, to go on from there",
+        pattern: "^[0-9]{1,15}-[0-9a-f]{8}$",
       }),
-      headers: Type.Object({
-        "last-event-id": Type.Optional(
-          Type.String({
-            description: "The last id seen, to go on from there",
-            pattern: "^[0-9]{1,15}-[0-9a-f]{8}$",
-          }),
-        ),
-      }),
-      response: { 200: Type.String({ description: "text/event-stream" }) },
-      async handle({ caller, query, request, reply }) {
-        const wanted = readTypes(query.types);
-        if (deps.isStopping()) throw new ApiError(503, "stopping", { retryAfterSeconds: 1 });
-        const { hub } = deps.streams;
-        if (hub.isFull(caller.orgId)) {
-          throw new ApiError(503, "too many streams are open", { retryAfterSeconds: 30 });
-        }
-        // The schema lets one value through, and no list.
-        const lastId = request.headers["last-event-id"] as string | undefined;
-        const stream = await hub.open({ caller, types: wanted, response: reply.raw }, lastId);
-        return (
-          reply
-            .type("text/event-stream; charset=utf-8")
-            .header("cache-control", "no-store")
-            // Proxies that gather answers (nginx) would hold everything back.
-            .header("x-accel-buffering", "no")
-            .send(stream.body)
-        );
-      },
-    })(),
-  ];
-}
+    ),
+  }),
+  response: { 200: Type.String({ description: "text/event-stream" }) },
+  async handle({ caller, query, request, reply }, deps) {
+    const wanted = readTypes(query.types);
+    if (deps.isStopping()) throw new ApiError(503, "stopping", { retryAfterSeconds: 1 });
+    const { hub } = deps.streams;
+    if (hub.isFull(caller.orgId)) {
+      throw new ApiError(503, "too many streams are open", { retryAfterSeconds: 30 });
+    }
+    // The schema lets one value through, and no list.
+    const lastId = request.headers["last-event-id"] as string | undefined;
+    const stream = await hub.open({ caller, types: wanted, response: reply.raw }, lastId);
+    return (
+      reply
+        .type("text/event-stream; charset=utf-8")
+        .header("cache-control", "no-store")
+        // Proxies that gather answers (nginx) would hold everything back.
+        .header("x-accel-buffering", "no")
+        .send(stream.body)
+    );
+  },
+});
 
 /** @throws {ApiError} 400 that names what is not a type. */
 function readTypes(text: string | undefined): ChangeType[] {

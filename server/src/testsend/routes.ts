@@ -1,8 +1,7 @@
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, notFound, orRefused } from "../http/contract/errors.ts";
-import { type RouteRecord, routesOf } from "../http/contract/route.ts";
+import { routesOf } from "../http/contract/route.ts";
 import { customerChanges } from "../http/contract/scope.ts";
-import type { Queries } from "../postgres/tables.ts";
 import { findTarget } from "../targets/findTarget.ts";
 import { createSenders, kindNamed, kindNames } from "../targets/kinds.ts";
 import type { StoredTarget } from "../targets/record/store.ts";
@@ -20,67 +19,10 @@ import { type DeliveredKind, kindNumbers, type TargetKind } from "../postgres/ki
 import { loadTargets, type TargetConfig } from "../targets/record/targetConfig.ts";
 import type { Parts } from "../items/parts.ts";
 
-const route = routesOf("Targets");
+const route = routesOf<TestDeps>("Targets");
 
-export function testRoutes(deps: TestDeps & { queries: Queries }): RouteRecord[] {
-  return [
-    route("testTarget", "POST /api/v1/targets/:id/test", {
-      access: usersAndKeys("member", customerChanges("target")),
-      audit: { none: "nothing stays of a test" },
-      summary: "Send a test to a webhook and see what its receiver says",
-      description: `One signed delivery, made at once and never again, with the header \`x-postrider-test: true\`. It is no item: it is not stored, billed or counted, and the target stays as it is whatever comes of it. Also for a target that is disabled. At most ${testLimits}.`,
-      body: TestItem,
-      response: { 200: TestResult },
-      errors: { 429: "Too many tests of this target, or in this workspace" },
-      examples: examples.testTarget,
-      async handle({ caller, params, body, reply }) {
-        const target = await findTarget(deps, caller.orgId, params.id);
-        refuseUntestable(target);
-        const payload = payloadOf(target, body?.payload);
-        await countTest(deps.pool, { orgId: caller.orgId, targetId: target.id }, reply);
-        const eventType = body?.event_type ?? "postrider.test";
-        const sent = await sendTest(deps, target, { eventType, payload });
-        const { eventId, result } = orRefused(sent, "sent", {
-          gone: notFound,
-          unsent: ({ error }) =>
-            new ApiError(503, `the test could not be sent: ${error}`, { retryAfterSeconds: 5 }),
-        });
-        const { outcome, statusCode, durationMs, responseBody } = result;
-        return {
-          event_id: eventId,
-          is_test: true as const,
-          delivered: outcome.kind === "delivered",
-          attempt: {
-            status_code: statusCode,
-            duration_ms: Math.round(durationMs),
-            error: outcome.kind === "delivered" ? null : outcome.error,
-            response_body: responseBody?.toString("utf8") ?? null,
-          },
-        };
-      },
-    })(),
-  ];
-}
-
-/** @throws {ApiError} 400 for a kind that has no receiver which could answer a test. */
-function refuseUntestable({ kind }: StoredTarget): void {
-  const { testFault } = kindNamed(kind);
-  if (testFault === undefined) return;
-  const testable = kindNames((one) => one.testFault === undefined, "and");
-  throw new ApiError(400, `only ${testable}s can be tested: ${testFault}`);
-}
-
-/** @throws {ApiError} 413 when it is larger than the target takes. */
-function payloadOf(target: StoredTarget, payload: unknown): Buffer | undefined {
-  if (payload === undefined) return undefined;
-  const bytes = Buffer.from(JSON.stringify(payload));
-  if (bytes.length > target.max_payload_bytes) {
-    throw new ApiError(
-      413,
-      `the payload is larger than the ${target.max_payload_bytes} bytes that the target takes`,
-    );
-  }
-  return bytes;
+interface TestDeps extends Pick<Parts, "pool" | "queries" | "box" | "outbound" | "nowMs"> {
+  config: Pick<Config, "deliveryTimeoutMs">;
 }
 
 const windowSeconds = 60;
@@ -90,22 +32,6 @@ const perOrganization = 30;
 
 /** In words, for the interface's document. */
 const testLimits = `${perTarget} tests a minute to one target, ${perOrganization} in all`;
-
-/**
- * Counts one test against the limits of its target and its organization.
- * @throws {ApiError} 429 when one of them is used up.
- */
-async function countTest(
-  pool: pg.Pool,
-  { orgId, targetId }: { orgId: string; targetId: string },
-  reply: FastifyReply,
-): Promise<void> {
-  const common = { windowSeconds, refusal: `too many tests: ${testLimits}` };
-  await countOrRefuse(pool, { scope: "test", subject: targetId, limit: perTarget, ...common }, reply);
-  // The answer tells the limit of the target, unless that of the organization refuses.
-  const ofAll = { scope: "tests", subject: orgId, limit: perOrganization, isSilent: true };
-  await countOrRefuse(pool, { ...ofAll, ...common }, reply);
-}
 
 const TestItem = nullable(
   Type.Object(
@@ -140,8 +66,77 @@ const TestResult = Type.Object(
   { title: "TestResult" },
 );
 
-interface TestDeps extends Pick<Parts, "pool" | "box" | "outbound" | "nowMs"> {
-  config: Pick<Config, "deliveryTimeoutMs">;
+export const testRoute = route("testTarget", "POST /api/v1/targets/:id/test", {
+  access: usersAndKeys("member", customerChanges("target")),
+  audit: { none: "nothing stays of a test" },
+  summary: "Send a test to a webhook and see what its receiver says",
+  description: `One signed delivery, made at once and never again, with the header \`x-postrider-test: true\`. It is no item: it is not stored, billed or counted, and the target stays as it is whatever comes of it. Also for a target that is disabled. At most ${testLimits}.`,
+  body: TestItem,
+  response: { 200: TestResult },
+  errors: { 429: "Too many tests of this target, or in this workspace" },
+  examples: examples.testTarget,
+  async handle({ caller, params, body, reply }, deps) {
+    const target = await findTarget(deps, caller.orgId, params.id);
+    refuseUntestable(target);
+    const payload = payloadOf(target, body?.payload);
+    await countTest(deps.pool, { orgId: caller.orgId, targetId: target.id }, reply);
+    const eventType = body?.event_type ?? "postrider.test";
+    const sent = await sendTest(deps, target, { eventType, payload });
+    const { eventId, result } = orRefused(sent, "sent", {
+      gone: notFound,
+      unsent: ({ error }) =>
+        new ApiError(503, `the test could not be sent: ${error}`, { retryAfterSeconds: 5 }),
+    });
+    const { outcome, statusCode, durationMs, responseBody } = result;
+    return {
+      event_id: eventId,
+      is_test: true as const,
+      delivered: outcome.kind === "delivered",
+      attempt: {
+        status_code: statusCode,
+        duration_ms: Math.round(durationMs),
+        error: outcome.kind === "delivered" ? null : outcome.error,
+        response_body: responseBody?.toString("utf8") ?? null,
+      },
+    };
+  },
+});
+
+/** @throws {ApiError} 400 for a kind that has no receiver which could answer a test. */
+function refuseUntestable({ kind }: StoredTarget): void {
+  const { testFault } = kindNamed(kind);
+  if (testFault === undefined) return;
+  const testable = kindNames((one) => one.testFault === undefined, "and");
+  throw new ApiError(400, `only ${testable}s can be tested: ${testFault}`);
+}
+
+/** @throws {ApiError} 413 when it is larger than the target takes. */
+function payloadOf(target: StoredTarget, payload: unknown): Buffer | undefined {
+  if (payload === undefined) return undefined;
+  const bytes = Buffer.from(JSON.stringify(payload));
+  if (bytes.length > target.max_payload_bytes) {
+    throw new ApiError(
+      413,
+      `the payload is larger than the ${target.max_payload_bytes} bytes that the target takes`,
+    );
+  }
+  return bytes;
+}
+
+/**
+ * Counts one test against the limits of its target and its organization.
+ * @throws {ApiError} 429 when one of them is used up.
+ */
+async function countTest(
+  pool: pg.Pool,
+  { orgId, targetId }: { orgId: string; targetId: string },
+  reply: FastifyReply,
+): Promise<void> {
+  const common = { windowSeconds, refusal: `too many tests: ${testLimits}` };
+  await countOrRefuse(pool, { scope: "test", subject: targetId, limit: perTarget, ...common }, reply);
+  // The answer tells the limit of the target, unless that of the organization refuses.
+  const ofAll = { scope: "tests", subject: orgId, limit: perOrganization, isSilent: true };
+  await countOrRefuse(pool, { ...ofAll, ...common }, reply);
 }
 
 interface TestToSend {

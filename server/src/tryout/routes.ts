@@ -2,13 +2,13 @@ import type pg from "pg";
 import { Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { found, idOf } from "../http/contract/errors.ts";
-import { type RouteRecord, routesOf } from "../http/contract/route.ts";
+import { routesOf } from "../http/contract/route.ts";
 import { Id, Timestamp } from "../http/contract/schemas.ts";
 import { idTimeMs } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { listRequests, tryoutOrigin } from "./store.ts";
 
-const route = routesOf("Targets");
+const route = routesOf<{ pool: pg.Pool; queries: Queries }>("Targets");
 
 const TryoutRequest = Type.Object(
   {
@@ -29,31 +29,27 @@ const TryoutRequest = Type.Object(
 );
 
 /** The requests that the service's own receiver got, for the owner of the target. */
-export function tryoutRoutes(deps: { pool: pg.Pool; queries: Queries }): RouteRecord[] {
-  return [
-    route("listTryoutRequests", "GET /api/v1/targets/:id/tryout", {
-      access: usersAndKeys("viewer", { takes: ["read", "customer"], names: "target" }),
-      summary: "What a target that receives here got last, newest first",
-      description: `A webhook target whose URL is \`${tryoutOrigin}/\` with 32 hex characters is received by the service itself, which verifies each delivery and keeps the last 50. \`?answer=503\` at the end of the URL makes it answer with that status.`,
-      response: { 200: Type.Object({ requests: Type.Array(TryoutRequest) }) },
-      async handle({ caller, params }) {
-        const id = idOf(params.id);
-        const target = deps.queries.selectFrom("targets").select("id");
-        found(await target.where("id", "=", id).where("org_id", "=", caller.orgId).executeTakeFirst());
-        const requests = await listRequests(deps.pool, { orgId: caller.orgId, id });
-        return {
-          requests: requests.map((one) => ({
-            id: one.id,
-            received_at: Math.floor(idTimeMs(one.id) / 1000),
-            event_id: one.eventId,
-            headers: JSON.parse(one.headers) as string[][],
-            body: one.body.toString("utf8"),
-            body_truncated: one.size > one.body.length,
-            signature_verified: one.isVerified,
-            answered: one.answered,
-          })),
-        };
-      },
-    })(),
-  ];
-}
+export const tryoutRoute = route("listTryoutRequests", "GET /api/v1/targets/:id/tryout", {
+  access: usersAndKeys("viewer", { takes: ["read", "customer"], names: "target" }),
+  summary: "What a target that receives here got last, newest first",
+  description: `A webhook target whose URL is \`${tryoutOrigin}/\` with 32 hex characters is received by the service itself, which verifies each delivery and keeps the last 50. \`?answer=503\` at the end of the URL makes it answer with that status.`,
+  response: { 200: Type.Object({ requests: Type.Array(TryoutRequest) }) },
+  async handle({ caller, params }, deps) {
+    const id = idOf(params.id);
+    const target = deps.queries.selectFrom("targets").select("id");
+    found(await target.where("id", "=", id).where("org_id", "=", caller.orgId).executeTakeFirst());
+    const requests = await listRequests(deps.pool, { orgId: caller.orgId, id });
+    return {
+      requests: requests.map((one) => ({
+        id: one.id,
+        received_at: Math.floor(idTimeMs(one.id) / 1000),
+        event_id: one.eventId,
+        headers: JSON.parse(one.headers) as string[][],
+        body: one.body.toString("utf8"),
+        body_truncated: one.size > one.body.length,
+        signature_verified: one.isVerified,
+        answered: one.answered,
+      })),
+    };
+  },
+});

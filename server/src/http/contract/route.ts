@@ -44,29 +44,12 @@ export type Credential = "none" | "session" | "apiKey" | "either" | "portal" | "
 /** The audit log's action or actions for a successful change; or the reason why the change is not in the audit log. */
 export type Audit = Action | readonly Action[] | { none: string };
 
-/** One route of the interface: its address, who may call it, its documentation, and its handler. */
-export interface RouteRecord {
-  method: Method;
-  /** Parameters stand as Fastify writes them: `/api/v1/keys/:id`. */
-  path: string;
-  credential: Credential;
-  /** The least role of a user whose session the route takes. API keys and customers have no role. */
-  leastRole?: Role;
-  /** The limited credentials that the route takes, see {@link ScopeRule}. */
-  scope?: ScopeRule;
-  /** Names the route in the OpenAPI document. Clients name their methods by it, so it does not change. */
-  operationId: string;
-  /** The section of the documentation. */
-  tag: Tag;
-  /** Routes that change something state it; a GET changes nothing. */
-  audit?: Audit;
+/** A route's documentation, and the form of what it takes and answers. */
+interface Described {
   /** One line for the documentation. */
   summary: string;
   description?: string;
-  params?: TSchema;
-  query?: TSchema;
   headers?: TSchema;
-  body?: TSchema;
   /** Successful answers by status code. */
   response: Record<number, TSchema>;
   /** Headers of its own that successful answers carry. */
@@ -83,8 +66,33 @@ export interface RouteRecord {
   examples?: Examples;
   /** The handler takes the body's bytes as received (a Buffer): of JSON, or of any content type, which is not read. */
   rawBody?: "json" | "any";
+}
+
+/** One route of the interface: its address, who may call it, its documentation, and its handler. */
+export interface RouteRecord extends Described {
+  method: Method;
+  /** Parameters stand as Fastify writes them: `/api/v1/keys/:id`. */
+  path: string;
+  credential: Credential;
+  /** The least role of a user whose session the route takes. API keys and customers have no role. */
+  leastRole?: Role;
+  /** The limited credentials that the route takes, see {@link ScopeRule}. */
+  scope?: ScopeRule;
+  /** Names the route in the OpenAPI document. Clients name their methods by it, so it does not change. */
+  operationId: string;
+  /** The section of the documentation. */
+  tag: Tag;
+  /** Routes that change something state it; a GET changes nothing. */
+  audit?: Audit;
+  params?: TSchema;
+  query?: TSchema;
+  body?: TSchema;
   handle(call: RouteCall): unknown;
-  fast?: FastHandler;
+  /**
+   * The same route for requests that arrived whole and plain, without the framework; undefined for one that only
+   * `handle` can answer. The organization is that of the request's key.
+   */
+  fast?: (request: WholeRequest, orgId: string) => FastOutcome;
 }
 
 /** Example bodies for the documentation; a test holds them against the schemas. */
@@ -106,11 +114,8 @@ export interface RouteCall<Params = Record<string, string>, Query = unknown, Bod
   reply: FastifyReply;
 }
 
-/**
- * The same route for requests that arrived whole and plain, without the framework; undefined for one that only
- * `handle` can answer, as long as nothing was done. The organization is that of the request's key.
- */
-type FastHandler = (request: WholeRequest, orgId: string) => Promise<FastAnswer> | undefined;
+/** The answer to come on the fast path; undefined when only `handle` can answer, as long as nothing was done. */
+type FastOutcome = Promise<FastAnswer> | undefined;
 
 /** A plain POST whose body arrived with its head. */
 export interface WholeRequest {
@@ -139,7 +144,7 @@ export interface FastAnswer {
 type Change<M> = M extends "GET" ? { audit?: never } : { audit: Audit };
 
 /** The callers of a route, by a function of `access.ts`, and its handler on the fast path, if it may have one. */
-type Access<M, Path extends string> =
+type Access<M, Path extends string, Deps> =
   | {
       access:
         | { credential: "none" }
@@ -149,7 +154,10 @@ type Access<M, Path extends string> =
       fast?: never;
     }
   | (M extends "POST"
-      ? { access: { credential: "apiKeyInSql"; scope: ScopeOf<Path> }; fast?: FastHandler }
+      ? {
+          access: { credential: "apiKeyInSql"; scope: ScopeOf<Path> };
+          fast?: (request: WholeRequest, deps: Deps) => FastOutcome;
+        }
       : never);
 
 /**
@@ -176,22 +184,7 @@ type Declared<
   Path extends string,
   Query extends TSchema | undefined,
   Body extends TSchema | undefined,
-> = Omit<
-  RouteRecord,
-  | "method"
-  | "path"
-  | "operationId"
-  | "tag"
-  | "credential"
-  | "leastRole"
-  | "scope"
-  | "audit"
-  | "params"
-  | "query"
-  | "body"
-  | "handle"
-  | "fast"
-> & {
+> = Described & {
   query?: Query;
   body?: Body;
   handle(
@@ -219,9 +212,9 @@ export function routesOf<Deps = void>(tag: Tag) {
   >(
     operationId: string,
     address: `${M} ${Path}`,
-    declared: Declared<Deps, Path, Query, Body> & Access<M, Path> & Change<M>,
+    declared: Declared<Deps, Path, Query, Body> & Access<M, Path, Deps> & Change<M>,
   ): ((deps: Deps) => RouteRecord) => {
-    const { access, ...record } = declared;
+    const { access, fast, ...record } = declared;
     const [method, path] = address.split(" ") as [M, Path];
     const names = [...path.matchAll(/:(\w+)/g)].map(([, name]) => name!);
     const params = Type.Object(Object.fromEntries(names.map((name) => [name, Type.String()])));
@@ -234,6 +227,7 @@ export function routesOf<Deps = void>(tag: Tag) {
       ...record,
       ...(names.length > 0 && { params }),
       handle: (call) => declared.handle(call as never, deps),
+      ...(fast && { fast: (request: WholeRequest) => fast(request, deps) }),
     });
   };
 }
