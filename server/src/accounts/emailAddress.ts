@@ -1,4 +1,4 @@
-import type { Read } from "../http/contract/errors.ts";
+import { type Read, unreadable } from "../http/contract/errors.ts";
 
 /** An email address as its owner wrote it, and as it is compared. */
 export interface EmailAddress {
@@ -26,7 +26,7 @@ export function parseEmail(text: string): EmailAddress | undefined {
 /** Reads an address that a caller gave, as {@link parseEmail} does, with a sentence for the caller. */
 export function readEmail(text: string): Read<EmailAddress> {
   const value = parseEmail(text);
-  if (value === undefined) return { ok: false, message: "email must be an address such as name@example.com" };
+  if (value === undefined) return unreadable("email must be an address such as name@example.com");
   return { ok: true, value };
 }
 

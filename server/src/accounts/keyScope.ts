@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import type pg from "pg";
-import type { Read } from "../http/contract/errors.ts";
+import { type Read, unreadable } from "../http/contract/errors.ts";
 import { type KeyScope, keyScopes } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
 import { noSuchCustomer, Uid } from "../targets/record/names.ts";
@@ -35,25 +35,22 @@ export function readScope({
   mailbox_ids: mailboxIds,
 }: Fields): Read<KeyScope | undefined> {
   if (customerUid !== undefined && scope !== "customer")
-    return no("customer_uid goes with the scope customer");
-  if (mailboxIds !== undefined && scope !== "consume") return no("mailbox_ids goes with the scope consume");
+    return unreadable("customer_uid goes with the scope customer");
+  if (mailboxIds !== undefined && scope !== "consume")
+    return unreadable("mailbox_ids goes with the scope consume");
   switch (scope) {
     case undefined:
       return { ok: true, value: undefined };
     case "customer":
-      if (customerUid === undefined) return no("customer_uid is required for the scope customer");
+      if (customerUid === undefined) return unreadable("customer_uid is required for the scope customer");
       return { ok: true, value: { kind: scope, customerUid } };
     case "consume":
-      if (mailboxIds === undefined) return no("mailbox_ids is required for the scope consume");
+      if (mailboxIds === undefined) return unreadable("mailbox_ids is required for the scope consume");
       return { ok: true, value: { kind: scope, mailboxIds: [...new Set(mailboxIds)] } };
     case "send":
     case "read":
       return { ok: true, value: { kind: scope } };
   }
-}
-
-function no(message: string): { ok: false; message: string } {
-  return { ok: false, message };
 }
 
 /** The reverse of {@link readScope}: the fields of a stored scope, none for an unlimited key. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import { Id } from "../http/contract/schemas.ts";
 import { maxEmailCharacters } from "./emailAddress.ts";
-import type { Read } from "../http/contract/errors.ts";
+import { type Read, unreadable } from "../http/contract/errors.ts";
 import { isPlainLine, lineOfText, plainTextRule } from "../http/contract/plainText.ts";
 
 /** The role of a user; `http/contract/access.ts` says what each allows. */
@@ -42,9 +42,9 @@ export const Name = lineOfText({ minLength: 1, maxLength: maxNameCharacters });
 /** Reads a name without the white space around it; an empty one, a long one and one with control characters are refused. */
 export function readName(text: string): Read<string> {
   const name = text.trim();
-  if (name === "") return { ok: false, message: "name must not be empty" };
+  if (name === "") return unreadable("name must not be empty");
   if (Array.from(name).length > maxNameCharacters)
-    return { ok: false, message: `name must not have more than ${maxNameCharacters} characters` };
-  if (!isPlainLine(name)) return { ok: false, message: `name ${plainTextRule}` };
+    return unreadable(`name must not have more than ${maxNameCharacters} characters`);
+  if (!isPlainLine(name)) return unreadable(`name ${plainTextRule}`);
   return { ok: true, value: name };
 }

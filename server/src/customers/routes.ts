@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
-import { ApiError, noneNamed } from "../http/contract/errors.ts";
+import { ApiError, foundNamed, noneNamed } from "../http/contract/errors.ts";
 import { type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import type { TargetDeps } from "../targets/record/kind.ts";
@@ -72,7 +72,7 @@ const readRoute = route("readCustomer", "GET /api/v1/customers/:uid", {
   examples: examples.readCustomer,
   async handle({ caller: { orgId }, params }, deps) {
     const uid = uidOfPath(params);
-    return foundCustomer(await readCustomer(deps.pool, { orgId, uid }), uid);
+    return foundNamed(await readCustomer(deps.pool, { orgId, uid }), "customer", uid);
   },
 });
 
@@ -85,7 +85,7 @@ const deleteRoute = route("deleteCustomer", "DELETE /api/v1/customers/:uid", {
   examples: { answer: { deleted: true, deleted_targets: 2 } },
   async handle(call, deps) {
     const uid = uidOfPath(call.params);
-    const count = foundCustomer(await deleteCustomer(deps, originOf(call), uid), uid);
+    const count = foundNamed(await deleteCustomer(deps, originOf(call), uid), "customer", uid);
     return { deleted: true, deleted_targets: count };
   },
 });
@@ -94,10 +94,4 @@ const deleteRoute = route("deleteCustomer", "DELETE /api/v1/customers/:uid", {
 export function uidOfPath({ uid }: { uid: string }): string {
   if (!isPathUid(uid)) throw noneNamed("customer", uid);
   return uid;
-}
-
-/** The answer about a customer, if there is the customer. @throws {ApiError} 404 */
-export function foundCustomer<Answer>(answer: Answer | undefined, uid: string): Answer {
-  if (answer === undefined) throw noneNamed("customer", uid);
-  return answer;
 }

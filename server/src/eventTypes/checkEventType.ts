@@ -1,3 +1,4 @@
+import { type Read, unreadable } from "../http/contract/errors.ts";
 import { isPlainLine, isPlainText, plainTextRule } from "../http/contract/plainText.ts";
 import { schemaFault } from "./checkSchema.ts";
 import { type JsonSchema, maxDescriptionCharacters, maxGroupCharacters, maxJsonBytes } from "./schemas.ts";
@@ -19,10 +20,8 @@ export interface CheckedEventType extends Omit<GivenEventType, "schema" | "examp
   example: string | null;
 }
 
-export type CheckedType = { ok: true; type: CheckedEventType } | { ok: false; message: string };
-
 /** Checks a type, field by field; `message` names the field. */
-export function checkEventType(given: GivenEventType): CheckedType {
+export function checkEventType(given: GivenEventType): Read<CheckedEventType> {
   const { name, description, group, deprecated } = given;
   const schema = given.schema === null ? null : JSON.stringify(given.schema);
   const example = given.example === null ? null : JSON.stringify(given.example);
@@ -36,8 +35,8 @@ export function checkEventType(given: GivenEventType): CheckedType {
     sizeFault("example", example) ??
     (given.schema === null ? undefined : schemaFault(given.schema));
   return message === undefined
-    ? { ok: true, type: { name, description, group, deprecated, schema, example } }
-    : { ok: false, message };
+    ? { ok: true, value: { name, description, group, deprecated, schema, example } }
+    : unreadable(message);
 }
 
 function lengthFault(field: string, text: string, most: number): string | undefined {

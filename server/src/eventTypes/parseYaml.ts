@@ -1,5 +1,6 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
+import { type Read, unreadable } from "../http/contract/errors.ts";
 
 const maxMs = 5000;
 const maxMemoryMiB = 256;
@@ -10,15 +11,13 @@ type Answer = { json: string } | { problem: string };
 let last: Promise<unknown> = Promise.resolve();
 
 /** Parses YAML 1.2 in a thread of its own, because a document of a MiB can take a second, and ends the thread after five. */
-export async function parseYaml(
-  text: string,
-): Promise<{ ok: true; value: unknown } | { ok: false; message: string }> {
+export async function parseYaml(text: string): Promise<Read<unknown>> {
   const parsed = last.then(() => inThread(text));
   last = parsed.catch(() => undefined);
   const answer = await parsed;
   return "problem" in answer
-    ? { ok: false, message: `the document is not valid YAML: ${answer.problem}` }
-    : { ok: true, value: JSON.parse(answer.json) as unknown };
+    ? unreadable(`the document is not valid YAML: ${answer.problem}`)
+    : { ok: true, value: JSON.parse(answer.json) };
 }
 
 function inThread(text: string): Promise<Answer> {

@@ -1,11 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { bundleSchema } from "./bundleSchema.ts";
-import {
-  type CheckedEventType,
-  type CheckedType,
-  checkEventType,
-  type GivenEventType,
-} from "./checkEventType.ts";
+import { type CheckedEventType, checkEventType, type GivenEventType } from "./checkEventType.ts";
+import { type Read, unreadable } from "../http/contract/errors.ts";
 import { DocumentProblem, ReadingBudget, resolveLocal, shownReference } from "./openApiDocument.ts";
 import { maxEventTypes } from "./schemas.ts";
 import type { Keywords } from "./subschemas.ts";
@@ -13,7 +9,6 @@ import { isJsonObject } from "../http/contract/json.ts";
 
 /** The event types that an OpenAPI document describes, and the webhooks that could not become one. */
 export interface ReadWebhooks {
-  ok: true;
   types: CheckedEventType[];
   refused: { name: string; reason: string }[];
 }
@@ -26,47 +21,42 @@ const maxShownNameCharacters = 256;
  * Reads the `webhooks` of an OpenAPI document: the name under which each stands is the type, its first tag the group, and
  * the payload is that of the request's body in JSON. Yields to other requests between any two.
  */
-export async function readWebhooks(document: Keywords): Promise<ReadWebhooks | Unreadable> {
+export async function readWebhooks(document: Keywords): Promise<Read<ReadWebhooks>> {
   const found = webhooksOf(document);
   if (!found.ok) return found;
   const budget = new ReadingBudget();
-  const read: ReadWebhooks = { ok: true, types: [], refused: [] };
-  for (const [name, item] of Object.entries(found.webhooks)) {
+  const read: ReadWebhooks = { types: [], refused: [] };
+  for (const [name, item] of Object.entries(found.value)) {
     await setImmediate();
     const checked = readWebhook({ document, budget }, name, item);
-    if (checked.ok) read.types.push(checked.type);
+    if (checked.ok) read.types.push(checked.value);
     else
       read.refused.push({
         name: name.slice(0, maxShownNameCharacters).toWellFormed(),
         reason: checked.message,
       });
   }
-  return read;
+  return { ok: true, value: read };
 }
 
-interface Unreadable {
-  ok: false;
-  message: string;
-}
-
-function webhooksOf({ openapi, webhooks }: Keywords): { ok: true; webhooks: Keywords } | Unreadable {
+function webhooksOf({ openapi, webhooks }: Keywords): Read<Keywords> {
   if (typeof openapi !== "string" || !/^3\.[12]\.\d/.test(openapi)) {
-    return { ok: false, message: "openapi must be a version of 3.1 or 3.2, in which webhooks are described" };
+    return unreadable("openapi must be a version of 3.1 or 3.2, in which webhooks are described");
   }
   if (!isJsonObject(webhooks) || Object.keys(webhooks).length === 0) {
-    return { ok: false, message: "webhooks is required: the document describes none" };
+    return unreadable("webhooks is required: the document describes none");
   }
   const count = Object.keys(webhooks).length;
   return count > maxEventTypes
-    ? { ok: false, message: `webhooks has ${count} entries: ${maxEventTypes} are allowed` }
-    : { ok: true, webhooks };
+    ? unreadable(`webhooks has ${count} entries: ${maxEventTypes} are allowed`)
+    : { ok: true, value: webhooks };
 }
 
-function readWebhook(reading: Reading, name: string, item: unknown): CheckedType {
+function readWebhook(reading: Reading, name: string, item: unknown): Read<CheckedEventType> {
   try {
     return checkEventType(eventTypeOf(reading, name, item));
   } catch (error) {
-    if (error instanceof DocumentProblem) return { ok: false, message: error.message };
+    if (error instanceof DocumentProblem) return unreadable(error.message);
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
-import { ApiError, noneNamed } from "../http/contract/errors.ts";
+import { ApiError, foundNamed, noneNamed, orInvalid } from "../http/contract/errors.ts";
 import { type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { customerReads, noLimitedKey } from "../http/contract/scope.ts";
 import { checkEventType, isTypeName } from "./checkEventType.ts";
@@ -56,7 +56,7 @@ const readRoute = route("readEventType", "GET /api/v1/event-types/:name", {
   examples: examples.readEventType,
   async handle({ caller, params }, deps) {
     const name = nameOfPath(params);
-    return foundType(await readEventType(deps.pool, caller.orgId, name), name);
+    return foundNamed(await readEventType(deps.pool, caller.orgId, name), "event type", name);
   },
 });
 
@@ -70,7 +70,7 @@ const deleteRoute = route("deleteEventType", "DELETE /api/v1/event-types/:name",
   examples: { answer: { deleted: true, naming_targets: 2 } },
   async handle(call, deps) {
     const name = nameOfPath(call.params);
-    const count = foundType(await deleteEventType(deps.pool, originOf(call), name), name);
+    const count = foundNamed(await deleteEventType(deps.pool, originOf(call), name), "event type", name);
     return { deleted: true, naming_targets: count };
   },
 });
@@ -88,12 +88,10 @@ const putRoute = route("putEventType", "PUT /api/v1/event-types/:name", {
   async handle(call, deps) {
     const { name } = call.params;
     const { description = "", group = "", deprecated = false, schema = null, example = null } = call.body;
-    const checked = checkEventType({ name, description, group, deprecated, schema, example });
-    if (!checked.ok) throw new ApiError(400, checked.message);
-    const types = [checked.type];
+    const types = [orInvalid(checkEventType({ name, description, group, deprecated, schema, example }))];
     const saved = await saveEventTypes(deps.pool, originOf(call), types, { nowMs: deps.nowMs() });
     if (saved.get(name) === "full") throw new ApiError(409, tooManyEventTypes);
-    return foundType(await readEventType(deps.pool, call.caller.orgId, name), name);
+    return foundNamed(await readEventType(deps.pool, call.caller.orgId, name), "event type", name);
   },
 });
 
@@ -111,11 +109,10 @@ const importRoute = route("importEventTypes", "POST /api/v1/event-types/import",
   async handle(call, deps) {
     const isDryRun = call.query.dry_run === "true";
     const { saved, refused } = await deps.reads.run("imports", call, async () => {
-      const read = await readWebhooks(await documentOf(call.body));
-      if (!read.ok) throw new ApiError(400, read.message);
+      const { types, refused } = orInvalid(await readWebhooks(await documentOf(call.body)));
       const options = { nowMs: deps.nowMs(), isDryRun };
-      const savings = await saveEventTypes(deps.pool, originOf(call), read.types, options);
-      return { saved: [...savings], refused: read.refused };
+      const savings = await saveEventTypes(deps.pool, originOf(call), types, options);
+      return { saved: [...savings], refused };
     });
     const named = (saving: Saving): string[] =>
       saved.filter(([, one]) => one === saving).map(([name]) => name);
@@ -133,9 +130,8 @@ const importRoute = route("importEventTypes", "POST /api/v1/event-types/import",
 /** The document of a body. @throws {ApiError} 400 for a text that is no YAML, or the YAML of something else than an object. */
 async function documentOf(body: Record<string, unknown> | string): Promise<Record<string, unknown>> {
   if (typeof body !== "string") return body;
-  const parsed = await parseYaml(body);
-  if (!parsed.ok) throw new ApiError(400, parsed.message);
-  if (isJsonObject(parsed.value)) return parsed.value;
+  const document = orInvalid(await parseYaml(body));
+  if (isJsonObject(document)) return document;
   throw new ApiError(400, "the document must be an object");
 }
 
@@ -143,10 +139,4 @@ async function documentOf(body: Record<string, unknown> | string): Promise<Recor
 function nameOfPath({ name }: { name: string }): string {
   if (!isTypeName(name)) throw noneNamed("event type", name);
   return name;
-}
-
-/** The answer about a type, if the catalogue has it. @throws {ApiError} 404 */
-function foundType<Answer>(answer: Answer | undefined, name: string): Answer {
-  if (answer === undefined) throw noneNamed("event type", name);
-  return answer;
 }

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
+import { type Read, unreadable } from "../http/contract/errors.ts";
 import { matchFilter, mostSteps, type Verdict } from "./matchFilter.ts";
 import { FilterError, type Pattern, readPattern } from "./pattern.ts";
 
@@ -13,27 +14,20 @@ export interface StoredFilter {
   filter_digest: string;
 }
 
-export type FilterReading =
-  | { ok: true; pattern: Pattern; stored: StoredFilter }
-  | { ok: false; message: string };
-
 /** Reads a filter as requests give it; `message` names the part that is refused. */
-export function readFilter(filter: Readonly<Record<string, unknown>>): FilterReading {
+export function readFilter(
+  filter: Readonly<Record<string, unknown>>,
+): Read<{ pattern: Pattern; stored: StoredFilter }> {
   const text = JSON.stringify(filter);
   const bytes = Buffer.byteLength(text);
-  if (bytes > maxBytes) {
-    return { ok: false, message: `filter has ${bytes} bytes as JSON: ${maxBytes} are allowed` };
-  }
+  if (bytes > maxBytes) return unreadable(`filter has ${bytes} bytes as JSON: ${maxBytes} are allowed`);
   try {
-    return {
-      ok: true,
-      pattern: readPattern(filter),
-      stored: { filter: text, filter_digest: digestOf(text) },
-    };
+    const stored = { filter: text, filter_digest: digestOf(text) };
+    return { ok: true, value: { pattern: readPattern(filter), stored } };
   } catch (error) {
     if (!(error instanceof FilterError)) throw error;
     const where = error.path === "" ? "filter" : `filter.${error.path}`;
-    return { ok: false, message: `${where} ${error.message}` };
+    return unreadable(`${where} ${error.message}`);
   }
 }
 

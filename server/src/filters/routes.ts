@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { usersAndKeys } from "../http/contract/access.ts";
-import { ApiError } from "../http/contract/errors.ts";
+import { orInvalid } from "../http/contract/errors.ts";
 import { routesOf } from "../http/contract/route.ts";
 import { customerReads } from "../http/contract/scope.ts";
 import { documentWith, readFilter } from "./filter.ts";
@@ -20,9 +20,7 @@ export const filterRoute = route("tryFilter", "POST /api/v1/filters/try", {
   response: { 200: FilterResult },
   examples: examples.tryFilter,
   async handle({ body: { filter, payload, ...metadata } }) {
-    const reading = readFilter(filter);
-    if (!reading.ok) throw new ApiError(400, reading.message);
-    const { pattern } = reading;
+    const { pattern } = orInvalid(readFilter(filter));
     const document = documentWith(payload, {
       event_type: eventTypeIn(payload) ?? metadata.event_type ?? null,
       correlation_id: metadata.correlation_id ?? null,

@@ -7,7 +7,7 @@ import type { User } from "../accounts/schemas.ts";
 import type { RequestTrace } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { hashCredential } from "../http/contract/credentials.ts";
-import type { Read } from "../http/contract/errors.ts";
+import { type Read, unreadable } from "../http/contract/errors.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { findOpenInvitation, type StoredInvitation, useInvitation } from "./invitationStore.ts";
@@ -74,10 +74,10 @@ export async function acceptInvitation(
 /** Reads the given address, or takes the invitation's; an invitation with an address is for that one alone. */
 function addressFor(invitation: StoredInvitation, given: string | undefined): Read<EmailAddress> {
   const email = given ?? invitation.email;
-  if (email === null) return { ok: false, message: "email is required" };
+  if (email === null) return unreadable("email is required");
   const address = readEmail(email);
   if (address.ok && invitation.email !== null && emailKey(invitation.email) !== address.value.key) {
-    return { ok: false, message: "email must be the address that the invitation is for" };
+    return unreadable("email must be the address that the invitation is for");
   }
   return address;
 }

@@ -4,10 +4,10 @@ import { originOf, traceOf } from "../audit/origin.ts";
 import { type Config, publicUrlOf } from "../config/config.ts";
 import { anyone, portalSessions, usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
-import { ApiError, unauthorized } from "../http/contract/errors.ts";
+import { ApiError, foundNamed, orInvalid, unauthorized } from "../http/contract/errors.ts";
 import { type RouteRecord, routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
-import { foundCustomer, uidOfPath } from "../customers/routes.ts";
+import { uidOfPath } from "../customers/routes.ts";
 import {
   EndedPortalSessions,
   Portal,
@@ -52,7 +52,7 @@ const linkRoute = route("createPortalLink", "POST /api/v1/customers/:uid/portal-
   async handle(call, deps) {
     const uid = uidOfPath(call.params);
     const link = await createLink(deps.pool, originOf(call), { uid, nowMs: deps.nowMs() });
-    const { code, expiresAt } = foundCustomer(link, uid);
+    const { code, expiresAt } = foundNamed(link, "customer", uid);
     const url = `${publicUrlOf(deps.config)}/portal/${call.caller.orgId}#code=${code}`;
     return { url, expires_at: expiresAt };
   },
@@ -67,7 +67,7 @@ const endSessionsRoute = route("endPortalSessions", "DELETE /api/v1/customers/:u
   async handle(call, deps) {
     const uid = uidOfPath(call.params);
     const ended = await endPortalSessions(deps.pool, originOf(call), uid);
-    const { sessions, links } = foundCustomer(ended, uid);
+    const { sessions, links } = foundNamed(ended, "customer", uid);
     return { ended_sessions: sessions, ended_links: links };
   },
 });
@@ -139,9 +139,8 @@ const saveSettingsRoute = route("savePortalSettings", "PUT /api/v1/portal-settin
   response: { 200: PortalSettings },
   examples: examples.savePortalSettings,
   handle(call, deps) {
-    const checked = checkSettings({ ...none, ...call.body });
-    if (!checked.ok) throw new ApiError(400, checked.message);
-    return saveSettings(deps.pool, originOf(call), checked.settings);
+    const settings = orInvalid(checkSettings({ ...none, ...call.body }));
+    return saveSettings(deps.pool, originOf(call), settings);
   },
 });
 

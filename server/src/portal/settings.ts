@@ -3,6 +3,7 @@ import { lockOrganization } from "../accounts/organizationStore.ts";
 import { differences } from "../audit/differences.ts";
 import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
+import { type Read, unreadable } from "../http/contract/errors.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { PortalSettings } from "./schemas.ts";
 
@@ -58,27 +59,26 @@ const names = ["name", "logo", "colour", "origins"] as const;
 const dataUrl = /^data:image\/(?:png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/;
 
 /** Settings as they are stored: addresses as browsers write them, colours in lower case. `message` says which part is refused. */
-export function checkSettings(
-  settings: PortalSettings,
-): { ok: true; settings: PortalSettings } | { ok: false; message: string } {
+export function checkSettings(settings: PortalSettings): Read<PortalSettings> {
   const logo = settings.logo === null ? null : readLogo(settings.logo);
-  if (logo !== null && "fault" in logo) return { ok: false, message: logo.fault };
+  if (logo !== null && "fault" in logo) return unreadable(logo.fault);
   const { colour } = settings;
   if (colour !== null && !/^#[0-9a-f]{6}$/i.test(colour)) {
-    return { ok: false, message: "colour must be #rrggbb: six hexadecimal digits, such as #0b6e4f" };
+    return unreadable("colour must be #rrggbb: six hexadecimal digits, such as #0b6e4f");
   }
   const origins = new Set<string>();
   for (const text of settings.origins) {
     const source = readOrigin(text);
     if (source === undefined) {
-      const message = `origins: ${JSON.stringify(text)} is no origin such as https://app.example.com; http is for localhost alone`;
-      return { ok: false, message };
+      return unreadable(
+        `origins: ${JSON.stringify(text)} is no origin such as https://app.example.com; http is for localhost alone`,
+      );
     }
     origins.add(source);
   }
   return {
     ok: true,
-    settings: {
+    value: {
       ...settings,
       logo: logo?.url ?? null,
       colour: colour?.toLowerCase() ?? null,

@@ -80,5 +80,5 @@ export function checkedColumns({ filter, ...input }: TargetChanges, present: num
   const rate = rateColumns(input, present);
   if (!rate.ok) return rate;
   const none = filter === null && { filter: null, filter_digest: null };
-  return { ok: true as const, columns: { ...rate.columns, ...none, ...reading?.stored } };
+  return { ok: true as const, columns: { ...rate.columns, ...none, ...reading?.value.stored } };
 }

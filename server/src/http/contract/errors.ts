@@ -109,6 +109,12 @@ export function noneNamed(kind: "customer" | "event type", name: string): ApiErr
   return new ApiError(404, isName ? `no ${kind} ${name}` : `no such ${kind}`);
 }
 
+/** The value of a lookup of what people name themselves. @throws {ApiError} 404 when it is undefined. */
+export function foundNamed<T>(value: T | undefined, kind: "customer" | "event type", name: string): T {
+  if (value === undefined) throw noneNamed(kind, name);
+  return value;
+}
+
 /** 401 for no, an unknown or a revoked credential. */
 export function unauthorized(): ApiError {
   return new ApiError(401, "unauthorized");
@@ -125,7 +131,12 @@ export function tooManySigningIn(): ApiError {
 }
 
 /** The result of reading a part of a request; `message` says why it could not be read. */
-export type Read<T> = { ok: true; value: T } | { ok: false; message: string };
+export type Read<T> = { ok: true; value: T } | Unreadable;
+type Unreadable = { ok: false; message: string };
+
+export function unreadable(message: string): Unreadable {
+  return { ok: false, message };
+}
 
 /** The value that was read. @throws {ApiError} 400 with the message. */
 export function orInvalid<T>(read: Read<T>): T {

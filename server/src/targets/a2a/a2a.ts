@@ -64,7 +64,7 @@ async function create(
   if (agentCardUrl === undefined) return invalid("agent_card_url is required for an a2a target");
   const reading = readAuth(input.auth, confirmOrigin);
   if (!reading.ok) return invalid(reading.message);
-  const { auth } = reading;
+  const auth = reading.value;
   const { result_target_id: resultTargetId = null } = input;
   const prepared = await agents.prepare({ agentCardUrl, auth, confirmOrigin, resultTargetId }, target);
   if (!prepared.ok) return prepared;
@@ -81,7 +81,7 @@ async function change(
   if (!isAuthGiven && resultTargetId === undefined) return { ok: true };
   const reading = isAuthGiven ? readAuth(auth, confirmOrigin) : undefined;
   if (reading?.ok === false) return invalid(reading.message);
-  const changes = { auth: reading?.auth, confirmOrigin, resultTargetId };
+  const changes = { auth: reading?.value, confirmOrigin, resultTargetId };
   return {
     ok: true,
     decide: (transaction, locked) => agents.decide(transaction, { ...locked, orgId }, changes),

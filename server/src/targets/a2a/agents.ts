@@ -1,3 +1,4 @@
+import { type Read, unreadable } from "../../http/contract/errors.ts";
 import { type Static, type TObject, Type } from "typebox";
 import { NullableString, nullableString, NullableTimestamp } from "../../http/contract/schemas.ts";
 import type { Queries } from "../../postgres/tables.ts";
@@ -87,43 +88,37 @@ export const Auth = Type.Object({
   value: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, description: "With api_key" })),
 });
 
-type AuthReading = { ok: true; auth: AgentAuth } | { ok: false; message: string };
-
 /** Reads the credential of a request; none unless given. */
 export function readAuth(
   auth: Static<typeof Auth> | undefined,
   confirmOrigin: string | undefined,
-): AuthReading {
+): Read<AgentAuth> {
   if (confirmOrigin !== undefined && auth?.type !== "bearer" && auth?.type !== "api_key") {
-    return bad("confirm_origin goes with auth of type bearer or api_key");
+    return unreadable("confirm_origin goes with auth of type bearer or api_key");
   }
   switch (auth?.type) {
     case undefined:
     case "none":
-      return { ok: true, auth: { type: "none" } };
+      return { ok: true, value: { type: "none" } };
     case "bearer":
-      if (auth?.token === undefined) return bad("auth.token is required when auth.type is bearer");
-      return { ok: true, auth: { type: "bearer", token: auth.token } };
+      if (auth?.token === undefined) return unreadable("auth.token is required when auth.type is bearer");
+      return { ok: true, value: { type: "bearer", token: auth.token } };
     case "api_key":
       return readApiKey(auth);
     default:
-      return bad("auth.type must be bearer, api_key or none");
+      return unreadable("auth.type must be bearer, api_key or none");
   }
 }
 
-function readApiKey({ header, value }: Static<typeof Auth>): AuthReading {
-  if (header === undefined) return bad("auth.header is required when auth.type is api_key");
-  if (value === undefined) return bad("auth.value is required when auth.type is api_key");
+function readApiKey({ header, value }: Static<typeof Auth>): Read<AgentAuth> {
+  if (header === undefined) return unreadable("auth.header is required when auth.type is api_key");
+  if (value === undefined) return unreadable("auth.value is required when auth.type is api_key");
   const badName = nameFault(header) ?? (ownHeaders.has(header.toLowerCase()) ? "is reserved" : undefined);
-  if (badName !== undefined) return bad(`auth.header ${badName}`);
+  if (badName !== undefined) return unreadable(`auth.header ${badName}`);
   const badValue = valueFault(value);
-  if (badValue !== undefined) return bad(`auth.value ${badValue}`);
-  return { ok: true, auth: { type: "api_key", header, value } };
+  if (badValue !== undefined) return unreadable(`auth.value ${badValue}`);
+  return { ok: true, value: { type: "api_key", header, value } };
 }
 
 /** Headers that the service sets in every request to an agent. */
 const ownHeaders = new Set(["accept", "a2a-version", "a2a-extensions"]);
-
-function bad(message: string): AuthReading {
-  return { ok: false, message };
-}
