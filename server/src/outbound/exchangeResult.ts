@@ -14,6 +14,13 @@ export interface ExchangeResponse {
   durationMs: number;
 }
 
+/** A status in words. @param location where a redirect leads, as it may be shown. */
+export function statusText(who: string, status: number, location: string | undefined): string {
+  if (status < 300 || status > 399) return `${who} answered ${status}`;
+  const to = location ? ` redirect to ${location}` : "";
+  return `${who} answered ${status}${to}; redirects are not followed`;
+}
+
 /** The response headers somebody in the service reads; a repeated header is joined by `, `. */
 export interface ExchangeHeaders {
   "retry-after"?: string;

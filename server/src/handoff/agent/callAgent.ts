@@ -1,4 +1,9 @@
-import type { ExchangeError, ExchangeHeaders, ExchangeResult } from "../../outbound/exchangeResult.ts";
+import {
+  type ExchangeError,
+  type ExchangeHeaders,
+  type ExchangeResult,
+  statusText,
+} from "../../outbound/exchangeResult.ts";
 import type { Outbound } from "../../outbound/outbound.ts";
 import type { Agent, AgentCredential } from "./agent.ts";
 import { isDeeperThan, isJsonObject } from "../../http/contract/json.ts";
@@ -142,11 +147,8 @@ function describe(
   { status, headers }: { status: number; headers: ExchangeHeaders },
   said: string | null,
 ): string {
-  if (status >= 300 && status < 400) {
-    const to = headers.location ? ` redirect to ${headers.location}` : "";
-    return `the agent answered ${status}${to}; redirects are not followed`;
-  }
-  return `the agent answered ${status}${said ? `: ${said}` : ""}`;
+  const isRedirect = status >= 300 && status < 400;
+  return statusText("the agent", status, headers.location) + (said && !isRedirect ? `: ${said}` : "");
 }
 
 function errorIn(value: unknown): object {

@@ -3,7 +3,7 @@ import { type SignatureFinding, verifyCard } from "./cardSignature.ts";
 import { type AgentCard, parseCard } from "./parseCard.ts";
 import type { Parts } from "../../items/parts.ts";
 import type { JWK } from "jose";
-import type { ExchangeResponse } from "../../outbound/exchangeResult.ts";
+import { type ExchangeResponse, statusText } from "../../outbound/exchangeResult.ts";
 import type { Outbound } from "../../outbound/outbound.ts";
 
 export interface ExamineDeps extends Pick<Parts, "outbound" | "networks"> {
@@ -121,9 +121,8 @@ function failed(problem: string): CardFetch {
 }
 
 function describeStatus({ status, headers }: ExchangeResponse): string {
-  if (status < 300 || status > 399) return `its address answered ${status}`;
   const to = headers.location?.replace(/[^\u0021-\u007e]/g, "?").slice(0, 200);
-  return `its address answered ${status}${to ? ` redirect to ${to}` : ""}; redirects are not followed`;
+  return statusText("its address", status, to);
 }
 
 /** An entity tag (RFC 9110, section 8.8.3) that can be sent back; any other text is ignored. */

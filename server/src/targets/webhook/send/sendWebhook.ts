@@ -2,7 +2,12 @@ import { type AttemptOutcome, type AttemptResult, notSent } from "../../../items
 import { sign } from "../../../items/signature.ts";
 import type { OutboundRequest } from "../../../outbound/outbound.ts";
 import type { SendDeps, Sender } from "../../record/kind.ts";
-import type { ExchangeError, ExchangeResponse, ExchangeResult } from "../../../outbound/exchangeResult.ts";
+import {
+  type ExchangeError,
+  type ExchangeResponse,
+  type ExchangeResult,
+  statusText,
+} from "../../../outbound/exchangeResult.ts";
 
 /**
  * Sends signed deliveries (Standard Webhooks): the payload's bytes as received, under the event's `webhook-id`. The answer is
@@ -135,16 +140,9 @@ function classifyError({ code, message, sent }: ExchangeError): AttemptOutcome {
   };
 }
 
-function describe({ status, headers }: ExchangeResponse): string {
-  if (status < 300 || status > 399) {
-    return `receiver answered ${status}`;
-  }
-  const { location } = headers;
-  if (location === undefined || location === "") {
-    return `receiver answered ${status}; redirects are not followed`;
-  }
+function describe({ status, headers: { location = "" } }: ExchangeResponse): string {
   const shown = location.length > maxLocationLength ? `${location.slice(0, maxLocationLength)}…` : location;
-  return `receiver answered ${status} redirect to ${printable(shown)}; redirects are not followed`;
+  return statusText("receiver", status, printable(shown));
 }
 
 /** Header bytes come from outside: control characters must reach neither a log nor PostgreSQL's text (no NUL there). */
