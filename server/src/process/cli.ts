@@ -3,12 +3,8 @@ import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
 import type { OrgCommandDeps } from "../billing/orgCommand.ts";
 import { exitCodeOf, UsageError } from "../runtime/commandError.ts";
-import {
-  type DatabaseCommandName,
-  databaseUsage,
-  isDatabaseCommand,
-  readDatabaseCommand,
-} from "./databaseCommands.ts";
+import type { DatabaseCommand } from "./commands/command.ts";
+import { databaseCommands, databaseUsage } from "./databaseCommands.ts";
 import { fitCollectorToCores } from "./garbageCollector.ts";
 import { type Config, ConfigError, loadConfig } from "../config/config.ts";
 import { readSecretLine } from "./commands/readSecretLine.ts";
@@ -37,89 +33,75 @@ ${serveUsage}${orgUsage}${resetPasswordUsage}${databaseUsage}  postrider mcp [--
   postrider version
 `;
 
-/**
- * Runs the command line; the exit code is 0 on success, 1 on failure, 2 for a wrong command. Each command imports its own modules
- * when it runs: loading the service takes half a second of processor time, which `postrider help` does not need.
- */
-async function run(args: string[]): Promise<number> {
-  const [first = "serve", ...others] = args;
-  const [command, rest] =
-    first === "help" && others[0] !== undefined ? [others[0], ["--help"]] : [first, others];
-  if (rest.some((word) => word === "--help" || word === "-h")) {
-    process.stdout.write(helpOf(command));
-    return 0;
-  }
-  switch (command) {
-    case "serve": {
-      fitCollectorToCores();
-      const config = readConfig(rest);
-      const { serve } = await (config.processes > 1 ? import("./supervise.ts") : import("./main.ts"));
-      await serve(
-        config,
-        (line) => process.stderr.write(`${line}\n`),
-        process.env["npm_lifecycle_event"] === "start",
-      );
-      return 0;
-    }
-    case "org":
-      await administer(rest);
-      return 0;
-    case "mcp": {
-      const { serveStdio } = await import("../mcp/serveStdio.ts");
-      await serveStdio(process);
-      return 0;
-    }
-    case "reset-password":
-      await resetUsersPassword(rest);
-      return 0;
-    case "backup":
-    case "restore":
-    case "reset":
-    case "move":
-    case "db":
-      await onDatabase(command, rest);
-      return 0;
-    case "version":
-    case "--version":
-      process.stdout.write(`${version}\n`);
-      return 0;
-    case "help":
-    case "--help":
-    case "-h":
-      process.stdout.write(usage);
-      return 0;
-    default:
-      process.stderr.write(`postrider: there is no command "${command}"\n\n${usage}`);
-      return 2;
-  }
+/** One command: its lines of the usage, which its help has under the title, and what it does with its arguments. */
+interface Command {
+  /** The usage of all commands unless given. */
+  usage?: string;
+  title?: string;
+  run: (args: string[]) => void | Promise<void>;
 }
 
-const titles = new Map([
-  ["serve", "the service"],
-  ["org", "organizations"],
+/**
+ * The commands by name. Each imports its own modules when it runs: loading the service takes half a second of processor time, which
+ * `postrider help` does not need.
+ */
+const commands = new Map<string, Command>([
+  ["serve", { usage: serveUsage, title: "the service", run: runServe }],
+  ["org", { usage: orgUsage, title: "organizations", run: administer }],
+  ["reset-password", { usage: resetPasswordUsage, run: resetUsersPassword }],
+  ...Object.entries(databaseCommands).map(([name, read]): [string, Command] => [
+    name,
+    { usage: databaseUsage, title: "the whole database", run: async (args) => onDatabase(read(args)) },
+  ]),
+  ["mcp", { run: async () => (await import("../mcp/serveStdio.ts")).serveStdio(process) }],
+  ...["version", "--version"].map((name): [string, Command] => [name, { run: () => print(`${version}\n`) }]),
+  ...["help", "--help", "-h"].map((name): [string, Command] => [name, { run: () => print(usage) }]),
 ]);
 
-function helpOf(command: string): string {
-  const title = isDatabaseCommand(command) ? "the whole database" : titles.get(command);
-  return title === undefined ? usage : `postrider ${command}: ${title}\n\n${usageOf(command)}`;
+function print(text: string): void {
+  process.stdout.write(text);
 }
 
-/** The lines of one command; those of all commands where it has none of its own. */
-function usageOf(command: string): string {
-  if (command === "serve") return serveUsage;
-  if (command === "org") return orgUsage;
-  if (isDatabaseCommand(command)) return databaseUsage;
-  return command === "reset-password" ? resetPasswordUsage : usage;
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
 }
 
-async function onDatabase(name: DatabaseCommandName, args: string[]): Promise<void> {
-  const { isJson, run } = readDatabaseCommand(name, args);
+/** Runs the command line; the exit code is 0 on success, 1 on failure, 2 for a wrong command. */
+async function run(args: string[]): Promise<number> {
+  const [first = "serve", ...others] = args;
+  const [name, rest] =
+    first === "help" && others[0] !== undefined ? [others[0], ["--help"]] : [first, others];
+  if (rest.some((word) => word === "--help" || word === "-h")) {
+    print(helpOf(name));
+    return 0;
+  }
+  const command = commands.get(name);
+  if (command === undefined) {
+    process.stderr.write(`postrider: there is no command "${name}"\n\n${usage}`);
+    return 2;
+  }
+  await command.run(rest);
+  return 0;
+}
+
+function helpOf(name: string): string {
+  const { title, usage: own } = commands.get(name) ?? {};
+  return title === undefined ? usage : `postrider ${name}: ${title}\n\n${own}`;
+}
+
+async function runServe(args: string[]): Promise<void> {
+  fitCollectorToCores();
+  const config = readConfig(args);
+  const { serve } = await (config.processes > 1 ? import("./supervise.ts") : import("./main.ts"));
+  const isRunByNpm = process.env["npm_lifecycle_event"] === "start";
+  await serve(config, say, isRunByNpm);
+}
+
+async function onDatabase({ isJson, run }: DatabaseCommand): Promise<void> {
   outliveReader();
   await run(process.env, {
-    say: (line) => void process.stderr.write(`${line}\n`),
-    show: (result) => {
-      process.stdout.write(isJson ? `${JSON.stringify(result)}\n` : resultText(result));
-    },
+    say,
+    show: (result) => print(isJson ? `${JSON.stringify(result)}\n` : resultText(result)),
   });
 }
 
@@ -154,7 +136,6 @@ async function withDatabase(
 ): Promise<void> {
   outliveReader();
   const config = loadConfig(process.env);
-  const say = (line: string): void => void process.stderr.write(`${line}\n`);
   const [{ openForCommand }, { createPasswords }] = await Promise.all([
     import("./database/openDatabase.ts"),
     import("../accounts/passwords.ts"),
@@ -167,7 +148,7 @@ async function withDatabase(
       passwords: createPasswords(),
       nowMs: Date.now,
       operator: userInfo().username,
-      print: (text) => process.stdout.write(`${text}\n`),
+      print: (text) => print(`${text}\n`),
       audit: say,
     });
   } finally {
@@ -197,10 +178,10 @@ try {
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error);
   const isExpected = error instanceof ConfigError;
-  process.stderr.write(`postrider: ${message}\n`);
-  if (!isExpected && process.env["LOG_LEVEL"] === "debug")
-    process.stderr.write(`${(error as Error).stack}\n`);
-  if (error instanceof UsageError) process.stderr.write(`\n${usageOf(process.argv[2] ?? "serve")}`);
+  say(`postrider: ${message}`);
+  if (!isExpected && process.env["LOG_LEVEL"] === "debug") say(`${(error as Error).stack}`);
+  if (error instanceof UsageError)
+    process.stderr.write(`\n${commands.get(process.argv[2] ?? "serve")?.usage ?? usage}`);
   process.exitCode = exitCodeOf(error);
 }
 

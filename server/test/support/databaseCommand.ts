@@ -1,4 +1,4 @@
-import { type DatabaseCommandName, readDatabaseCommand } from "../../src/process/databaseCommands.ts";
+import { databaseCommands } from "../../src/process/databaseCommands.ts";
 import { exitCodeOf } from "../../src/runtime/commandError.ts";
 
 /** The result of a database command; `err` is its output, with the error at the end. */
@@ -17,7 +17,7 @@ export async function runDatabaseCommand(
   let out = "";
   const said: string[] = [];
   try {
-    const command = readDatabaseCommand(name as DatabaseCommandName, rest);
+    const command = databaseCommands[name!]!(rest);
     await command.run(env, {
       say: (line) => void said.push(line),
       show: (result) => (out += JSON.stringify(result)),

@@ -16,6 +16,9 @@ export interface DatabaseCommand {
   run: (env: NodeJS.ProcessEnv, talk: Talk) => Promise<void>;
 }
 
+/** Reads the arguments of a command, before anything is opened. @throws {CommandError} for wrong ones. */
+export type Reader = (args: string[]) => DatabaseCommand;
+
 /** A command that runs with the service's configuration. */
 export function onConfig(
   isJson: boolean,

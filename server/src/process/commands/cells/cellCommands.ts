@@ -1,6 +1,6 @@
 import type { Server } from "../../../postgres/placement/workers.ts";
 import { CommandError } from "../../../runtime/commandError.ts";
-import { type DatabaseCommand, onConfig, readWords } from "../command.ts";
+import { type DatabaseCommand, onConfig, type Reader, readWords } from "../command.ts";
 
 export const cellUsage = `  postrider db cells                                      shows the buckets of each cell, and its place, size and load
   postrider db divide --cells <2|4|8|16> --yes            divides a database into cells, while no service runs
@@ -11,8 +11,6 @@ export const cellUsage = `  postrider db cells                                  
   postrider db move-cell <cell> <host[:port]>             moves a cell to a worker, while the service runs
   postrider db drop-expired [--yes]                       shows the days past retention that are kept; --yes drops them
 `;
-
-type Reader = (args: string[]) => DatabaseCommand;
 
 /** By their words behind `db`. */
 const readers: Readonly<Record<string, Reader>> = {
@@ -98,6 +96,7 @@ function readServer(text: string): Server {
   return { host: (found[1] ?? found[2])!, port };
 }
 
-function refuseWithoutYes(flags: ReadonlySet<string>, why: string): void {
+/** Refuses what cannot be undone, unless it is confirmed. */
+export function refuseWithoutYes(flags: ReadonlySet<string>, why: string): void {
   if (!flags.has("yes")) throw new CommandError(`${why}: add --yes to do it`, "usage");
 }
