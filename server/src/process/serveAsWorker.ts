@@ -11,10 +11,9 @@ import { listeningPort } from "./listening.ts";
 import { runService, type ServiceRun } from "./runService.ts";
 import type { FromWorker, Place, Preparation, ToWorker } from "./workers/messages.ts";
 import { version } from "../config/version.ts";
-import { closeCells, openCells } from "../postgres/cells.ts";
-import { createPool, isDatabaseAway } from "../postgres/pool.ts";
+import { isDatabaseAway } from "../postgres/pool.ts";
 import { newProcessRecord, noteAlive, whyOvertaken } from "../postgres/processes.ts";
-import { leave, type OpenDatabase, poolError } from "./database/openDatabase.ts";
+import { leave, type OpenDatabase, openPools, poolError } from "./database/openDatabase.ts";
 
 /** How long `/metrics` waits for the supervisor, which itself waits a second for the other processes. */
 const siblingsLimitMs = 3_000;
@@ -148,20 +147,12 @@ async function joinDatabase(
   joined: Required<Pick<OpenDatabase, "connection" | "encryptionKey" | "trouble">>,
 ): Promise<OpenDatabase> {
   const { connection, encryptionKey, trouble } = joined;
-  const options = {
-    connection,
-    size: config.databasePool,
-    isPlain: config.fastSql === "off",
-    onError: poolError(log),
-    explainAway: trouble,
-  };
-  const pool = createPool(options);
-  const cells = openCells(pool, Number(config.cells), options);
+  const pools = openPools(config, { connection, onError: poolError(log), explainAway: trouble });
+  const { pool, cells } = pools;
   const process = newProcessRecord(version);
   const close = async (): Promise<void> => {
     await leave(pool, process);
-    await closeCells(cells, pool);
-    await pool.end();
+    await pools.close();
   };
   try {
     await noteAlive(pool, process);

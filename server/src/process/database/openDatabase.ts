@@ -5,7 +5,7 @@ import type { Taking } from "../../postgres/embedded/directoryLock.ts";
 import { startEmbedded } from "../../postgres/embedded/startEmbedded.ts";
 import { makeWalAhead, segmentsThatFit } from "../../postgres/embedded/walAhead.ts";
 import { type Joining, migrate } from "../../postgres/migrate.ts";
-import { createPool, type DatabaseConnection } from "../../postgres/pool.ts";
+import { createPool, type DatabaseConnection, type PoolOptions } from "../../postgres/pool.ts";
 import { newProcessRecord, noteEnd, type ProcessRecord } from "../../postgres/processes.ts";
 import { explainFullDisk } from "../../postgres/embedded/serverLog.ts";
 import { type Cells, closeCells, openCells } from "../../postgres/cells.ts";
@@ -62,6 +62,24 @@ export async function openDatabase(config: Config, log: Log, opening: Opening): 
   }
 }
 
+/** The pool of a process and those of its cells, as the settings size them unless told. Nothing is connected yet. */
+export function openPools(
+  config: Config,
+  given: Omit<PoolOptions, "size"> & Partial<PoolOptions>,
+): Pick<OpenDatabase, "pool" | "cells" | "close"> {
+  const options = { size: config.databasePool, isPlain: config.fastSql === "off", ...given };
+  const pool = createPool(options);
+  const cells = openCells(pool, Number(config.cells), options);
+  return {
+    pool,
+    cells,
+    async close() {
+      await closeCells(cells, pool);
+      await pool.end();
+    },
+  };
+}
+
 async function openEmbedded(
   config: Config,
   log: Log,
@@ -81,15 +99,12 @@ async function openEmbedded(
     ...(taking && { taking }),
   });
   let isClosing = false;
-  const options = {
+  const pools = openPools(config, {
     connection: server.connection,
-    size: config.databasePool,
-    isPlain: config.fastSql === "off",
     onError: poolError(log, () => isClosing),
     explainAway: () => server.trouble(),
-  };
-  const pool = createPool(options);
-  const cells = openCells(pool, Number(config.cells), options);
+  });
+  const { pool, cells } = pools;
   try {
     const encryptionKey = config.encryptionKey ?? loadOrMakeKey(config.dataDir);
     const process = newProcessRecord(version);
@@ -113,14 +128,12 @@ async function openEmbedded(
         await leave(pool, process);
         // The pool's promise resolves before its sessions are gone, so the stopping server still meets some.
         isClosing = true;
-        await closeCells(cells, pool);
-        await pool.end();
+        await pools.close();
         await server.stop();
       },
     };
   } catch (error) {
-    await closeCells(cells, pool);
-    await pool.end();
+    await pools.close();
     await server.stop();
     throw explainFullDisk(error, config.dataDir);
   }
@@ -146,14 +159,8 @@ async function openExternal(config: Config, log: Log, opening: Opening): Promise
   const { say, progress, signal } = opening;
   const where = placeOf(url);
   const connection = { url };
-  const options = {
-    connection,
-    size: config.databasePool,
-    isPlain: config.fastSql === "off",
-    onError: poolError(log),
-  };
-  const pool = createPool(options);
-  const cells = openCells(pool, Number(config.cells), options);
+  const pools = openPools(config, { connection, onError: poolError(log) });
+  const { pool, cells } = pools;
   const onWait = (why: string): void => {
     say(`Waiting for the database of DATABASE_URL (${where}): ${why}`);
     progress.doing(`waiting for the database of DATABASE_URL (${where}): ${why}`);
@@ -175,13 +182,11 @@ async function openExternal(config: Config, log: Log, opening: Opening): Promise
       process,
       async close() {
         await leave(pool, process);
-        await closeCells(cells, pool);
-        await pool.end();
+        await pools.close();
       },
     };
   } catch (error) {
-    await closeCells(cells, pool);
-    await pool.end();
+    await pools.close();
     throw error;
   }
 }
@@ -211,22 +216,17 @@ async function joinService(
   opening: Opening,
   connection: DatabaseConnection,
 ): Promise<OpenDatabase> {
-  const options = { connection, size: 2, onError: poolError(log) };
-  const pool = createPool(options);
-  const cells = openCells(pool, Number(config.cells), options);
-  const close = async (): Promise<void> => {
-    await closeCells(cells, pool);
-    await pool.end();
-  };
+  const pools = openPools(config, { connection, size: 2, onError: poolError(log) });
+  const { pool, cells } = pools;
   try {
     const { rows } = await pool.query<{ is_empty: boolean }>(
       "select to_regclass('processes') is null as is_empty",
     );
     // The service has just made the database. This waits until it has the schema, too.
     if (rows[0]!.is_empty) await prepare({ pool, cells, log }, opening);
-    return { pool, cells, connection, encryptionKey: loadOrMakeKey(config.dataDir), close };
+    return { ...pools, connection, encryptionKey: loadOrMakeKey(config.dataDir) };
   } catch (error) {
-    await close();
+    await pools.close();
     throw error;
   }
 }
