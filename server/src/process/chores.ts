@@ -64,8 +64,13 @@ const rareEveryMs = 5 * minutes;
 const rareFirstAfterMs = 20 * seconds;
 
 /** A chore that counts one thing, by the word for it in the log. */
-function chore(name: string, everyMs: number, counted: string, run: () => Promise<number>): Chore {
-  return { name, everyMs, runOnce: async () => ({ [counted]: await run() }) };
+function chore(
+  name: string,
+  everyMs: number,
+  counted: string,
+  run: (stopping: AbortSignal) => Promise<number>,
+): Chore {
+  return { name, everyMs, runOnce: async (stopping) => ({ [counted]: await run(stopping) }) };
 }
 
 /** Makes chores that delete what is past some time; see {@link trimming}. */
@@ -178,11 +183,9 @@ function storageChores(deps: ItemDeps): Chore[] {
   const { retentionDays } = config;
   return [
     chore("partitions ahead", minutes, "created", () => ensurePartitions(pool)),
-    {
-      name: "indexes of earlier days",
-      everyMs: 5 * minutes,
-      runOnce: async (stopping) => ({ built: await buildIndexes(pool, stopping, cell.number) }),
-    },
+    chore("indexes of earlier days", 5 * minutes, "built", (stopping) =>
+      buildIndexes(pool, stopping, cell.number),
+    ),
     {
       name: "retention",
       everyMs: 30 * minutes,

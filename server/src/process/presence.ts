@@ -27,14 +27,11 @@ export interface PresenceDeps extends Pick<Parts, "pool" | "log"> {
 export function createPresence(deps: PresenceDeps) {
   const { pool, cells, log, clock, process, quiet, onCompany } = deps;
   let loop: Loop | undefined;
-  let tell: (reason: string) => void;
-  const overtaken = new Promise<string>((resolve) => {
-    tell = resolve;
-  });
+  const overtaken = Promise.withResolvers<string>();
 
   async function look(): Promise<string | undefined> {
     const reason = await whyOvertaken(pool, cells?.all().length ?? 1);
-    if (reason !== undefined) tell(reason);
+    if (reason !== undefined) overtaken.resolve(reason);
     return reason;
   }
 
@@ -50,7 +47,7 @@ export function createPresence(deps: PresenceDeps) {
 
   return {
     /** Resolves with the reason, a sentence, once it is seen that this process cannot go on. */
-    overtaken,
+    overtaken: overtaken.promise,
     /** Asks the database now. Undefined while this process can go on. */
     whyOvertaken: look,
     start(): void {

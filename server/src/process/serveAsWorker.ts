@@ -3,6 +3,7 @@ import type { FastifyListenOptions } from "fastify";
 import { type Config, loadConfig } from "../config/config.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import { diskFullError } from "../postgres/awayReason.ts";
+import { within } from "../runtime/within.ts";
 import { createLog } from "../telemetry/log.ts";
 import type { MetricValues } from "../telemetry/metricsText.ts";
 import type { Service } from "./assemble.ts";
@@ -106,20 +107,15 @@ function listenToSupervisor() {
     stopAsked: stopping.promise,
     trouble: () => trouble,
     /** The metrics of the other processes. */
-    siblings(own: MetricValues[]): Promise<MetricValues[][]> {
+    async siblings(own: MetricValues[]): Promise<MetricValues[][]> {
       const id = ++ids;
-      return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => {
-          answers.delete(id);
-          reject(new ApiError(503, "the metrics of the other processes did not come in time"));
-        }, siblingsLimitMs);
-        answers.set(id, (values) => {
-          clearTimeout(timer);
-          answers.delete(id);
-          resolve(values);
-        });
-        tell({ say: "count all", id, values: own });
-      });
+      const answer = Promise.withResolvers<MetricValues[][]>();
+      answers.set(id, answer.resolve);
+      tell({ say: "count all", id, values: own });
+      const others = await within(siblingsLimitMs, answer.promise, undefined);
+      answers.delete(id);
+      if (others !== undefined) return others;
+      throw new ApiError(503, "the metrics of the other processes did not come in time");
     },
     /** Answers the supervisor's questions for metrics from now on. */
     counts(service: Pick<Service, "metricValues">): void {

@@ -1,4 +1,5 @@
 import { Counter, Registry } from "prom-client";
+import { within } from "../../runtime/within.ts";
 import { type MetricValues, sumOfCounters } from "../../telemetry/metricsText.ts";
 import { gaugesOn } from "../../telemetry/processMetrics.ts";
 
@@ -22,32 +23,25 @@ export class WorkerMetrics {
   }
 
   /** The worker's current metrics; the last known ones if it does not answer in time. */
-  present(): Promise<MetricValues[]> {
+  async present(): Promise<MetricValues[]> {
     const id = ++this.#ids;
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#resolve(id, this.#last), limitMs);
-      this.#waiting.set(id, (values) => {
-        clearTimeout(timer);
-        resolve(values);
-      });
-      this.#ask(id);
-    });
+    const answer = Promise.withResolvers<MetricValues[]>();
+    this.#waiting.set(id, answer.resolve);
+    this.#ask(id);
+    const values = await within(limitMs, answer.promise, undefined);
+    this.#waiting.delete(id);
+    return values ?? this.#last;
   }
 
   /** The worker has told them. */
   note(values: MetricValues[], id?: number): void {
     this.#last = values;
-    if (id !== undefined) this.#resolve(id, values);
+    if (id !== undefined) this.#waiting.get(id)?.(values);
   }
 
   /** The worker has ended and answers no more. */
   end(): void {
-    for (const id of this.#waiting.keys()) this.#resolve(id, this.#last);
-  }
-
-  #resolve(id: number, values: MetricValues[]): void {
-    this.#waiting.get(id)?.(values);
-    this.#waiting.delete(id);
+    for (const answer of this.#waiting.values()) answer(this.#last);
   }
 }
 
