@@ -1,5 +1,6 @@
 import pg from "pg";
 import { cellSchemaPattern, unfinishedSchemaPattern } from "../postgres/cells.ts";
+import { schemasLike } from "../postgres/ensureCells.ts";
 import {
   findForeignTables,
   foreignTablesText,
@@ -8,6 +9,7 @@ import {
   tableNames,
 } from "../postgres/foreignTables.ts";
 import { functionSchemaPattern } from "../postgres/functionSchema.ts";
+import { transact } from "../postgres/pool.ts";
 import { runningHosts } from "../postgres/processes.ts";
 import { CommandError } from "../runtime/commandError.ts";
 
@@ -47,23 +49,15 @@ export async function refuseWhileRunning(client: pg.ClientBase): Promise<void> {
 
 /** Removes the service's tables, with what is in them, and all versions' functions. Nothing else is touched. */
 export async function dropOwnTables(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query<{ schema: string }>(
-    "select nspname as schema from pg_namespace where nspname ~ any ($1::text[])",
-    [[functionSchemaPattern, cellSchemaPattern, unfinishedSchemaPattern]],
-  );
-  const schemas = rows.map(({ schema }) => `drop schema ${pg.escapeIdentifier(schema)} cascade`);
+  const own = [functionSchemaPattern, cellSchemaPattern, unfinishedSchemaPattern];
+  const schemas = await schemasLike(client, ...own);
   const home = await homeOf(client);
   const tables = home === undefined ? [] : await tablesIn(client, home);
-  await client.query("begin");
-  try {
-    for (const statement of schemas) await client.query(statement);
+  await transact(client, async () => {
+    for (const schema of schemas) await client.query(`drop schema ${pg.escapeIdentifier(schema)} cascade`);
     if (tables.length > 0) await client.query(`drop table ${tables.join(", ")} cascade`);
     if (home !== undefined) await client.query(`drop sequence if exists ${home}.message_positions`);
-    await client.query("commit");
-  } catch (error) {
-    await client.query("rollback");
-    throw error;
-  }
+  });
 }
 
 /** Postrider's tables in a schema. Other schemas of the search path may have tables of these names that belong to somebody else. */

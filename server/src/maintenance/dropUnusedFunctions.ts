@@ -32,27 +32,24 @@ export async function dropUnusedFunctions(pool: pg.Pool): Promise<number> {
 
 /** Not by CASCADE: whatever else somebody made in the schema keeps it. */
 async function dropFunctions(client: pg.ClientBase, schema: string): Promise<void> {
-  const { rows } = await client.query<{ list: string | null }>(
-    `select string_agg(oid::regprocedure::text, ', ') as list
-     from pg_proc
-     where pronamespace = $1::regnamespace`,
+  const { rows } = await client.query<{ functions: string | null; types: string | null }>(
+    `select
+       (
+         select string_agg(oid::regprocedure::text, ', ')
+         from pg_proc
+         where pronamespace = $1::regnamespace
+       ) as functions,
+       (
+         select string_agg(oid::regclass::text, ', ')
+         from pg_class
+         where relnamespace = $1::regnamespace
+           and relkind = 'c'
+       ) as types`,
     [schema],
   );
-  const { list } = rows[0]!;
-  if (list !== null) await client.query(`drop function ${list}`);
-  await dropTypes(client, schema);
+  const { functions, types } = rows[0]!;
+  if (functions !== null) await client.query(`drop function ${functions}`);
+  // The composites that functions gave.
+  if (types !== null) await client.query(`drop type ${types}`);
   await client.query(`drop schema ${schema}`);
-}
-
-/** The composites that functions gave. */
-async function dropTypes(client: pg.ClientBase, schema: string): Promise<void> {
-  const { rows } = await client.query<{ list: string | null }>(
-    `select string_agg(oid::regclass::text, ', ') as list
-     from pg_class
-     where relnamespace = $1::regnamespace
-       and relkind = 'c'`,
-    [schema],
-  );
-  const { list } = rows[0]!;
-  if (list !== null) await client.query(`drop type ${list}`);
 }

@@ -7,6 +7,7 @@ import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import type { Role } from "../http/contract/access.ts";
 import { newRootId } from "../postgres/ids.ts";
+import { newestFirst, type NewestFirst } from "../postgres/newestFirst.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { Invitation } from "./schemas.ts";
 
@@ -59,20 +60,13 @@ export function createInvitation(
   });
 }
 
-/** The organization's invitations, newest first. @param before the id of the last one of the previous page. */
-export async function listInvitations(
-  pool: pg.Pool,
-  { orgId, before, limit }: { orgId: string; before: string | undefined; limit: number },
-): Promise<StoredInvitation[]> {
-  const { rows } = await pool.query<StoredInvitation>({
-    name: "list_invitations",
-    text: `${ofOrganization}
-             and i.id < $2
-           order by i.id desc
-           limit $3`,
-    values: [orgId, before ?? "f".repeat(32), limit],
-  });
-  return rows;
+/** The organization's invitations, newest first. */
+export function listInvitations(pool: pg.Pool, page: NewestFirst): Promise<StoredInvitation[]> {
+  return newestFirst(
+    pool,
+    { name: "list_invitations", select: `select ${columns} from invitations i` },
+    page,
+  );
 }
 
 export type RevokeOutcome =
@@ -86,7 +80,9 @@ export function revokeInvitation(pool: pg.Pool, origin: Origin, id: string): Pro
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<StoredInvitation>({
       name: "lock_invitation",
-      text: `${ofOrganization}
+      text: `select ${columns}
+             from invitations i
+             where i.org_id = $1
                and i.id = $2
              for update`,
       values: [origin.orgId, id],
@@ -177,7 +173,3 @@ const columns = `i.id, i.role, i.email, i.created_by, i.created_at, i.expires_at
     when i.expires_at <= extract(epoch from clock_timestamp()) then 'EXPIRED'
     else 'OPEN'
   end as status`;
-
-const ofOrganization = `select ${columns}
-  from invitations i
-  where i.org_id = $1`;

@@ -42,12 +42,12 @@ export async function ensureCells(session: BriefLocks, count: number): Promise<v
 }
 
 /** The schemas of the cells that a database has, in order; none when it has one cell. */
-export function presentCells(client: pg.ClientBase): Promise<string[]> {
+export function presentCells(client: pg.Pool | pg.ClientBase): Promise<string[]> {
   return schemasLike(client, cellSchemaPattern);
 }
 
 /** The names of the schemas that fit one of the patterns, in order. */
-export async function schemasLike(client: pg.ClientBase, ...patterns: string[]): Promise<string[]> {
+export async function schemasLike(client: pg.Pool | pg.ClientBase, ...patterns: string[]): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     "select nspname as name from pg_namespace where nspname ~ any ($1::text[]) order by name",
     [patterns],

@@ -1,5 +1,4 @@
 import { statSync } from "node:fs";
-import type pg from "pg";
 import { readBackup, verifyBackup } from "../../backup/backupFile.ts";
 import { load, type Loaded, type Mark } from "../../backup/load.ts";
 import type { Contents, Manifest } from "../../backup/parts.ts";
@@ -70,7 +69,7 @@ export async function bringUpToDate(connection: DatabaseConnection): Promise<voi
   const pool = createPool(options);
   let cells: Cells | undefined;
   try {
-    const count = await countCells(pool);
+    const count = Math.max(1, (await presentCells(pool)).length);
     cells = openCells(pool, count, options);
     await migrate(pool, { cells: count });
     const { rowCount } = await pool.query("select from processes limit 1");
@@ -79,16 +78,6 @@ export async function bringUpToDate(connection: DatabaseConnection): Promise<voi
   } finally {
     if (cells !== undefined) await closeCells(cells, pool);
     await pool.end();
-  }
-}
-
-/** The number of cells in the loaded database. */
-async function countCells(pool: pg.Pool): Promise<number> {
-  const client = await pool.connect();
-  try {
-    return Math.max(1, (await presentCells(client)).length);
-  } finally {
-    client.release();
   }
 }
 
