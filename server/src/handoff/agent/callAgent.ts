@@ -168,7 +168,8 @@ function reasonOf(details: readonly unknown[]): string | null {
 
 function parseJson(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString("utf8"));
+    // Some libraries begin with a byte order mark, which a parser may ignore (RFC 8259, section 8.1).
+    return JSON.parse(body.toString("utf8").replace(/^\ufeff/, ""));
   } catch {
     return undefined;
   }

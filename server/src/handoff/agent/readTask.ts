@@ -38,9 +38,17 @@ const maxArtifactBytes = 64 * 1024;
  */
 export function readSendAnswer(value: unknown, mask: CredentialMask): Reading {
   if (!isJsonObject(value)) return wrong("is not a JSON object");
-  if (value["task"] !== undefined) return readTask(value["task"], mask, "$.task");
-  if (value["message"] !== undefined) return readMessage(value["message"], mask);
+  // Some libraries write null for the one of the two that there is not.
+  const { task = null, message = null } = value;
+  if (task !== null) return readTask(task, mask, "$.task");
+  if (message !== null) return readMessage(message, mask);
   return wrong("has neither $.task nor $.message");
+}
+
+/** Reads the answer to a question about the task with this id. The answer of a confused agent is of another task. */
+export function readTaskOf(taskId: string, task: unknown, mask: CredentialMask): Reading {
+  const reading = readTask(task, mask);
+  return reading.ok && reading.view.taskId !== taskId ? wrong("is about another task") : reading;
 }
 
 /** Reads a task (section 4.1.1). An unknown state counts as one that has not ended. */

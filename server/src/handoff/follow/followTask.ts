@@ -3,7 +3,7 @@ import { type Agent, type Agents, type CredentialMask, maskOf } from "../agent/a
 import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
 import { nextPollMs, type RecordDeps, recordHandoff } from "../record/handoffStore.ts";
 import { dropPoll, noteFollowError, type Poll, postponePoll } from "./pollStore.ts";
-import { readTask, type TaskView } from "../agent/readTask.ts";
+import { readTaskOf, type TaskView } from "../agent/readTask.ts";
 import type { RereadCard } from "../card/refreshCard.ts";
 
 export interface FollowDeps extends RecordDeps {
@@ -31,7 +31,7 @@ export async function followTask(deps: FollowDeps, poll: Poll): Promise<Look> {
   // The next claim removes the polls of a deleted target.
   if (agent === undefined) return postpone(deps, poll, "trouble", null);
   const answer = await getTask(deps.outbound, agent, poll.taskId);
-  const seen = readAnswer(answer, maskOf(agent));
+  const seen = readAnswer(answer, poll.taskId, maskOf(agent));
   switch (seen.kind) {
     case "task":
       return seen.view.fingerprint === poll.fingerprint
@@ -70,10 +70,10 @@ export function getTask(
 
 type Seen = { kind: "task"; view: TaskView } | { kind: "missing" | "moved" | "trouble"; error: string };
 
-function readAnswer(answer: AgentAnswer, mask: CredentialMask): Seen {
+function readAnswer(answer: AgentAnswer, taskId: string, mask: CredentialMask): Seen {
   switch (answer.kind) {
     case "answered": {
-      const reading = readTask(answer.value, mask);
+      const reading = readTaskOf(taskId, answer.value, mask);
       return reading.ok
         ? { kind: "task", view: reading.view }
         : { kind: "trouble", error: `the agent's answer ${reading.problem}` };

@@ -8,7 +8,7 @@ import { type FollowDeps, getTask, pollTimeoutMs } from "./followTask.ts";
 import { type HandoffAnswer, handoffAnswer, readHandoff } from "../record/handoffAnswer.ts";
 import { recordHandoff } from "../record/handoffStore.ts";
 import { sendMessage } from "../agent/message.ts";
-import { hasMessage, isInterrupted, readSendAnswer, readTask, type TaskView } from "../agent/readTask.ts";
+import { hasMessage, isInterrupted, readSendAnswer, readTaskOf, type TaskView } from "../agent/readTask.ts";
 import type { Parts } from "../../items/parts.ts";
 import { isJsonObject } from "../../http/contract/json.ts";
 
@@ -106,7 +106,7 @@ export async function cancelTask(
   }
   const canceled = successOf(answer, "cancel the task");
   if (canceled.kind === "agent_failed") return canceled;
-  const reading = readTask(canceled.value, maskOf(task.agent));
+  const reading = readTaskOf(task.taskId, canceled.value, maskOf(task.agent));
   await record(deps, task, reading.ok ? reading.view : null);
   return withHandoff(deps, input, { kind: "asked" });
 }
@@ -128,7 +128,7 @@ async function findLiveTask(
   const task: LiveTask = { kind: "live", eventId, agent, handoff, taskId };
   const shownTask = successOf(await getTask(deps.outbound, agent, taskId), "show its task");
   if (shownTask.kind === "agent_failed") return shownTask;
-  const reading = readTask(shownTask.value, maskOf(agent));
+  const reading = readTaskOf(taskId, shownTask.value, maskOf(agent));
   if (!reading.ok) return { kind: "agent_failed", message: `the agent's answer ${reading.problem}` };
   if (reading.view.fingerprint === handoff.fingerprint) return task;
   await record(deps, task, reading.view);

@@ -68,10 +68,12 @@ export async function findTask(
       if (!isFound) continue;
       const reading = readTask(task, maskOf(agent));
       if (reading.ok) return { kind: "found", view: reading.view };
+      // The agent has the message: sent again, it would make another task.
+      return { kind: "unavailable", reason: `the agent's task list shows a task that ${reading.problem}` };
     }
     if (read.nextPageToken === "") {
-      if (tasksSeen === 0 || historiesSeen > 0) return { kind: "absent" };
-      return unknowable("the agent's task list shows no messages");
+      if (historiesSeen === tasksSeen) return { kind: "absent" };
+      return unknowable("the agent's task list shows tasks without their messages");
     }
     pageToken = read.nextPageToken;
   }

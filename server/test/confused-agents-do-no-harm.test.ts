@@ -1,0 +1,111 @@
+import { expect } from "vitest";
+import { createAgentTarget, type HandedOver, untilEnded, untilHandedOver } from "./support/agentTargets.ts";
+import { answerJson } from "./support/cardServer.ts";
+import { sharedServiceTest } from "./support/fixtures.ts";
+import { sendItem } from "./support/items.ts";
+import { type ScriptedAgent, startScriptedAgent } from "./support/scriptedAgent.ts";
+
+const it = sharedServiceTest()
+  .extend("confused", async ({}, { onCleanup }): Promise<ScriptedAgent> => {
+    const agent = await startScriptedAgent();
+    onCleanup(() => agent.stop());
+    return agent;
+  })
+  .extend("ask", ({ service, account, confused }) => async (fields: object = {}): Promise<string> => {
+    const target = await createAgentTarget(service, account, confused.cardUrl, {
+      retry_interval_seconds: 1,
+      ...fields,
+    });
+    return sendItem(service, account, target, "work");
+  });
+
+const task = (id: string, state: string, fields: object = {}): object => ({
+  id,
+  status: { state },
+  ...fields,
+});
+
+it("a task that another question was about is not taken for the item's", async ({
+  service,
+  account,
+  confused,
+  ask,
+}) => {
+  confused.answers.message = (response) => answerJson(response, { task: task("own", "TASK_STATE_WORKING") });
+  const artifacts = [{ artifactId: "a", parts: [{ text: "somebody else's" }] }];
+  confused.answers.task = (response) =>
+    answerJson(response, task("other", "TASK_STATE_COMPLETED", { artifacts }));
+  const id = await ask();
+  const isNoted = ({ handoff }: HandedOver): boolean => typeof handoff?.error === "string";
+  const { handoff } = await untilHandedOver(service, account, id, isNoted);
+  expect(handoff).toMatchObject({
+    task_id: "own",
+    state: "WORKING",
+    outcome: null,
+    artifacts: [],
+    error: "the agent's answer is about another task",
+  });
+  for (const steering of ["message", "cancel"]) {
+    const path = `/api/v1/events/${id}/handoff/${steering}`;
+    const refused = await service.call("POST", path, { key: account.api_key, body: "go" });
+    expect([refused.status, refused.body.error]).toEqual([502, "the agent's answer is about another task"]);
+  }
+  confused.answers.task = (response, taskId) => answerJson(response, task(taskId, "TASK_STATE_COMPLETED"));
+  const ended = await untilEnded(service, account, id);
+  expect(ended.handoff).toMatchObject({ task_id: "own", outcome: "COMPLETED", artifacts: [], error: null });
+});
+
+it("a message is not sent again while the agent's list has it, in a task that cannot be read", async ({
+  service,
+  account,
+  confused,
+  ask,
+}) => {
+  // The state is spelled as before A2A 1.0.
+  const made = (messageId: string): object => task("own", "working", { history: [{ messageId }] });
+  confused.answers.message = (response, messageId) => answerJson(response, { task: made(messageId) });
+  confused.answers.list = (response) => answerJson(response, { tasks: confused.sent.map(made) });
+  const id = await ask({ max_retries: 1 });
+  const { delivery_attempts: attempts } = await untilHandedOver(
+    service,
+    account,
+    id,
+    ({ event }) => event.status === "FAILED",
+  );
+  expect(confused.sent).toEqual([id]);
+  expect(attempts.map(({ error }) => error)).toEqual([
+    expect.stringContaining("its task is looked for before it is sent again"),
+    expect.stringContaining("the agent's task list shows a task that has no task state at $.status.state"),
+  ]);
+});
+
+it("a message may have come twice where the list shows only some tasks with their messages", async ({
+  service,
+  account,
+  confused,
+  ask,
+}) => {
+  const tasks = [
+    task("begun", "TASK_STATE_WORKING", { history: [{ messageId: "earlier" }] }),
+    task("own", "TASK_STATE_SUBMITTED"),
+  ];
+  confused.answers.list = (response) => answerJson(response, { tasks });
+  const { message } = confused.answers;
+  confused.answers.message = (response, messageId) =>
+    confused.sent.length === 1 ? response.destroy() : message(response, messageId);
+  const { handoff } = await untilEnded(service, account, await ask());
+  expect(handoff).toMatchObject({ outcome: "COMPLETED", possible_duplicate: true });
+});
+
+it.for([
+  ["null for a task", '{"task":null,"message":{"parts":[{"text":"hello"}]}}'],
+  ["a byte order mark", '\ufeff{"message":{"parts":[{"text":"hello"}]}}'],
+] as const)(
+  "an answer with %s is the message in it",
+  async ([, text], { service, account, confused, ask }) => {
+    confused.answers.message = (response) => answerJson(response, text);
+    const { delivery_attempts: attempts, handoff } = await untilEnded(service, account, await ask());
+    expect(attempts).toHaveLength(1);
+    expect(handoff).toMatchObject({ task_id: null, outcome: "COMPLETED", status_message: "hello" });
+  },
+);
