@@ -2,10 +2,12 @@ import { describe, expect, onTestFinished } from "vitest";
 import { createClient, type StreamEvent } from "../../sdk/src/client.ts";
 import { type EventStream, openEventStream, type Told } from "./support/eventStream.ts";
 import { createWebhookTarget, sendItem, sendItems } from "./support/items.ts";
+import { createAgentTarget } from "./support/agentTargets.ts";
 import { createMailbox } from "./support/mailbox.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { type Account, createTestNode, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
+import { startScriptedAgent } from "./support/scriptedAgent.ts";
 import { file, startedNodeTest } from "./support/fixtures.ts";
 
 const env = { POSTRIDER_ALLOW_HTTP_TARGETS: "true", POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" };
@@ -156,6 +158,56 @@ describe("a stream", () => {
       return isTold();
     }, Boolean);
     expect(stream.told.map(({ data }) => data.target_id)).toContain(target.id);
+  });
+
+  it("tells of the items that a replay of a publication makes", async ({
+    own: { account },
+    node,
+    follow,
+  }) => {
+    const failing = await startReceiver((_request, response) => void response.writeHead(500).end());
+    onTestFinished(() => failing.stop());
+    const target = await createWebhookTarget(node, account, failing.url, { max_retries: 0 });
+    const call = (path: string, body: object) =>
+      node.call("POST", path, { key: account.api_key, body, headers: { "x-event-type": "order.made" } });
+    const stream = await follow(account);
+    const published = await call("/p", {});
+    await stream.next(of("attempt", published.body.items[0].id));
+    const box = await createMailbox(node, {}, account);
+    for (const to of ["failed", "added"]) {
+      const replayed = await call(`/api/v1/publications/${published.body.id}/replay`, { to });
+      const [item] = replayed.body.items;
+      const { data } = await stream.next(of("item", item.id));
+      const ofItem = to === "failed" ? [target.id, "QUEUED"] : [box.id, "UNREAD"];
+      expect([data.target_id, data.status, data.event_type]).toEqual([...ofItem, "order.made"]);
+    }
+  });
+
+  it("tells of the item that an agent's result becomes", async ({
+    own: { account },
+    node,
+    follow,
+    receiver,
+  }) => {
+    const agent = await startScriptedAgent();
+    onTestFinished(() => agent.stop());
+    const takes = await createWebhookTarget(node, account, receiver.url, { event_types: ["handoff.*"] });
+    const leaves = await createWebhookTarget(node, account, receiver.url, { event_types: ["order.*"] });
+    const box = await createMailbox(node, {}, account);
+    const stream = await follow(account, { query: "?types=item" });
+    for (const [to, status] of [
+      [takes.id, "QUEUED"],
+      [leaves.id, "FILTERED"],
+      [box.id, "UNREAD"],
+    ] as const) {
+      const asked = await createAgentTarget(node, account, agent.cardUrl, { result_target_id: to });
+      await sendItem(node, account, asked, "work");
+      expect((await stream.next(of("item", to))).data).toMatchObject({
+        target_id: to,
+        event_type: "handoff.completed",
+        status,
+      });
+    }
   });
 
   it("tells numbers in place of items when there are too many", async ({

@@ -7,6 +7,7 @@ import { type EventScope, readEvents, type StoredEvent } from "../events/store.t
 import { bucketOf, newId } from "../postgres/ids.ts";
 import { type Filtered, matchesFilters, openFilters } from "../filters/filter.ts";
 import { boolArray, uuidArray } from "../postgres/hot/binaryArray.ts";
+import { itemChange } from "../items/changes.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import { functionQuery, inTransactionOf, type Queries } from "../postgres/tables.ts";
 import { itemsWithinReach } from "./readPublication.ts";
@@ -45,7 +46,7 @@ export async function replayToFailed(
   deps.clock.refuseApart();
   const replayed = await withPartitions(deps.pool, () => replayFailedItems(deps, replay));
   if (replayed === undefined) return { outcome: "not_found" };
-  wakeConsumers(deps, replayed.items);
+  await dispatchItems(deps, replay, replayed.items);
   return { outcome: "replayed", replayed };
 }
 
@@ -95,7 +96,7 @@ export async function publishToAdded(
     status: acceptedStatus(kinds![index]! as KindNumber),
     source_event_id: null,
   }));
-  wakeConsumers(deps, items);
+  await dispatchItems(deps, { orgId, id }, items);
   return { outcome: "replayed", replayed: { items, skipped: [] } };
 }
 
@@ -185,8 +186,29 @@ async function replayOne(
   return { id, target_id: event.targetId, status, source_event_id: event.id };
 }
 
-function wakeConsumers(deps: ReplayDeps, items: readonly ReplayedItem[]): void {
+/** Has new items delivered, and reports them to event streams. */
+async function dispatchItems(
+  deps: ReplayDeps,
+  publication: PublicationKey,
+  items: readonly ReplayedItem[],
+): Promise<void> {
   const mailboxIds = items.filter(({ status }) => status === "UNREAD").map((item) => item.target_id);
   if (mailboxIds.length > 0) deps.mailboxes.onMailboxItems(mailboxIds);
   if (mailboxIds.length < items.length) deps.onDue();
+  if (items.length === 0 || !deps.changes.isWatched()) return;
+  const eventType = await readEventType(deps.queries, publication);
+  for (const { id, target_id: targetId, status } of items) {
+    deps.changes.publish(targetId, itemChange({ id, targetId, eventType, status }));
+  }
+}
+
+async function readEventType(queries: Queries, { orgId, id }: PublicationKey): Promise<string | null> {
+  const row = await queries
+    .selectFrom("publications")
+    .select("event_type")
+    .where("bucket", "=", bucketOf(id))
+    .where("id", "=", id)
+    .where("org_id", "=", orgId)
+    .executeTakeFirst();
+  return row?.event_type ?? null;
 }

@@ -2,7 +2,7 @@ import type { Change, ChangeType } from "../items/changes.ts";
 
 /** One server-sent event, without its id. */
 export interface Frame {
-  type: ChangeType | "summary";
+  type: ChangeType | "summary" | "reset";
   /** JSON. */
   data: string;
 }
@@ -50,9 +50,9 @@ export class GatheredChanges {
     else this.#isSummary = true;
   }
 
-  /** The message: each change, or counts. Subjects beyond the bound appear in counts only. */
+  /** The message: each change, or counts. More subjects than the bound are not told: everything is to be read again. */
   frames(nowMs: number): Frame[] {
-    const subjects = [...this.#subjects.values()].slice(0, maxChanges);
+    const subjects = this.#subjects.size > maxChanges ? [tooMany] : [...this.#subjects.values()];
     if (!this.#isSummary) return [...this.#frames, ...subjects];
     return [{ type: "summary", data: this.#summary(nowMs) }, ...subjects];
   }
@@ -74,5 +74,7 @@ export class GatheredChanges {
     });
   }
 }
+
+const tooMany: Frame = { type: "reset", data: JSON.stringify({ reason: "many" }) };
 
 const counted = { delivered: "delivered", retrying: "retried", failed: "failed" } as const;

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { ChangeType } from "../items/changes.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { OpenStream } from "./openStream.ts";
 
@@ -7,7 +8,7 @@ const caller: Caller = { kind: "apiKey", orgId: "0".repeat(32), keyId: "1".repea
 const frame = (id: number) => ({ id, type: "item" as const, data: JSON.stringify("x".repeat(1_990)) });
 
 /** A stream whose client does not read until it is told to. */
-function openUnread() {
+function openUnread(types: readonly ChangeType[] = []) {
   const response = {
     writableFinished: false,
     isDestroyed: false,
@@ -16,7 +17,7 @@ function openUnread() {
       return this as never;
     },
   };
-  const stream = new OpenStream({ caller, types: [], nodeTag: "0123abcd", response });
+  const stream = new OpenStream({ caller, types, nodeTag: "0123abcd", response });
   stream.begin(1);
   return { stream, response };
 }
@@ -58,4 +59,17 @@ test("what a client does not take of an ended stream is not kept for it", async 
   const { stream, response } = openUnread();
   stream.end("unauthorized");
   await expect.poll(() => response.isDestroyed).toBe(true);
+});
+
+test("a client that asked for some types is told all the same that it has to read again", async () => {
+  const { stream } = openUnread(["item"]);
+  let text = "";
+  stream.body.setEncoding("utf8").on("data", (piece: string) => (text += piece));
+  stream.send([
+    { id: 2, type: "target", data: '{"id":"1"}' },
+    { id: 3, type: "reset", data: '{"reason":"many"}' },
+  ]);
+  await turn();
+  expect(text).not.toContain("event: target");
+  expect(text).toContain('id: 3-0123abcd\nevent: reset\ndata: {"reason":"many"}\n\n');
 });

@@ -89,7 +89,7 @@ export class OpenStream {
   }
 
   #wants({ type }: NumberedFrame): boolean {
-    if (this.#types.size === 0) return true;
+    if (this.#types.size === 0 || type === "reset") return true;
     return type === "summary" ? this.#types.has("item") || this.#types.has("attempt") : this.#types.has(type);
   }
 }
@@ -99,5 +99,5 @@ const bufferBytes = 64 * 1024;
 /** How long the end of a stream may wait for its client. */
 const endingMs = 1_000;
 
-/** Why a client is to read everything again: where it resumes from is not known here, or it was too slow. */
+/** Why a client is to read everything again: where it resumes from is not known here, or it was too slow; `many` changed. */
 export type ResetReason = "unknown" | "slow";

@@ -75,22 +75,26 @@ export interface ResultTarget {
   id: string;
   kind: TargetKind;
   maxPayloadBytes: number;
-}
-
-interface ResultItem {
+  /** The type of the result's item, and whether the target's list has it. */
   eventType: string;
-  payload: Buffer;
+  isTypeListed: boolean;
 }
 
-/** The result target of the agent behind `targetId`; undefined when there is none. */
-export async function readResultTarget(pool: pg.Pool, targetId: string): Promise<ResultTarget | undefined> {
+/** The result target of the agent behind `targetId` for a task with this outcome; undefined when there is none. */
+export async function readResultTarget(
+  pool: pg.Pool,
+  targetId: string,
+  outcome: Outcome,
+): Promise<ResultTarget | undefined> {
+  const eventType = `handoff.${outcome.toLowerCase()}`;
   const { rows } = await pool.query<ResultTarget>({
     name: "read_result_target",
-    text: `select t.id, t.kind, t.max_payload_bytes as "maxPayloadBytes"
+    text: `select t.id, t.kind, t.max_payload_bytes as "maxPayloadBytes", $2::text as "eventType",
+             matches_event_types(t.event_types, $2::text) as "isTypeListed"
            from agent_cards c
            join targets t on t.id = c.result_target_id
            where c.target_id = $1`,
-    values: [targetId],
+    values: [targetId, eventType],
   });
   return rows[0];
 }
@@ -99,14 +103,14 @@ export async function readResultTarget(pool: pg.Pool, targetId: string): Promise
 type Shown = Omit<TaskView, "outcome" | "fingerprint">;
 
 /**
- * The end of a task as an item for `target`. Only the service makes such items, and they are never sent to an agent, so that two
+ * The end of a task as the payload of an item for `target`. Only the service makes such items, and they are never sent to an agent, so that two
  * agents cannot answer each other's results for ever.
  */
-export async function resultItem(
+export async function resultPayload(
   pool: pg.Pool,
   record: Pick<HandoffRecord, "eventId" | "targetId" | "view" | "followError"> & { outcome: Outcome },
   target: ResultTarget,
-): Promise<ResultItem> {
+): Promise<Buffer> {
   const { rows } = await pool.query<Shown & { correlation_id: string | null; event_type: string | null }>({
     name: "read_result",
     text: `select e.correlation_id, e.event_type, h.task_id as "taskId", h.context_id as "contextId", h.state,
@@ -119,9 +123,8 @@ export async function resultItem(
     values: [bucketOf(record.eventId), record.eventId],
   });
   const known = rows[0];
-  const eventType = `handoff.${record.outcome.toLowerCase()}`;
   const result = {
-    event_type: eventType,
+    event_type: target.eventType,
     event_id: record.eventId,
     target_id: record.targetId,
     correlation_id: known?.correlation_id ?? null,
@@ -130,7 +133,7 @@ export async function resultItem(
     error: record.followError ?? null,
     ...shownView(record.view ?? known),
   };
-  return { eventType, payload: fitting(result, target.maxPayloadBytes) };
+  return fitting(result, target.maxPayloadBytes);
 }
 
 /** A view's fields as the interface names them. */

@@ -6,7 +6,8 @@ import { isPulled, kindNumbers } from "../../postgres/kinds.ts";
 import { type Delivery, traceOf } from "../../items/delivery.ts";
 import { messaging, type Traces } from "../../telemetry/traces.ts";
 import { isInterrupted, type Outcome, type TaskView } from "../agent/readTask.ts";
-import { readResultTarget, resultItem, type ResultTarget } from "./handoffAnswer.ts";
+import { readResultTarget, resultPayload, type ResultTarget } from "./handoffAnswer.ts";
+import { itemChange } from "../../items/changes.ts";
 import type { TraceContext } from "../../telemetry/traceContext.ts";
 import type { Parts } from "../../items/parts.ts";
 
@@ -110,7 +111,7 @@ const maxTries = 5;
 export async function recordHandoff(deps: RecordDeps, record: HandoffRecord): Promise<RecordOutcome> {
   for (let tries = 1; ; tries++) {
     const outcome = outcomeOf(record);
-    const target = outcome === null ? undefined : await readResultTarget(deps.pool, record.targetId);
+    const target = outcome === null ? undefined : await readResultTarget(deps.pool, record.targetId, outcome);
     const code = await recordOnce(deps, record, target);
     if (code === "t") {
       if (tries === maxTries) throw new Error("the target of results changes faster than a result is stored");
@@ -123,10 +124,7 @@ export async function recordHandoff(deps: RecordDeps, record: HandoffRecord): Pr
     if (code === "r" && outcome !== null && deps.traces !== undefined) {
       await traceEnd(deps.pool, deps.traces, { ...record, outcome });
     }
-    if (code === "r" && target !== undefined) {
-      if (isPulled(kindNumbers[target.kind])) deps.onMailboxItems([target.id]);
-      else deps.onDue();
-    }
+    if (code === "r" && target !== undefined) await dispatchResult(deps, record.eventId, target);
     return outcomes[code];
   }
 }
@@ -143,8 +141,8 @@ async function recordOnce(
   const { view, eventId } = record;
   const outcome = outcomeOf(record);
   const state = view?.state ?? null;
-  const result =
-    target === undefined ? undefined : await resultItem(deps.pool, { ...record, outcome: outcome! }, target);
+  const payload =
+    target === undefined ? null : await resultPayload(deps.pool, { ...record, outcome: outcome! }, target);
   // A result locks the row of its target, of which every server has a copy.
   const pool = target === undefined ? deps.direct : deps.pool;
   const rows = await withPartitions(pool, () =>
@@ -166,11 +164,35 @@ async function recordOnce(
       p_deadline_in_ms: deadlineMs(state, deps.quietMs),
       p_result_target: target?.id ?? null,
       p_result_id: target === undefined ? null : newId(bucketOf(target.id), deps.nowMs()),
-      p_result_type: result?.eventType ?? null,
-      p_result_payload: result?.payload ?? null,
+      p_result_type: target?.eventType ?? null,
+      p_result_payload: payload,
     }),
   );
   return rows[0]!.record_handoff as keyof typeof outcomes | "t";
+}
+
+/** Has the item of a task's end delivered, and reports it to event streams. */
+async function dispatchResult(
+  deps: RecordDeps,
+  eventId: string,
+  { id: targetId, kind, eventType, isTypeListed }: ResultTarget,
+): Promise<void> {
+  const isMailbox = isPulled(kindNumbers[kind]);
+  if (isMailbox) deps.onMailboxItems([targetId]);
+  else deps.onDue();
+  if (!deps.changes.isWatched()) return;
+  const { rows } = await deps.direct.query<{ id: string | null }>({
+    name: "read_result_id",
+    text: `select result_event_id as id
+           from handoffs
+           where bucket = $1
+             and event_id = $2`,
+    values: [bucketOf(eventId), eventId],
+  });
+  const id = rows[0]?.id ?? null;
+  if (id === null) return;
+  const status = isMailbox ? "UNREAD" : isTypeListed ? "QUEUED" : "FILTERED";
+  deps.changes.publish(targetId, itemChange({ id, targetId, eventType, status }));
 }
 
 interface Row {
