@@ -85,6 +85,31 @@ describe("an event type that can match nothing is 400", () => {
   );
 });
 
+it("a number that JSON cannot hold is 400 in a filter, and the target stays as it was", async ({
+  node,
+  account,
+  mailbox,
+}) => {
+  const authorization = `Bearer ${account.api_key}`;
+  for (const [entry, place] of [
+    ["1e400", "0"],
+    ['{"numeric":["<",1e400]}', "0.numeric"],
+    ['{"anything-but":[-1e400]}', "0.anything-but.0"],
+  ]) {
+    const answer = await node.service.app.inject({
+      method: "PATCH",
+      url: `/api/v1/targets/${mailbox.id}`,
+      headers: { authorization, "content-type": "application/json" },
+      payload: `{"filter":{"payload":{"n":[${entry}]}}}`,
+    });
+    expect([answer.statusCode, answer.json()]).toEqual([
+      400,
+      { error: `filter.payload.n.${place} is too large a number` },
+    ]);
+  }
+  await mailbox.send({ n: 1 });
+});
+
 it("the event type of an item that has none is null wherever it is shown", async ({
   node,
   account,
