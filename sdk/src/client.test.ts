@@ -11,7 +11,10 @@ interface Seen {
 }
 
 /** An answer, or what happens in its place. */
-type Scripted = { status: number; body?: unknown; headers?: Record<string, string> } | "reset" | "silence";
+type Scripted =
+  | { status: number; body?: unknown; isText?: boolean; headers?: Record<string, string> }
+  | "reset"
+  | "silence";
 
 let server: Server | undefined;
 let seen: Seen[];
@@ -35,7 +38,8 @@ async function clientOf(script: Scripted[], options: Partial<ClientOptions> = {}
       if (step === "reset") request.socket.resetAndDestroy();
       else if (step !== "silence") {
         response.writeHead(step.status, { "content-type": "application/json", ...step.headers });
-        response.end(step.body === undefined ? "" : JSON.stringify(step.body));
+        if (step.isText === true) response.end(step.body);
+        else response.end(step.body === undefined ? "" : JSON.stringify(step.body));
       }
     });
   });
@@ -124,6 +128,16 @@ describe("a call", () => {
     expect(seen).toHaveLength(1);
   });
 
+  it("rejects at once when what answers is no such service", async () => {
+    const client = await clientOf([{ status: 200, body: "<!doctype html>", isText: true }]);
+    await expect(client.listTargets()).rejects.toMatchObject({
+      name: "PostriderError",
+      status: 200,
+      message: "the answer is not JSON: is this the address of a Postrider service?",
+    });
+    expect(seen).toHaveLength(1);
+  });
+
   it("rejects with the status alone when something else answers", async () => {
     const client = await clientOf([{ status: 418, body: ["teapot"] }]);
     await expect(client.readUsage()).rejects.toMatchObject({
@@ -208,6 +222,22 @@ describe("iteration", () => {
     ]);
   });
 
+  it("goes on behind the last of a page also from the oldest on", async () => {
+    const page = (from: number, count: number): Scripted => ({
+      status: 200,
+      body: { events: Array.from({ length: count }, (_, index) => ({ id: String(from + index) })) },
+    });
+    const client = await clientOf([page(0, 100), page(100, 1)]);
+    let last = "";
+    for await (const { id } of client.allEvents({ order: "asc", after: "x" })) last = id;
+    expect(last).toBe("100");
+    const asked = seen.map(({ url }) => new URL(url, "http://x").searchParams);
+    expect(asked.map((query) => [query.get("after"), query.get("before")])).toEqual([
+      ["x", null],
+      ["99", null],
+    ]);
+  });
+
   it("of publications keeps to the customer on every page", async () => {
     const page = (count: number): Scripted => ({
       status: 200,
@@ -221,5 +251,19 @@ describe("iteration", () => {
       "/api/v1/publications?limit=100&customer_uid=shop-7",
       "/api/v1/publications?limit=100&before=99&customer_uid=shop-7",
     ]);
+  });
+});
+
+describe("following", () => {
+  it("is begun again soon however often the service ends a stream without an event", async () => {
+    const client = await clientOf([{ status: 200 }]);
+    const giving = new AbortController();
+    const following = (async () => {
+      for await (const _ of client.follow({ signal: giving.signal })) continue;
+    })();
+    // With waits that double each time, the last one would be of minutes.
+    await expect.poll(() => seen.length, { timeout: 30_000 }).toBeGreaterThan(20);
+    giving.abort();
+    await following;
   });
 });

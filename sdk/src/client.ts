@@ -37,7 +37,7 @@ export interface ClientOptions {
 
 /** A client of the service: one method for each operation, and iteration over long lists. */
 export interface Client extends Operations {
-  /** All events that fit, newest first, page by page. */
+  /** All events that fit, newest first unless `order` says otherwise, page by page. */
   allEvents(filter?: Omit<Options<"listEvents">, "limit" | "offset">): AsyncGenerator<EventSummary, void>;
   /** All messages of a mailbox that fit, oldest first, page by page. */
   allMessages(
@@ -146,8 +146,9 @@ function allEvents(
   operations: Pick<Operations, "listEvents">,
   filter: Omit<Options<"listEvents">, "limit" | "offset"> = {},
 ): AsyncGenerator<EventSummary, void> {
+  const behind = filter.order === "asc" ? "after" : "before";
   return pages(async (last) => {
-    const page = { ...filter, ...(last && { before: last.id }), limit: pageSize };
+    const page = { ...filter, ...(last && { [behind]: last.id }), limit: pageSize };
     return (await operations.listEvents(page)).events;
   });
 }

@@ -29,7 +29,14 @@ export interface StreamedAttempt {
 export interface StreamSummary {
   from: number;
   to: number;
-  targets: { target_id: string; accepted: number; delivered: number; retried: number; failed: number }[];
+  /** An entry with the `target_id` null counts for all targets that have none of their own. */
+  targets: {
+    target_id: string | null;
+    accepted: number;
+    delivered: number;
+    retried: number;
+    failed: number;
+  }[];
 }
 
 export interface FollowOptions {
@@ -52,21 +59,26 @@ export async function* followStream(
   { types, signal }: FollowOptions,
 ): AsyncGenerator<StreamEvent, void> {
   const query = types === undefined ? "" : `?types=${types.join(",")}`;
-  const place: { lastId?: string } = {};
-  for (let failures = 0; ; failures++) {
+  const place: Place = { failures: 0 };
+  for (;;) {
     if (isOver(signal)) return;
     try {
-      for await (const event of readOnce(transport, `/api/v1/stream${query}`, place, signal)) {
-        failures = 0;
-        yield event;
-      }
+      yield* readOnce(transport, `/api/v1/stream${query}`, place, signal);
     } catch (error) {
       if (isOver(signal)) return;
       if (error instanceof PostriderError && [400, 401, 403].includes(error.status)) throw error;
     }
-    const waitMs = Math.min(transport.retryBaseMs * 2 ** failures, maxWaitMs) * (0.5 + Math.random() / 2);
+    const longestMs = Math.min(transport.retryBaseMs * 2 ** place.failures++, maxWaitMs);
+    const waitMs = longestMs * (0.5 + Math.random() / 2);
     await pause(waitMs, signal).catch(() => undefined);
   }
+}
+
+interface Place {
+  /** The id to resume from. */
+  lastId?: string;
+  /** Connections in a row that were refused or did not come about. */
+  failures: number;
 }
 
 function isOver(signal: AbortSignal | undefined): boolean {
@@ -77,7 +89,7 @@ function isOver(signal: AbortSignal | undefined): boolean {
 async function* readOnce(
   transport: Transport,
   path: string,
-  place: { lastId?: string },
+  place: Place,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<StreamEvent, void> {
   const silence = new AbortController();
@@ -89,6 +101,7 @@ async function* readOnce(
       signal: signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]),
     });
     if (!response.ok) throw refusalOf(response, await response.text());
+    place.failures = 0;
     for await (const frame of framesOf(response, restart.touch)) {
       if (frame.id !== undefined) place.lastId = frame.id;
       if (frame.event === "end") throwIfUnauthorized(frame.data);

@@ -111,8 +111,17 @@ async function attemptOnce(
   const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
   const response = await transport.fetch(url, { ...init, signal });
   const text = await response.text();
-  if (response.ok) return text === "" ? undefined : (JSON.parse(text) as unknown);
-  throw refusalOf(response, text);
+  if (!response.ok) throw refusalOf(response, text);
+  return text === "" ? undefined : parse(text, response);
+}
+
+function parse(text: string, { status }: Response): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const message = "the answer is not JSON: is this the address of a Postrider service?";
+    throw new PostriderError(message, { status, cause });
+  }
 }
 
 /** The service's refusal of a request. */
