@@ -22,6 +22,8 @@ export interface Service {
   client: Client;
   /** The bytes of an item as they were accepted, which parsed and printed again are others. */
   readPayloadText: (id: string) => Promise<string>;
+  /** The time by the service's clock, as its last answer said; this machine's clock may be minutes off. */
+  nowMs: () => number;
 }
 
 /** Somebody waits for the answer, or for the word that there is none: about two seconds. */
@@ -31,10 +33,18 @@ const patience = { maxAttempts: 4, retryBaseMs: 250 };
 export function openService(connection: Connection): Service {
   const { url: baseUrl, key: apiKey } = connection;
   const texts = createClient({ baseUrl, apiKey, fetch: fetchAsText, ...patience });
+  let aheadMs = 0;
+  const noteTime = async (...request: Parameters<typeof fetch>): Promise<Response> => {
+    const response = await fetch(...request);
+    const saidMs = Date.parse(response.headers.get("date") ?? "");
+    if (!Number.isNaN(saidMs)) aheadMs = saidMs - Date.now();
+    return response;
+  };
   return {
     connection,
-    client: createClient({ baseUrl, apiKey, ...patience }),
+    client: createClient({ baseUrl, apiKey, fetch: noteTime, ...patience }),
     readPayloadText: async (id) => (await texts.readPayload(id)) as string,
+    nowMs: () => Date.now() + aheadMs,
   };
 }
 

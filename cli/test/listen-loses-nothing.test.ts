@@ -6,6 +6,8 @@ import { type ServiceProcess, startService } from "../../server/test/support/ser
 import { type Account, signUp } from "../../server/test/support/testNode.ts";
 import { until } from "../../server/test/support/until.ts";
 import type { Program } from "../../server/test/support/program.ts";
+import { createClient } from "../../sdk/src/client.ts";
+import { followItems } from "../src/commands/followItems.ts";
 import { run, start } from "./support/command.ts";
 
 const secret = `whsec_${Buffer.alloc(24, 5).toString("base64")}`;
@@ -213,6 +215,43 @@ describe("postrider listen --target", () => {
     expect(await stats(mailbox)).toMatchObject({ ready: 2 });
   });
 
+  it("waits for a service that is away, and then has missed nothing", async () => {
+    let answer: (() => void) | undefined;
+    receiver = await startReceiver((_received, response) => {
+      answer = () => void response.writeHead(200).end();
+      if (receiver!.received.length > 2) answer();
+    });
+    const mailbox = await createMailbox("mirrored through a restart");
+    listener = start(["listen", "--target", mailbox, "--forward-to", receiver.url], env());
+    await listener.says(/mirroring/);
+    const ids = [await send(mailbox, "0")];
+    await receiver.arrivals(1);
+    ids.push(await send(mailbox, "1"), await send(mailbox, "2"));
+    answer!();
+    await receiver.arrivals(2);
+    // The list that has the second item has the third one, whose payload is still to be read.
+    const { port } = service;
+    await service.stop();
+    answer!();
+    await listener.says(/trying again/);
+    service = await startService({ storage: { databaseUrl: database.url }, env: { PORT: String(port) } });
+    expect((await receiver.arrivals(3)).map(({ id }) => id)).toEqual(ids);
+  });
+
+  it("misses nothing where the clock of this machine is minutes ahead", async () => {
+    receiver = await startReceiver();
+    const mailbox = await createMailbox("mirrored by another clock");
+    const ahead = "const now = Date.now; Date.now = () => now() + 300_000;";
+    const options = `--import=data:text/javascript,${encodeURIComponent(ahead)}`;
+    listener = start(["listen", "--target", mailbox, "--forward-to", receiver.url], {
+      ...env(),
+      NODE_OPTIONS: options,
+    });
+    await listener.says(/mirroring/);
+    const id = await send(mailbox, "1");
+    expect((await receiver.arrivals(1)).map((one) => one.id)).toEqual([id]);
+  });
+
   it("is refused with a mailbox beside it, and with neither", async () => {
     for (const words of [["inbox", "--target", "x"], []]) {
       const { code, err } = await run(["listen", ...words, "--forward-to", "http://127.0.0.1:1"], {
@@ -221,6 +260,34 @@ describe("postrider listen --target", () => {
       expect([code, err]).toEqual([2, expect.stringContaining("name a mailbox")]);
     }
   });
+});
+
+it("items that come while one is dealt with for long are followed all the same", async () => {
+  const client = createClient({ baseUrl: service.url, apiKey: account.api_key });
+  const mailbox = await createMailbox("followed");
+  const stopping = new AbortController();
+  let passedMs = 0;
+  let begin: (() => void) | undefined;
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const items = followItems(
+    client,
+    { target_id: mailbox },
+    {
+      stop: stopping.signal,
+      nowMs: () => Date.now() + passedMs,
+      onBegun: () => begin!(),
+      onProblem: () => undefined,
+    },
+  );
+  const first = items.next();
+  await begun;
+  const ids = [await send(mailbox, "1")];
+  expect((await first).value).toMatchObject({ id: ids[0] });
+  ids.push(await send(mailbox, "2"));
+  passedMs = 600_000;
+  expect((await items.next()).value).toMatchObject({ id: ids[1] });
+  stopping.abort();
+  await items.return();
 });
 
 describe("postrider trigger", () => {

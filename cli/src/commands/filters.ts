@@ -28,7 +28,7 @@ export const filterCommands: Command = {
         },
         "event-type": eventType!,
         "correlation-id": correlationId!,
-        "ordering-key": { ...orderingKey!, help: "event type of the sample" },
+        "ordering-key": { ...orderingKey!, help: "ordering key of the sample" },
       },
       run: tryFilter,
     },

@@ -12,6 +12,8 @@ const overlapSeconds = 15;
 
 export interface Following {
   stop: AbortSignal;
+  /** The time by the service's clock, once it has answered. */
+  nowMs: () => number;
   /** The present items are known: all that are accepted from now on are shown. */
   onBegun: () => void;
   onProblem: (what: string) => void;
@@ -21,33 +23,36 @@ export interface Following {
 export async function* followItems(
   client: Pick<Client, "listEvents">,
   filter: EventFilter,
-  { stop, onBegun, onProblem }: Following,
+  { stop, nowMs, onBegun, onProblem }: Following,
 ): AsyncGenerator<EventSummary, void> {
   const seen = new Map<string, number>();
-  const begun = await newest(client, filter, seen);
+  const recently = (): number => Math.floor(nowMs() / 1000) - overlapSeconds;
+  // The answer says what time it is there.
+  await client.listEvents({ ...filter, created_after: recently(), limit: 1 });
+  const begun = recently();
+  // Present items are not shown.
+  for await (const event of look(client, { ...filter, created_after: begun }, seen)) void event;
   onBegun();
   let from = begun;
   while (!stop.aborted) {
     try {
+      // The caller may take minutes for one item, in which others come.
+      const next = recently();
       yield* look(client, { ...filter, created_after: from }, seen);
-      from = Math.max(begun, Math.floor(Date.now() / 1000) - overlapSeconds, oldestKept(seen, from));
+      from = Math.max(begun, next, oldestKept(seen, from));
     } catch (error) {
-      if (!(error instanceof PostriderError) || (error.status !== 0 && error.status < 500)) throw error;
+      if (!isPassing(error)) throw error;
       onProblem(`${error.message}; trying again`);
     }
     await delay(pollMs, undefined, { signal: stop }).catch(() => undefined);
   }
 }
 
-/** Present items are not shown. */
-async function newest(
-  client: Pick<Client, "listEvents">,
-  filter: EventFilter,
-  seen: Map<string, number>,
-): Promise<number> {
-  const from = Math.floor(Date.now() / 1000) - overlapSeconds;
-  for await (const event of look(client, { ...filter, created_after: from }, seen)) void event;
-  return from;
+/** Whether the same call may succeed later: the service is away, or has too much to do. */
+export function isPassing(error: unknown): error is PostriderError {
+  if (!(error instanceof PostriderError)) return false;
+  const { status } = error;
+  return status === 0 || status === 408 || status === 429 || status >= 500;
 }
 
 async function* look(

@@ -104,10 +104,11 @@ async function erase({ out, connect }: Session, input: Input): Promise<void> {
 }
 
 async function tail({ out, connect, untilStopped }: Session, input: Input): Promise<void> {
-  const { client } = await connect();
+  const { client, nowMs } = await connect();
   const filter: EventFilter = await readFilter(client, input);
   const following = {
     stop: untilStopped(),
+    nowMs,
     onBegun: () => out.say("showing items as they are accepted; Ctrl-C ends it"),
     onProblem: (problem: string) => out.say(plain(problem)),
   };

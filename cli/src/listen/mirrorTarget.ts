@@ -1,9 +1,9 @@
 import { targetId } from "../commands/chooseTarget.ts";
-import { followItems } from "../commands/followItems.ts";
+import { followItems, isPassing } from "../commands/followItems.ts";
 import { PostriderError } from "../../../sdk/src/client.ts";
 import { type Output, plain } from "../output.ts";
 import type { Service } from "../session.ts";
-import { forward, type Forwarding } from "./forward.ts";
+import { forward, type Forwarded, type Forwarding } from "./forward.ts";
 import type { Pacer } from "./pacer.ts";
 import { showForwarded } from "./showForwarded.ts";
 
@@ -23,13 +23,15 @@ export async function mirrorTarget(
   const id = await targetId(service.client, named);
   const following = {
     stop,
+    nowMs: service.nowMs,
     onBegun: () => out.say(`mirroring ${plain(named)} to ${forwarding.url}; Ctrl-C ends it`),
     onProblem: (what: string) => out.say(what),
   };
   for await (const event of followItems(service.client, { target_id: id }, following)) {
     if (stop.aborted) return;
     if (event.status === "FILTERED") continue;
-    const item = await readItem(service, event.id);
+    const item = await readPatiently({ out, service, pacer }, event.id, stop);
+    if (stop.aborted) return;
     if (item === undefined) {
       out.say(`${event.id} is gone before it could be mirrored`);
       continue;
@@ -45,8 +47,32 @@ export async function mirrorTarget(
   }
 }
 
+/** The same as {@link readItem}, which waits for a service that is away. */
+async function readPatiently(
+  { out, service, pacer }: Pick<Mirroring, "out" | "service" | "pacer">,
+  id: string,
+  stop: AbortSignal,
+): Promise<Item | undefined> {
+  while (!stop.aborted) {
+    try {
+      const item = await readItem(service, id);
+      pacer.afterSuccess();
+      return item;
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      out.say(plain(`${error.message}; trying again`));
+      await pacer.afterFailure(stop);
+    }
+  }
+  return undefined;
+}
+
+interface Item extends Forwarded {
+  payload: string;
+}
+
 /** An item as it goes to its target; undefined once its payload is not kept any more. */
-async function readItem({ client, readPayloadText }: Service, id: string) {
+async function readItem({ client, readPayloadText }: Service, id: string): Promise<Item | undefined> {
   try {
     const { event } = await client.readEvent(id);
     const { event_type: type, correlation_id: correlation } = event;
