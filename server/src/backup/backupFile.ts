@@ -6,8 +6,14 @@ import { pipeline } from "node:stream/promises";
 import { constants, createGunzip, createGzip } from "node:zlib";
 import { beforeInterrupt } from "../runtime/beforeInterrupt.ts";
 import { createFrameReader } from "./frames.ts";
-import type { Contents, Manifest, Part, Sequence } from "./parts.ts";
-import { readManifest, readSequences } from "./readManifest.ts";
+import {
+  type Contents,
+  type Manifest,
+  type Part,
+  readManifest,
+  readSequences,
+  type Sequence,
+} from "./parts.ts";
 
 /*
  * A backup is gzip over lines of JSON, some of which are followed by as many bytes as they say: the manifest, then for each

@@ -9,8 +9,7 @@ import { migrationLockKey } from "../postgres/migrate.ts";
 import { baseline, lastCommitBeforeBaseline, migrations } from "../postgres/migrations.ts";
 import { dropOwnTables, refuseUnlessEmpty } from "./emptiness.ts";
 import { tablesWithoutKey } from "../postgres/partitions.ts";
-import type { OwnTable } from "./ownTables.ts";
-import type { Contents, Manifest, OwnCell, Part, Sequence } from "./parts.ts";
+import type { Contents, Manifest, OwnCell, OwnTable, Part, Sequence } from "./parts.ts";
 import { findFirstIn, openSession } from "./takeSnapshot.ts";
 import { once } from "node:events";
 

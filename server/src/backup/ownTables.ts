@@ -1,22 +1,6 @@
 import type pg from "pg";
 import { ofTheDatabase, tableNames } from "../postgres/foreignTables.ts";
-
-/** A table with data of its own, as a backup describes it; for a partitioned one, with its partitions. */
-export interface OwnTable {
-  name: string;
-  columns: readonly string[];
-  partitions: readonly Partition[];
-}
-
-export interface Partition {
-  name: string;
-  /** As PostgreSQL writes them: `FOR VALUES FROM (…) TO (…)`. */
-  bounds: string;
-  /** Storage parameters, such as `autovacuum_analyze_scale_factor=1`. */
-  settings: readonly string[];
-  /** Columns of which no statistics are gathered. */
-  unmeasured: readonly string[];
-}
+import type { OwnTable, Partition } from "./parts.ts";
 
 /**
  * The tables whose rows a backup has, of the schema that the session's path finds them in; those that others of it refer to first.

@@ -8,8 +8,8 @@ import { type DatabaseConnection, keepAliveAfterMs } from "../postgres/pool.ts";
 import { explainAway } from "../postgres/untilServes.ts";
 import { refuseTransactionPooling } from "../postgres/refuseTransactionPooling.ts";
 import { CommandError } from "../runtime/commandError.ts";
-import { type OwnTable, ownTables } from "./ownTables.ts";
-import type { Contents, Manifest, OwnCell, Part, Sequence } from "./parts.ts";
+import { ownTables } from "./ownTables.ts";
+import type { Contents, Manifest, OwnCell, OwnTable, Part, Sequence } from "./parts.ts";
 
 /** The database to back up. */
 export interface Source {
