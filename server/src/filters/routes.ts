@@ -1,6 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { orInvalid } from "../http/contract/errors.ts";
+import { isJsonObject } from "../http/contract/json.ts";
 import { routesOf } from "../http/contract/route.ts";
 import { customerReads } from "../http/contract/scope.ts";
 import { documentWith, readFilter } from "./filter.ts";
@@ -36,7 +37,6 @@ export const filterRoute = route("tryFilter", "POST /api/v1/filters/try", {
 
 /** The event type of a body, which intake reads before that of the header. */
 function eventTypeIn(payload: unknown): string | undefined {
-  if (payload === null || typeof payload !== "object" || Array.isArray(payload)) return undefined;
-  const { event_type: type } = payload as { event_type?: unknown };
+  const type = isJsonObject(payload) ? payload["event_type"] : undefined;
   return typeof type === "string" ? type : undefined;
 }

@@ -1,4 +1,4 @@
-import { isDeeperThan, isJsonObject } from "../../http/contract/json.ts";
+import { isDeeperThan, isJsonObject, type JsonObject } from "../../http/contract/json.ts";
 import type { Outbound } from "../../outbound/outbound.ts";
 import type { Agent } from "./agent.ts";
 import { type AgentAnswer, callAgent } from "./callAgent.ts";
@@ -18,8 +18,6 @@ export interface OutgoingMessage {
   json: Buffer;
   extensions: string[];
 }
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
  * Sends an item as a message (A2A 1.0, section 3.1.1). Two messages make two tasks, even under one id, so a request is not

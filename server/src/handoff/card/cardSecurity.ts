@@ -1,5 +1,5 @@
 import type { AgentCardRow } from "../../postgres/tables.ts";
-import { isJsonObject } from "../../http/contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../http/contract/json.ts";
 
 /** A security scheme of an agent, as far as a target can meet it. */
 export type SecurityScheme =
@@ -22,14 +22,12 @@ export function formOf(stored: Pick<AgentCardRow, "bearer_origin" | "auth_header
   return stored.auth_header === null ? { type: "bearer" } : { type: "api_key", header: stored.auth_header };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 /**
  * The security requirements of a card (A2A 1.0, sections 4.4 and 4.5), of which a client has to meet one. Empty when the card
  * demands nothing, also when one alternative is empty. A requirement that cannot be read is left out, because the agent will
  * refuse a wrong credential itself.
  */
-export function securityRequirements(document: Fields): SecurityRequirement[] {
+export function securityRequirements(document: JsonObject): SecurityRequirement[] {
   const written = document["securityRequirements"] ?? document["security"];
   if (!Array.isArray(written)) return [];
   const schemes = isJsonObject(document["securitySchemes"]) ? document["securitySchemes"] : {};
@@ -124,7 +122,7 @@ function readScheme(name: string, written: unknown): SecurityScheme {
 }
 
 /** The scheme's kind in lower case, and its fields. */
-function writtenForm(written: unknown): [form: string, fields: Fields] {
+function writtenForm(written: unknown): [form: string, fields: JsonObject] {
   if (!isJsonObject(written)) return ["", {}];
   if (typeof written["type"] === "string") return [written["type"].toLowerCase(), written];
   const leaked = written["scheme"];
@@ -132,7 +130,7 @@ function writtenForm(written: unknown): [form: string, fields: Fields] {
     return [leaked["$case"].toLowerCase(), isJsonObject(leaked["value"]) ? leaked["value"] : {}];
   }
   const member = Object.entries(written).find(([, value]) => isJsonObject(value));
-  return member === undefined ? ["", {}] : [member[0].toLowerCase(), member[1] as Fields];
+  return member === undefined ? ["", {}] : [member[0].toLowerCase(), member[1] as JsonObject];
 }
 
 const maxShownCharacters = 64;

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../../http/contract/json.ts";
 import type { JWK } from "jose";
 import type { AgentCard, CardSignature } from "./parseCard.ts";
 
@@ -121,9 +122,6 @@ function shown(value: unknown): string {
   return typeof value === "string" ? value.replace(/[^\u0020-\u007e]/g, "?").slice(0, 100) : "(none)";
 }
 
-type Json = unknown;
-type JsonObject = Readonly<Record<string, Json>>;
-
 /**
  * The texts that a signature over this card may cover (A2A 1.0, section 8.4.1): the card without its signatures in
  * canonical JSON. Signers disagree on which fields are present, so there are several: the card as received; without
@@ -142,9 +140,9 @@ function signedForms(document: JsonObject): string[] {
 }
 
 /** JSON in its canonical form (RFC 8785): JavaScript's own numbers and strings, members sorted by UTF-16 units. */
-export function canonicalJson(value: Json): string {
+export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (!isObject(value)) return JSON.stringify(value);
+  if (!isJsonObject(value)) return JSON.stringify(value);
   const members = Object.keys(value)
     .sort()
     .map((name) => `${JSON.stringify(name)}:${canonicalJson(value[name])}`);
@@ -152,13 +150,13 @@ export function canonicalJson(value: Json): string {
 }
 
 /** @returns undefined for a value that is empty itself. */
-function withoutEmpty(value: Json): Json {
+function withoutEmpty(value: unknown): unknown {
   if (value === "" || value === null) return undefined;
   if (Array.isArray(value)) {
     const elements = value.map(withoutEmpty).filter((element) => element !== undefined);
     return elements.length > 0 ? elements : undefined;
   }
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   const members = Object.entries(value)
     .map(([name, member]) => [name, withoutEmpty(member)] as const)
     .filter(([, member]) => member !== undefined);
@@ -168,9 +166,9 @@ function withoutEmpty(value: Json): Json {
 /** Fields that protobuf writes only when they are true. */
 const falseByDefault = ["required", "pkceRequired"];
 
-function withoutDefaults(value: Json, wrapped: "unwrap" | "drop"): Json {
-  if (Array.isArray(value)) return value.map((element: Json) => withoutDefaults(element, wrapped));
-  if (!isObject(value)) return value;
+function withoutDefaults(value: unknown, wrapped: "unwrap" | "drop"): unknown {
+  if (Array.isArray(value)) return value.map((element: unknown) => withoutDefaults(element, wrapped));
+  if (!isJsonObject(value)) return value;
   const members = Object.entries(value)
     .filter(([name, member]) => !(member === false && falseByDefault.includes(name)))
     .flatMap(([name, member]) => {
@@ -182,11 +180,7 @@ function withoutDefaults(value: Json, wrapped: "unwrap" | "drop"): Json {
 }
 
 /** `{scheme: {$case: "x", value: …}}` stands for `{x: …}`. */
-function unwrap(member: Json): [name: string, value: Json] | undefined {
-  if (!isObject(member) || typeof member["$case"] !== "string") return undefined;
+function unwrap(member: unknown): [name: string, value: unknown] | undefined {
+  if (!isJsonObject(member) || typeof member["$case"] !== "string") return undefined;
   return [member["$case"], member["value"]];
-}
-
-function isObject(value: Json): value is JsonObject {
-  return value !== null && typeof value === "object" && !Array.isArray(value);
 }
