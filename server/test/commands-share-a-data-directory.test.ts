@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { findHolder, lockDirectory } from "../src/postgres/embedded/directoryLock.ts";
@@ -78,4 +78,22 @@ it("a service names the command that has its directory", async () => {
     `postrider backup (process ${process.pid}) is using the data directory ${dataDir}: wait until it has ended`,
   );
   unlock();
+});
+
+it("a reset that is killed while it deletes leaves nothing that a start trips over", async () => {
+  const cluster = join(dataDir, "postgresql");
+  const changedAt = (): string =>
+    ["", "base", "global", "pg_wal"]
+      .map((folder) => statSync(join(cluster, folder), { throwIfNoEntry: false })?.mtimeMs)
+      .join();
+  const whole = changedAt();
+  const reset = start("reset", "--yes");
+  await until(changedAt, (now) => now !== whole);
+  reset.kill("SIGKILL");
+  await reset.ended;
+  const service = start("serve");
+  await service.says(/listens on/);
+  expect(readdirSync(dataDir).filter((name) => name.startsWith("postgresql"))).toEqual(["postgresql"]);
+  service.kill("SIGTERM");
+  expect(await service.ended).toEqual({ code: 0, signal: null });
 });

@@ -47,8 +47,11 @@ export async function refuseWhileRunning(client: pg.ClientBase): Promise<void> {
   );
 }
 
-/** Removes the service's tables, with what is in them, and all versions' functions. Nothing else is touched. */
-export async function dropOwnTables(client: pg.ClientBase): Promise<void> {
+/**
+ * Removes the service's tables, with what is in them, and all versions' functions. Nothing else is touched.
+ * @returns whether there were any.
+ */
+export async function dropOwnTables(client: pg.ClientBase): Promise<boolean> {
   const own = [functionSchemaPattern, cellSchemaPattern, unfinishedSchemaPattern];
   const schemas = await schemasLike(client, ...own);
   const home = await homeOf(client);
@@ -58,6 +61,7 @@ export async function dropOwnTables(client: pg.ClientBase): Promise<void> {
     if (tables.length > 0) await client.query(`drop table ${tables.join(", ")} cascade`);
     if (home !== undefined) await client.query(`drop sequence if exists ${home}.message_positions`);
   });
+  return schemas.length + tables.length > 0;
 }
 
 /** Postrider's tables in a schema. Other schemas of the search path may have tables of these names that belong to somebody else. */

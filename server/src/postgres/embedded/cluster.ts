@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, openSync } from "node:fs";
 import { chown, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -48,6 +49,22 @@ export async function ensureCluster(
   await rename(unfinished, cluster);
   syncDirectory(input.dataDir);
   return true;
+}
+
+/** Whether a data directory has a cluster, or what is left of one. */
+export async function hasCluster(dataDir: string): Promise<boolean> {
+  if (existsSync(clusterPath(dataDir))) return true;
+  return existsSync(dataDir) && (await unfinishedIn(dataDir)).length > 0;
+}
+
+/** Removes the cluster. An interruption leaves it whole or as an unfinished one, which the next start or removal deletes. */
+export async function removeCluster(dataDir: string): Promise<void> {
+  const cluster = clusterPath(dataDir);
+  if (existsSync(cluster)) {
+    await rename(cluster, join(dataDir, `${unfinishedPrefix}${randomUUID()}`));
+    syncDirectory(dataDir);
+  }
+  await removeUnfinished(dataDir);
 }
 
 async function initialize(
@@ -118,9 +135,12 @@ export function explainFailure(lines: string[]): string {
   return (telling.length > 0 ? telling : lines).slice(-4).join("; ") || "it gave no message";
 }
 
+async function unfinishedIn(dataDir: string): Promise<string[]> {
+  return (await readdir(dataDir)).filter((name) => name.startsWith(unfinishedPrefix));
+}
+
 async function removeUnfinished(dataDir: string): Promise<void> {
-  for (const name of await readdir(dataDir)) {
-    if (!name.startsWith(unfinishedPrefix)) continue;
+  for (const name of await unfinishedIn(dataDir)) {
     // An initdb whose service was killed may still be writing for a moment.
     await rm(join(dataDir, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }

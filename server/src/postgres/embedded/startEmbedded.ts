@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, realpathSync, statSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { mkdirSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { databaseAccount } from "./account.ts";
-import { clusterPath } from "./cluster.ts";
+import { clusterPath, hasCluster, removeCluster } from "./cluster.ts";
 import { lockDirectory, type Taking } from "./directoryLock.ts";
 import { stopLeftovers } from "./leftovers.ts";
 import { type EmbeddedOptions, EmbeddedServer } from "./embeddedServer.ts";
@@ -49,12 +48,12 @@ export async function startEmbedded(options: EmbeddedOptions) {
  * @throws a sentence for the operator when a service uses the directory.
  */
 export async function removeEmbedded(path: string, taking: Taking): Promise<boolean> {
-  if (!existsSync(clusterPath(path))) return false;
+  if (!(await hasCluster(path))) return false;
   const dataDir = prepareDataDirectory(path);
   const unlock = await lockDirectory(dataDir, taking);
   try {
     await stopLeftovers(clusterPath(dataDir), clusterName(dataDir), { log: () => undefined });
-    await rm(clusterPath(dataDir), { recursive: true, force: true });
+    await removeCluster(dataDir);
     return true;
   } finally {
     unlock();

@@ -21,8 +21,8 @@ export async function resetDatabase(config: Config, { say, show }: Talk): Promis
   try {
     await refuseForeignTables(session);
     await refuseWhileRunning(session);
-    await dropOwnTables(session);
-    show({ database: placeOf(config.databaseUrl), removed: true });
+    const removed = await dropOwnTables(session);
+    show({ database: placeOf(config.databaseUrl), removed });
   } finally {
     await session.end();
   }
