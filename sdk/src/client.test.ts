@@ -102,6 +102,18 @@ describe("a call", () => {
     },
   );
 
+  it.each(["日", "a\nb", "a\0"])("refuses the header %j before anything is sent", async (text) => {
+    const client = await clientOf([accepted]);
+    for (const option of ["eventType", "idempotencyKey"]) {
+      await expect(client.sendItem("1", {}, { [option]: text })).rejects.toMatchObject({
+        name: "PostriderError",
+        status: 400,
+        message: `${option} has a character that no header can carry`,
+      });
+    }
+    expect(seen).toEqual([]);
+  });
+
   it("sends bytes as they are", async () => {
     const client = await clientOf([accepted]);
     await client.sendItem("1", new TextEncoder().encode('{"a": 1.0}'));

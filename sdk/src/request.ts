@@ -40,7 +40,7 @@ const maxWaitMs = 30_000;
 /**
  * Calls an operation: path parameters first, then the body if it takes one, then options. Attempts that surely did
  * nothing (429, 503) are repeated, and those whose fate is unknown when repeating is harmless.
- * @throws {PostriderError} for a refusal, and when no attempt succeeded.
+ * @throws {PostriderError} for a refusal, when no attempt succeeded, and for an option that cannot be sent (400).
  */
 export async function callOperation(
   transport: Transport,
@@ -96,9 +96,15 @@ function headersOf(
   if (body !== undefined) headers["content-type"] = "application/json";
   for (const [option, name] of Object.entries(row.headers)) {
     const value = options[option] as string | undefined;
-    if (value !== undefined) headers[name] = value;
+    if (value !== undefined) headers[name] = carried(option, value);
   }
   return headers;
+}
+
+/** A header's value. `fetch` would refuse others, as if the service were away. */
+function carried(option: string, value: string): string {
+  if (!/[^\t -~\u0080-\u00ff]/.test(value)) return value;
+  throw new PostriderError(`${option} has a character that no header can carry`, { status: 400 });
 }
 
 async function attemptOnce(
