@@ -1,4 +1,5 @@
 /** The command as a process: its environment, its streams, its signals and its exit code. */
+import { exitCodes } from "./exitCodes.ts";
 import { main } from "./main.ts";
 
 const stopping = new AbortController();
@@ -18,11 +19,12 @@ function untilStopped(): AbortSignal {
   return stopping.signal;
 }
 
-// The reader of a pipe may have seen enough.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-  // oxlint-disable-next-line unicorn/no-process-exit -- nobody is left to write for
-  process.exit(0);
+process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+  // The reader of a pipe may have seen enough.
+  const isEnough = code === "EPIPE";
+  if (!isEnough) process.stderr.write(`postrider: cannot write the output: ${message}\n`);
+  // oxlint-disable-next-line unicorn/no-process-exit -- nothing is left to write to
+  process.exit(isEnough ? exitCodes.done : exitCodes.failed);
 });
 
 process.exitCode = await main(process.argv.slice(2), {

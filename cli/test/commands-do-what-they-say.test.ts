@@ -1,10 +1,11 @@
-import { chmodSync, existsSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect } from "vitest";
 import { signUp } from "../../server/test/support/testNode.ts";
 import { until } from "../../server/test/support/until.ts";
 import { clientTest as it } from "./support/clientTest.ts";
-import { nowhere, run, start } from "./support/command.ts";
+import { startProgram } from "../../server/test/support/program.ts";
+import { clientFile, nowhere, run, start } from "./support/command.ts";
 
 describe("targets and items", () => {
   it("are made, sent, listed, read and replayed, with data alone on the standard output", async ({
@@ -301,6 +302,27 @@ describe("a credential", () => {
     expect((await run(["target", "list"], { env: around })).code).toBe(3);
   });
 
+  it.for(["null", "[]", '{"default":null}', '{"default":{"url":5}}', "{"])(
+    "is asked for where the file of profiles has %s",
+    async (text, { place }) => {
+      const config = join(place, "broken");
+      const file = join(config, "postrider/profiles.json");
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text, { mode: 0o600 });
+      const { code, err } = await run(["target", "list"], { env: { XDG_CONFIG_HOME: config } });
+      expect([code, err]).toEqual([
+        3,
+        expect.stringMatching(/profiles\.json cannot be read \(.+\): remove it, and log in again\n$/),
+      ]);
+    },
+  );
+
+  it("is none of a profile that every object would have", async ({ place }) => {
+    const env = { XDG_CONFIG_HOME: join(place, "no profiles") };
+    const { code, err } = await run(["target", "list", "--profile", "constructor"], { env });
+    expect([code, err]).toEqual([3, expect.stringContaining('there is no profile "constructor"')]);
+  });
+
   it("comes from the standard input where asked", async ({ service, account }) => {
     const listed = await run(["target", "list", "--key-stdin", "--json"], {
       env: { POSTRIDER_URL: service.url },
@@ -308,6 +330,13 @@ describe("a credential", () => {
     });
     expect([listed.code, listed.json().length > 0]).toEqual([0, true]);
   });
+});
+
+it("output that cannot be written ends a command with a sentence", async ({ env }) => {
+  const command = ["bash", "-c", '"$@" > /dev/full', "bash", process.execPath, clientFile, "version"];
+  const full = startProgram({ command, env });
+  expect(await full.ended).toMatchObject({ code: 1 });
+  expect(full.output()).toMatch(/^postrider: cannot write the output: .*ENOSPC.*\n$/);
 });
 
 describe("the doctor", () => {

@@ -20,7 +20,8 @@ export function profilesPath(env: NodeJS.ProcessEnv): string {
 
 /** The profile of that name, where there is one. @throws {CommandError} when others can read the file. */
 export function readProfile(path: string, name: string): Profile | undefined {
-  return readProfiles(path)[name];
+  const profiles = readProfiles(path);
+  return Object.hasOwn(profiles, name) ? profiles[name] : undefined;
 }
 
 /** Keeps a profile, or forgets it, in a file that only its owner can read. @returns whether it was there before. */
@@ -46,7 +47,9 @@ function readProfiles(path: string): Profiles {
     );
   }
   try {
-    return JSON.parse(text) as Profiles;
+    const profiles: unknown = JSON.parse(text);
+    if (!areProfiles(profiles)) throw new Error("it does not contain profiles");
+    return profiles;
   } catch (cause) {
     throw new CommandError(
       `${path} cannot be read (${(cause as Error).message}): remove it, and log in again`,
@@ -54,6 +57,13 @@ function readProfiles(path: string): Profiles {
       { cause },
     );
   }
+}
+
+function areProfiles(value: unknown): value is Profiles {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.values(value as Record<string, Partial<Profile> | null>).every(
+    (profile) => typeof profile?.url === "string" && typeof profile.key === "string",
+  );
 }
 
 function isOpenToOthers(path: string): boolean {
