@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { parseArgs } from "node:util";
 import type pg from "pg";
 import { readEmail } from "../accounts/emailAddress.ts";
 import { readName } from "../accounts/schemas.ts";
@@ -8,6 +7,7 @@ import { provisionOrganization } from "../accounts/provision.ts";
 import { orRefused } from "../http/contract/errors.ts";
 import { type BillingStatus, billingStatuses } from "../postgres/tables.ts";
 import { CommandError, UsageError } from "../runtime/commandError.ts";
+import { readWords } from "../runtime/readWords.ts";
 import { setStatus } from "./changeStatus.ts";
 import { settleByOperator } from "./settleByOperator.ts";
 import { describeOrganization, findOrganizationId, listOrganizations } from "./organizationReport.ts";
@@ -25,38 +25,30 @@ export type OrgCommand = (deps: OrgCommandDeps) => Promise<void>;
  */
 export function readOrgCommand(args: string[]): OrgCommand {
   const [command, ...rest] = args;
-  switch (command) {
-    case "create":
-      return create(rest);
-    case "list":
-      return list(rest);
-    case "show":
-      return show(rest);
-    case "set-state":
-      return setState(rest);
-    case "settle-batch":
-      return settle(rest);
-    case undefined:
-      throw new UsageError("say what to do with organizations");
-    default:
-      throw new UsageError(`there is no command "org ${command}"`);
-  }
+  if (command === undefined) throw new UsageError("say what to do with organizations");
+  const read = readers.get(command);
+  if (read === undefined) throw new UsageError(`there is no command "org ${command}"`);
+  return read(rest);
 }
 
+/** By their words behind `org`. */
+const readers = new Map<string, (args: string[]) => OrgCommand>([
+  ["create", create],
+  ["list", list],
+  ["show", show],
+  ["set-state", setState],
+  ["settle-batch", settle],
+]);
+
 function create(args: string[]): OrgCommand {
-  const { values, positionals } = parse(args, {
-    exempt: { type: "boolean" },
-    state: { type: "string" },
-    email: { type: "string" },
-  });
-  const [name] = expectWords(positionals, ["name"]);
-  if (values["exempt"] === true && values["state"] !== undefined) {
-    throw new UsageError("--exempt and --state exclude each other");
-  }
-  const status = values["exempt"] === true ? "exempt" : parseStatus(values["state"] ?? "active");
+  const { isJson, words, flags, text } = parse(args, ["exempt"], ["<name>"], ["state", "email"]);
+  const isExempt = flags.has("exempt");
+  const state = text("state");
+  if (isExempt && state !== undefined) throw new UsageError("--exempt and --state exclude each other");
+  const status = isExempt ? "exempt" : parseStatus(state ?? "active");
   if (status === "grace") throw new UsageError("an organization does not begin in grace");
-  const email = values["email"] as string | undefined;
-  const readable = readName(name);
+  const email = text("email");
+  const readable = readName(words[0]!);
   if (!readable.ok) throw new CommandError(readable.message, "usage");
   const address = email === undefined ? undefined : readEmail(email);
   if (address?.ok === false) throw new CommandError(address.message, "usage");
@@ -72,14 +64,13 @@ function create(args: string[]): OrgCommand {
     });
     audit(deps, "org create", { org_id: organization.id, to: status });
     // The key and the password are shown here and nowhere else.
-    showResult(deps, { ...organization, api_key: apiKey, ...(owner && { owner }) }, values);
+    showResult(deps, { ...organization, api_key: apiKey, ...(owner && { owner }) }, isJson);
   };
 }
 
 function list(args: string[]): OrgCommand {
-  const { values, positionals } = parse(args, { state: { type: "string" } });
-  expectWords(positionals, []);
-  const status = values["state"] === undefined ? undefined : parseStatus(values["state"]);
+  const state = parse(args, [], [], ["state"]).text("state");
+  const status = state === undefined ? undefined : parseStatus(state);
   return async (deps) => {
     for await (const organization of listOrganizations(deps.pool, status, secondsOf(deps))) {
       deps.print(JSON.stringify(organization));
@@ -88,21 +79,21 @@ function list(args: string[]): OrgCommand {
 }
 
 function show(args: string[]): OrgCommand {
-  const { values, positionals } = parse(args, {});
-  const [organization] = expectWords(positionals, ["id or slug"]);
+  const { isJson, words } = parse(args, [], ["<id or slug>"]);
+  const organization = words[0]!;
   return async (deps) => {
     const orgId = await requireOrganization(deps.pool, organization);
     const report = await describeOrganization(deps.cells.ofOrg(orgId).pool, orgId, secondsOf(deps));
     if (report === undefined) throw noOrganization(organization);
-    showResult(deps, report, values);
+    showResult(deps, report, isJson);
   };
 }
 
 function setState(args: string[]): OrgCommand {
-  const { values, positionals } = parse(args, { reason: { type: "string" } });
-  const [organization, state] = expectWords(positionals, ["id or slug", "state"]);
+  const { isJson, words, text } = parse(args, [], ["<id or slug>", "<state>"], ["reason"]);
+  const [organization, state] = words as [string, string];
   const status = parseStatus(state);
-  const reason = values["reason"] as string | undefined;
+  const reason = text("reason");
   return async (deps) => {
     const orgId = await requireOrganization(deps.pool, organization);
     const cause = `operator ${deps.operator}${reason === undefined ? "" : `: ${reason}`}`;
@@ -115,13 +106,13 @@ function setState(args: string[]): OrgCommand {
     });
     if (change === undefined) throw noOrganization(organization);
     audit(deps, "org set-state", { org_id: orgId, ...change, ...(reason !== undefined && { reason }) });
-    showResult(deps, { id: orgId, ...change }, values);
+    showResult(deps, { id: orgId, ...change }, isJson);
   };
 }
 
 function settle(args: string[]): OrgCommand {
-  const { values, positionals } = parse(args, {});
-  const [identifier, outcome] = expectWords(positionals, ["identifier", "exported|resend"]);
+  const { isJson, words } = parse(args, [], ["<identifier>", "<exported|resend>"]);
+  const [identifier, outcome] = words as [string, string];
   if (outcome !== "exported" && outcome !== "resend") {
     throw new UsageError(`a batch is settled as exported or resend, not "${outcome}"`);
   }
@@ -137,7 +128,7 @@ function settle(args: string[]): OrgCommand {
         ),
     });
     audit(deps, "org settle-batch", { identifier, outcome });
-    showResult(deps, { identifier, outcome }, values);
+    showResult(deps, { identifier, outcome }, isJson);
   };
 }
 
@@ -152,35 +143,16 @@ function noOrganization(idOrSlug: string): CommandError {
   return new CommandError(`there is no organization ${idOrSlug}`, "notFound");
 }
 
-type Options = Record<string, { type: "string" | "boolean" }>;
-type Values = Record<string, string | boolean | undefined>;
-
-/** Reads flags and words; each command takes `--json`. @throws {UsageError} for an unknown flag. */
-function parse(args: string[], options: Options): { values: Values; positionals: string[] } {
+/** Reads a command's arguments as {@link readWords} does. @throws {UsageError} for wrong ones. */
+function parse(...given: Parameters<typeof readWords>): ReturnType<typeof readWords> {
   try {
-    const { values, positionals } = parseArgs({
-      args,
-      options: { ...options, json: { type: "boolean" } },
-      allowPositionals: true,
-    });
-    return { values, positionals };
+    return readWords(...given);
   } catch (error) {
     throw new UsageError((error as Error).message, { cause: error });
   }
 }
 
-/** The positional arguments, one for each name. @throws {UsageError} when one is missing or too many. */
-function expectWords<const N extends readonly string[]>(
-  words: string[],
-  names: N,
-): { [K in keyof N]: string } {
-  const missing = names[words.length];
-  if (missing !== undefined) throw new UsageError(`<${missing}> is missing`);
-  if (words.length > names.length) throw new UsageError(`unexpected argument "${words[names.length]}"`);
-  return words as unknown as { [K in keyof N]: string };
-}
-
-function parseStatus(text: string | boolean): BillingStatus {
+function parseStatus(text: string): BillingStatus {
   const status = billingStatuses.find((candidate) => candidate === text);
   if (status === undefined) throw new UsageError(`"${text}" is not a state`);
   return status;
@@ -191,8 +163,8 @@ function audit(deps: OrgCommandDeps, action: string, fields: object): void {
   deps.audit(JSON.stringify({ audit: action, time, operator: deps.operator, ...fields }));
 }
 
-function showResult(deps: OrgCommandDeps, value: object, { json }: Values): void {
-  deps.print(json === true ? JSON.stringify(value) : JSON.stringify(value, null, 2));
+function showResult(deps: OrgCommandDeps, value: object, isJson: boolean): void {
+  deps.print(isJson ? JSON.stringify(value) : JSON.stringify(value, null, 2));
 }
 
 function secondsOf(deps: OrgCommandDeps): number {

@@ -1,6 +1,7 @@
 import type { Server } from "../../../postgres/placement/workers.ts";
 import { CommandError } from "../../../runtime/commandError.ts";
-import { type DatabaseCommand, onConfig, type Reader, readWords } from "../command.ts";
+import { readWords } from "../../../runtime/readWords.ts";
+import { type DatabaseCommand, onConfig, type Reader } from "../command.ts";
 
 export const cellUsage = `  postrider db cells                                      shows the buckets of each cell, and its place, size and load
   postrider db divide --cells <2|4|8|16> --yes            divides a database into cells, while no service runs

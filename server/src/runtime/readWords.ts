@@ -1,0 +1,47 @@
+import { parseArgs } from "node:util";
+import { CommandError } from "./commandError.ts";
+
+/** The arguments of a command. */
+export interface Words {
+  isJson: boolean;
+  words: string[];
+  flags: Set<string>;
+  text: (name: string) => string | undefined;
+}
+
+/**
+ * Reads the arguments of a command, with `--json`.
+ * @param needed what its words are, as messages name them.
+ * @throws {CommandError} when a word is missing or too much, or a flag unknown.
+ */
+export function readWords(
+  args: readonly string[],
+  flags: readonly string[],
+  needed: readonly string[] = [],
+  texts: readonly string[] = [],
+): Words {
+  const { values, positionals: words } = parseWords(args, ["json", ...flags], texts);
+  const missing = needed[words.length];
+  if (missing !== undefined) throw new CommandError(`${missing} is missing`, "usage");
+  const extra = words[needed.length];
+  if (extra !== undefined) throw new CommandError(`unexpected argument "${extra}"`, "usage");
+  const given = new Set(Object.keys(values));
+  const text = (name: string): string | undefined => values[name] as string | undefined;
+  return { isJson: given.has("json"), words, flags: given, text };
+}
+
+function parseWords(
+  args: readonly string[],
+  flags: readonly string[],
+  texts: readonly string[],
+): { values: Record<string, unknown>; positionals: string[] } {
+  const options = Object.fromEntries([
+    ...flags.map((name) => [name, { type: "boolean" as const }] as const),
+    ...texts.map((name) => [name, { type: "string" as const }] as const),
+  ]);
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch (cause) {
+    throw new CommandError((cause as Error).message, "usage", { cause });
+  }
+}
