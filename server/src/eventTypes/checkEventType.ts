@@ -1,18 +1,11 @@
+import type { Static } from "typebox";
 import { type Read, unreadable } from "../http/contract/errors.ts";
 import { isPlainLine, isPlainText, plainTextRule } from "../http/contract/plainText.ts";
 import { schemaFault } from "./checkSchema.ts";
-import { type JsonSchema, maxDescriptionCharacters, maxGroupCharacters, maxJsonBytes } from "./schemas.ts";
+import { type EventType, maxDescriptionCharacters, maxGroupCharacters, maxJsonBytes } from "./schemas.ts";
 
 /** A type as a request or a document gives it. */
-export interface GivenEventType {
-  name: string;
-  description: string;
-  group: string;
-  deprecated: boolean;
-  schema: JsonSchema | null;
-  /** Any JSON; null for none. */
-  example: unknown;
-}
+export type GivenEventType = Omit<Static<typeof EventType>, "id" | "created_at" | "updated_at">;
 
 /** A type that can be stored: its schema and its example as JSON texts. */
 export interface CheckedEventType extends Omit<GivenEventType, "schema" | "example"> {

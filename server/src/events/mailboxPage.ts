@@ -71,7 +71,8 @@ export function mailboxPage(
     case "DEAD": {
       // Among claimed messages only those with a lapsed claim can be: as few as wait for the next sweep.
       const lapsed = sql`m.state = 2 and m.claimable_at <= ${databaseNowMs}`;
-      return sorted(filter, sql`${ofStatus(filter, status, lapsed)} union all ${closedDead(filter, every)}`);
+      const ended = firstOf(filter, every, closed(filter, sql`c.dead`));
+      return sorted(filter, sql`${ofStatus(filter, status, lapsed)} union all ${ended}`);
     }
     case "ACKNOWLEDGED":
       return firstOfEach(filter, every, closed(filter, sql`not c.dead`));
@@ -133,18 +134,29 @@ function closed(filter: EventFilter, condition: RawBuilder<unknown>): RawBuilder
   `;
 }
 
-/** Merges the first of each mailbox; `first` selects those of the mailbox `t` in the order of the filter. */
+/** Merges the first of each mailbox, as {@link firstOf} has them. */
 function firstOfEach(
   filter: EventFilter,
   boxes: RawBuilder<unknown>,
   first: RawBuilder<unknown>,
 ): IdStatement {
   return sql`
+    ${firstOf(filter, boxes, first)}
+    ${ordered(filter, sql`first.id`)}
+    ${pageOf(filter)}
+  `;
+}
+
+/** The first of each mailbox; `first` selects those of the mailbox `t` in the order of the filter. */
+function firstOf(
+  filter: EventFilter,
+  boxes: RawBuilder<unknown>,
+  first: RawBuilder<unknown>,
+): RawBuilder<unknown> {
+  return sql`
     select first.id
     from ${boxes} t
     cross join lateral (${first} limit ${reach(filter)}) first
-    ${ordered(filter, sql`first.id`)}
-    ${pageOf(filter)}
   `;
 }
 
@@ -181,15 +193,6 @@ function liveMessages(filter: EventFilter, state: RawBuilder<unknown>): RawBuild
       ${filter.targetId === undefined ? sql`and is_pulled(kind_number(t.kind))` : sql`and t.id = ${filter.targetId}`}
       and ${state}
       and m.id >= ${expiredBefore(filter.mailboxRetentionMs)}
-  `;
-}
-
-/** The first dead messages of each mailbox. */
-function closedDead(filter: EventFilter, boxes: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`
-    select first.id
-    from ${boxes} t
-    cross join lateral (${closed(filter, sql`c.dead`)} limit ${reach(filter)}) first
   `;
 }
 
