@@ -359,6 +359,20 @@ describe("the end of a stream", () => {
   });
 });
 
+it("a stream that is only asked for its headers is not open afterwards", async ({
+  own: { account },
+  urls,
+  follow,
+}) => {
+  const headers = { authorization: `Bearer ${account.api_key}` };
+  // More than an organization may have at a time.
+  for (let n = 0; n < 201; n++) {
+    const { status } = await fetch(`${urls[0]}/api/v1/stream`, { method: "HEAD", headers });
+    expect(status).toBe(200);
+  }
+  expect((await follow(account)).status).toBe(200);
+});
+
 describe("what is refused", () => {
   it.for<[string, number, string | RegExp]>([
     ["?types=item,orders", 400, /types: "orders" is none of/],

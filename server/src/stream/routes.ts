@@ -58,6 +58,8 @@ export const streamRoute = route("openStream", "GET /api/v1/stream", {
     // The schema lets one value through, and no list.
     const lastId = request.headers["last-event-id"] as string | undefined;
     const stream = await hub.open({ caller, types: wanted, response: reply.raw }, lastId);
+    // The answer to HEAD ends with its headers, and nobody reads the stream.
+    reply.raw.once("close", () => stream.body.destroy());
     return (
       reply
         .type("text/event-stream; charset=utf-8")
