@@ -1,5 +1,6 @@
 import { type Static, Type } from "typebox";
 import type pg from "pg";
+import { holdCustomer } from "../customers/store.ts";
 import { type Read, unreadable } from "../http/contract/errors.ts";
 import { type KeyScope, keyScopes } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
@@ -74,10 +75,11 @@ export async function scopeFault(
   scope: KeyScope,
 ): Promise<string | undefined> {
   switch (scope.kind) {
-    case "customer":
-      return (await lockCustomer(client, orgId, scope.customerUid))
-        ? undefined
-        : noSuchCustomer(scope.customerUid);
+    case "customer": {
+      const { customerUid: uid } = scope;
+      const customer = await holdCustomer(client, { orgId, uid });
+      return customer === undefined ? noSuchCustomer(uid) : undefined;
+    }
     case "consume": {
       const unknown = await findUnknownMailbox(client, orgId, scope.mailboxIds);
       if (unknown === undefined) return undefined;
@@ -87,20 +89,6 @@ export async function scopeFault(
     case "read":
       return undefined;
   }
-}
-
-/** Locks a customer against deletion. @returns false when there is none of this uid. */
-async function lockCustomer(client: pg.ClientBase, orgId: string, uid: string): Promise<boolean> {
-  const { rowCount } = await client.query({
-    name: "hold_customer",
-    text: `select
-           from customers c
-           where c.org_id = $1
-             and c.uid = $2
-           for key share`,
-    values: [orgId, uid],
-  });
-  return rowCount !== 0;
 }
 
 /** The first of the ids that is not a mailbox of the organization. */

@@ -157,6 +157,23 @@ async function lock(client: pg.ClientBase, { orgId, uid }: CustomerKey): Promise
   return rows[0];
 }
 
+/** Keeps a customer from being deleted until the transaction ends; undefined when there is none. */
+export async function holdCustomer(
+  client: pg.ClientBase,
+  { orgId, uid }: CustomerKey,
+): Promise<Pick<StoredCustomer, "id" | "uid" | "name"> | undefined> {
+  const { rows } = await client.query<Pick<StoredCustomer, "id" | "uid" | "name">>({
+    name: "hold_customer",
+    text: `select id, uid, name
+           from customers
+           where org_id = $1
+             and uid = $2
+           for key share`,
+    values: [orgId, uid],
+  });
+  return rows[0];
+}
+
 export function objectOf({ id, uid, name }: Pick<StoredCustomer, "id" | "uid" | "name">) {
   return { kind: "customer", id, name: name === "" ? uid : name } as const;
 }

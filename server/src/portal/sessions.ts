@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Origin, RequestTrace } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
-import { type CustomerKey, objectOf } from "../customers/store.ts";
+import { type CustomerKey, holdCustomer, objectOf } from "../customers/store.ts";
 import { type Caller, hashCredential, newCredential } from "../http/contract/credentials.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { newRootId } from "../postgres/ids.ts";
@@ -61,23 +61,6 @@ export function endPortalSessions(
     }
     return ended;
   });
-}
-
-/** Keeps a customer from being deleted until the transaction ends; undefined when there is none. */
-async function holdCustomer(
-  client: pg.ClientBase,
-  { orgId, uid }: CustomerKey,
-): Promise<{ id: string; uid: string; name: string } | undefined> {
-  const { rows } = await client.query<{ id: string; uid: string; name: string }>({
-    name: "hold_customer_of_portal",
-    text: `select id, uid, name
-           from customers
-           where org_id = $1
-             and uid = $2
-           for key share`,
-    values: [orgId, uid],
-  });
-  return rows[0];
 }
 
 /** A thing that a customer has a few of, each for some time; one more than the most ends the oldest. */

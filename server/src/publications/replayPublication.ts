@@ -121,19 +121,23 @@ async function addMatched({ pool, queries }: ReplayDeps, { orgId, id }: Publicat
   }
 }
 
-async function readFiltered(queries: Queries, { orgId, id }: PublicationKey): Promise<Filtered> {
-  return queries
-    .selectFrom("publications")
+function readFiltered(queries: Queries, key: PublicationKey): Promise<Filtered> {
+  return publicationOf(queries, key)
     .select([
       "payload",
       "event_type as eventType",
       "correlation_id as correlationId",
       "ordering_key as orderingKey",
     ])
+    .executeTakeFirstOrThrow();
+}
+
+function publicationOf(queries: Queries, { orgId, id }: PublicationKey) {
+  return queries
+    .selectFrom("publications")
     .where("bucket", "=", bucketOf(id))
     .where("id", "=", id)
-    .where("org_id", "=", orgId)
-    .executeTakeFirstOrThrow();
+    .where("org_id", "=", orgId);
 }
 
 /** Codes of `publish_to_added` for publications that it did not send. */
@@ -142,15 +146,8 @@ const addRefusals: Readonly<
 > = { n: "not_found", e: "erased", s: "suspended", p: "pending", m: "too_many_targets" };
 
 /** Locks a publication, so that replays of it run one after the other, and gives the ids of its items. */
-async function lockItems(transaction: Queries, { orgId, id }: PublicationKey): Promise<string[] | undefined> {
-  const row = await transaction
-    .selectFrom("publications")
-    .select("event_ids")
-    .where("bucket", "=", bucketOf(id))
-    .where("id", "=", id)
-    .where("org_id", "=", orgId)
-    .forNoKeyUpdate()
-    .executeTakeFirst();
+async function lockItems(transaction: Queries, key: PublicationKey): Promise<string[] | undefined> {
+  const row = await publicationOf(transaction, key).select("event_ids").forNoKeyUpdate().executeTakeFirst();
   return row?.event_ids;
 }
 
@@ -196,19 +193,9 @@ async function dispatchItems(
   if (mailboxIds.length > 0) deps.mailboxes.onMailboxItems(mailboxIds);
   if (mailboxIds.length < items.length) deps.onDue();
   if (items.length === 0 || !deps.changes.isWatched()) return;
-  const eventType = await readEventType(deps.queries, publication);
+  const row = await publicationOf(deps.queries, publication).select("event_type").executeTakeFirst();
+  const eventType = row?.event_type ?? null;
   for (const { id, target_id: targetId, status } of items) {
     deps.changes.publish(targetId, itemChange({ id, targetId, eventType, status }));
   }
-}
-
-async function readEventType(queries: Queries, { orgId, id }: PublicationKey): Promise<string | null> {
-  const row = await queries
-    .selectFrom("publications")
-    .select("event_type")
-    .where("bucket", "=", bucketOf(id))
-    .where("id", "=", id)
-    .where("org_id", "=", orgId)
-    .executeTakeFirst();
-  return row?.event_type ?? null;
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { type SecurityRequirement, securityRequirements } from "./cardSecurity.ts";
 import { isPlainLine } from "../../http/contract/plainText.ts";
-import { isJsonObject } from "../../http/contract/json.ts";
+import { isJsonObject, type JsonObject } from "../../http/contract/json.ts";
 
 /** The parts of a valid and usable agent card that the service needs. */
 export interface AgentCard {
@@ -15,7 +15,7 @@ export interface AgentCard {
   signatures: CardSignature[];
   /** The credentials that the agent demands of its clients: one of these alternatives. */
   security: SecurityRequirement[];
-  document: Readonly<Record<string, unknown>>;
+  document: JsonObject;
 }
 
 export interface AgentInterface {
@@ -61,7 +61,7 @@ export function parseCard(bytes: Buffer): CardReading {
 /** Thrown where a card is refused; never leaves this file. */
 class CardProblem extends Error {}
 
-function parseDocument(bytes: Buffer): Readonly<Record<string, unknown>> {
+function parseDocument(bytes: Buffer): JsonObject {
   if (!isUtf8(bytes)) throw new CardProblem("is not UTF-8 text");
   let value: unknown;
   try {
@@ -74,7 +74,7 @@ function parseDocument(bytes: Buffer): Readonly<Record<string, unknown>> {
   return value;
 }
 
-function readCard(document: Readonly<Record<string, unknown>>): AgentCard {
+function readCard(document: JsonObject): AgentCard {
   refuseOlderVersion(document);
   const name = requiredText(document, "name");
   if (name === "") throw new CardProblem("has an empty $.name");
@@ -106,7 +106,7 @@ function readCard(document: Readonly<Record<string, unknown>>): AgentCard {
 }
 
 /** Up to 0.3 a card had one `url` of its own; such an agent speaks other routes and other states. */
-function refuseOlderVersion(document: Readonly<Record<string, unknown>>): void {
+function refuseOlderVersion(document: JsonObject): void {
   if (document["supportedInterfaces"] !== undefined || typeof document["url"] !== "string") return;
   const said = document["protocolVersion"];
   const version = typeof said === "string" && /^[\d.]{1,20}$/.test(said) ? said : "0.3";
@@ -137,7 +137,7 @@ function chooseInterface(interfaces: readonly unknown[]): AgentInterface {
   );
 }
 
-function readInterface(entry: Readonly<Record<string, unknown>>, path: string): AgentInterface {
+function readInterface(entry: JsonObject, path: string): AgentInterface {
   const { url } = entry;
   if (typeof url !== "string" || url === "") throw wrongKind(`${path}.url`, "a URL", url);
   const tenant = entry["tenant"] ?? "";
@@ -183,7 +183,7 @@ function readSignatures(value: unknown): CardSignature[] {
   });
 }
 
-function required(document: Readonly<Record<string, unknown>>, field: string): unknown {
+function required(document: JsonObject, field: string): unknown {
   const value = document[field];
   if (value === undefined || value === null) {
     throw new CardProblem(`lacks $.${field}, which A2A 1.0 requires`);
@@ -191,13 +191,13 @@ function required(document: Readonly<Record<string, unknown>>, field: string): u
   return value;
 }
 
-function requiredText(document: Readonly<Record<string, unknown>>, field: string): string {
+function requiredText(document: JsonObject, field: string): string {
   const value = required(document, field);
   if (typeof value !== "string") throw wrongKind(`$.${field}`, "a string", value);
   return value;
 }
 
-function requiredArray(document: Readonly<Record<string, unknown>>, field: string): readonly unknown[] {
+function requiredArray(document: JsonObject, field: string): readonly unknown[] {
   const value = required(document, field);
   if (!Array.isArray(value)) throw wrongKind(`$.${field}`, "an array", value);
   return value;
