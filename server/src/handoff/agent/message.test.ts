@@ -69,6 +69,44 @@ describe("a payload that is a message", () => {
     });
   });
 
+  it("keeps its numbers as they are written", () => {
+    const data = '{"id":12345678901234567890, "price":1.10,"large":1e400}';
+    const payload = `{ "role":"ROLE_USER","parts":[{"data":${data}}], "metadata" : {"own":98765432109876543210} }`;
+    const { text } = parse(payload);
+    expect(text).toContain(`"parts":[{"data":${data}}]`);
+    expect(text).toContain('"metadata":{"own":98765432109876543210,"event_id":"e1"}');
+  });
+
+  it("is the one that a parser reads, with our members in place of its own, however it is written", () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(
+          fc.oneof(fc.string(), fc.constantFrom("metadata", "messageId", "taskId")),
+          fc.jsonValue(),
+        ),
+        fc.constantFrom(undefined, 1, "\t"),
+        (fields, indent) => {
+          const given = { ...fields, role: "ROLE_USER", parts: [{ text: '"}],\\' }] };
+          const { metadata, messageId, ...others } = JSON.parse(JSON.stringify(given)) as Record<
+            string,
+            unknown
+          >;
+          const isObject = typeof metadata === "object" && metadata !== null && !Array.isArray(metadata);
+          expect(parse(JSON.stringify(given, undefined, indent), { taskId: "t1" }).value).toEqual({
+            ...others,
+            taskId: "t1",
+            messageId: "m1",
+            metadata: {
+              ...(isObject && metadata),
+              ...(typeof messageId === "string" && { original_message_id: messageId }),
+              event_id: "e1",
+            },
+          });
+        },
+      ),
+    );
+  });
+
   it("names the extensions it uses", () => {
     const { extensions } = parse(JSON.stringify({ ...message, extensions: ["urn:a", 7] }));
     expect(extensions).toEqual(["urn:a"]);

@@ -63,7 +63,7 @@ const maxDepth = 500;
 /**
  * An item as an A2A message (1.0, section 4.1.4). A payload that is a message of a user passes through, under our
  * own id; a string, or an object with nothing but `text` (and `event_type`), becomes a text part; everything else a
- * data part, whose bytes are the payload's own, so that no number changes on the way.
+ * data part, whose bytes are the payload's own. No number changes on the way.
  */
 export function toMessage(input: MessageParts): OutgoingMessage {
   const text = input.payload.toString("utf8").replace(/^\ufeff/, "");
@@ -73,7 +73,7 @@ export function toMessage(input: MessageParts): OutgoingMessage {
     ...(input.contextId && { contextId: input.contextId }),
   };
   if (isUserMessage(value) && !isDeeperThan(maxDepth, input.payload)) {
-    return passThrough(value, input, ids);
+    return passThrough(value, text, input, ids);
   }
   const envelope = {
     messageId: input.messageId,
@@ -90,18 +90,72 @@ export function toMessage(input: MessageParts): OutgoingMessage {
   return { json: Buffer.from(json), extensions: [] };
 }
 
-function passThrough(message: JsonObject, input: MessageParts, ids: object): OutgoingMessage {
-  const own = isJsonObject(message["metadata"]) ? message["metadata"] : {};
-  const { messageId } = message;
-  const metadata = {
-    ...own,
-    ...(typeof messageId === "string" && { original_message_id: messageId }),
-    ...input.metadata,
+function passThrough(message: JsonObject, text: string, input: MessageParts, ids: object): OutgoingMessage {
+  const { messageId, metadata, extensions } = message;
+  const own = membersOf(text).findLast(([name]) => name === "metadata");
+  const json = withMembers(text, {
+    ...ids,
+    messageId: input.messageId,
+    metadata: new JsonText(
+      withMembers(isJsonObject(metadata) ? own![1] : "{}", {
+        ...(typeof messageId === "string" && { original_message_id: messageId }),
+        ...input.metadata,
+      }),
+    ),
+  });
+  const named = Array.isArray(extensions) ? extensions : [];
+  return {
+    json: Buffer.from(json),
+    extensions: named.filter((uri): uri is string => typeof uri === "string").slice(0, maxExtensions),
   };
-  const json = { ...message, ...ids, messageId: input.messageId, metadata };
-  const named = Array.isArray(message["extensions"]) ? message["extensions"] : [];
-  const extensions = named.filter((uri): uri is string => typeof uri === "string").slice(0, maxExtensions);
-  return { json: Buffer.from(JSON.stringify(json)), extensions };
+}
+
+/** A value that is JSON already. */
+class JsonText {
+  readonly json: string;
+
+  constructor(json: string) {
+    this.json = json;
+  }
+}
+
+/** A JSON object with some members replaced or added; the others stay as they are written. */
+function withMembers(text: string, added: Readonly<Record<string, string | JsonText>>): string {
+  const kept = membersOf(text).filter(([name]) => !Object.hasOwn(added, name));
+  const ours = Object.entries(added).map(([name, value]): Member => [
+    name,
+    value instanceof JsonText ? value.json : JSON.stringify(value),
+  ]);
+  return `{${[...kept, ...ours].map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(",")}}`;
+}
+
+type Member = [name: string, json: string];
+
+/** The members of a JSON object, which has to be valid, with their values as they are written. */
+function membersOf(text: string): Member[] {
+  const members: Member[] = [];
+  let [depth, from, colon] = [0, 0, 0];
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (character === '"') at = endOfText(text, at);
+    else if (character === "{" || character === "[") {
+      if (++depth === 1) from = at + 1;
+    } else if (character === ":" && depth === 1) colon = at;
+    else if (depth === 1 && (character === "," || character === "}")) {
+      if (colon > from) {
+        members.push([JSON.parse(text.slice(from, colon)) as string, text.slice(colon + 1, at).trim()]);
+      }
+      from = at + 1;
+    } else if (character === "}" || character === "]") depth--;
+  }
+  return members;
+}
+
+/** Where the text that begins at a quotation mark ends. */
+function endOfText(text: string, begin: number): number {
+  let at = begin + 1;
+  while (text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
+  return at;
 }
 
 const contents = ["text", "raw", "url", "data"];
