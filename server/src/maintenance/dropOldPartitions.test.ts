@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { newId } from "../postgres/ids.ts";
 import { dayMs, dayName, ensurePartitions, tablesById } from "../postgres/partitions.ts";
+import { foldActivity } from "../stats/foldActivity.ts";
 import { dropOldPartitions } from "./dropOldPartitions.ts";
 import { file, databaseTest } from "../../test/support/fixtures.ts";
 import { until } from "../../test/support/until.ts";
@@ -8,7 +9,7 @@ import { until } from "../../test/support/until.ts";
 const nowMs = Date.now();
 const target = newId(7, nowMs);
 
-const it = databaseTest()
+const it = databaseTest({ poolSize: 4 })
   .extend("storeEvent", file, ({ pool }) => async (atMs: number): Promise<string> => {
     const id = newId(7, atMs);
     await pool.query(
@@ -105,4 +106,29 @@ it("a day that could not be dropped does not count", async ({ pool }) => {
   }
   await pool.query("drop view held");
   await until(async () => (await dropOldPartitions(pool, retention)).heldDays === 2);
+});
+
+it("days are dropped also while activity is folded", async ({ pool }) => {
+  const laterMs = nowMs + 600 * dayMs;
+  await dropOldPartitions(pool, { retentionDays: 1, nowMs: laterMs, isConfirmed: true });
+  await ensurePartitions(pool, laterMs);
+  await pool.query("delete from rate_limits where scope = 'retention'");
+  const holder = await pool.connect();
+  await holder.query("begin");
+  await holder.query("lock table target_activity in exclusive mode");
+  const folding = foldActivity(pool);
+  try {
+    await until(async () => {
+      const { rowCount } = await pool.query(
+        "select from pg_locks where not granted and relation = 'target_activity'::regclass",
+      );
+      return rowCount === 1;
+    });
+    const retention = { retentionDays: 1, nowMs: laterMs + 4 * dayMs };
+    expect((await dropOldPartitions(pool, retention)).partitions).toBeGreaterThan(0);
+  } finally {
+    await holder.query("rollback");
+    holder.release();
+    await folding;
+  }
 });

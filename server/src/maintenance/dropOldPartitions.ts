@@ -9,7 +9,7 @@ import { choreLockLimitMs, dayMs, dayName, dayOf, tablesById } from "../postgres
 const keyDays = 1;
 /** Days that are dropped by themselves within 24 hours: one a day is usual, and a wrong clock must not take all at once. */
 const daysPerWindow = 2;
-const advisoryLockKey = 7_281_934_012;
+const advisoryLockKey = 7_281_934_013;
 
 export interface Retention {
   retentionDays: number;
