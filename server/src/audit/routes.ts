@@ -4,8 +4,10 @@ import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { routesOf } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import {
+  described,
   fieldsOf,
   Id,
+  Moment,
   nullable,
   NullableString,
   nullableString,
@@ -58,18 +60,14 @@ const AuditEntry = Type.Object(
   { title: "AuditEntry" },
 );
 
-/** The last second of the year 9999, in Unix seconds. */
-const maxSeconds = 253_402_300_799;
-const Moment = Type.Integer({ minimum: 0, maximum: maxSeconds });
-
 const Query = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
   before: Type.Optional(pageCursor("The id of the last entry of the page before")),
   action: Type.Optional(Type.Union(actionNames.map((name) => Type.Literal(name)))),
   actor_id: Type.Optional(Type.String({ description: "A user, an API key or a customer" })),
   object_id: Type.Optional(Type.String({ description: "What was changed, such as a target" })),
-  created_after: Type.Optional({ ...Moment, description: "Unix seconds, included" }),
-  created_before: Type.Optional({ ...Moment, description: "Unix seconds, not included" }),
+  created_after: Type.Optional(described(Moment, "Unix seconds, included")),
+  created_before: Type.Optional(described(Moment, "Unix seconds, not included")),
 });
 
 /** The audit log: who changed what. */

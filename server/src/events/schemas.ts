@@ -2,6 +2,7 @@ import { Type } from "typebox";
 import {
   described,
   Id,
+  Moment,
   nullable,
   nullableInteger,
   nullableString,
@@ -106,8 +107,7 @@ export const DeliveryAttempt = Type.Object(
   { title: "DeliveryAttempt" },
 );
 
-const EventId = Type.String({ pattern: "^[0-9a-f]{32}$" });
-const Moment = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
+export const EventId = Type.String({ pattern: "^[0-9a-f]{32}$" });
 
 export const EventQuery = Type.Object({
   limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),

@@ -2,18 +2,17 @@ import { Type } from "typebox";
 import {
   described,
   Id,
+  Moment,
   nullableInteger,
   NullableTimestamp,
   oneOf,
+  pageBefore,
   Timestamp,
 } from "../http/contract/schemas.ts";
 import { replayableStatuses } from "../items/eventStatuses.ts";
-import { webhookIdField } from "../events/schemas.ts";
+import { EventId, webhookIdField } from "../events/schemas.ts";
 
 export const rates = { least: 1, most: 1_000, default: 50 } as const;
-
-const EventId = Type.String({ pattern: "^[0-9a-f]{32}$" });
-const Moment = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
 
 /** Which events a replay is of. All that is named has to fit; an event fits as it was when the replay was started. */
 export const ReplayFilter = Type.Object(
@@ -90,7 +89,4 @@ export const ReplayJob = Type.Object(
   { title: "ReplayJob" },
 );
 
-export const ReplayQuery = Type.Object({
-  limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-  before: Type.Optional(described(EventId, "Only replays older than the one with this id")),
-});
+export const ReplayQuery = pageBefore("replays");

@@ -1,20 +1,24 @@
 import { targetKinds } from "../postgres/kinds.ts";
 import { Type } from "typebox";
-import { Id, nullable, NullableTimestamp, oneOf, Timestamp } from "../http/contract/schemas.ts";
+import {
+  described,
+  Id,
+  Moment,
+  nullable,
+  NullableTimestamp,
+  oneOf,
+  Timestamp,
+} from "../http/contract/schemas.ts";
 import { maxPoints, stepsKept, type Step } from "./steps.ts";
 
 const steps = stepsKept.map(({ seconds }) => seconds);
-
-const Moment = { minimum: 0, maximum: 253_402_300_799 };
 
 export const StatsQuery = Type.Object({
   target_id: Type.Optional(
     Type.String({ description: "Only this target; without it, all of the workspace" }),
   ),
-  from: Type.Optional(
-    Type.Integer({ ...Moment, description: "Unix seconds, rounded down to a step; 24 hours before `to`" }),
-  ),
-  to: Type.Optional(Type.Integer({ ...Moment, description: "Unix seconds, rounded up to a step; now" })),
+  from: Type.Optional(described(Moment, "Unix seconds, rounded down to a step; 24 hours before `to`")),
+  to: Type.Optional(described(Moment, "Unix seconds, rounded up to a step; now")),
   step: Type.Optional(
     Type.Integer({
       description: `Seconds: ${steps.join(", ")}; by the range unless given. At most ${maxPoints} steps, kept for ${stepsKept

@@ -6,6 +6,9 @@ export const Id = Type.String({ pattern: "^[0-9a-f]{32}$", examples: ["0192f3a4b
 /** Unix seconds. */
 export const Timestamp = Type.Integer({ description: "Unix seconds" });
 
+/** A moment that a request names, in Unix seconds: at most the last of the year 9999. */
+export const Moment = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
+
 /** The same, or null. */
 export function nullable<Schema extends TSchema>(schema: Schema, description?: string) {
   return Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
