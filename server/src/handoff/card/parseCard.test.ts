@@ -106,6 +106,8 @@ describe("a card that cannot be used is refused with the place", () => {
     ],
     ["a name with a line end", { ...whole, name: "a\nb" }, "control or bidirectional character (at $.name)"],
     ["a version turned around", { ...whole, version: "1\u202e2" }, "(at $.version)"],
+    ["a name without end", { ...whole, name: "n".repeat(257) }, "has more than 256 characters at $.name"],
+    ["a version without end", { ...whole, version: "1".repeat(257) }, "256 characters at $.version"],
     ["no skills", { ...whole, skills: undefined }, "lacks $.skills"],
     ["a mode that is no text", { ...whole, defaultInputModes: [null] }, "null at $.defaultInputModes[0]"],
     [

@@ -41,6 +41,8 @@ const maxInterfaces = 100;
 const maxExtensions = 100;
 const maxSignatures = 10;
 const maxTenantLength = 512;
+/** The most UTF-16 units of a name and of a version, which every list of targets has. */
+const maxShownLength = 256;
 
 /** Extensions that the service itself implements; a card that requires another one is refused. */
 const implementedExtensions: readonly string[] = [];
@@ -203,8 +205,11 @@ function requiredArray(document: JsonObject, field: string): readonly unknown[] 
   return value;
 }
 
-/** Refuses control characters in a text that is shown to people. */
+/** Refuses long texts, and control characters, where a text is shown to people. */
 function requirePlain(text: string, path: string): void {
+  if (text.length > maxShownLength) {
+    throw new CardProblem(`has more than ${maxShownLength} characters at ${path}`);
+  }
   if (!isPlainLine(text)) throw new CardProblem(`has a control or bidirectional character (at ${path})`);
 }
 
