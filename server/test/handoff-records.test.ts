@@ -14,8 +14,8 @@ import {
   postponePoll,
   sweepPolls,
 } from "../src/handoff/follow/pollStore.ts";
-import { noChanges } from "../src/items/changes.ts";
-import { noNetworks } from "../src/outbound/addressGuard.ts";
+import { noChanges } from "./support/idleSink.ts";
+import { parseNetworks } from "../src/outbound/addressGuard.ts";
 import { createOutbound } from "../src/outbound/outbound.ts";
 import { createQuiet } from "../src/runtime/quiet.ts";
 import { createLog } from "../src/telemetry/log.ts";
@@ -210,7 +210,7 @@ describe("a look at a task", () => {
     const looked = Promise.withResolvers<void>();
     const outbound = createOutbound({
       allowHttp: false,
-      networks: noNetworks,
+      networks: parseNetworks(""),
       userAgent: "Postrider/test",
     });
     const follower = new Follower({

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { KnownFilters } from "../../../server/src/filters/filter.ts";
 import type { ItemSink } from "../../../server/src/intake/dispatchAccepted.ts";
 import { createIntake, type Intake } from "../../../server/src/intake/intake.ts";
-import { noChanges } from "../../../server/src/items/changes.ts";
+import { noChanges } from "../../../server/test/support/idleSink.ts";
 import type { NewItem } from "../../../server/src/items/item.ts";
 import type { Path } from "./path.ts";
 import type { World } from "./world.ts";

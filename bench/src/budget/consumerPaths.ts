@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { finishDeliveries } from "../../../server/src/delivery/rows/store.ts";
 import { beginHandoff, recordHandoff } from "../../../server/src/handoff/record/handoffStore.ts";
-import { noChanges } from "../../../server/src/items/changes.ts";
+import { noChanges } from "../../../server/test/support/idleSink.ts";
 import type { Lease, LeasedItem } from "../../../server/src/items/item.ts";
 import type { ClaimedMessage } from "../../../server/src/mailbox/message/message.ts";
 import { createMailboxes } from "../../../server/src/mailbox/mailboxes.ts";

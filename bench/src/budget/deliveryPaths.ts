@@ -9,7 +9,7 @@ import {
 import { createAttemptReport } from "../../../server/src/delivery/attempt/reportAttempt.ts";
 import { createOpenCircuits } from "../../../server/src/delivery/rows/openCircuits.ts";
 import { claimDeliveries, finishDeliveries, firstCursor } from "../../../server/src/delivery/rows/store.ts";
-import { noChanges } from "../../../server/src/items/changes.ts";
+import { noChanges } from "../../../server/test/support/idleSink.ts";
 import type { Delivery } from "../../../server/src/items/delivery.ts";
 import { createSecretBox, sealSigningSecret, type SecretBox } from "../../../server/src/items/secretBox.ts";
 import { signingSecretOf } from "../../../server/src/items/signature.ts";

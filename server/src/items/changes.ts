@@ -63,11 +63,3 @@ export interface Changes {
   /** Publishes a change of a target that may have just been created. */
   publishTarget(orgId: string, targetId: string): void;
 }
-
-/** For parts that run without a stream. */
-export const noChanges: Changes = {
-  isWatched: () => false,
-  isTargetWatched: () => false,
-  publish: () => undefined,
-  publishTarget: () => undefined,
-};

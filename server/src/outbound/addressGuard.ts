@@ -9,9 +9,6 @@ export interface ParsedNetworks {
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = readonly [Address, number];
 
-/** Nothing exempt: the guard as it should run in production. */
-export const noNetworks: ParsedNetworks = { ranges: [] };
-
 /**
  * The same words for every refused address, whether it was given or looked up: the kind of an address, or the meaning of
  * a name inside a network, is not the caller's business.

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from "vitest";
 import { type RawReceiver, startRawReceiver } from "../../test/support/rawReceiver.ts";
-import { noNetworks, parseNetworks } from "./addressGuard.ts";
+import { parseNetworks } from "./addressGuard.ts";
 import { createOutbound, type OutboundOptions } from "./outbound.ts";
 
 const stops: (() => unknown)[] = [];
@@ -14,7 +14,7 @@ async function start(options: Partial<OutboundOptions>) {
   );
   const outbound = createOutbound({
     allowHttp: true,
-    networks: noNetworks,
+    networks: parseNetworks(""),
     userAgent: "test",
     ...options,
   });

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { describe, expect } from "vitest";
 import { databaseTest, file } from "../../test/support/fixtures.ts";
 import { storeDueItems, storeOrganization, storeTarget } from "../../test/support/storedItems.ts";
-import { noChanges } from "../items/changes.ts";
+import { noChanges } from "../../test/support/idleSink.ts";
 import { firstIdAt, newRootId } from "../postgres/ids.ts";
 import { ensurePartitions } from "../postgres/partitions.ts";
 import { createQueries } from "../postgres/tables.ts";

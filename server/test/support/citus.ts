@@ -1,4 +1,5 @@
 import pg from "pg";
+import { distribute } from "../../src/postgres/placement/distribute.ts";
 import { until } from "./until.ts";
 
 /** The coordinator of a Citus cluster, whose workers its database knows; undefined where the run has none. */
@@ -7,6 +8,17 @@ export const citusUrl = process.env["TEST_CITUS_URL"] || undefined;
 interface Server {
   host: string;
   port: number;
+}
+
+/** Places the cells of a new database on the workers, in a session of its own and without progress reports. */
+export async function distributeCells(pool: pg.Pool): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query("reset search_path; set statement_timeout = 0; set lock_timeout = 0");
+    await distribute(client, { doing: () => undefined, done: () => undefined });
+  } finally {
+    client.release(true);
+  }
 }
 
 /** Creates a database on every node, from a template that each of them has. */

@@ -3,10 +3,9 @@ import pg from "pg";
 import { inject } from "vitest";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { cellSchemas } from "../../src/postgres/cells.ts";
-import { distributeCells } from "../../src/postgres/placement/distribute.ts";
 import { createPool, type DatabaseConnection } from "../../src/postgres/pool.ts";
 import { tablesOfCells } from "../../src/postgres/tablePlaces.ts";
-import { citusUrl, closeOnNodes, createOnNodes, dropOnNodes, joinNodes } from "./citus.ts";
+import { citusUrl, closeOnNodes, createOnNodes, distributeCells, dropOnNodes, joinNodes } from "./citus.ts";
 import { cellCount } from "./plain.ts";
 
 export interface TestDatabase {

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { loadConfig } from "../../src/config/config.ts";
-import { noChanges } from "../../src/items/changes.ts";
+import { noChanges } from "./idleSink.ts";
 import { oneCell } from "../../src/postgres/cells.ts";
 import { createClockCheck } from "../../src/postgres/clock.ts";
 import { neverQuiet } from "../../src/runtime/quiet.ts";

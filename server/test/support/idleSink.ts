@@ -1,5 +1,13 @@
 import type { ItemSink } from "../../src/intake/dispatchAccepted.ts";
-import { noChanges } from "../../src/items/changes.ts";
+import type { Changes } from "../../src/items/changes.ts";
+
+/** For parts that run without a stream. */
+export const noChanges: Changes = {
+  isWatched: () => false,
+  isTargetWatched: () => false,
+  publish: () => undefined,
+  publishTarget: () => undefined,
+};
 
 /** Does nothing with what was accepted, which waits in the database. */
 export const idleSink: ItemSink = {

@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { distributeCells } from "../../../../server/src/postgres/placement/distribute.ts";
 import { moveCell } from "../../../../server/src/postgres/placement/moveCell.ts";
 import { placedCells } from "../../../../server/src/postgres/placement/workers.ts";
 import { migrate } from "../../../../server/src/postgres/migrate.ts";
+import { distributeCells } from "../../../../server/test/support/citus.ts";
 import { createInTurn, type InTurn } from "../inTurn.ts";
 import { copyStopped } from "../postgres/cluster.ts";
 import { type Database, type Node, singleNode } from "../postgres/database.ts";

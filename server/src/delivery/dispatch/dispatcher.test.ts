@@ -8,7 +8,7 @@ import type { DeliveredKind } from "../../postgres/kinds.ts";
 import { ensurePartitions } from "../../postgres/partitions.ts";
 import { parseNetworks } from "../../outbound/addressGuard.ts";
 import { createOutbound } from "../../outbound/outbound.ts";
-import { noChanges } from "../../items/changes.ts";
+import { noChanges } from "../../../test/support/idleSink.ts";
 import { createLeaseTokens } from "../../items/item.ts";
 import { createSecretBox } from "../../items/secretBox.ts";
 import { neverQuiet } from "../../runtime/quiet.ts";

@@ -76,17 +76,6 @@ export async function distribute(client: pg.ClientBase, steps: Steps): Promise<v
   for (const schema of local) await distributeCell(client, schema, steps);
 }
 
-/** The same for a new database, in a session of its own and without progress reports. */
-export async function distributeCells(pool: pg.Pool): Promise<void> {
-  const client = await pool.connect();
-  try {
-    await client.query("reset search_path; set statement_timeout = 0; set lock_timeout = 0");
-    await distribute(client, { doing: () => undefined, done: () => undefined });
-  } finally {
-    client.release(true);
-  }
-}
-
 /**
  * Brings all cells back to the coordinator, where everything is then as if it had never been distributed. Goes on where it was broken
  * off. The order of the steps is the reverse of {@link distribute}.
