@@ -2,7 +2,7 @@ import type pg from "pg";
 import { Gauge, type Registry } from "prom-client";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import type { RowOf } from "../../postgres/hot/functionCall.ts";
-import { keepReading } from "../../telemetry/processMetrics.ts";
+import { gaugesOn, keepReading } from "../../telemetry/processMetrics.ts";
 
 type Totals = RowOf<"measure_mailboxes">;
 
@@ -21,17 +21,15 @@ export function registerMailboxMetrics(registry: Registry, pool: pg.Pool, retent
       for (const state of ["unread", "claimed", "dead"] as const) this.set({ state }, present[state] ?? 0);
     },
   });
-  void new Gauge({
-    name: "postrider_mailbox_oldest_message_seconds",
-    help: "Age of the oldest message that is neither acknowledged nor dead nor expired; 0 when there is none.",
-    aggregator: "max",
-    registers: [registry],
-    async collect() {
+  gaugesOn(registry)(
+    "postrider_mailbox_oldest_message_seconds",
+    "Age of the oldest message that is neither acknowledged nor dead nor expired; 0 when there is none.",
+    async () => {
       const present = await totals();
-      if (present === undefined) this.remove();
-      else this.set(present.oldest_seconds ?? 0);
+      return present && (present.oldest_seconds ?? 0);
     },
-  });
+    "max",
+  );
 }
 
 async function readTotals(pool: pg.Pool, retentionMs: number): Promise<Totals> {
