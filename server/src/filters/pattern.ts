@@ -276,7 +276,6 @@ function readComparison(
   if (typeof operator !== "string" || !Object.hasOwn(comparisons, operator) || typeof bound !== "number") {
     throw new FilterError(path, form);
   }
-  refuseInfinity(bound, path);
   const compare = comparisons[operator]!;
   return (value) => compare(value, bound);
 }
@@ -288,21 +287,12 @@ function readList<T>(written: unknown, path: string, read: (one: unknown, path: 
   return written.map((one: unknown, index) => read(one, join(path, String(index))));
 }
 
-/** A number such as 1e400 is read as infinity, which JSON cannot hold: stored, it would be null. */
-function refuseInfinity(value: unknown, path: string): void {
-  if (typeof value === "number" && !Number.isFinite(value)) {
-    throw new FilterError(path, "is too large a number");
-  }
-}
-
 function readScalar(value: unknown, path: string): Scalar {
-  refuseInfinity(value, path);
   if (value === null || ["string", "number", "boolean"].includes(typeof value)) return value as Scalar;
   throw new FilterError(path, "is a text, a number, true, false, null or an object of one operator");
 }
 
 function readTextOrNumber(value: unknown, path: string): string | number {
-  refuseInfinity(value, path);
   if (typeof value === "string" || typeof value === "number") return value;
   throw new FilterError(path, "is a text or a number");
 }

@@ -58,13 +58,27 @@ const maxDepth = 64;
 
 /**
  * Parses the body of a request whose values are stored; undefined for an empty one.
- * @throws {ApiError} 400 for what is no JSON, and for text in it that PostgreSQL cannot store.
+ * @throws {ApiError} 400 for what is no JSON, for text in it that PostgreSQL cannot store, and for numbers that JSON cannot hold.
  */
 export function parseStorable(body: Buffer): unknown {
   if (body.length === 0) return undefined;
   const value = parseJson(body);
   refuseUnstorable(value, 0);
-  return value;
+  const infinite = pathOfInfinite(value, "");
+  if (infinite === undefined) return value;
+  const path = infinite === "" ? "the body" : infinite.slice(1);
+  throw new ApiError(400, `${path} is a number too large to keep: give it as a string`);
+}
+
+/** The path of a number such as 1e400, which JSON.parse reads as infinite and JSON.stringify would write as null. */
+function pathOfInfinite(value: unknown, path: string): string | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : path;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, member] of Object.entries(value)) {
+    const found = pathOfInfinite(member, `${path}.${name}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function refuseUnstorable(value: unknown, depth: number): void {

@@ -33,26 +33,13 @@ export const MetadataField = Type.Unsafe<Metadata>(
   }),
 );
 
-/** Why metadata is refused: it is too large, or has a number that is. */
+/** Why metadata is refused: it is too large. */
 export function metadataFault(metadata: Metadata | null | undefined): string | undefined {
   if (metadata === null || metadata === undefined) return undefined;
-  const infinite = pathOfInfinite(metadata, "metadata");
-  if (infinite !== undefined) return `${infinite} is a number too large to keep: give it as a string`;
   const bytes = Buffer.byteLength(JSON.stringify(metadata));
   return bytes > maxMetadataBytes
     ? `metadata has ${bytes} bytes as JSON: ${maxMetadataBytes} are allowed`
     : undefined;
-}
-
-/** The path of a number such as 1e400, which JSON.parse reads as infinite and JSON.stringify would write as null. */
-function pathOfInfinite(value: unknown, path: string): string | undefined {
-  if (typeof value === "number") return Number.isFinite(value) ? undefined : path;
-  if (typeof value !== "object" || value === null) return undefined;
-  for (const [name, member] of Object.entries(value)) {
-    const found = pathOfInfinite(member, `${path}.${name}`);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }
 
 interface Names {
