@@ -70,7 +70,7 @@ describe("a payload that is a message", () => {
   });
 
   it("keeps its numbers as they are written", () => {
-    const data = '{"id":12345678901234567890, "price":1.10,"large":1e400}';
+    const data = '{"id":12345678901234567890,"price":1.10,"large":1e400}';
     const payload = `{ "role":"ROLE_USER","parts":[{"data":${data}}], "metadata" : {"own":98765432109876543210} }`;
     const { text } = parse(payload);
     expect(text).toContain(`"parts":[{"data":${data}}]`);

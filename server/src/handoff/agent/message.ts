@@ -91,71 +91,35 @@ export function toMessage(input: MessageParts): OutgoingMessage {
 }
 
 function passThrough(message: JsonObject, text: string, input: MessageParts, ids: object): OutgoingMessage {
-  const { messageId, metadata, extensions } = message;
-  const own = membersOf(text).findLast(([name]) => name === "metadata");
-  const json = withMembers(text, {
-    ...ids,
-    messageId: input.messageId,
-    metadata: new JsonText(
-      withMembers(isJsonObject(metadata) ? own![1] : "{}", {
-        ...(typeof messageId === "string" && { original_message_id: messageId }),
-        ...input.metadata,
-      }),
-    ),
-  });
+  const { messageId, extensions } = message;
+  const exact = parseExactly(text);
+  const metadata = {
+    ...(isJsonObject(message["metadata"]) && (exact["metadata"] as JsonObject)),
+    ...(typeof messageId === "string" && { original_message_id: messageId }),
+    ...input.metadata,
+  };
+  const json = { ...exact, ...ids, messageId: input.messageId, metadata };
   const named = Array.isArray(extensions) ? extensions : [];
   return {
-    json: Buffer.from(json),
+    json: Buffer.from(JSON.stringify(json)),
     extensions: named.filter((uri): uri is string => typeof uri === "string").slice(0, maxExtensions),
   };
 }
 
-/** A value that is JSON already. */
-class JsonText {
-  readonly json: string;
+/** JSON with source text access (ECMAScript 2026), which TypeScript does not know yet. */
+const exactJson = JSON as unknown as {
+  parse: (
+    text: string,
+    revive: (key: string, value: unknown, at: { source: string }) => unknown,
+  ) => JsonObject;
+  rawJSON: (text: string) => unknown;
+};
 
-  constructor(json: string) {
-    this.json = json;
-  }
-}
-
-/** A JSON object with some members replaced or added; the others stay as they are written. */
-function withMembers(text: string, added: Readonly<Record<string, string | JsonText>>): string {
-  const kept = membersOf(text).filter(([name]) => !Object.hasOwn(added, name));
-  const ours = Object.entries(added).map(([name, value]): Member => [
-    name,
-    value instanceof JsonText ? value.json : JSON.stringify(value),
-  ]);
-  return `{${[...kept, ...ours].map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(",")}}`;
-}
-
-type Member = [name: string, json: string];
-
-/** The members of a JSON object, which has to be valid, with their values as they are written. */
-function membersOf(text: string): Member[] {
-  const members: Member[] = [];
-  let [depth, from, colon] = [0, 0, 0];
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at];
-    if (character === '"') at = endOfText(text, at);
-    else if (character === "{" || character === "[") {
-      if (++depth === 1) from = at + 1;
-    } else if (character === ":" && depth === 1) colon = at;
-    else if (depth === 1 && (character === "," || character === "}")) {
-      if (colon > from) {
-        members.push([JSON.parse(text.slice(from, colon)) as string, text.slice(colon + 1, at).trim()]);
-      }
-      from = at + 1;
-    } else if (character === "}" || character === "]") depth--;
-  }
-  return members;
-}
-
-/** Where the text that begins at a quotation mark ends. */
-function endOfText(text: string, begin: number): number {
-  let at = begin + 1;
-  while (text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
-  return at;
+/** Parses an object so that `JSON.stringify` writes its numbers as they were written: a JavaScript number would round some. */
+function parseExactly(text: string): JsonObject {
+  return exactJson.parse(text, (_, value, { source }) =>
+    typeof value === "number" ? exactJson.rawJSON(source) : value,
+  );
 }
 
 const contents = ["text", "raw", "url", "data"];
