@@ -30,24 +30,31 @@ export function PortalSettings() {
 function SettingsForm({ settings }: { settings: Settings }) {
   const mayChange = useMay("admin");
   const queries = useQueryClient();
-  const [typed, setTyped] = useState(() => textsOf(settings));
-  const shown = textsOf(settings);
-  const isUnsaved = (Object.keys(shown) as (keyof Texts)[]).some((name) => typed[name] !== shown[name]);
+  // A save is known here before it is read again.
+  const [known, setKnown] = useState({ read: settings, latest: settings });
+  if (known.read !== settings) setKnown({ read: settings, latest: settings });
+  const shown = textsOf(known.latest);
+  // Only the texts that were changed here: the others follow what is changed elsewhere, and are saved as they are there.
+  const [edits, setEdits] = useState<Partial<Texts>>({});
+  const typed = { ...shown, ...edits };
+  const isUnsaved = Object.keys(differing(edits, shown)).length > 0;
   const save = useMutation({
-    mutationFn: () => answer(client.PUT("/api/v1/portal-settings", { body: settingsOf(typed) })),
-    onSuccess: (saved) => {
+    mutationFn: (sent: Partial<Texts>) =>
+      answer(client.PUT("/api/v1/portal-settings", { body: settingsOf({ ...shown, ...sent }) })),
+    onSuccess: (saved, sent) => {
       queries.setQueryData(settingsKey, saved);
-      setTyped(textsOf(saved));
+      setKnown((now) => ({ ...now, latest: saved }));
+      setEdits((now) => differing(now, sent));
       toast({ text: "Saved." });
     },
   });
   const field = (name: keyof typeof typed) => ({
     value: typed[name],
     readOnly: !mayChange,
-    onChange: (event: { target: { value: string } }) => setTyped({ ...typed, [name]: event.target.value }),
+    onChange: (event: { target: { value: string } }) => setEdits({ ...edits, [name]: event.target.value }),
   });
   return (
-    <Form onSubmit={() => save.mutate()}>
+    <Form onSubmit={() => save.mutate(edits)}>
       <p className="text-muted">
         A customer's portal shows its own endpoints and what they were sent, and nothing else. Links to it are
         made on the customer's page, or by programs.
@@ -84,6 +91,13 @@ function SettingsForm({ settings }: { settings: Settings }) {
 }
 
 type Texts = Record<"name" | "logo" | "colour" | "origins", string>;
+
+/** The texts that are not the same in `others`. */
+function differing(texts: Partial<Texts>, others: Partial<Texts>): Partial<Texts> {
+  return Object.fromEntries(
+    Object.entries(texts).filter(([name, text]) => text !== others[name as keyof Texts]),
+  );
+}
 
 function textsOf({ name, logo, colour, origins }: Settings): Texts {
   return { name: name ?? "", logo: logo ?? "", colour: colour ?? "", origins: origins.join("\n") };

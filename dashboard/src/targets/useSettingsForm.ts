@@ -18,7 +18,8 @@ export type SettingsForm = ReturnType<typeof useSettingsForm>;
 
 /**
  * A target's settings while they are being changed: the texts, what is wrong with each, and what saves the difference.
- * Changes made elsewhere are shown once nothing is unsaved here.
+ * Changes made elsewhere are shown once nothing is unsaved here. Fields that were typed in while they were being saved stay
+ * as they are, unsaved.
  */
 export function useSettingsForm(target: Target) {
   const [base, setBase] = useState(target);
@@ -67,13 +68,20 @@ export function useSettingsForm(target: Target) {
         { ...toChanges(base, draft), ...changedHeaders },
         {
           onSuccess: (saved) => {
-            show(saved);
+            setBase(saved);
+            setDraft((now) => ({ ...draftOf(saved), ...typedSince(draft, now) }));
+            setHeaders((now) => (now === headers ? headersOf(saved) : now));
             toast({ text: "Saved." });
           },
         },
       );
     },
   };
+}
+
+/** The texts that differ from what was sent. */
+function typedSince(sent: Draft, now: Draft): Draft {
+  return Object.fromEntries(Object.entries(now).filter(([name, text]) => text !== sent[name as SettingName]));
 }
 
 function refusalOf(error: unknown, name: string): string | undefined {

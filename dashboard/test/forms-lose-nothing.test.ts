@@ -1,0 +1,83 @@
+import { expect, it } from "vitest";
+import { createWebhookTarget } from "../../server/test/support/items.ts";
+import { until } from "../../server/test/support/until.ts";
+import { visit } from "./support/browser.ts";
+import { stageOfFile } from "./support/stage.ts";
+
+const stage = stageOfFile();
+
+it("keeps what is typed while a target's settings are being saved", async () => {
+  const { service } = stage.dashboard;
+  const target = await createWebhookTarget(service, stage.account, `${stage.receiver.url}/slow`);
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
+  await page.goto(`/targets/${target.id}?tab=settings`);
+  const answered = Promise.withResolvers<void>();
+  await page.route(`**/api/v1/targets/${target.id}`, async (route) => {
+    if (route.request().method() === "PATCH") await answered.promise;
+    await route.fallback();
+  });
+  await page.getByLabel("Name", { exact: true }).fill("saved first");
+  const save = page.getByRole("button", { name: "Save" });
+  await save.click();
+  await page.getByLabel("Description").fill("typed meanwhile");
+  await page.getByRole("button", { name: "Add a header" }).click();
+  await page.getByRole("textbox", { name: "Header 1" }).fill("X-Tenant");
+  await page.getByLabel("Value 1").fill("shop-7");
+  answered.resolve();
+  await page.getByText("Saved.").waitFor();
+  await page.getByRole("heading", { name: "saved first" }).waitFor();
+  expect(await page.getByLabel("Description").inputValue()).toBe("typed meanwhile");
+  expect(await page.getByLabel("Value 1").inputValue()).toBe("shop-7");
+  await save.click();
+  await page.getByPlaceholder("kept as it is").waitFor();
+  const { body } = await service.call("GET", `/api/v1/targets/${target.id}`, { key: stage.account.api_key });
+  expect(body).toMatchObject({
+    name: "saved first",
+    description: "typed meanwhile",
+    headers: { "X-Tenant": "***" },
+  });
+  expect(problems).toEqual([]);
+});
+
+it("shows what another admin changed about the portal, and keeps what is typed while that is saved", async () => {
+  const { service } = stage.dashboard;
+  const path = "/api/v1/portal-settings";
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
+  await page.goto("/settings?tab=portal");
+  const name = page.getByLabel("Name");
+  await name.waitFor();
+  await visit(page, "/settings");
+  await page.getByRole("button", { name: "New key" }).waitFor();
+  const changed = { name: "Changed elsewhere", logo: null, colour: "#0b6e4f", origins: [] };
+  expect((await service.call("PUT", path, { key: stage.account.api_key, body: changed })).status).toBe(200);
+  // The earlier answer is shown first, and read again once it counts as old.
+  let isRead = false;
+  page.on("request", (request) => {
+    if (request.url().endsWith(path)) isRead = true;
+  });
+  await until(async () => {
+    await visit(page, "/settings");
+    await page.getByRole("button", { name: "New key" }).waitFor();
+    isRead = false;
+    await visit(page, "/settings?tab=portal");
+    await name.waitFor();
+    return isRead;
+  });
+  await expect.poll(() => name.inputValue()).toBe("Changed elsewhere");
+  const answered = Promise.withResolvers<void>();
+  await page.route(`**${path}`, async (route) => {
+    if (route.request().method() === "PUT") await answered.promise;
+    await route.fallback();
+  });
+  await name.fill("Typed here");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByLabel("Origins that may embed").fill("https://app.example.com");
+  answered.resolve();
+  await page.getByText("Saved.").waitFor();
+  expect(await page.getByLabel("Origins that may embed").inputValue()).toBe("https://app.example.com");
+  expect((await service.call("GET", path, { key: stage.account.api_key })).body).toMatchObject({
+    ...changed,
+    name: "Typed here",
+  });
+  expect(problems).toEqual([]);
+});
