@@ -246,3 +246,45 @@ it("is shown in a frame by the pages that the organization lists, and by no othe
     });
   }
 });
+
+it("takes a new link where the page before it has ended, without a reload", async () => {
+  await call("PUT", "/api/v1/customers/renewed", { name: "Renewed" });
+  const { page, problems } = await stage.dashboard.open();
+  const link = await newLink("renewed");
+  await page.goto(link);
+  await page.getByRole("heading", { name: "Endpoints" }).waitFor();
+  await page.getByRole("button", { name: "Sign out" }).click();
+  const ended = page.getByRole("heading", { name: "This page needs a new link" });
+  await ended.waitFor();
+  // As the page around a frame does, which gives the frame its new address: only what is behind the # differs.
+  const open = (next: string) => page.evaluate(`location.href = ${JSON.stringify(next)}`);
+  await open(link);
+  await page.getByText("The link was used, or has expired").waitFor();
+  expect(page.url()).not.toContain("code");
+  await open(await newLink("renewed"));
+  await page.getByRole("heading", { name: "Endpoints" }).waitFor();
+  expect(page.url()).not.toContain("code");
+  // And over one that is still open, of another customer.
+  await call("PUT", "/api/v1/customers/after", { name: "Afterwards" });
+  await open(await newLink("after"));
+  await page.getByText("Afterwards").waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("deletes an endpoint whose settings have unsaved changes, and asks nothing about them", async () => {
+  await call("PUT", "/api/v1/customers/deleting", {});
+  await createWebhookTarget(stage.dashboard.service, stage.account, `${stage.receiver.url}/gone`, {
+    name: "gone soon",
+    customer_uid: "deleting",
+  });
+  const { page, problems } = await stage.dashboard.open();
+  await page.goto(await newLink("deleting"));
+  await page.getByRole("link", { name: "gone soon" }).click();
+  await page.getByRole("link", { name: "Settings" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("typed and not saved");
+  await page.getByRole("button", { name: "Delete…" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByText("No endpoint yet").waitFor();
+  expect(await page.getByRole("dialog").count()).toBe(0);
+  expect(problems).toEqual([]);
+});

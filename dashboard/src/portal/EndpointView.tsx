@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
+import { Link, useNavigate } from "@tanstack/react-router";
 import type { ComponentType } from "react";
 import { answer, client } from "../api/client.ts";
 import { targetQuery } from "../api/queries.ts";
@@ -68,12 +68,12 @@ function Endpoint({ target }: { target: Target }) {
 }
 
 function DeleteEndpoint({ target }: { target: Target }) {
-  const [, change] = useUrlState();
+  const navigate = useNavigate();
   const queries = useQueryClient();
   const remove = useMutation({
     mutationFn: () => answer(client.DELETE("/api/v1/targets/{id}", { params: { path: { id: target.id } } })),
     onSuccess: () => {
-      change({ endpoint: undefined, tab: undefined });
+      void navigate({ to: ".", search: {}, ignoreBlocker: true });
       void queries.invalidateQueries({ queryKey: ["targets"] });
     },
   });

@@ -21,7 +21,7 @@ function takeCode(): string | undefined {
 
 let taken: Promise<string | undefined> | undefined;
 
-/** Exchanges the address's code, once however often the page is rendered. @returns why there is no session of it. */
+/** Exchanges the address's code, once however often its effects run. @returns why there is no session of it. */
 function exchange(): Promise<string | undefined> {
   taken ??= (async () => {
     const code = takeCode();
@@ -44,10 +44,23 @@ export function PortalPage() {
   const [refusal, setRefusal] = useState<string>();
   const [isReady, setReady] = useState(false);
   useEffect(() => {
-    void exchange().then((why) => {
+    const open = async (): Promise<void> => {
+      const exchanged = exchange();
+      const why = await exchanged;
+      if (exchanged !== taken) return;
       setRefusal(why);
       setReady(true);
-    });
+    };
+    // A page that gives its frame a new link changes only what is behind the #, which loads nothing anew.
+    const openNext = (): void => {
+      if (!window.location.hash.includes("code=")) return;
+      taken = undefined;
+      setReady(false);
+      void open();
+    };
+    void open();
+    window.addEventListener("hashchange", openNext);
+    return () => window.removeEventListener("hashchange", openNext);
   }, []);
   if (!isReady) return null;
   if (session === undefined) return <Ended why={refusal} />;
