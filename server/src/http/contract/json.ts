@@ -63,14 +63,34 @@ const maxDepth = 64;
 export function parseStorable(body: Buffer): unknown {
   if (body.length === 0) return undefined;
   const value = parseJson(body);
-  refuseUnstorable(value, 0);
-  const infinite = pathOfInfinite(value, "");
-  if (infinite === undefined) return value;
-  const path = infinite === "" ? "the body" : infinite.slice(1);
-  throw new ApiError(400, `${path} is a number too large to keep: give it as a string`);
+  if (isStorable(value, 0)) return value;
+  const path = pathOfInfinite(value, "")?.slice(1);
+  throw new ApiError(400, `${path || "the body"} is a number too large to keep: give it as a string`);
 }
 
-/** The path of a number such as 1e400, which JSON.parse reads as infinite and JSON.stringify would write as null. */
+/**
+ * Whether all numbers are finite: JSON.parse reads 1e400 as infinite, and JSON.stringify would write it as null.
+ * @throws {ApiError} 400 for text that PostgreSQL cannot store, and for too many levels.
+ */
+function isStorable(value: unknown, depth: number): boolean {
+  if (depth > maxDepth) throw new ApiError(400, `the body nests deeper than ${maxDepth} levels`);
+  if (typeof value === "string") {
+    if (value.includes("\0")) throw new ApiError(400, "the body has a NUL character, which cannot be stored");
+    if (!value.isWellFormed()) throw new ApiError(400, "the body has a lone surrogate, which is not text");
+    return true;
+  }
+  if (typeof value === "number") return Number.isFinite(value);
+  if (Array.isArray(value)) {
+    for (const element of value) if (!isStorable(element, depth + 1)) return false;
+  } else if (value !== null && typeof value === "object") {
+    for (const [name, member] of Object.entries(value)) {
+      if (!isStorable(name, depth + 1) || !isStorable(member, depth + 1)) return false;
+    }
+  }
+  return true;
+}
+
+/** The path of the first infinite number: `.a.0` for that in `{"a":[1e400]}`. Apart, because paths cost memory and are rarely needed. */
 function pathOfInfinite(value: unknown, path: string): string | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? undefined : path;
   if (typeof value !== "object" || value === null) return undefined;
@@ -79,21 +99,6 @@ function pathOfInfinite(value: unknown, path: string): string | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-function refuseUnstorable(value: unknown, depth: number): void {
-  if (depth > maxDepth) throw new ApiError(400, `the body nests deeper than ${maxDepth} levels`);
-  if (typeof value === "string") {
-    if (value.includes("\0")) throw new ApiError(400, "the body has a NUL character, which cannot be stored");
-    if (!value.isWellFormed()) throw new ApiError(400, "the body has a lone surrogate, which is not text");
-  } else if (Array.isArray(value)) {
-    for (const element of value) refuseUnstorable(element, depth + 1);
-  } else if (value !== null && typeof value === "object") {
-    for (const [name, member] of Object.entries(value)) {
-      refuseUnstorable(name, depth + 1);
-      refuseUnstorable(member, depth + 1);
-    }
-  }
 }
 
 /**
