@@ -81,3 +81,35 @@ it("shows what another admin changed about the portal, and keeps what is typed w
   });
   expect(problems).toEqual([]);
 });
+
+it("keeps a dialog in which something was typed open where a click misses it, and closes it by Escape", async () => {
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
+  await page.goto("/event-types");
+  const dialog = page.getByRole("dialog", { name: "New event type" });
+  const begin = page.getByRole("button", { name: "New event type" }).first();
+  await begin.click();
+  await dialog.waitFor();
+  await page.mouse.click(5, 5);
+  await dialog.waitFor({ state: "detached" });
+  await begin.click();
+  await dialog.getByLabel("Description").fill("a long text");
+  await page.mouse.click(5, 5);
+  // A second click, so that what the first one did has been done.
+  await page.mouse.click(5, 500);
+  expect(await dialog.getByLabel("Description").inputValue()).toBe("a long text");
+  await page.keyboard.press("Escape");
+  await dialog.waitFor({ state: "detached" });
+  expect(problems).toEqual([]);
+});
+
+it("says of a target that was deleted elsewhere that it is no longer there, and keeps what is typed", async () => {
+  const { service } = stage.dashboard;
+  const target = await createWebhookTarget(service, stage.account, `${stage.receiver.url}/doomed`);
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
+  await page.goto(`/targets/${target.id}?tab=settings`);
+  await page.getByLabel("Description").fill("typed here");
+  await service.call("DELETE", `/api/v1/targets/${target.id}`, { key: stage.account.api_key });
+  await page.getByText("this is no longer there; it may have been deleted elsewhere").waitFor();
+  expect(await page.getByLabel("Description").inputValue()).toBe("typed here");
+  expect(problems).toEqual([]);
+});

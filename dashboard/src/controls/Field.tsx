@@ -119,16 +119,20 @@ export function WebhookUrlField(props: WebhookUrlFieldProps) {
 /** Fields and what sends them, by its button or by Enter. */
 export function Form({
   onSubmit,
+  onInput,
   children,
   className = "grid gap-4",
 }: {
   onSubmit: () => void;
+  /** Told when something is typed or chosen in a field. */
+  onInput?: () => void;
   children: ReactNode;
   className?: string;
 }) {
   return (
     <form
       className={className}
+      onInput={onInput}
       onSubmit={(event) => {
         event.preventDefault();
         onSubmit();

@@ -37,9 +37,11 @@ interface FormDialogProps {
 /** A dialog that asks for something: a form, why it was refused, and a way out beside the way on. */
 export function FormDialog(props: FormDialogProps) {
   const { title, wide = false, onClose, doing, isReady = true, decline = "Cancel" } = props;
+  const [isTyped, setTyped] = useState(false);
   return (
-    <Modal title={title} open wide={wide} onClose={onClose}>
+    <Modal title={title} open wide={wide} closesOutside={!isTyped} onClose={onClose}>
       <Form
+        onInput={() => setTyped(true)}
         onSubmit={() => {
           if (isReady && !doing.isPending) props.onSubmit();
         }}

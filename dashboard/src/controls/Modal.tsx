@@ -7,6 +7,8 @@ export interface ModalProps {
   children: ReactNode;
   /** False keeps it open until its own buttons close it. */
   dismissible?: boolean;
+  /** False where a click beside it does not close it: what was typed in it would be lost. */
+  closesOutside?: boolean;
   wide?: boolean;
 }
 
@@ -24,7 +26,7 @@ export function Modal({ open, ...props }: ModalProps) {
 }
 
 /** A panel at the right edge, over the page that stays where it was. */
-export function Drawer({ open, ...props }: Omit<ModalProps, "dismissible" | "wide">) {
+export function Drawer({ open, ...props }: Omit<ModalProps, "dismissible" | "closesOutside" | "wide">) {
   if (!open) return null;
   return (
     <Suspense fallback={null}>

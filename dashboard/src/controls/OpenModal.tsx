@@ -6,9 +6,20 @@ import type { ModalProps } from "./Modal.tsx";
 type OpenProps = Omit<ModalProps, "open">;
 
 /** The dialog itself, whose code is loaded with the first one that is opened. */
-export function OpenModal({ title, onClose, children, dismissible = true, wide = false }: OpenProps) {
+export function OpenModal({
+  title,
+  onClose,
+  children,
+  dismissible = true,
+  closesOutside = true,
+  wide = false,
+}: OpenProps) {
   return (
-    <Dialog.Root open onOpenChange={(next) => (next || !dismissible ? undefined : onClose())}>
+    <Dialog.Root
+      open
+      disablePointerDismissal={!closesOutside}
+      onOpenChange={(next) => (next || !dismissible ? undefined : onClose())}
+    >
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_13_17/0.5)]" />
         <Dialog.Popup

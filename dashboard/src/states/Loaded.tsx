@@ -1,6 +1,6 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { isPassing } from "../api/problem.ts";
+import { isPassing, Problem } from "../api/problem.ts";
 import { useTimeZone } from "../time/timeZone.ts";
 import { shortTime } from "../time/wording.ts";
 import { ProblemCard } from "./ProblemCard.tsx";
@@ -55,14 +55,20 @@ export function AsOf({ query }: { query: ReadBefore }) {
   return (
     <div className="mb-2 grid gap-2">
       <p className="rounded-control bg-retrying-bg px-3 py-1.5 text-retrying" role="status">
-        As of {shortTime((query.dataUpdatedAt || shownAtMs) / 1000, zone)}: the service{" "}
-        {isPassing(query.error) ? "does not answer at the moment" : "refused to read this again"}.{" "}
+        As of {shortTime((query.dataUpdatedAt || shownAtMs) / 1000, zone)}: {refusal(query.error)}.{" "}
         <button type="button" className="font-medium underline" onClick={() => void query.refetch()}>
           Retry
         </button>
       </p>
     </div>
   );
+}
+
+function refusal(error: unknown): string {
+  if (isPassing(error)) return "the service does not answer at the moment";
+  return error instanceof Problem && error.status === 404
+    ? "this is no longer there; it may have been deleted elsewhere"
+    : "the service refused to read this again";
 }
 
 /** A bar of 2 px at the top of content that is being read again. */
