@@ -1,6 +1,6 @@
-import { cellUsage, readCellCommand, refuseWithoutYes } from "./commands/cells/cellCommands.ts";
+import { cellUsage, readCellCommand } from "./commands/cells/cellCommands.ts";
 import { readWords } from "../runtime/readWords.ts";
-import { onConfig, type Reader } from "./commands/command.ts";
+import { onConfig, type Reader, refuseWithoutYes } from "./commands/command.ts";
 
 export const databaseUsage = `  postrider backup <file>                                 backs up the whole database into a new file, while the service runs
   postrider restore <file>                                restores a backup into an empty database

@@ -99,5 +99,8 @@ const bufferBytes = 64 * 1024;
 /** How long the end of a stream may wait for its client. */
 const endingMs = 1_000;
 
-/** Why a client is to read everything again: where it resumes from is not known here, or it was too slow; `many` changed. */
+/**
+ * Why a client is to read everything again: where it resumes from is not known here, or it was too slow. `GatheredChanges` gives a
+ * third reason, `many`.
+ */
 export type ResetReason = "unknown" | "slow";

@@ -1,3 +1,4 @@
+import { finished } from "node:stream";
 import { Type } from "typebox";
 import type { ChangeType } from "../items/changes.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
@@ -58,8 +59,8 @@ export const streamRoute = route("openStream", "GET /api/v1/stream", {
     // The schema lets one value through, and no list.
     const lastId = request.headers["last-event-id"] as string | undefined;
     const stream = await hub.open({ caller, types: wanted, response: reply.raw }, lastId);
-    // The answer to HEAD ends with its headers, and nobody reads the stream.
-    reply.raw.once("close", () => stream.body.destroy());
+    // Nobody reads the stream of an answer to HEAD, which ends with its headers, or of a client that has left meanwhile.
+    finished(reply.raw, () => stream.body.destroy());
     return (
       reply
         .type("text/event-stream; charset=utf-8")

@@ -103,8 +103,8 @@ export async function readResultTarget(
 type Shown = Omit<TaskView, "outcome" | "fingerprint">;
 
 /**
- * The end of a task as the payload of an item for `target`. Only the service makes such items, and they are never sent to an agent, so that two
- * agents cannot answer each other's results for ever.
+ * The end of a task as the payload of an item for `target`. Only the service makes such items, and they are never sent to an
+ * agent, so that two agents cannot answer each other's results for ever.
  */
 export async function resultPayload(
   pool: pg.Pool,

@@ -12,9 +12,10 @@ export interface RequestLimit extends CountedWindow {
 }
 
 /**
- * Counts a request in a window, by the database's clock, for all nodes and across restarts, and puts `RateLimit` and `RateLimit-Policy`
- * on the answer (draft-ietf-httpapi-ratelimit-headers-10), behind those of another window that the request was counted in before: both
- * headers are lists. Refused requests are not counted, so that `Retry-After` stays true for a client that keeps asking.
+ * Counts a request in a window, by the database's clock, for all nodes and across restarts, and puts `RateLimit` and
+ * `RateLimit-Policy` on the answer (draft-ietf-httpapi-ratelimit-headers-10), behind those of another window that the request
+ * was counted in before: both headers are lists. Refused requests are not counted, so that `Retry-After` stays true for a
+ * client that keeps asking.
  * @throws {ApiError} 429 when the window is used up; the request was not counted.
  */
 export async function countOrRefuse(

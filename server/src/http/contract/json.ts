@@ -90,7 +90,10 @@ function isStorable(value: unknown, depth: number): boolean {
   return true;
 }
 
-/** The path of the first infinite number: `.a.0` for that in `{"a":[1e400]}`. Apart, because paths cost memory and are rarely needed. */
+/**
+ * The path of the first infinite number: `.a.0` for that in `{"a":[1e400]}`. Apart from {@link isStorable}, because paths cost
+ * memory and are rarely needed.
+ */
 function pathOfInfinite(value: unknown, path: string): string | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? undefined : path;
   if (typeof value !== "object" || value === null) return undefined;

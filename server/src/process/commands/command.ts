@@ -1,4 +1,5 @@
 import { type Config, loadConfig } from "../../config/config.ts";
+import { CommandError } from "../../runtime/commandError.ts";
 
 /** Output of a command on the whole database. */
 export interface Talk {
@@ -23,4 +24,9 @@ export function onConfig(
   run: (config: Config, talk: Talk) => Promise<void>,
 ): DatabaseCommand {
   return { isJson, run: async (env, talk) => run(loadConfig(env), talk) };
+}
+
+/** @throws {CommandError} for what cannot be undone, unless it is confirmed. */
+export function refuseWithoutYes(flags: ReadonlySet<string>, why: string): void {
+  if (!flags.has("yes")) throw new CommandError(`${why}: add --yes to do it`, "usage");
 }

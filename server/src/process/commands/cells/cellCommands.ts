@@ -1,7 +1,7 @@
 import type { Server } from "../../../postgres/placement/workers.ts";
 import { CommandError } from "../../../runtime/commandError.ts";
 import { readWords } from "../../../runtime/readWords.ts";
-import { type DatabaseCommand, onConfig, type Reader } from "../command.ts";
+import { type DatabaseCommand, onConfig, type Reader, refuseWithoutYes } from "../command.ts";
 
 export const cellUsage = `  postrider db cells                                      shows the buckets of each cell, and its place, size and load
   postrider db divide --cells <2|4|8|16> --yes            divides a database into cells, while no service runs
@@ -95,9 +95,4 @@ function readServer(text: string): Server {
   if (found === null || port < 1 || port > 65_535)
     throw new CommandError(`"${text}" is no server: write host or host:port`, "usage");
   return { host: (found[1] ?? found[2])!, port };
-}
-
-/** Refuses what cannot be undone, unless it is confirmed. */
-export function refuseWithoutYes(flags: ReadonlySet<string>, why: string): void {
-  if (!flags.has("yes")) throw new CommandError(`${why}: add --yes to do it`, "usage");
 }

@@ -1,0 +1,53 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import fastify from "fastify";
+import { expect, onTestFinished, test } from "vitest";
+import type { Caller } from "../http/contract/credentials.ts";
+import { createPool } from "../postgres/pool.ts";
+import { StreamHub } from "./hub.ts";
+import { streamRoute } from "./routes.ts";
+
+const caller: Caller = {
+  kind: "apiKey",
+  orgId: "0".repeat(32),
+  keyId: "1".repeat(32),
+  scope: undefined,
+};
+
+test.each(["HEAD", "GET"])(
+  "a client that sends %s and leaves before its stream begins keeps no place",
+  async (method) => {
+    const begun = Promise.withResolvers<void>();
+    const closed = Promise.withResolvers<void>();
+    const hub = new StreamHub({
+      // Nothing connects: only streams that last are checked against the database.
+      pool: createPool({
+        connection: { url: "postgres://nowhere.invalid/none" },
+        size: 1,
+        onError: () => undefined,
+      }),
+      log: { warn: () => undefined },
+      nowMs: Date.now,
+      nodeTag: "0123abcd",
+      begin: () => begun.promise,
+      end: () => undefined,
+    });
+    const route = streamRoute({ streams: { hub }, isStopping: () => false });
+    const app = fastify();
+    app.get("/", (request, reply) => {
+      reply.raw.once("close", closed.resolve);
+      return route.handle({ caller, query: {}, params: {}, body: undefined, request, reply });
+    });
+    await app.listen({ host: "127.0.0.1", port: 0 });
+    onTestFinished(() => app.close());
+    const { port } = app.server.address() as { port: number };
+    const client = connect(port, "127.0.0.1");
+    await once(client, "connect");
+    client.write(`${method} / HTTP/1.1\r\nhost: x\r\n\r\n`);
+    await expect.poll(() => hub.size()).toBe(1);
+    client.resetAndDestroy();
+    await closed.promise;
+    begun.resolve();
+    await expect.poll(() => hub.size()).toBe(0);
+  },
+);
