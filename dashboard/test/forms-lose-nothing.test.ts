@@ -113,3 +113,59 @@ it("says of a target that was deleted elsewhere that it is no longer there, and 
   expect(await page.getByLabel("Description").inputValue()).toBe("typed here");
   expect(problems).toEqual([]);
 });
+
+it.each([
+  {
+    of: "a customer",
+    open: "/customers/shop-7",
+    path: "/api/v1/customers/shop-7",
+    made: { name: "Shop 7", metadata: { plan: "gold" } },
+    field: "Display name (optional)",
+    elsewhere: { name: "Shop 7", metadata: { plan: "silver" } },
+    saved: { name: "typed here", metadata: { plan: "silver" } },
+  },
+  {
+    of: "an event type",
+    open: "/event-types?type=order.paid",
+    path: "/api/v1/event-types/order.paid",
+    made: { description: "first", group: "Orders", schema: { type: "object" } },
+    field: "Description",
+    elsewhere: { description: "first", group: "Sales", deprecated: true, example: { id: 7 } },
+    saved: { description: "typed here", group: "Sales", deprecated: true, schema: null, example: { id: 7 } },
+  },
+])(
+  "saves only what was changed in the dialog of $of",
+  async ({ open, path, made, field, elsewhere, saved }) => {
+    const { service } = stage.dashboard;
+    const key = stage.account.api_key;
+    await service.call("PUT", path, { key, body: made });
+    const { page, problems } = await stage.dashboard.openAs(stage.account);
+    await page.goto(open);
+    await page.getByRole("button", { name: "Edit" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel(field).fill("typed here");
+    await service.call("PUT", path, { key, body: elsewhere });
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved.").waitFor();
+    expect((await service.call("GET", path, { key })).body).toMatchObject(saved);
+    expect(problems).toEqual([]);
+  },
+);
+
+it("saves only what was changed in the portal's settings", async () => {
+  const { service } = stage.dashboard;
+  const path = "/api/v1/portal-settings";
+  const key = stage.account.api_key;
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
+  await page.goto("/settings?tab=portal");
+  await page.getByLabel("Name").fill("Typed later");
+  const elsewhere = { name: null, logo: null, colour: "#123456", origins: ["https://app.example.com"] };
+  await service.call("PUT", path, { key, body: elsewhere });
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+  expect((await service.call("GET", path, { key })).body).toMatchObject({
+    ...elsewhere,
+    name: "Typed later",
+  });
+  expect(problems).toEqual([]);
+});

@@ -3,6 +3,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import type { Customer } from "../api/shapes.ts";
+import { differing } from "../controls/differing.ts";
 import { TextField } from "../controls/Field.tsx";
 import { EditDialog, FormDialog, unlessThere } from "../controls/FormDialog.tsx";
 import { type CustomerDraft, CustomerFields } from "./CustomerFields.tsx";
@@ -18,7 +19,7 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
   const make = useMutation({
     mutationFn: () =>
       unlessThere(
-        () => answer(client.GET("/api/v1/customers/{uid}", { params: { path: { uid } } })),
+        () => getCustomer(uid),
         () => putCustomer(uid, draft),
       ),
     onSuccess: (customer) => {
@@ -72,20 +73,30 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
 }
 
 /** @throws {Problem} */
+async function getCustomer(uid: string): Promise<Customer> {
+  return answer(client.GET("/api/v1/customers/{uid}", { params: { path: { uid } } }));
+}
+
+/** @throws {Problem} */
 async function putCustomer(uid: string, { name, metadata }: CustomerDraft): Promise<Customer> {
   const body = { name: name.trim(), metadata: metadataOf(metadata) };
   return answer(client.PUT("/api/v1/customers/{uid}", { params: { path: { uid } }, body }));
 }
 
-/** Changes what is said of a customer. Its uid stays. */
+function draftOf({ name, metadata }: Customer): CustomerDraft {
+  return { name, metadata: metadataText(metadata) };
+}
+
+/** Changes what is said of a customer. Its uid stays, and so does what was changed elsewhere meanwhile and not here. */
 export function EditCustomer({ customer, onClose }: { customer: Customer; onClose: () => void }) {
-  const [draft, setDraft] = useState<CustomerDraft>(() => ({
-    name: customer.name,
-    metadata: metadataText(customer.metadata),
-  }));
+  const [opened] = useState(() => draftOf(customer));
+  const [draft, setDraft] = useState(opened);
   const queries = useQueryClient();
   const save = useMutation({
-    mutationFn: () => putCustomer(customer.uid, draft),
+    mutationFn: async () => {
+      const current = draftOf(await getCustomer(customer.uid));
+      return putCustomer(customer.uid, { ...current, ...differing(draft, opened) });
+    },
     onSuccess: (saved) => {
       queries.setQueryData(["customers", "one", customer.uid], saved);
       void queries.invalidateQueries({ queryKey: ["customers"] });

@@ -1,8 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { answer, client } from "../api/client.ts";
 import type { EventType } from "../api/shapes.ts";
+import { differing } from "../controls/differing.ts";
 import { TextField } from "../controls/Field.tsx";
 import { EditDialog, FormDialog, unlessThere } from "../controls/FormDialog.tsx";
 import {
@@ -13,7 +13,7 @@ import {
   inputOf,
   isDraftReady,
 } from "./EventTypeFields.tsx";
-import { isTypeName, putEventType, typeNameRule } from "./eventTypeQueries.ts";
+import { getEventType, isTypeName, putEventType, typeNameRule } from "./eventTypeQueries.ts";
 
 /** Puts a type into the catalogue, and opens it. */
 export function NewEventType({ onClose }: { onClose: () => void }) {
@@ -24,7 +24,7 @@ export function NewEventType({ onClose }: { onClose: () => void }) {
   const make = useMutation({
     mutationFn: () =>
       unlessThere(
-        () => answer(client.GET("/api/v1/event-types/{name}", { params: { path: { name } } })),
+        () => getEventType(name),
         () => putEventType(name, inputOf(draft)),
       ),
     onSuccess: (type) => {
@@ -78,12 +78,16 @@ function nameProblem(name: string, isTaken: boolean): string | undefined {
   return isTaken ? "There is a type of this name already" : undefined;
 }
 
-/** Changes what is said of a type. Its name stays. */
+/** Changes what is said of a type. Its name stays, and so does what was changed elsewhere meanwhile and not here. */
 export function EditEventType({ type, onClose }: { type: EventType; onClose: () => void }) {
-  const [draft, setDraft] = useState<EventTypeDraft>(() => draftOf(type));
+  const [opened] = useState(() => draftOf(type));
+  const [draft, setDraft] = useState(opened);
   const queries = useQueryClient();
   const save = useMutation({
-    mutationFn: () => putEventType(type.name, inputOf(draft)),
+    mutationFn: async () => {
+      const current = draftOf(await getEventType(type.name));
+      return putEventType(type.name, inputOf({ ...current, ...differing(draft, opened) }));
+    },
     onSuccess: (saved) => {
       queries.setQueryData(["eventTypes", "one", type.name], saved);
       void queries.invalidateQueries({ queryKey: ["eventTypes"] });

@@ -29,9 +29,13 @@ export async function listEventTypes(
 export function eventTypeQuery(name: string) {
   return queryOptions({
     queryKey: ["eventTypes", "one", name],
-    queryFn: ({ signal }) =>
-      answer(client.GET("/api/v1/event-types/{name}", { params: { path: { name } }, signal })),
+    queryFn: ({ signal }) => getEventType(name, { signal }),
   });
+}
+
+/** @throws {Problem} */
+export function getEventType(name: string, init: { signal?: AbortSignal } = {}): Promise<EventType> {
+  return answer(client.GET("/api/v1/event-types/{name}", { params: { path: { name } }, ...init }));
 }
 
 /** @throws {Problem} */

@@ -5,6 +5,7 @@ import { useMay } from "../api/role.ts";
 import type { PortalSettings as Settings } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
+import { differing } from "../controls/differing.ts";
 import { Form, TextArea, TextField } from "../controls/Field.tsx";
 import { For } from "../controls/For.tsx";
 import { toast } from "../controls/toasts.ts";
@@ -18,13 +19,18 @@ const settingsKey = ["portalSettings"];
 export function PortalSettings() {
   const query = useQuery({
     queryKey: settingsKey,
-    queryFn: ({ signal }) => answer(client.GET("/api/v1/portal-settings", { signal })),
+    queryFn: ({ signal }) => getSettings({ signal }),
   });
   return (
     <Card title="Portal of your customers">
       <Loaded query={query}>{(settings) => <SettingsForm settings={settings} />}</Loaded>
     </Card>
   );
+}
+
+/** @throws {Problem} */
+function getSettings(init: { signal?: AbortSignal } = {}): Promise<Settings> {
+  return answer(client.GET("/api/v1/portal-settings", init));
 }
 
 function SettingsForm({ settings }: { settings: Settings }) {
@@ -39,8 +45,10 @@ function SettingsForm({ settings }: { settings: Settings }) {
   const typed = { ...shown, ...edits };
   const isUnsaved = Object.keys(differing(edits, shown)).length > 0;
   const save = useMutation({
-    mutationFn: (sent: Partial<Texts>) =>
-      answer(client.PUT("/api/v1/portal-settings", { body: settingsOf({ ...shown, ...sent }) })),
+    mutationFn: async (sent: Partial<Texts>) => {
+      const current = textsOf(await getSettings());
+      return answer(client.PUT("/api/v1/portal-settings", { body: settingsOf({ ...current, ...sent }) }));
+    },
     onSuccess: (saved, sent) => {
       queries.setQueryData(settingsKey, saved);
       setKnown((now) => ({ ...now, latest: saved }));
@@ -91,13 +99,6 @@ function SettingsForm({ settings }: { settings: Settings }) {
 }
 
 type Texts = Record<"name" | "logo" | "colour" | "origins", string>;
-
-/** The texts that are not the same in `others`. */
-function differing(texts: Partial<Texts>, others: Partial<Texts>): Partial<Texts> {
-  return Object.fromEntries(
-    Object.entries(texts).filter(([name, text]) => text !== others[name as keyof Texts]),
-  );
-}
 
 function textsOf({ name, logo, colour, origins }: Settings): Texts {
   return { name: name ?? "", logo: logo ?? "", colour: colour ?? "", origins: origins.join("\n") };

@@ -1,6 +1,7 @@
 import { useState } from "react";
 import { Problem } from "../api/problem.ts";
 import type { Target } from "../api/shapes.ts";
+import { differing } from "../controls/differing.ts";
 import { toast } from "../controls/toasts.ts";
 import { headersChange, headersOf, headersProblem } from "./headersDraft.ts";
 import { changedSettings, type Draft, draftOf, problemOf, toChanges } from "./settingsDraft.ts";
@@ -69,7 +70,7 @@ export function useSettingsForm(target: Target) {
         {
           onSuccess: (saved) => {
             setBase(saved);
-            setDraft((now) => ({ ...draftOf(saved), ...typedSince(draft, now) }));
+            setDraft((now) => ({ ...draftOf(saved), ...differing(now, draft) }));
             setHeaders((now) => (now === headers ? headersOf(saved) : now));
             toast({ text: "Saved." });
           },
@@ -77,11 +78,6 @@ export function useSettingsForm(target: Target) {
       );
     },
   };
-}
-
-/** The texts that differ from what was sent. */
-function typedSince(sent: Draft, now: Draft): Draft {
-  return Object.fromEntries(Object.entries(now).filter(([name, text]) => text !== sent[name as SettingName]));
 }
 
 function refusalOf(error: unknown, name: string): string | undefined {
