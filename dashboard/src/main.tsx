@@ -3,7 +3,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { isPassing, Problem } from "./api/problem.ts";
-import { subscribeSession } from "./api/session.ts";
+import { currentSession, subscribeSession } from "./api/session.ts";
 import { Toasts } from "./controls/Toasts.tsx";
 import { router } from "./router.tsx";
 import { reloadWhenReplaced } from "./shell/replacedPage.ts";
@@ -28,7 +28,10 @@ const queries = new QueryClient({
 });
 
 // The next session may be of another organization, or have another role.
-subscribeSession(() => queries.clear());
+subscribeSession((isSameUser) => {
+  if (!isSameUser) queries.clear();
+  else if (currentSession() !== undefined) void queries.invalidateQueries();
+});
 reloadWhenReplaced();
 // Nothing loses the focus before there is something to press: it need not come first.
 void import("./shell/keepFocus.ts").then(({ keepFocus }) => keepFocus());

@@ -169,3 +169,48 @@ it("saves only what was changed in the portal's settings", async () => {
   });
   expect(problems).toEqual([]);
 });
+
+it.each([
+  { of: "a dialog", open: "/event-types", begin: "New event type", field: "Name", save: "Create event type" },
+  {
+    of: "a page",
+    open: "/targets/new?kind=mailbox",
+    field: "Display name (optional)",
+    save: "Create target",
+  },
+])("keeps what is typed in $of while its user signs in again", async ({ open, begin, field, save }) => {
+  const { dashboard } = stage;
+  const { service } = dashboard;
+  const account = await dashboard.newAccount();
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto(open);
+  if (begin !== undefined) await page.getByRole("button", { name: begin }).first().click();
+  await page.getByLabel(field, { exact: true }).fill("typed.here");
+  await service.call("POST", "/api/v1/auth/logout-all", { key: account.api_key });
+  await page.getByRole("button", { name: save }).click();
+  const again = page.getByRole("dialog", { name: "Your session has ended" });
+  await again.getByLabel("Password").focus();
+  // It stays, and so does what is behind it.
+  await page.keyboard.press("Escape");
+  await page.mouse.click(5, 5);
+  await again.getByLabel("Password").fill(account.password);
+  await page.keyboard.press("Enter");
+  await again.waitFor({ state: "detached" });
+  expect(await page.getByLabel(field, { exact: true }).inputValue()).toBe("typed.here");
+  await page.getByRole("button", { name: save }).click();
+  await page.getByRole("heading", { name: "typed.here" }).waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("leaves a page in which something was typed where nobody signs in again", async () => {
+  const { dashboard } = stage;
+  const account = await dashboard.newAccount();
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto("/event-types");
+  await page.getByRole("button", { name: "New event type" }).first().click();
+  await page.getByLabel("Description").fill("a long text");
+  await dashboard.service.call("POST", "/api/v1/auth/logout-all", { key: account.api_key });
+  await page.getByRole("button", { name: "Leave this page" }).click();
+  await page.getByText("Sign in to continue.").waitFor();
+  expect(problems).toEqual([]);
+});

@@ -3,7 +3,7 @@ import { basePath, serviceUrl } from "./basePath.ts";
 import { learnServiceTime } from "../time/serviceClock.ts";
 import type { paths } from "./interface.generated.ts";
 import { Problem } from "./problem.ts";
-import { currentSession, endSession } from "./session.ts";
+import { currentSession, loseSession } from "./session.ts";
 
 /** The service's public interface, typed from its own document. Wrap each call in {@link answer}. */
 export const client = createClient<paths>({ baseUrl: serviceUrl, fetch: send });
@@ -35,7 +35,7 @@ export async function callJson<T>(method: string, path: string, body?: unknown):
   return (await readText(path, init)).json() as Promise<T>;
 }
 
-/** Adds the session; one that has ended is forgotten, which takes the page to the sign-in card. */
+/** Adds the session; one that has ended is forgotten, which takes the page to the sign-in card or shows that over it. */
 async function send(request: Request): Promise<Response> {
   const session = currentSession();
   if (session !== undefined && !request.headers.has("authorization"))
@@ -49,7 +49,7 @@ async function send(request: Request): Promise<Response> {
   }
   learnServiceTime(response);
   const isOurs = session !== undefined && session === currentSession();
-  if (response.status === 401 && isOurs && !request.headers.has("authorization")) endSession();
+  if (response.status === 401 && isOurs && !request.headers.has("authorization")) loseSession();
   return response;
 }
 

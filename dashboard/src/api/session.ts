@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from "react";
+import { isAnythingTyped } from "../controls/typedForms.ts";
 import { portalOrganization } from "./portal.ts";
 
 /** The session of this page. Its token is sent in a header only, never in a URL. */
@@ -11,8 +12,11 @@ export interface Session {
 const isPortal = portalOrganization !== undefined;
 const key = isPortal ? `postrider.portal.${portalOrganization}` : "postrider.session";
 const keptPrefix = `${key}.kept.`;
-const listeners = new Set<() => void>();
+type Listener = (isSameUser: boolean) => void;
+const listeners = new Set<Listener>();
 let current = read();
+/** The session that the service ended while something was typed on the page, which waits for its user to sign in again. */
+let lost: Session | undefined;
 
 export function currentSession(): Session | undefined {
   return current;
@@ -20,24 +24,50 @@ export function currentSession(): Session | undefined {
 
 /** Signs this tab in; `stay` also keeps the session for other tabs and the next visit. */
 export function startSession(session: Session, stay: boolean): void {
+  const isSameUser = lost?.email === session.email;
   forget();
   store(stay ? "localStorage" : "sessionStorage", JSON.stringify(session));
+  lost = undefined;
   current = session;
-  for (const listener of listeners) listener();
+  tell(isSameUser);
 }
 
+/** Signs this tab out. */
 export function endSession(): void {
   forget();
+  lost = undefined;
   current = undefined;
-  for (const listener of listeners) listener();
+  tell(false);
+}
+
+/** Forgets a session that the service has ended. A page on which something was typed stays for its user. */
+export function loseSession(): void {
+  if (isPortal || !isAnythingTyped()) return endSession();
+  forget();
+  lost = current;
+  current = undefined;
+  tell(true);
 }
 
 export function useSession(): Session | undefined {
   return useSyncExternalStore(subscribeSession, currentSession);
 }
 
-/** Calls `listener` when somebody signs in or out here. @returns what ends that. */
-export function subscribeSession(listener: () => void): () => void {
+/** The session whose user has to sign in again on this page. */
+export function useLostSession(): Session | undefined {
+  return useSyncExternalStore(subscribeSession, () => lost);
+}
+
+function tell(isSameUser: boolean): void {
+  for (const listener of listeners) listener(isSameUser);
+}
+
+/**
+ * Calls `listener` when somebody signs in or out here, and says whether the page stays that of the same user.
+ *
+ * @returns what ends that.
+ */
+export function subscribeSession(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }

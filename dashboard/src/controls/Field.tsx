@@ -1,4 +1,5 @@
 import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useId } from "react";
+import { useTypedForm } from "./typedForms.ts";
 
 interface Around {
   label: string;
@@ -129,10 +130,14 @@ export function Form({
   children: ReactNode;
   className?: string;
 }) {
+  const setTyped = useTypedForm();
   return (
     <form
       className={className}
-      onInput={onInput}
+      onInput={() => {
+        setTyped();
+        onInput?.();
+      }}
       onSubmit={(event) => {
         event.preventDefault();
         onSubmit();

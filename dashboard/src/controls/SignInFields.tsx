@@ -3,6 +3,7 @@ import { TextField } from "./Field.tsx";
 interface PasswordFieldProps {
   label?: string;
   value: string;
+  readOnly?: boolean;
   onChange: (value: string) => void;
 }
 

@@ -1,9 +1,10 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useRef, useState } from "react";
-import { useSession } from "../api/session.ts";
+import { useLostSession, useSession } from "../api/session.ts";
 import { followStream } from "../live/follow.ts";
 import { togglePause } from "../live/liveState.ts";
+import { SignInAgain } from "../signIn/SignInAgain.tsx";
 import { focusPage } from "./focusOn.ts";
 import { Redirect } from "./Redirect.tsx";
 import { pages } from "./pages.ts";
@@ -21,10 +22,17 @@ type Over = "palette" | "help" | "menu";
 /** The frame of every page of a signed-in user. */
 export function Shell() {
   const session = useSession();
+  const lost = useLostSession();
   const location = useRouterState({ select: (state) => state.location });
-  if (session === undefined)
+  const shown = session ?? lost;
+  if (shown === undefined)
     return <Redirect to="/sign-in" search={location.href === "/" ? {} : { next: location.href }} />;
-  return <SignedIn key={session.token} />;
+  return (
+    <>
+      <SignedIn key={shown.email} />
+      {lost !== undefined && <SignInAgain email={lost.email} />}
+    </>
+  );
 }
 
 function SignedIn() {

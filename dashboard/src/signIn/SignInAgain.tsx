@@ -1,0 +1,16 @@
+import { endSession } from "../api/session.ts";
+import { Button } from "../controls/Button.tsx";
+import { Modal } from "../controls/Modal.tsx";
+import { SignInForm } from "./SignInForm.tsx";
+
+/** Asks who typed something to sign in again, over the page that keeps it. */
+export function SignInAgain({ email }: { email: string }) {
+  return (
+    <Modal title="Your session has ended" open dismissible={false} onClose={endSession}>
+      <p>Sign in again to go on. What you typed is still there; what was not saved, save again.</p>
+      <SignInForm email={email}>
+        <Button onClick={endSession}>Leave this page</Button>
+      </SignInForm>
+    </Modal>
+  );
+}

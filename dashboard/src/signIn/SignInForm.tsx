@@ -1,0 +1,44 @@
+import { useMutation } from "@tanstack/react-query";
+import { type ReactNode, useState } from "react";
+import { answer, client } from "../api/client.ts";
+import { startSession } from "../api/session.ts";
+import { Button } from "../controls/Button.tsx";
+import { Checkbox } from "../controls/Checkbox.tsx";
+import { Form } from "../controls/Field.tsx";
+import { OwnEmailField, PasswordField } from "../controls/SignInFields.tsx";
+import { AuthProblem, useRetryAfter } from "./AuthProblem.tsx";
+
+interface SignInFormProps {
+  /** The user who has to sign in, where nobody else can. */
+  email?: string;
+  onSignedIn?: () => void;
+  /** Other ways, below the button. */
+  children?: ReactNode;
+}
+
+/** The fields that start a session, and its start. */
+export function SignInForm({ email: known, onSignedIn, children }: SignInFormProps) {
+  const [email, setEmail] = useState(known ?? "");
+  const [password, setPassword] = useState("");
+  const [stays, setStays] = useState(false);
+  const logIn = useMutation({
+    mutationFn: () => answer(client.POST("/api/v1/auth/login", { body: { email, password } })),
+    onSuccess: ({ session_token: token, user }) => {
+      startSession({ token, email: user.email }, stays);
+      onSignedIn?.();
+    },
+  });
+  const { secondsLeft } = useRetryAfter(logIn.error);
+  return (
+    <Form className="grid gap-3" onSubmit={() => logIn.mutate()}>
+      <OwnEmailField value={email} readOnly={known !== undefined} onChange={setEmail} />
+      <PasswordField value={password} onChange={setPassword} />
+      <Checkbox text="Stay signed in on this machine" isChecked={stays} onChange={setStays} />
+      <AuthProblem error={logIn.error} />
+      <Button type="submit" look="primary" busy={logIn.isPending} disabled={secondsLeft > 0}>
+        Sign in
+      </Button>
+      {children}
+    </Form>
+  );
+}
