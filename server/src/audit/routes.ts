@@ -15,7 +15,7 @@ import {
   pageCursor,
   Timestamp,
 } from "../http/contract/schemas.ts";
-import { firstIdAt, idTimeMs, isId } from "../postgres/ids.ts";
+import { idRange, idTimeMs, isId } from "../postgres/ids.ts";
 import type { AuditRow, Queries } from "../postgres/tables.ts";
 import { type Action, actions } from "../http/contract/auditActions.ts";
 import { listEntries } from "./store.ts";
@@ -90,7 +90,7 @@ export const auditRoute = route("listAuditLog", "GET /api/v1/audit-log", {
       action: query.action,
       actorId: query.actor_id,
       objectId: query.object_id,
-      ...boundsOf(query),
+      ...idRange(query),
     };
     // By one of them there is an index; by two, entries are walked.
     const isSearch = [query.action, ...ids].filter((value) => value !== undefined).length > 1;
@@ -100,16 +100,6 @@ export const auditRoute = route("listAuditLog", "GET /api/v1/audit-log", {
     return { entries: rows.map(entryAnswer) };
   },
 });
-
-function boundsOf(query: Static<typeof Query>): { from?: string; below?: string } {
-  const { before, created_after: after, created_before: until } = query;
-  const bounds = [before, until === undefined ? undefined : firstIdAt(until * 1000)];
-  const [below] = bounds.filter((bound) => bound !== undefined).sort();
-  return {
-    ...(after !== undefined && { from: firstIdAt(after * 1000) }),
-    ...(below !== undefined && { below }),
-  };
-}
 
 function entryAnswer(row: AuditRow): Static<typeof AuditEntry> {
   return {

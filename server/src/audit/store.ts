@@ -8,15 +8,15 @@ export interface EntryFilter {
   action?: string | undefined;
   actorId?: string | undefined;
   objectId?: string | undefined;
-  /** Only entries with ids from `from` (included) to `below` (excluded). */
-  from?: string | undefined;
+  /** Only entries with ids between the two, without them. */
+  above?: string | undefined;
   below?: string | undefined;
   limit: number;
 }
 
 /** An organization's entries, newest first. */
 export async function listEntries(queries: Queries, filter: EntryFilter): Promise<AuditRow[]> {
-  const { action, actorId, objectId, from, below } = filter;
+  const { action, actorId, objectId, above, below } = filter;
   return queries
     .selectFrom("audit_log")
     .selectAll()
@@ -24,7 +24,7 @@ export async function listEntries(queries: Queries, filter: EntryFilter): Promis
     .$if(action !== undefined, (query) => query.where("action", "=", action!))
     .$if(actorId !== undefined, (query) => query.where("actor_id", "=", actorId!))
     .$if(objectId !== undefined, (query) => query.where("object_id", "=", objectId!))
-    .$if(from !== undefined, (query) => query.where("id", ">=", from!))
+    .$if(above !== undefined, (query) => query.where("id", ">", above!))
     .$if(below !== undefined, (query) => query.where("id", "<", below!))
     .orderBy("id", "desc")
     .limit(filter.limit)

@@ -32,7 +32,7 @@ import examples from "./examples.json" with { type: "json" };
 import { nullable } from "../http/contract/schemas.ts";
 import type { FastifyReply } from "fastify";
 import { countOrRefuse } from "../http/contract/countOrRefuse.ts";
-import { firstIdAt, isId } from "../postgres/ids.ts";
+import { idRange, isId } from "../postgres/ids.ts";
 import type { EventFilter } from "./eventFilter.ts";
 
 const route = routesOf<EventDeps>("Events");
@@ -184,7 +184,7 @@ function filterOf(
   if (targetId !== undefined && !isId(targetId)) return undefined;
   const customerUid = scope.customerUid ?? query.customer_uid;
   if (query.customer_uid !== undefined && query.customer_uid !== customerUid) return undefined;
-  const { limit, offset, order, status, created_after: from, created_before: until } = query;
+  const { limit, offset, order, status } = query;
   return {
     ...scope,
     customerUid,
@@ -194,9 +194,7 @@ function filterOf(
     eventType: query.event_type,
     handoffState: query.handoff_state,
     replayId: query.replay_id,
-    // No id is the first of its moment: the version stands behind it.
-    above: last([query.after, from === undefined ? undefined : firstIdAt(from * 1000)]),
-    below: first([query.before, until === undefined ? undefined : firstIdAt(until * 1000)]),
+    ...idRange(query),
     order,
     limit,
     offset,
@@ -219,15 +217,4 @@ function targetOf({ endpoint_id: endpointId, target_id: targetId }: Query): stri
     throw new ApiError(400, "endpoint_id and target_id are one filter: give one of them");
   }
   return targetId ?? endpointId;
-}
-
-function first(ids: (string | undefined)[]): string | undefined {
-  return ids.filter((id) => id !== undefined).sort()[0];
-}
-
-function last(ids: (string | undefined)[]): string | undefined {
-  return ids
-    .filter((id) => id !== undefined)
-    .sort()
-    .at(-1);
 }

@@ -110,6 +110,23 @@ export function firstIdAt(timeMs: number): string {
   return timeMs.toString(16).padStart(12, "0") + "0".repeat(20);
 }
 
+/** The cursors and moments (in Unix seconds) by which a request restricts a list, as far as it does. */
+interface AskedRange {
+  after?: string | undefined;
+  before?: string | undefined;
+  created_after?: number | undefined;
+  created_before?: number | undefined;
+}
+
+/** The ids between which all of that lies, without them: no id is the first of its moment, because the version stands behind it. */
+export function idRange({ after, before, created_after: from, created_before: until }: AskedRange) {
+  const moments = [from, until].map((seconds) =>
+    seconds === undefined ? undefined : firstIdAt(seconds * 1000),
+  );
+  const given = (...ids: (string | undefined)[]): string[] => ids.filter((id) => id !== undefined).sort();
+  return { above: given(after, moments[0]).at(-1), below: given(before, moments[1])[0] };
+}
+
 /** Whether a text is an id: 32 lower-case hex characters. */
 export function isId(text: string): boolean {
   return idPattern.test(text);

@@ -2,7 +2,7 @@ import type { Static } from "typebox";
 import { nearestName } from "../config/nearestName.ts";
 import type { EventFilter } from "../events/eventFilter.ts";
 import { type EventScope, readEvents, type StoredEvent } from "../events/store.ts";
-import { firstIdAt, idTimeMs } from "../postgres/ids.ts";
+import { firstIdAt, idRange, idTimeMs } from "../postgres/ids.ts";
 import { ReplayFilter } from "./schemas.ts";
 import { isPulled } from "../postgres/kinds.ts";
 import { replaysOf } from "../events/replaysOf.ts";
@@ -36,17 +36,13 @@ export function pageFilter(
   { filter, targetId, scope }: { filter: Filter; targetId: string; scope: EventScope },
   { after, until, limit }: Span,
 ): EventFilter {
-  const { created_after: from, created_before: before } = filter;
-  const above = from === undefined ? after : [after, firstIdAt(from * 1000)].sort()[1];
-  const below = before === undefined ? until : [until, firstIdAt(before * 1000)].sort()[0];
   return {
     ...scope,
     targetId,
     status: filter.status,
     eventType: filter.event_type,
     correlationId: filter.correlation_id,
-    above,
-    below,
+    ...idRange({ ...filter, after, before: until }),
     order: "asc",
     limit,
     offset: 0,
