@@ -49,8 +49,9 @@ export function ordered({ order }: EventFilter, column: RawBuilder<unknown>): Ra
   return order === "desc" ? sql`order by ${column} desc` : sql`order by ${column}`;
 }
 
-export function pageOf({ limit, offset }: EventFilter): RawBuilder<unknown> {
-  return sql`limit ${limit} offset ${offset}`;
+/** The same, and takes the filter's page. */
+export function pageBy(filter: EventFilter, column: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`${ordered(filter, column)} limit ${filter.limit} offset ${filter.offset}`;
 }
 
 /** How many events in order a page needs at most from each of several places. */

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from "kysely";
-import { type EventFilter, type IdStatement, inRange, ordered, pageOf, reach } from "./eventFilter.ts";
+import { type EventFilter, type IdStatement, inRange, ordered, pageBy, reach } from "./eventFilter.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { databaseNowMs, expiredBefore, settlementOf } from "./statuses.ts";
 import type { MailboxStatus } from "../items/eventStatuses.ts";
@@ -142,8 +142,7 @@ function firstOfEach(
 ): IdStatement {
   return sql`
     ${firstOf(filter, boxes, first)}
-    ${ordered(filter, sql`first.id`)}
-    ${pageOf(filter)}
+    ${pageBy(filter, sql`first.id`)}
   `;
 }
 
@@ -164,8 +163,7 @@ function sorted(filter: EventFilter, ids: RawBuilder<unknown>): IdStatement {
   return sql`
     select m.id
     from (${ids}) m
-    ${ordered(filter, sql`m.id`)}
-    ${pageOf(filter)}
+    ${pageBy(filter, sql`m.id`)}
   `;
 }
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from "kysely";
 import { bucketOf, lastIdOfSlot } from "../postgres/ids.ts";
-import { type EventFilter, type IdStatement, inRange, ordered, pageOf, reach } from "./eventFilter.ts";
+import { type EventFilter, type IdStatement, inRange, ordered, pageBy, reach } from "./eventFilter.ts";
 import type { EventStatus, MailboxStatus } from "../items/eventStatuses.ts";
 
 /*
@@ -54,8 +54,7 @@ export function customerPage(filter: EventFilter, customerUid: string): IdStatem
     ) first
     where t.org_id = ${filter.orgId}
       and t.customer_uid = ${customerUid}
-    ${ordered(filter, sql`first.id`)}
-    ${pageOf(filter)}
+    ${pageBy(filter, sql`first.id`)}
   `;
 }
 
@@ -68,8 +67,7 @@ export function handoffPage(filter: EventFilter, state: string): IdStatement {
     where ${targetId === undefined ? sql`h.org_id = ${orgId}` : sql`h.target_id = ${targetId}`}
       and coalesce(h.state, h.outcome) = ${state}
       ${inRange(filter, sql`h.event_id`)}
-    ${ordered(filter, sql`h.event_id`)}
-    ${pageOf(filter)}
+    ${pageBy(filter, sql`h.event_id`)}
   `;
 }
 
@@ -80,8 +78,7 @@ export function eventsWhere(filter: EventFilter, condition: RawBuilder<unknown>)
     from events e
     where ${condition}
       ${inRange(filter, sql`e.id`)}
-    ${ordered(filter, sql`e.id`)}
-    ${pageOf(filter)}
+    ${pageBy(filter, sql`e.id`)}
   `;
 }
 
@@ -110,8 +107,7 @@ function deliveredPage(filter: EventFilter): IdStatement {
       union all
       (${firstItems(filter, groups)})
     ) w
-    ${ordered(filter, sql`w.id`)}
-    ${pageOf(filter)}
+    ${pageBy(filter, sql`w.id`)}
   `;
 }
 
@@ -124,8 +120,7 @@ function settledPage(filter: EventFilter, status: EventStatus): IdStatement {
     where ${owner}
       and s.status = ${status}
       ${inRange(filter, sql`s.event_id`)}
-    ${ordered(filter, sql`s.event_id`)}
-    ${pageOf(filter)}
+    ${pageBy(filter, sql`s.event_id`)}
   `;
 }
 
@@ -167,8 +162,7 @@ function waitingPage(filter: EventFilter, status: "QUEUED" | "RETRYING"): IdStat
         and d.lease_until is not null
         ${inRange(filter, sql`i.id`)}
     ) w
-    ${ordered(filter, sql`w.id`)}
-    ${pageOf(filter)}
+    ${pageBy(filter, sql`w.id`)}
   `;
 }
 
