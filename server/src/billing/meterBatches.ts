@@ -1,5 +1,4 @@
 import type pg from "pg";
-import { inTransaction } from "../postgres/pool.ts";
 import type { Period } from "./ledger.ts";
 
 /** Usage of one organization and month, as it is sent to the processor's meter. */
@@ -45,23 +44,13 @@ export async function findDueBatches(
 /**
  * Counts a batch as exported, once. @returns false when another process or an operator did it before.
  */
-export function settleBatch(
-  pool: pg.Pool,
+export async function settleBatch(
+  database: pg.Pool | pg.ClientBase,
   identifier: string,
   settledBy: SettledBy,
   nowSeconds: number,
 ): Promise<boolean> {
-  return inTransaction(pool, (client) => settleIn(client, identifier, settledBy, nowSeconds));
-}
-
-/** Does the same within a transaction of the caller. */
-export async function settleIn(
-  client: pg.ClientBase,
-  identifier: string,
-  settledBy: SettledBy,
-  nowSeconds: number,
-): Promise<boolean> {
-  const { rowCount } = await client.query(
+  const { rowCount } = await database.query(
     `with settled as (
        update meter_batches
        set status = 'exported',

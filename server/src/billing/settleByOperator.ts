@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { recordChange } from "../audit/recordChange.ts";
 import { inTransaction } from "../postgres/pool.ts";
-import { renewBatch, settleIn } from "./meterBatches.ts";
+import { renewBatch, settleBatch } from "./meterBatches.ts";
 
 export type SettleOutcome =
   | "settled"
@@ -22,7 +22,7 @@ export function settleByOperator(
   return inTransaction(pool, async (client) => {
     const settled =
       outcome === "exported"
-        ? await settleIn(client, identifier, "operator", nowSeconds)
+        ? await settleBatch(client, identifier, "operator", nowSeconds)
         : await resend(client, identifier, nowSeconds);
     if (settled === "another_open") return settled;
     if (!settled) return "not_found";

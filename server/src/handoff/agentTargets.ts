@@ -7,7 +7,7 @@ import { invalid, type Refused } from "../targets/record/refusal.ts";
 import {
   type Beside,
   type Decision,
-  kindOf,
+  readTarget,
   type StoredTarget,
   type TargetKey,
 } from "../targets/record/store.ts";
@@ -151,8 +151,8 @@ async function refuseResultTarget(
   targetId: string | null | undefined,
 ): Promise<Refused | undefined> {
   if (targetId === null || targetId === undefined) return undefined;
-  const kind = await kindOf(transaction, { orgId, id: targetId });
-  return kind === undefined || isHandoff(kindNumbers[kind])
+  const target = await readTarget(transaction, { orgId, id: targetId });
+  return target === undefined || isHandoff(kindNumbers[target.kind])
     ? invalid("result_target_id must be a mailbox or webhook target of this workspace")
     : undefined;
 }

@@ -14,22 +14,7 @@ import { answerTask, cancelTask } from "./follow/steerTask.ts";
 import { isId } from "../postgres/ids.ts";
 import type { Parts } from "../items/parts.ts";
 
-export interface HandoffsDeps extends Pick<
-  Parts,
-  | "config"
-  | "pool"
-  | "direct"
-  | "queries"
-  | "box"
-  | "outbound"
-  | "networks"
-  | "log"
-  | "changes"
-  | "traces"
-  | "nowMs"
-  | "onDue"
-  | "onMailboxItems"
-> {
+export interface HandoffsDeps extends Omit<Parts, "cells" | "reads" | "randomBytes"> {
   encryptionKey: Buffer;
   registry: Registry;
   /** Ended by tasks that are due. */

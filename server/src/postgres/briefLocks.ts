@@ -34,7 +34,7 @@ export async function withBriefLocks<T>(session: BriefLocks, work: () => Promise
   let inTheWay: LocksInTheWay | undefined;
   for (;;) {
     await client.query("begin");
-    const watch = pool && watchForLocks(pool, await ownPid(client));
+    const watch = pool && watchForLocks(pool, await sessionPid(client));
     try {
       if (inTheWay?.areMaintenance === true) await outwaitMaintenance(client, inTheWay.table);
       await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
@@ -52,7 +52,8 @@ export async function withBriefLocks<T>(session: BriefLocks, work: () => Promise
   }
 }
 
-async function ownPid(client: pg.ClientBase): Promise<number> {
+/** The process id of the server that a session has. */
+export async function sessionPid(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
   return rows[0]!.pid;
 }

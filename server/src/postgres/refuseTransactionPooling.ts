@@ -1,4 +1,5 @@
 import pg from "pg";
+import { sessionPid } from "./briefLocks.ts";
 
 /** For connecting and for each statement: a pooler without a free session lets a client wait for minutes. */
 const limitMs = 3_000;
@@ -34,23 +35,18 @@ const refusal =
 async function areSessionsShared(first: pg.Client, second: pg.Client): Promise<boolean> {
   const own = new Set<number>();
   for (let round = 0; round < rounds; round++) {
-    own.add(await sessionOf(first));
+    own.add(await sessionPid(first));
     try {
       await second.query("begin");
     } catch (error) {
       throw explained(error);
     }
-    const other = await sessionOf(second);
-    own.add(await sessionOf(first));
+    const other = await sessionPid(second);
+    own.add(await sessionPid(first));
     await second.query("rollback");
     if (own.size > 1 || own.has(other)) return true;
   }
   return false;
-}
-
-async function sessionOf(client: pg.Client): Promise<number> {
-  const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
-  return rows[0]!.pid;
 }
 
 function explained(error: unknown): unknown {

@@ -139,16 +139,6 @@ export async function readTarget(
     .executeTakeFirst();
 }
 
-/** The kind of an organization's target; undefined when it has none of this id. */
-export async function kindOf(queries: Queries, { orgId, id }: TargetKey): Promise<TargetKind | undefined> {
-  const target = await queries
-    .selectFrom("targets")
-    .select("kind")
-    .where((row) => row.and({ id, org_id: orgId }))
-    .executeTakeFirst();
-  return target?.kind;
-}
-
 /** Changes on record besides those of the target's own fields, without secrets. */
 export interface Beside {
   before: Readonly<Record<string, unknown>>;
