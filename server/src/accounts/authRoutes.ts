@@ -3,7 +3,7 @@ import type { Config } from "../config/config.ts";
 import { anyone, users, usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, orInvalid, orRefused, tooManySigningIn, unauthorized } from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf } from "../http/contract/route.ts";
 import { everyKey, noLimitedKey } from "../http/contract/scope.ts";
 import { Id } from "../http/contract/schemas.ts";
 import { originOf, traceOf } from "../audit/origin.ts";
@@ -29,19 +29,6 @@ const ApiKey = Type.String({ pattern: "^ak_live_[0-9a-f]{64}$", description: "Sh
 const countsRequests =
   "Counted per client address in windows of 15 minutes: every request whose body is valid, whatever comes of it. `RateLimit` and `RateLimit-Policy` tell what is left; 429 carries `Retry-After`.";
 const needsEmailAndPassword = "email and password are required";
-
-/** Signup, login, logout, the password, and the caller's own user. */
-export function authRoutes(deps: AuthDeps): RouteRecord[] {
-  return [
-    signupRoute(deps),
-    loginRoute(deps),
-    logoutRoute(deps),
-    logoutAllRoute(deps),
-    passwordRoute(deps),
-    ...resetRoutes(deps),
-    meRoute(deps),
-  ];
-}
 
 const logoutRoute = route("logOut", "POST /api/v1/auth/logout", {
   access: users("viewer"),
@@ -186,3 +173,14 @@ const passwordRoute = route("changePassword", "POST /api/v1/auth/password", {
     return { ok: true };
   },
 });
+
+/** Signup, login, logout, the password, and the caller's own user. */
+export const authRoutes = [
+  signupRoute,
+  loginRoute,
+  logoutRoute,
+  logoutAllRoute,
+  passwordRoute,
+  ...resetRoutes,
+  meRoute,
+];

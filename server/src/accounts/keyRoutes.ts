@@ -26,11 +26,6 @@ export interface KeyDeps extends Pick<Parts, "pool" | "nowMs"> {
   config: Pick<Config, "maxKeys">;
 }
 
-/** Creating, listing and deleting the organization's API keys. */
-export function keyRoutes(deps: KeyDeps): RouteRecord[] {
-  return [createRoute(deps), listRoute(deps), deleteRoute(deps)];
-}
-
 const listRoute = route("listKeys", "GET /api/v1/keys", {
   access: usersAndKeys("viewer", readKeys),
   summary: "List the API keys, oldest first",
@@ -109,3 +104,6 @@ function createRoute(deps: KeyDeps): RouteRecord {
     },
   })(deps);
 }
+
+/** Creating, listing and deleting the organization's API keys. */
+export const keyRoutes = [createRoute, listRoute, deleteRoute];

@@ -3,7 +3,7 @@ import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, orInvalid, unauthorized } from "../http/contract/errors.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, NullableTimestamp, oneOf, Timestamp } from "../http/contract/schemas.ts";
 import { billingStatuses } from "../postgres/tables.ts";
@@ -15,11 +15,6 @@ import type { Parts } from "../items/parts.ts";
 const route = routesOf<OrganizationDeps>("Organization");
 
 export type OrganizationDeps = Pick<Parts, "pool">;
-
-/** Reading and changing the caller's organization. */
-export function organizationRoutes(deps: OrganizationDeps): RouteRecord[] {
-  return [readRoute(deps), changeRoute(deps)];
-}
 
 const readRoute = route("readOrganization", "GET /api/v1/orgs", {
   access: usersAndKeys("viewer", readKeys),
@@ -92,3 +87,6 @@ function requireSession({ kind }: Caller): void {
     "secrets_can_be_revealed needs an admin's session token in X-Session-Token, not an API key",
   );
 }
+
+/** Reading and changing the caller's organization. */
+export const organizationRoutes = [readRoute, changeRoute];

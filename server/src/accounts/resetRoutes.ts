@@ -3,7 +3,7 @@ import { traceOf } from "../audit/origin.ts";
 import type { Config } from "../config/config.ts";
 import { anyone } from "../http/contract/access.ts";
 import { ApiError, orInvalid, orRefused, tooManySigningIn } from "../http/contract/errors.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf } from "../http/contract/route.ts";
 import type { Mailer } from "../mail/mailer.ts";
 import type { PasswordDeps } from "./changePassword.ts";
 import { readEmail } from "./emailAddress.ts";
@@ -24,11 +24,6 @@ export interface ResetDeps extends PasswordDeps {
 /** The answer to everybody, whether the address has an account or not. */
 const neutralMessage =
   "If this address has an account, a mail with a link to reset its password is on its way.";
-
-/** A forgotten password: a link by mail, and the new password with the link's token. */
-export function resetRoutes(deps: ResetDeps): RouteRecord[] {
-  return [requestRoute(deps), confirmRoute(deps)];
-}
 
 const requestRoute = route("requestPasswordReset", "POST /api/v1/auth/password-reset", {
   access: anyone,
@@ -101,3 +96,6 @@ function mailDisabled(): ApiError {
     "mail_disabled",
   );
 }
+
+/** A forgotten password: a link by mail, and the new password with the link's token. */
+export const resetRoutes = [requestRoute, confirmRoute];

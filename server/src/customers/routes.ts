@@ -3,7 +3,7 @@ import type pg from "pg";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, foundNamed, noneNamed } from "../http/contract/errors.ts";
-import { type RouteRecord, routesOf } from "../http/contract/route.ts";
+import { routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import type { TargetDeps } from "../targets/record/kind.ts";
 import { isPathUid, metadataFault, MetadataField, uidRule } from "../targets/record/names.ts";
@@ -29,11 +29,6 @@ const DeletedCustomer = Type.Object(
   { deleted: Type.Literal(true), deleted_targets: Type.Integer() },
   { title: "DeletedCustomer" },
 );
-
-/** `/api/v1/customers`: whom an organization sends to, by its own ids. */
-export function customerRoutes(deps: CustomerDeps): RouteRecord[] {
-  return [listRoute(deps), putRoute(deps), readRoute(deps), deleteRoute(deps)];
-}
 
 const listRoute = route("listCustomers", "GET /api/v1/customers", {
   access: usersAndKeys("viewer", readKeys),
@@ -95,3 +90,6 @@ export function uidOfPath({ uid }: { uid: string }): string {
   if (!isPathUid(uid)) throw noneNamed("customer", uid);
   return uid;
 }
+
+/** `/api/v1/customers`: whom an organization sends to, by its own ids. */
+export const customerRoutes = [listRoute, putRoute, readRoute, deleteRoute];

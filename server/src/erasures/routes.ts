@@ -3,7 +3,7 @@ import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, found, idOf } from "../http/contract/errors.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { fieldsOf, pageBefore } from "../http/contract/schemas.ts";
 import type { Mailboxes } from "../mailbox/mailboxes.ts";
@@ -33,11 +33,6 @@ export interface ErasureRouteDeps extends Pick<Parts, "pool" | "nowMs"> {
 const erasureAudit = { none: "the erasure keeps who asked for it and what it did" };
 
 const maxRunning = 100;
-
-/** Erasure of payloads and answers. */
-export function erasureRoutes(deps: ErasureRouteDeps): RouteRecord[] {
-  return [eraseEventRoute(deps), createRoute(deps), listRoute(deps), readRoute(deps)];
-}
 
 const eraseEventRoute = route("eraseEvent", "POST /api/v1/events/:id/erase", {
   access: usersAndKeys("admin", noLimitedKey),
@@ -125,3 +120,6 @@ function erasureAnswer(erasure: StoredErasure): Static<typeof Erasure> {
     finished_at: erasure.finished_at === null ? null : Math.floor(erasure.finished_at / 1000),
   };
 }
+
+/** Erasure of payloads and answers. */
+export const erasureRoutes = [eraseEventRoute, createRoute, listRoute, readRoute];

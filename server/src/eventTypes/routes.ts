@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, foundNamed, noneNamed, orInvalid } from "../http/contract/errors.ts";
-import { type RouteRecord, routesOf } from "../http/contract/route.ts";
+import { routesOf } from "../http/contract/route.ts";
 import { customerReads, noLimitedKey } from "../http/contract/scope.ts";
 import { checkEventType, isTypeName } from "./checkEventType.ts";
 import { parseYaml } from "./parseYaml.ts";
@@ -32,11 +32,6 @@ import { isJsonObject } from "../http/contract/json.ts";
 const route = routesOf<EventTypeDeps>("Event types");
 
 type EventTypeDeps = Pick<Parts, "pool" | "reads" | "nowMs">;
-
-/** `/api/v1/event-types`: the catalogue of what an organization sends. */
-export function eventTypeRoutes(deps: EventTypeDeps): RouteRecord[] {
-  return [listRoute(deps), importRoute(deps), putRoute(deps), readRoute(deps), deleteRoute(deps)];
-}
 
 const listRoute = route("listEventTypes", "GET /api/v1/event-types", {
   access: usersAndKeys("viewer", customerReads("own")),
@@ -140,3 +135,6 @@ function nameOfPath({ name }: { name: string }): string {
   if (!isTypeName(name)) throw noneNamed("event type", name);
   return name;
 }
+
+/** `/api/v1/event-types`: the catalogue of what an organization sends. */
+export const eventTypeRoutes = [listRoute, importRoute, putRoute, readRoute, deleteRoute];

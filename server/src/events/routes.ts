@@ -8,7 +8,7 @@ import { isHandoff } from "../postgres/kinds.ts";
 import { ApiError, found, idOf, orRefused } from "../http/contract/errors.ts";
 import { Handoff, handoffAnswer } from "../handoff/record/handoffAnswer.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
-import { type RouteRecord, routesOf } from "../http/contract/route.ts";
+import { routesOf } from "../http/contract/route.ts";
 import { attemptAnswer, eventAnswer, listedAnswer } from "./answers.ts";
 import { cancelEvent } from "./cancelEvent.ts";
 import { listEvents } from "./listEvents.ts";
@@ -38,11 +38,6 @@ import type { EventFilter } from "./eventFilter.ts";
 const route = routesOf<EventDeps>("Events");
 
 type EventDeps = ReplayDeps & { pool: pg.Pool; reads: ReadTurns };
-
-/** `/api/v1/events`: what was accepted and what became of it. */
-export function eventRoutes(deps: EventDeps): RouteRecord[] {
-  return [listRoute(deps), readRoute(deps), payloadRoute(deps), replayRoute(deps), cancelRoute(deps)];
-}
 
 function scopeOf({ config }: EventDeps, { orgId }: Caller): EventScope {
   return { orgId, mailboxRetentionMs: mailboxRetentionMs(config) };
@@ -218,3 +213,6 @@ function targetOf({ endpoint_id: endpointId, target_id: targetId }: Query): stri
   }
   return targetId ?? endpointId;
 }
+
+/** `/api/v1/events`: what was accepted and what became of it. */
+export const eventRoutes = [listRoute, readRoute, payloadRoute, replayRoute, cancelRoute];

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { anyone, usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, notFound, orRefused } from "../http/contract/errors.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf } from "../http/contract/route.ts";
 import { noLimitedKey } from "../http/contract/scope.ts";
 import { readItem } from "../intake/readItem.ts";
 import { Handoff } from "./record/handoffAnswer.ts";
@@ -19,11 +19,6 @@ const errors = {
   409: "There is no task that could be steered: not handed over, ended, or not waiting for input",
   502: "The agent did not answer or did not do it",
 };
-
-/** Steering a task that is under way. */
-export function handoffRoutes(deps: HandoffRouteDeps): RouteRecord[] {
-  return [answerRoute(deps), cancelRoute(deps)];
-}
 
 const answerRoute = route("answerAgent", "POST /api/v1/events/:id/handoff/message", {
   access: usersAndKeys("member", noLimitedKey),
@@ -99,3 +94,6 @@ export const agentNotificationRoute = notificationRoute(
     },
   },
 );
+
+/** Steering a task that is under way. */
+export const handoffRoutes = [answerRoute, cancelRoute];

@@ -7,7 +7,7 @@ import { disconnectSignal } from "../http/contract/client.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
 import { parseIf } from "../http/contract/json.ts";
-import { type FastAnswer, routesOf, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
+import { type FastAnswer, routesOf, sendAnswer } from "../http/contract/route.ts";
 import { optionalBody } from "../http/contract/schemas.ts";
 import { consumerChanges } from "../http/contract/scope.ts";
 import type { ClaimChange } from "./finish/changeClaims.ts";
@@ -20,11 +20,6 @@ import { claimAudit, consumerOf, forConsumers, type MailboxRouteDeps } from "./r
 import type { Consumer } from "./traceConsumers.ts";
 
 const route = routesOf<MailboxRouteDeps>("Mailboxes");
-
-/** Claiming the messages of one mailbox and ending their claims, many at a time. */
-export function consumerRoutes(deps: MailboxRouteDeps): RouteRecord[] {
-  return [claimRoute(deps), acknowledgeRoute(deps), extendRoute(deps), releaseRoute(deps), rejectRoute(deps)];
-}
 
 const ClaimBody = optionalBody({
   max: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: "1 unless said" })),
@@ -244,3 +239,6 @@ function resultOf(id: string, outcome: ChangeResult): Result {
   if (refusal === undefined) return { id, ok: true, status: 200 };
   return { id, ok: false, status: refusal.status, error: refusal.message };
 }
+
+/** Claiming the messages of one mailbox and ending their claims, many at a time. */
+export const consumerRoutes = [claimRoute, acknowledgeRoute, extendRoute, releaseRoute, rejectRoute];

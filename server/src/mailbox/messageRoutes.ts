@@ -3,7 +3,7 @@ import { mailboxRetentionMs } from "../config/config.ts";
 import { keysCheckedInSql, users, usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, found } from "../http/contract/errors.ts";
-import { routesOf, type RouteRecord, sendAnswer } from "../http/contract/route.ts";
+import { routesOf, sendAnswer } from "../http/contract/route.ts";
 import { optionalBody } from "../http/contract/schemas.ts";
 import { consumerChanges, consumerReads } from "../http/contract/scope.ts";
 import { isId, unknownId } from "../postgres/ids.ts";
@@ -15,16 +15,6 @@ import { claimAudit, forConsumers, type MailboxRouteDeps, readDeps } from "./rou
 import { readMessage } from "./view/readMessage.ts";
 
 const route = routesOf<MailboxRouteDeps>("Mailboxes");
-
-/** A single message: reading, claiming and acknowledging it. */
-export function messageRoutes(deps: MailboxRouteDeps): RouteRecord[] {
-  return [readRoute(deps), claimRoute(deps), acknowledgeRoute(deps)];
-}
-
-/** Interventions of a person into a message that a consumer may have claimed. */
-export function handRoutes(deps: MailboxRouteDeps): RouteRecord[] {
-  return [forceReleaseRoute(deps), forceRejectRoute(deps)];
-}
 
 const readRoute = route("readMessage", "GET /api/v1/mailbox-messages/:message_id", {
   access: usersAndKeys("viewer", consumerReads("event")),
@@ -142,3 +132,9 @@ async function force(
     // It was canceled, or its mailbox deleted, since: the next attempt is refused with that reason.
   }
 }
+
+/** A single message: reading, claiming and acknowledging it. */
+export const messageRoutes = [readRoute, claimRoute, acknowledgeRoute];
+
+/** Interventions of a person into a message that a consumer may have claimed. */
+export const handRoutes = [forceReleaseRoute, forceRejectRoute];

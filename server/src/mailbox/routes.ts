@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, found } from "../http/contract/errors.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf } from "../http/contract/route.ts";
 import { optionalBody } from "../http/contract/schemas.ts";
 import { consumerReads, noLimitedKey } from "../http/contract/scope.ts";
 import { type MailboxStatus, mailboxStatuses } from "../items/eventStatuses.ts";
@@ -18,18 +18,6 @@ import { isSorted, listMessages } from "./view/listMessages.ts";
 import { mailboxStats, statsBounds } from "./view/mailboxStats.ts";
 
 const route = routesOf<MailboxRouteDeps>("Mailboxes");
-
-/** Mailboxes as people and programs look at them, and what consumers and people do with their messages. */
-export function mailboxRoutes(deps: MailboxRouteDeps): RouteRecord[] {
-  return [
-    listRoute(deps),
-    ...messageRoutes(deps),
-    ...consumerRoutes(deps),
-    redriveRoute(deps),
-    statsRoute(deps),
-    ...handRoutes(deps),
-  ];
-}
 
 const listRoute = route("listMessages", "GET /api/v1/mailboxes/:mailbox_id/messages", {
   access: usersAndKeys("viewer", consumerReads("target")),
@@ -108,3 +96,13 @@ const statsRoute = route("readMailboxStats", "GET /api/v1/mailboxes/:mailbox_id/
   handle: async ({ caller, params }, deps) =>
     mailboxStats(readDeps(deps), await mailboxOf(deps, caller, params.mailbox_id), statsBounds),
 });
+
+/** Mailboxes as people and programs look at them, and what consumers and people do with their messages. */
+export const mailboxRoutes = [
+  listRoute,
+  ...messageRoutes,
+  ...consumerRoutes,
+  redriveRoute,
+  statsRoute,
+  ...handRoutes,
+];

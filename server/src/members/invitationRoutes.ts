@@ -15,7 +15,7 @@ import {
 } from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
 import { pageCursor } from "../http/contract/schemas.ts";
-import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { removal, routesOf } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import type { PasswordDeps } from "../accounts/changePassword.ts";
 import { acceptInvitation } from "./acceptInvitation.ts";
@@ -36,11 +36,6 @@ export interface InvitationDeps extends PasswordDeps {
 }
 
 const Email = Type.String({ maxLength: maxEmailCharacters, examples: ["grace@example.com"] });
-
-/** Invitations to become a member: by a link that works once. */
-export function invitationRoutes(deps: InvitationDeps): RouteRecord[] {
-  return [listRoute(deps), createRoute(deps), revokeRoute(deps), acceptRoute(deps)];
-}
 
 const listRoute = route("listInvitations", "GET /api/v1/invitations", {
   access: usersAndKeys("admin", readKeys),
@@ -162,3 +157,6 @@ const acceptRefusals = {
   full: () => new ApiError(409, `the organization has ${maxMembers} members, the most there can be`),
   overloaded: tooManySigningIn,
 };
+
+/** Invitations to become a member: by a link that works once. */
+export const invitationRoutes = [listRoute, createRoute, revokeRoute, acceptRoute];

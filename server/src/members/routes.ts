@@ -4,7 +4,7 @@ import { RoleName } from "../accounts/schemas.ts";
 import { originOf } from "../audit/origin.ts";
 import { users, usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, idOf, notFound, orRefused, unauthorized } from "../http/contract/errors.ts";
-import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { removal, routesOf } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { pageCursor } from "../http/contract/schemas.ts";
 import { changeRole, listMembers, removeMember } from "./memberStore.ts";
@@ -25,11 +25,6 @@ const refusals = {
       "last_admin",
     ),
 };
-
-/** The users of an organization and their roles. */
-export function memberRoutes(deps: { pool: pg.Pool }): RouteRecord[] {
-  return [listRoute(deps), changeRoleRoute(deps), removeRoute(deps)];
-}
 
 const listRoute = route("listMembers", "GET /api/v1/members", {
   access: usersAndKeys("viewer", readKeys),
@@ -72,3 +67,6 @@ const removeRoute = route("removeMember", "DELETE /api/v1/members/:id", {
     orRefused(await removeMember(deps.pool, originOf(call), id), "removed", refusals),
   ),
 });
+
+/** The users of an organization and their roles. */
+export const memberRoutes = [listRoute, changeRoleRoute, removeRoute];

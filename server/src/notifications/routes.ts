@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, idOf, notFound, orRefused } from "../http/contract/errors.ts";
-import { removal, type RouteRecord, routesOf } from "../http/contract/route.ts";
+import { removal, routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { pageBefore } from "../http/contract/schemas.ts";
 import { newRootId } from "../postgres/ids.ts";
@@ -21,11 +21,6 @@ import type { Parts } from "../items/parts.ts";
 const route = routesOf<NotificationRouteDeps>("Notifications");
 
 export type NotificationRouteDeps = Pick<Parts, "pool" | "queries" | "nowMs">;
-
-/** The targets of an organization that receive its operational events. */
-export function notificationRoutes(deps: NotificationRouteDeps): RouteRecord[] {
-  return [listRoute(deps), saveRoute(deps), removeRoute(deps)];
-}
 
 const listRoute = route("listNotificationTargets", "GET /api/v1/notification-targets", {
   access: usersAndKeys("viewer", readKeys),
@@ -81,3 +76,6 @@ const removeRoute = route("removeNotificationTarget", "DELETE /api/v1/notificati
     if (!(await removeNotificationTarget(deps.pool, originOf(call), id))) throw notFound();
   }),
 });
+
+/** The targets of an organization that receive its operational events. */
+export const notificationRoutes = [listRoute, saveRoute, removeRoute];

@@ -5,7 +5,7 @@ import { type Config, publicUrlOf } from "../config/config.ts";
 import { anyone, portalSessions, usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { ApiError, foundNamed, orInvalid, unauthorized } from "../http/contract/errors.ts";
-import { type RouteRecord, routesOf } from "../http/contract/route.ts";
+import { routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { uidOfPath } from "../customers/routes.ts";
 import {
@@ -26,19 +26,6 @@ const route = routesOf<PortalDeps>("Portal");
 
 export interface PortalDeps extends Pick<Parts, "pool" | "nowMs"> {
   config: Pick<Config, "publicUrl" | "host" | "port">;
-}
-
-/** The portal of customers: links to it, their sessions, and how it looks. */
-export function portalRoutes(deps: PortalDeps): RouteRecord[] {
-  return [
-    linkRoute(deps),
-    endSessionsRoute(deps),
-    openRoute(deps),
-    readRoute(deps),
-    leaveRoute(deps),
-    readSettingsRoute(deps),
-    saveSettingsRoute(deps),
-  ];
 }
 
 const linkRoute = route("createPortalLink", "POST /api/v1/customers/:uid/portal-links", {
@@ -181,3 +168,14 @@ async function readPortal(
     expires_at,
   };
 }
+
+/** The portal of customers: links to it, their sessions, and how it looks. */
+export const portalRoutes = [
+  linkRoute,
+  endSessionsRoute,
+  openRoute,
+  readRoute,
+  leaveRoute,
+  readSettingsRoute,
+  saveSettingsRoute,
+];

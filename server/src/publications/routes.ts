@@ -17,7 +17,6 @@ import {
   type FastAnswer,
   routesOf,
   type RouteCall,
-  type RouteRecord,
   sendAnswer,
   type WholeRequest,
 } from "../http/contract/route.ts";
@@ -48,17 +47,6 @@ const ingestionRoute = routesOf<PublicationDeps>("Ingestion");
 
 export interface PublicationDeps extends ReplayDeps, Pick<Parts, "pool" | "reads" | "traces"> {
   intake: Intake;
-}
-
-/** One call, an item for every target: `POST /p/:customer` and `POST /p`; and `/api/v1/publications`, where each went. */
-export function publicationRoutes(deps: PublicationDeps): RouteRecord[] {
-  return [
-    publishToCustomerRoute(deps),
-    publishRoute(deps),
-    listRoute(deps),
-    readRoute(deps),
-    replayRoute(deps),
-  ];
 }
 
 /** The part of the record that both routes have in common. */
@@ -225,3 +213,6 @@ const replayRefusals = {
   too_many_targets: tooManyTargets,
   too_large: ({ targetId }: { targetId: string }) => largerThan(targetId),
 };
+
+/** One call, an item for every target: `POST /p/:customer` and `POST /p`; and `/api/v1/publications`, where each went. */
+export const publicationRoutes = [publishToCustomerRoute, publishRoute, listRoute, readRoute, replayRoute];

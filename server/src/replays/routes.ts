@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, found, idOf, notFound, orRefused } from "../http/contract/errors.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
-import { routesOf, type RouteRecord } from "../http/contract/route.ts";
+import { routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { DryRun, NewReplay, rates, ReplayJob, ReplayQuery } from "./schemas.ts";
 import { unknownNameIn } from "./replayFilter.ts";
@@ -19,11 +19,6 @@ through, unless \`include_replayed\` asks for all. What cannot be replayed is co
 no more until it has caught up, so that new items are not held up. At most ${maxRunning} run at a time.`;
 
 type ReplayDeps = StartDeps & { reads: ReadTurns };
-
-/** `/api/v1/replays`: replays of many events, as jobs. */
-export function replayRoutes(deps: ReplayDeps): RouteRecord[] {
-  return [startRoute(deps), listRoute(deps), readRoute(deps), cancelRoute(deps)];
-}
 
 const startRoute = route("startReplay", "POST /api/v1/replays", {
   access: usersAndKeys("member", noLimitedKey),
@@ -104,3 +99,6 @@ const startRefusals = {
       "too_many_replays",
     ),
 };
+
+/** `/api/v1/replays`: replays of many events, as jobs. */
+export const replayRoutes = [startRoute, listRoute, readRoute, cancelRoute];

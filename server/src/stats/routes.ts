@@ -2,7 +2,7 @@ import { fieldsOf } from "../http/contract/schemas.ts";
 import { type Static, Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, found, idOf } from "../http/contract/errors.ts";
-import { type RouteRecord, routesOf } from "../http/contract/route.ts";
+import { routesOf } from "../http/contract/route.ts";
 import { customerOf, customerReads, readKeys } from "../http/contract/scope.ts";
 import { type MailboxRouteDeps, readDeps } from "../mailbox/routeDeps.ts";
 import { findMailbox } from "../mailbox/message/findMailbox.ts";
@@ -29,11 +29,6 @@ const route = routesOf<StatsDeps>("Statistics");
 const targetRoute = routesOf<StatsDeps>("Targets");
 
 export type StatsDeps = MailboxRouteDeps & Pick<Parts, "pool" | "reads" | "nowMs">;
-
-/** The present state of targets. */
-export function targetHealthRoutes(deps: StatsDeps): RouteRecord[] {
-  return [healthRoute(deps), healthsRoute(deps)];
-}
 
 /** Figures over time. */
 export const statsRoute = route("readStats", "GET /api/v1/stats", {
@@ -119,3 +114,6 @@ async function withMailbox(
   const { oldest_age_seconds: oldest, ...stats } = await mailboxStats(readDeps(deps), mailbox, healthBounds);
   return { ...fieldsOf(CommonHealth, health), ...stats, oldest_ready_seconds: oldest };
 }
+
+/** The present state of targets. */
+export const targetHealthRoutes = [healthRoute, healthsRoute];

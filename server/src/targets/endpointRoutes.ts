@@ -75,11 +75,6 @@ function endpointAnswer(target: StoredTarget): Static<typeof Endpoint> {
 
 const route = routesOf<KindDeps>("Endpoints");
 
-/** `/api/v1/endpoints`: webhook targets as older clients know them; other kinds do not exist here. */
-export function endpointRoutes(deps: KindDeps): RouteRecord[] {
-  return [listRoute(deps), createRoute(deps), readRoute(deps), updateRoute(deps), removeRoute(deps)];
-}
-
 const listRoute = route("listEndpoints", "GET /api/v1/endpoints", {
   access: usersAndKeys("viewer", readKeys),
   summary: "List endpoints, oldest first",
@@ -171,3 +166,6 @@ async function findEndpoint(deps: KindDeps, orgId: string, id: string): Promise<
   if (target.kind !== webhook.name) throw notFound();
   return target;
 }
+
+/** `/api/v1/endpoints`: webhook targets as older clients know them; other kinds do not exist here. */
+export const endpointRoutes = [listRoute, createRoute, readRoute, updateRoute, removeRoute];

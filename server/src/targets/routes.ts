@@ -22,19 +22,6 @@ const route = routesOf<KindDeps>("Targets");
 const catalogued =
   "Where there is a catalogue of event types, what a target newly names in event_types has to be in it.";
 
-/** `/api/v1/targets`: where items go, whatever the kind. */
-export function targetRoutes(deps: KindDeps): RouteRecord[] {
-  return [
-    listRoute(deps),
-    createRoute(deps),
-    readRoute(deps),
-    updateRoute(deps),
-    removeRoute(deps),
-    refreshRoute(deps),
-    ...secretRoutes(deps),
-  ];
-}
-
 const listRoute = route("listTargets", "GET /api/v1/targets", {
   access: usersAndKeys("viewer", customerReads("own")),
   summary: "List targets, oldest first",
@@ -160,3 +147,14 @@ const refreshRoute = route("refreshTarget", "POST /api/v1/targets/:id/refresh", 
 function seenBy({ scope }: Caller, targets: readonly StoredTarget[]): StoredTarget[] {
   return targets.map((target) => asSeenBy(scope, target));
 }
+
+/** `/api/v1/targets`: where items go, whatever the kind. */
+export const targetRoutes = [
+  listRoute,
+  createRoute,
+  readRoute,
+  updateRoute,
+  removeRoute,
+  refreshRoute,
+  ...secretRoutes,
+];

@@ -1,6 +1,6 @@
 import { type Origin, originOf } from "../audit/origin.ts";
 import { users, usersAndKeys } from "../http/contract/access.ts";
-import { removal, type RouteRecord, routesOf } from "../http/contract/route.ts";
+import { removal, routesOf } from "../http/contract/route.ts";
 import { customerChanges } from "../http/contract/scope.ts";
 import { targetAnswer } from "./answers.ts";
 import { findTargetThat } from "./findTarget.ts";
@@ -29,11 +29,6 @@ const RevealedSecrets = Type.Object(
   },
   { title: "RevealedSecrets" },
 );
-
-/** The signing secrets of webhook targets. */
-export function secretRoutes(deps: KindDeps): RouteRecord[] {
-  return [rotateRoute(deps), revealRoute(deps), deletePreviousRoute(deps)];
-}
 
 const rotateRoute = route("rotateSigningSecret", "POST /api/v1/targets/:id/signing-secret/rotate", {
   access: usersAndKeys("member", customerChanges("target")),
@@ -122,3 +117,6 @@ function readSealedSecrets(transaction: Queries, orgId: string, id: string) {
     .where("org_id", "=", orgId)
     .executeTakeFirst();
 }
+
+/** The signing secrets of webhook targets. */
+export const secretRoutes = [rotateRoute, revealRoute, deletePreviousRoute];
