@@ -16,7 +16,8 @@ afterAll(() => dashboard.stop());
 it("makes a key that works, shows it once, and revokes it while its client runs", async () => {
   const account = await dashboard.newAccount();
   const { page, problems } = await dashboard.openAs(account);
-  await page.goto("/settings");
+  await page.goto("/usage");
+  await page.getByRole("link", { name: "Settings" }).click();
   await page.getByRole("button", { name: "New key" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("night worker");
@@ -28,6 +29,11 @@ it("makes a key that works, shows it once, and revokes it while its client runs"
   // It closes only once the key is safe.
   await page.keyboard.press("Escape");
   await dialog.getByRole("button", { name: "Done" }).waitFor();
+  // Nor does going back leave it without a word.
+  await page.goBack();
+  await page.getByRole("dialog", { name: "Leave without saving this?" }).waitFor();
+  await page.getByRole("button", { name: "Stay" }).click();
+  expect(await dialog.locator("code").textContent()).toBe(key);
   await dialog.getByLabel("I saved it").check();
   await dialog.getByRole("button", { name: "Done" }).click();
   expect(await page.content()).not.toContain(key);

@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from "react";
+import { Unsaved } from "../shell/Unsaved.tsx";
 import { Button } from "./Button.tsx";
 import { Checkbox } from "./Checkbox.tsx";
 import { CopyWithWords } from "./Copy.tsx";
@@ -25,14 +26,23 @@ interface ShownOnceProps {
   /** The name of the button that goes on. */
   action: string;
   onDone: () => void;
+  /** Whether the page shows it again to who comes back. */
+  isKept?: boolean;
   children?: ReactNode;
 }
 
-/** Shows what is not shown again by itself: the button goes on only after it was copied or declared saved. */
-export function ShownOnce({ secret, action, onDone, children }: ShownOnceProps) {
+/** Shows what is not shown again by itself: the button goes on, and the page is left, only after it was copied or declared saved. */
+export function ShownOnce({ secret, action, onDone, isKept = false, children }: ShownOnceProps) {
   const [isSaved, setSaved] = useState(false);
   return (
     <>
+      <Unsaved
+        isUnsaved={!isSaved && !isKept}
+        title="Leave without saving this?"
+        loss="It is shown only once, and was neither copied nor marked as saved."
+        stay="Stay"
+        leave="Leave"
+      />
       <SecretText secret={secret} onCopied={() => setSaved(true)} />
       {children}
       <Checkbox text="I saved it" isChecked={isSaved} onChange={setSaved} />

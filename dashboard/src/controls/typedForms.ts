@@ -1,6 +1,6 @@
 import { useEffect, useId } from "react";
 
-/** The forms on the page in which something was typed or chosen since they were shown. */
+/** The parts of the page in which something was typed or chosen since they were shown, or that show it only once. */
 const typed = new Set<string>();
 
 /** Whether something on the page would be lost with it. */
@@ -8,7 +8,7 @@ export function isAnythingTyped(): boolean {
   return typed.size > 0;
 }
 
-/** @returns what a form calls when something is typed in it. It counts until it leaves the page. */
+/** @returns what such a part calls. It counts until it leaves the page. */
 export function useTypedForm(): () => void {
   const id = useId();
   useEffect(() => () => void typed.delete(id), [id]);

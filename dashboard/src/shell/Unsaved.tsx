@@ -1,22 +1,43 @@
 import { useBlocker } from "@tanstack/react-router";
+import { useEffect } from "react";
 import { Button } from "../controls/Button.tsx";
 import { Modal } from "../controls/Modal.tsx";
+import { useTypedForm } from "../controls/typedForms.ts";
+
+interface UnsavedProps {
+  isUnsaved: boolean;
+  title?: string;
+  /** Says what would be lost. */
+  loss?: string;
+  stay?: string;
+  leave?: string;
+}
 
 /** Asks before a page with unsaved changes is left; the browser asks in its own words where the tab is closed or reloaded. */
-export function Unsaved({ isUnsaved }: { isUnsaved: boolean }) {
+export function Unsaved({
+  isUnsaved,
+  title = "Discard unsaved changes?",
+  loss = "The settings on this page were changed and not saved.",
+  stay = "Keep editing",
+  leave = "Discard",
+}: UnsavedProps) {
   const { status, proceed, reset } = useBlocker({
     // A session that ended leads to the sign-in at once: nothing could be saved any more.
     shouldBlockFn: ({ next }) => isUnsaved && next.pathname !== "/sign-in",
     enableBeforeUnload: () => isUnsaved,
     withResolver: true,
   });
+  const setTyped = useTypedForm();
+  useEffect(() => {
+    if (isUnsaved) setTyped();
+  });
   return (
-    <Modal title="Discard unsaved changes?" open={status === "blocked"} onClose={() => reset?.()}>
-      <p>The settings on this page were changed and not saved.</p>
+    <Modal title={title} open={status === "blocked"} onClose={() => reset?.()}>
+      <p>{loss}</p>
       <div className="flex justify-end gap-2">
-        <Button onClick={() => reset?.()}>Keep editing</Button>
+        <Button onClick={() => reset?.()}>{stay}</Button>
         <Button look="danger" onClick={() => proceed?.()}>
-          Discard
+          {leave}
         </Button>
       </div>
     </Modal>

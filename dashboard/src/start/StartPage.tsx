@@ -71,7 +71,7 @@ function Steps({ targets }: { targets: readonly Target[] }) {
         )}
       </Step>
       {secret !== undefined && secret.targetId === target?.id && (
-        <SecretOnce secret={secret.value} onDone={() => keepAndShow({ secret: undefined })} />
+        <SecretOnce isKept secret={secret.value} onDone={() => keepAndShow({ secret: undefined })} />
       )}
       <Step
         number={2}
