@@ -33,6 +33,32 @@ it("a tab that was open while the service was upgraded loads itself anew where i
   expect(problems).toEqual([]);
 });
 
+it("a tab in which something was typed while the service was upgraded is not loaded anew by a pointer over a link", async () => {
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
+  await page.goto("/targets/new?kind=mailbox");
+  const name = page.getByLabel("Display name (optional)");
+  await name.fill("typed here");
+  await page.route(parts, (route) => route.fulfill({ status: 404, json: { error: "not found" } }));
+  await page.route("**/targets/new*", async (route) => {
+    if (route.request().isNavigationRequest()) return route.fallback();
+    const response = await route.fetch();
+    const text = await response.text();
+    return route.fulfill({ response, body: text.replace("/assets/index-", "/assets/index-of-next-") });
+  });
+  for (const link of ["Replays", "Customers"]) {
+    const refused = page.waitForResponse(parts);
+    await page.getByRole("link", { name: link }).hover();
+    await refused;
+  }
+  expect(await name.inputValue()).toBe("typed here");
+  await page.getByRole("link", { name: "Customers" }).click();
+  await page.getByText("A part of this page could not be loaded").waitFor();
+  await page.unroute(parts);
+  await page.getByRole("button", { name: "Retry" }).click();
+  await page.getByRole("heading", { name: "Customers" }).waitFor();
+  expect(problems).toEqual([]);
+});
+
 it("a part that does not come while the service is away says so, and Retry brings it", async () => {
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/settings");

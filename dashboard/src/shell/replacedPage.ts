@@ -1,12 +1,16 @@
+import { isAnythingTyped } from "../controls/typedForms.ts";
+
 /**
  * Watches for parts of the page that cannot be loaded. A tab that is open while the service is upgraded asks for what is
- * there no longer: it is then loaded anew, which would be no help where the service is merely away.
+ * there no longer: it is then loaded anew, which would be no help where the service is merely away. Links ask for their page
+ * as soon as the pointer is over them: where something was typed, only a click on Retry loads anew.
  */
 export function reloadWhenReplaced(): void {
   addEventListener("vite:preloadError", () => void reloadIfReplaced());
 }
 
 async function reloadIfReplaced(): Promise<void> {
+  if (isAnythingTyped()) return;
   const script = document.querySelector("script[type=module]")?.getAttribute("src");
   try {
     const response = await fetch(location.href, { headers: { accept: "text/html" } });

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import fastifyStatic from "@fastify/static";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -9,6 +9,8 @@ import { pathPrefix } from "./server.ts";
 export interface DashboardDeps {
   config: Pick<Config, "publicUrl" | "mail">;
   framingOf: (orgId: string) => Promise<Framing>;
+  /** Where it was built; by default where a checkout or a package has it. */
+  folder?: string | undefined;
 }
 
 /** Limits on the page of an organization's portal: whose pages may frame it, and where its logo may come from. */
@@ -25,22 +27,22 @@ export interface Framing {
  *
  * @returns false when it was not built, and the interface is served alone.
  */
-export function addDashboard(app: FastifyInstance, { config, framingOf }: DashboardDeps): boolean {
-  const folder = builtFolder();
+export function addDashboard(app: FastifyInstance, deps: DashboardDeps): boolean {
+  const { config, framingOf, folder = builtFolder() } = deps;
   if (folder === undefined) return false;
   const page = pageBelow(join(folder, "index.html"), pathPrefix(config.publicUrl), config.mail !== undefined);
   const sendPage = (_request: FastifyRequest, reply: FastifyReply): FastifyReply =>
-    answerPage(reply, 200, page);
+    answerPage(reply, 200, page());
   for (const path of pagePaths) app.get(path, sendPage);
   for (const path of portalPaths) {
     app.get<{ Params: { org_id: string } }>(path, async ({ params }, reply) => {
       const framing = isId(params.org_id) ? await framingOf(params.org_id) : nobodys;
-      return answerPage(reply, 200, page, framing);
+      return answerPage(reply, 200, page(), framing);
     });
   }
   // A path without a route or a page is answered with a page for people, and with JSON for programs.
   const sendNothing = (request: FastifyRequest, reply: FastifyReply): unknown =>
-    wantsPage(request) ? answerPage(reply, 404, page) : reply.callNotFound();
+    wantsPage(request) ? answerPage(reply, 404, page()) : reply.callNotFound();
   app.get("/*", sendNothing);
   addFiles(app, folder, sendNothing);
   return true;
@@ -55,7 +57,6 @@ function addFiles(
   folder: string,
   sendNothing: (request: FastifyRequest, reply: FastifyReply) => unknown,
 ): void {
-  const assets = new Set(readdirSync(join(folder, "assets")));
   app.register(async (files) => {
     await files.register(fastifyStatic, {
       root: folder,
@@ -70,11 +71,15 @@ function addFiles(
     });
     files.get<{ Params: { file: string } }>("/assets/:file", (request, reply) => {
       const { file } = request.params;
-      return assets.has(file) ? reply.sendFile(`assets/${file}`) : sendNothing(request, reply);
+      const isThere = assetName.test(file) && existsSync(join(folder, "assets", file));
+      return isThere ? reply.sendFile(`assets/${file}`) : sendNothing(request, reply);
     });
     for (const file of besidePage) files.get(`/${file}`, (_request, reply) => reply.sendFile(file));
   });
 }
+
+/** Names that the build gives to files. */
+const assetName = /^[\w-][\w.-]*$/;
 
 /** The files of `dashboard/public`. */
 const besidePage = ["theme.js", "mark.svg"];
@@ -128,14 +133,25 @@ function builtFolder(): string | undefined {
 
 /**
  * The page with its relative addresses made absolute, so that they hold at every depth of its paths; and with what it has to
- * know before anybody signs in (`dashboard/src/api/sendsMail.ts`).
+ * know before anybody signs in (`dashboard/src/api/sendsMail.ts`). It is read again once the file is another one: an upgrade
+ * replaces it, and removes the parts that the one before names, while the service still runs.
  */
-function pageBelow(file: string, prefix: string, sendsMail: boolean): string {
+function pageBelow(file: string, prefix: string, sendsMail: boolean): () => string {
   const safe = prefix.replaceAll("&", "&amp;");
-  const page = readFileSync(file, "utf8").replaceAll(/\b(src|href)="\.\//g, `$1="${safe}/`);
-  return sendsMail
-    ? page.replace("</head>", '<meta name="postrider-sends-mail" content="yes" /></head>')
-    : page;
+  const read = (): string => {
+    const page = readFileSync(file, "utf8").replaceAll(/\b(src|href)="\.\//g, `$1="${safe}/`);
+    return sendsMail
+      ? page.replace("</head>", '<meta name="postrider-sends-mail" content="yes" /></head>')
+      : page;
+  };
+  // Packages give all their files the same time of modification.
+  const changedAtMs = (): number | undefined => statSync(file, { throwIfNoEntry: false })?.ctimeMs;
+  let known = { page: read(), atMs: changedAtMs() };
+  return () => {
+    const atMs = changedAtMs();
+    if (atMs !== undefined && atMs !== known.atMs) known = { page: read(), atMs };
+    return known.page;
+  };
 }
 
 /** Everything from here, nothing inline and nothing from elsewhere. No `upgrade-insecure-requests`: it blanks plain http. */
