@@ -36,8 +36,7 @@ async function prepare(
   { agentCardUrl, auth, confirmOrigin, resultTargetId = null }: Parameters<Agents["prepare"]>[0],
   { orgId }: TargetKey,
 ): Promise<PreparedAgent | Refused> {
-  const policy = { allowHttp: deps.config.allowHttpTargets, networks: deps.networks };
-  const check = await checkTargetUrl(agentCardUrl, policy);
+  const check = await checkTargetUrl(agentCardUrl, deps);
   if (!check.ok) return invalid(`agent_card_url ${check.reason}`);
   const found = await examineCard(deps, { url: agentCardUrl, etag: null });
   if (found.kind === "bad") return invalid(`agent_card_url: the agent card ${found.problem}`);

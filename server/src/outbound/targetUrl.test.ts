@@ -3,8 +3,16 @@ import { parseNetworks, refusedAddress } from "./addressGuard.ts";
 import { checkTargetUrl, type TargetUrlPolicy } from "./targetUrl.ts";
 
 const publicName = (): Promise<string[]> => Promise.resolve(["93.184.215.14", "2606:2800:21f::1"]);
-const strict: TargetUrlPolicy = { allowHttp: false, networks: parseNetworks(""), resolve: publicName };
-const local: TargetUrlPolicy = { ...strict, allowHttp: true, networks: parseNetworks("127.0.0.0/8") };
+const strict: TargetUrlPolicy = {
+  config: { allowHttpTargets: false },
+  networks: parseNetworks(""),
+  resolve: publicName,
+};
+const local: TargetUrlPolicy = {
+  ...strict,
+  config: { allowHttpTargets: true },
+  networks: parseNetworks("127.0.0.0/8"),
+};
 
 test.each([
   "https://example.com",

@@ -4,7 +4,7 @@ import { type ParsedNetworks, refusedAddress as pointsInside, refusedKind } from
 import { createResolve, isLocalhost, type Resolve } from "./resolve.ts";
 
 export interface TargetUrlPolicy {
-  allowHttp: boolean;
+  config: { allowHttpTargets: boolean };
   networks: ParsedNetworks;
   /** Replaces DNS in tests. */
   resolve?: Resolve;
@@ -34,7 +34,7 @@ export async function checkTargetUrl(text: string, policy: TargetUrlPolicy): Pro
         : "must be an absolute URL such as https://example.com/hooks",
     );
   }
-  const reason = refuseForm(url, policy.allowHttp) ?? (await refuseHost(url.hostname, policy));
+  const reason = refuseForm(url, policy.config.allowHttpTargets) ?? (await refuseHost(url.hostname, policy));
   return reason === null ? { ok: true, url } : refuse(reason);
 }
 

@@ -34,10 +34,7 @@ export async function examineCard(
   const reading = parseCard(fetched.bytes);
   if (!reading.ok) return { kind: "bad", problem: reading.problem };
   const { card } = reading;
-  const check = await checkTargetUrl(card.interface.url, {
-    allowHttp: deps.config.allowHttpTargets,
-    networks: deps.networks,
-  });
+  const check = await checkTargetUrl(card.interface.url, deps);
   if (!check.ok) {
     return {
       kind: "bad",

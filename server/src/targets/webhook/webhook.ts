@@ -94,9 +94,6 @@ async function urlFault(
     const reason = refuseTryoutUrl(url);
     return reason === undefined ? undefined : `url ${reason}`;
   }
-  const check = await checkTargetUrl(url, {
-    allowHttp: deps.config.allowHttpTargets,
-    networks: deps.networks,
-  });
+  const check = await checkTargetUrl(url, deps);
   return check.ok ? undefined : `url ${check.reason}`;
 }
