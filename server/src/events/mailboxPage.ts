@@ -107,8 +107,11 @@ function walkedUnread(filter: EventFilter): IdStatement {
   return firstOfEach(filter, mailboxes(filter), accepted(filter, isUnread));
 }
 
-/** Events accepted for the mailbox `t`, in the order of the filter. */
-function accepted(filter: EventFilter, condition: RawBuilder<unknown>): RawBuilder<unknown> {
+/** Events accepted for the target `t`, in the order of the filter. */
+export function accepted(
+  filter: EventFilter,
+  condition: RawBuilder<unknown> = sql`true`,
+): RawBuilder<unknown> {
   return sql`
     select e.id
     from events e
@@ -134,27 +137,27 @@ function closed(filter: EventFilter, condition: RawBuilder<unknown>): RawBuilder
   `;
 }
 
-/** Merges the first of each mailbox, as {@link firstOf} has them. */
-function firstOfEach(
+/** Merges the first of each target, as {@link firstOf} has them. */
+export function firstOfEach(
   filter: EventFilter,
-  boxes: RawBuilder<unknown>,
+  targets: RawBuilder<unknown>,
   first: RawBuilder<unknown>,
 ): IdStatement {
   return sql`
-    ${firstOf(filter, boxes, first)}
+    ${firstOf(filter, targets, first)}
     ${pageBy(filter, sql`first.id`)}
   `;
 }
 
-/** The first of each mailbox; `first` selects those of the mailbox `t` in the order of the filter. */
+/** The first of each target; `first` selects those of the target `t` in the order of the filter. */
 function firstOf(
   filter: EventFilter,
-  boxes: RawBuilder<unknown>,
+  targets: RawBuilder<unknown>,
   first: RawBuilder<unknown>,
 ): RawBuilder<unknown> {
   return sql`
     select first.id
-    from ${boxes} t
+    from ${targets} t
     cross join lateral (${first} limit ${reach(filter)}) first
   `;
 }

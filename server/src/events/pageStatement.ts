@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import { bucketOf, lastIdOfSlot } from "../postgres/ids.ts";
 import { type EventFilter, type IdStatement, inRange, ordered, pageBy, reach } from "./eventFilter.ts";
+import { accepted, firstOfEach } from "./mailboxPage.ts";
 import type { EventStatus, MailboxStatus } from "../items/eventStatuses.ts";
 
 /*
@@ -40,22 +41,9 @@ export function statusPage(filter: EventFilter, status: Exclude<EventStatus, Mai
 
 /** The first events of each of a customer's targets, merged. */
 export function customerPage(filter: EventFilter, customerUid: string): IdStatement {
-  return sql`
-    select first.id
-    from targets t
-    cross join lateral (
-      select e.id
-      from events e
-      where e.bucket = get_byte(uuid_send(t.id), 15)
-        and e.target_id = t.id
-        ${inRange(filter, sql`e.id`)}
-      ${ordered(filter, sql`e.id`)}
-      limit ${reach(filter)}
-    ) first
-    where t.org_id = ${filter.orgId}
-      and t.customer_uid = ${customerUid}
-    ${pageBy(filter, sql`first.id`)}
-  `;
+  const { orgId } = filter;
+  const targets = sql`(select id from targets where org_id = ${orgId} and customer_uid = ${customerUid})`;
+  return firstOfEach(filter, targets, accepted(filter));
 }
 
 /** The handoffs in a state, of the organization or of the filter's target. */
