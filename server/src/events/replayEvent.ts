@@ -18,7 +18,7 @@ export interface ReplayDeps extends Pick<Parts, "queries" | "pool" | "nowMs" | "
 }
 
 interface Replayed {
-  code: "a" | "n" | "g" | "d" | "x" | "e";
+  code: "a" | keyof typeof refusals;
   kind: KindNumber;
   target_id: string;
 }
@@ -60,24 +60,21 @@ export async function replayEvent(
     }).execute(deps.queries),
   );
   const { code, kind, target_id: targetId } = rows[0] as Replayed;
-  switch (code) {
-    case "a":
-      if (deps.changes.isWatched()) await reportReplay(deps, sourceId, { id, targetId, kind });
-      if (isPulled(kind)) deps.mailboxes.onMailboxItems([targetId]);
-      else deps.onDue();
-      return { outcome: "replayed", id, status: acceptedStatus(kind) };
-    case "n":
-      return { outcome: "not_found" };
-    case "g":
-      return { outcome: "target_deleted" };
-    case "d":
-      return { outcome: "mailbox_disabled" };
-    case "x":
-      return { outcome: "expired" };
-    case "e":
-      return { outcome: "erased" };
-  }
+  if (code !== "a") return { outcome: refusals[code] };
+  if (deps.changes.isWatched()) await reportReplay(deps, sourceId, { id, targetId, kind });
+  if (isPulled(kind)) deps.mailboxes.onMailboxItems([targetId]);
+  else deps.onDue();
+  return { outcome: "replayed", id, status: acceptedStatus(kind) };
 }
+
+/** The codes of `replay_event` for events that it did not replay. */
+const refusals = {
+  n: "not_found",
+  g: "target_deleted",
+  d: "mailbox_disabled",
+  x: "expired",
+  e: "erased",
+} as const;
 
 /**
  * Finds out whether the event is missing or still due: then it is delivered anyway, and a replay would be a second delivery. An event
