@@ -127,10 +127,8 @@ function chooseInterface(interfaces: readonly unknown[]): AgentInterface {
   for (const [index, entry] of interfaces.entries()) {
     const path = `$.supportedInterfaces[${index}]`;
     if (!isJsonObject(entry)) throw wrongKind(path, "an object", entry);
-    const binding = entry["protocolBinding"];
-    if (typeof binding !== "string") throw wrongKind(`${path}.protocolBinding`, "a string", binding);
-    const version = entry["protocolVersion"];
-    if (typeof version !== "string") throw wrongKind(`${path}.protocolVersion`, "a string", version);
+    const binding = textIn(entry, path, "protocolBinding");
+    const version = textIn(entry, path, "protocolVersion");
     if (binding === "HTTP+JSON" && /^1\.0(\.\d{1,9})?$/.test(version)) return readInterface(entry, path);
     offered.push(`${shown(binding)} ${shown(version)}`);
   }
@@ -159,8 +157,7 @@ function readExtensions(value: unknown): string[] {
   return value.map((extension: unknown, index) => {
     const path = `$.capabilities.extensions[${index}]`;
     if (!isJsonObject(extension)) throw wrongKind(path, "an object", extension);
-    const { uri } = extension;
-    if (typeof uri !== "string") throw wrongKind(`${path}.uri`, "a string", uri);
+    const uri = textIn(extension, path, "uri");
     // Requests that activate the extension carry it in a header.
     if (!/^[!-~]{1,2048}$/.test(uri)) throw new CardProblem(`has no URI at ${path}.uri`);
     if (extension["required"] === true && !implementedExtensions.includes(uri)) {
@@ -178,10 +175,7 @@ function readSignatures(value: unknown): CardSignature[] {
   return value.map((entry: unknown, index) => {
     const path = `$.signatures[${index}]`;
     if (!isJsonObject(entry)) throw wrongKind(path, "an object", entry);
-    const { protected: header, signature } = entry;
-    if (typeof header !== "string") throw wrongKind(`${path}.protected`, "a string", header);
-    if (typeof signature !== "string") throw wrongKind(`${path}.signature`, "a string", signature);
-    return { protected: header, signature };
+    return { protected: textIn(entry, path, "protected"), signature: textIn(entry, path, "signature") };
   });
 }
 
@@ -194,8 +188,13 @@ function required(document: JsonObject, field: string): unknown {
 }
 
 function requiredText(document: JsonObject, field: string): string {
-  const value = required(document, field);
-  if (typeof value !== "string") throw wrongKind(`$.${field}`, "a string", value);
+  required(document, field);
+  return textIn(document, "$", field);
+}
+
+function textIn(object: JsonObject, path: string, field: string): string {
+  const value = object[field];
+  if (typeof value !== "string") throw wrongKind(`${path}.${field}`, "a string", value);
   return value;
 }
 
