@@ -1,11 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { existsSync } from "node:fs";
 import pg from "pg";
 import { fingerprintOf, withSnapshot } from "../../backup/takeSnapshot.ts";
 import { isFilledBy, type Loaded } from "../../backup/load.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
 import { version } from "../../config/version.ts";
-import { clusterPath } from "../../postgres/embedded/cluster.ts";
 import { DirectoryInUseError, type Holder, lockDirectory } from "../../postgres/embedded/directoryLock.ts";
 import type { DatabaseConnection } from "../../postgres/pool.ts";
 import { placeOf } from "../../postgres/untilServes.ts";
@@ -14,6 +12,7 @@ import { CommandError } from "../../runtime/commandError.ts";
 import type { Talk } from "./command.ts";
 import { existingKey, keyPath } from "../database/encryptionKey.ts";
 import { markMoved, type Move, readMove, refusalOf, unmarkMoved } from "../database/movedMarker.ts";
+import { refuseWithoutDatabase } from "../database/openOrJoin.ts";
 import { startAlone } from "./openAsItIs.ts";
 import { bringUpToDate, loadInto } from "./restore.ts";
 
@@ -140,12 +139,7 @@ interface Places {
 /** The key is the data directory's own: the secrets that move are sealed with it. */
 function configOfMove(env: NodeJS.ProcessEnv): Places {
   const here = loadConfig({ ...env, DATABASE_URL: "" });
-  if (!existsSync(clusterPath(here.dataDir))) {
-    throw new CommandError(
-      `there is no database in ${here.dataDir}: set POSTRIDER_DATA_DIR to where the service has it`,
-      "notFound",
-    );
-  }
+  refuseWithoutDatabase(here.dataDir);
   const encryptionKey = keyOf(here);
   const there = loadConfig({ ...env, POSTRIDER_ENCRYPTION_KEY: encryptionKey.toString("base64") });
   if (there.databaseUrl === undefined) {

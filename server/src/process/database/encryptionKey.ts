@@ -12,12 +12,9 @@ const keyBytes = 32;
  * 0600). @throws {Error} when the file is there and is no key, because a new one could open nothing.
  */
 export function loadOrMakeKey(dataDir: string): Buffer {
+  const present = existingKey(dataDir);
+  if (present !== undefined) return present;
   const path = keyPath(dataDir);
-  try {
-    return readKey(path);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-  }
   // Written whole and then linked into place, so that a crash leaves no half of a key.
   const draft = `${path}.${process.pid}.${randomBytes(4).toString("hex")}`;
   writeFileSync(draft, `${randomBytes(keyBytes).toString("base64")}\n`, { mode: 0o600, flush: true });

@@ -61,8 +61,8 @@ export async function openOrJoin<T>(
   }
 }
 
-/** A mistake in POSTRIDER_DATA_DIR must not make a database, in which nothing is found. */
-function refuseWithoutDatabase(dataDir: string): void {
+/** A mistake in POSTRIDER_DATA_DIR must not make a database, in which nothing is found. @throws {CommandError} */
+export function refuseWithoutDatabase(dataDir: string): void {
   if (existsSync(clusterPath(dataDir))) return;
   throw new CommandError(
     `there is no database in ${dataDir}: set POSTRIDER_DATA_DIR to where the service has it`,
