@@ -102,15 +102,12 @@ async function eraseNextPage(deps: EraseDeps, erasure: StoredErasure): Promise<n
            limit $5`,
     values: [erasure.org_id, erasure.correlation_id, erasure.walked_to, endOf(erasure), pageSize],
   });
-  const erased = await eraseWithCopies(
-    deps,
-    erasure,
-    rows.map(({ id }) => id),
-  );
+  const ids = rows.map(({ id }) => id);
+  const erased = await eraseWithCopies(deps, erasure, ids);
   if (erased === "busy") return erased;
-  const isEnd = rows.length < pageSize;
+  const isEnd = ids.length < pageSize;
   if (isEnd) await emptyPublications(pool, erasure);
-  if (!isEnd) await noteProgress(pool, erasure, rows.at(-1)!.id);
+  if (!isEnd) await noteProgress(pool, erasure, ids.at(-1)!);
   else if (!(await beginAgain(pool, erasure))) await finishErasure(pool, erasure.id);
   return erased;
 }

@@ -69,11 +69,8 @@ export async function readPublication(
     const stored = await readEvents(snapshot, scope, row.event_ids);
     const events = await itemsWithinReach(snapshot, stored, customerUid);
     const progress = await readProgress(snapshot, events);
-    const replays = await latestReplays(
-      snapshot,
-      scope,
-      events.map(({ id }) => id),
-    );
+    const ids = events.map((event) => event.id);
+    const replays = await latestReplays(snapshot, scope, ids);
     const items = events.map((event) => {
       const copy = replays.get(event.id);
       return Object.assign(listedAnswer(event, { progress, replays }, fields), {

@@ -57,15 +57,12 @@ function replayFailedItems(
 ): Promise<Replayed | undefined> {
   const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
   return inTransactionOf(deps.queries, async (transaction) => {
-    const ids = await lockItems(transaction, { orgId, id });
-    if (ids === undefined) return undefined;
-    const stored = await readEvents(transaction, scope, ids);
+    const itemIds = await lockItems(transaction, { orgId, id });
+    if (itemIds === undefined) return undefined;
+    const stored = await readEvents(transaction, scope, itemIds);
     const events = await itemsWithinReach(transaction, stored, customerUid);
-    const replays = await latestReplays(
-      transaction,
-      scope,
-      events.map(({ id }) => id),
-    );
+    const ids = events.map((event) => event.id);
+    const replays = await latestReplays(transaction, scope, ids);
     const items: ReplayedItem[] = [];
     const skipped: SkippedItem[] = [];
     for (const event of events) {

@@ -88,11 +88,8 @@ const healthRoute = targetRoute("readTargetHealth", "GET /api/v1/targets/:id/hea
 
 async function listHealths(deps: StatsDeps, scope: HealthScope): Promise<Static<typeof ListedHealth>[]> {
   const healths = await readHealths(deps.pool, scope);
-  const hours = await readHours(
-    deps.pool,
-    scope.orgId,
-    healths.map(({ target_id: id }) => id),
-  );
+  const ids = healths.map((health) => health.target_id);
+  const hours = await readHours(deps.pool, scope.orgId, ids);
   const listed: Static<typeof ListedHealth>[] = [];
   // One after the other: a page of mailboxes takes one connection of the pool.
   for (const health of healths) {
