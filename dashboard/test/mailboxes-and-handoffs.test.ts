@@ -168,3 +168,26 @@ it("answers an agent that asks for input", async () => {
   await untilFocused(page, "Handoff");
   expect(problems).toEqual([]);
 });
+
+it("keeps an answer to an agent until it was sent, whatever closes or comes between", async () => {
+  const targetId = await createAgentTarget(dashboard.service, account, agent.cardUrl, { name: "asks twice" });
+  const id = await sendItem(dashboard.service, account, targetId, "input Which day?");
+  await untilHandedOver(dashboard.service, account, id, ({ handoff }) => handoff?.state === "INPUT_REQUIRED");
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto(`/handoffs?open=${id}`);
+  const field = page.getByLabel("The agent waits for your answer");
+  await field.fill("Friday at eight");
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await page.getByRole("button", { name: /asks twice/ }).click();
+  expect(await field.inputValue()).toBe("Friday at eight");
+  await page.route("**/handoff/message", (route) => route.abort());
+  await page.getByRole("button", { name: "Send the answer" }).click();
+  await page.getByText("The service cannot be reached.", { exact: false }).waitFor();
+  expect(await field.inputValue()).toBe("Friday at eight");
+  await page.unroute("**/handoff/message");
+  await page.getByRole("button", { name: "Send the answer" }).click();
+  await page.getByRole("dialog").getByText("Completed").first().waitFor();
+  expect(await page.evaluate(`JSON.stringify(sessionStorage)`)).not.toContain("Friday");
+  expect(problems).toEqual([]);
+});

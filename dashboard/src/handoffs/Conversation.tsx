@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { Bot, TriangleAlert, User } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { answer, client } from "../api/client.ts";
+import { keepForSession, keptForSession } from "../api/session.ts";
 import type { Handoff } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Form, TextArea } from "../controls/Field.tsx";
@@ -89,19 +90,33 @@ function Artifacts({ handoff }: { handoff: Handoff }) {
   );
 }
 
+/** An answer that is being typed. It is kept until it was sent: the drawer may be closed, or the agent go on meanwhile. */
+function useDraft(eventId: string) {
+  const name = `answer.${eventId}`;
+  const [text, setText] = useState(() => (keptForSession(name) as string | undefined) ?? "");
+  const change = (next: string): void => {
+    setText(next);
+    keepForSession(name, next);
+  };
+  const clearSent = (sent: string): void => {
+    if (keptForSession(name) === sent) change("");
+  };
+  return { text, change, clearSent };
+}
+
 function AnswerForm({ eventId }: { eventId: string }) {
-  const [text, setText] = useState("");
+  const { text, change, clearSent } = useDraft(eventId);
   const queries = useQueryClient();
   const send = useMutation({
-    mutationFn: () =>
+    mutationFn: (sent: string) =>
       answer(
         client.POST("/api/v1/events/{id}/handoff/message", {
           params: { path: { id: eventId } },
-          body: { text } as never,
+          body: { text: sent } as never,
         }),
       ),
-    onSuccess: () => {
-      setText("");
+    onSuccess: (_answered, sent) => {
+      clearSent(sent);
       toast({ text: "Sent to the agent." });
       void queries.invalidateQueries({ queryKey: ["items"] });
       void queries.invalidateQueries({ queryKey: ["handoffs"] });
@@ -111,13 +126,13 @@ function AnswerForm({ eventId }: { eventId: string }) {
     <Form
       className="grid gap-2"
       onSubmit={() => {
-        if (text.trim() !== "") send.mutate();
+        if (text.trim() !== "") send.mutate(text);
       }}
     >
       <TextArea
         label="The agent waits for your answer"
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onChange={(event) => change(event.target.value)}
       />
       {send.isError && <ProblemCard error={send.error} />}
       <div>
