@@ -45,8 +45,7 @@ import { type StreamRouteDeps, streamRoute } from "./stream/routes.ts";
 import type { Parts } from "./items/parts.ts";
 
 /** The parts that the features take what they need from; `assemble.ts` makes them all. */
-export interface AppDeps
-  extends ServerDeps, HealthDeps, StreamRouteDeps, McpRouteDeps, Omit<Parts, "cells" | "onMailboxItems"> {
+export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRouteDeps, Omit<Parts, "cells"> {
   config: Config;
   passwords: Passwords;
   /** Absent where the operator has set no mail server. */

@@ -6,7 +6,6 @@ import { ApiError, found, idOf } from "../http/contract/errors.ts";
 import { routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { fieldsOf, pageBefore } from "../http/contract/schemas.ts";
-import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { eraseOne } from "./eraseEvent.ts";
 import {
@@ -24,8 +23,7 @@ import type { Parts } from "../items/parts.ts";
 
 const route = routesOf<ErasureRouteDeps>("Erasure");
 
-export interface ErasureRouteDeps extends Pick<Parts, "pool" | "nowMs"> {
-  mailboxes: Pick<Mailboxes, "onMailboxItems">;
+export interface ErasureRouteDeps extends Pick<Parts, "pool" | "nowMs" | "onMailboxItems"> {
   config: Pick<Config, "mailboxRetentionSeconds">;
 }
 
@@ -79,21 +77,13 @@ const readRoute = route("readErasure", "GET /api/v1/erasures/:id", {
 });
 
 async function eraseNow(deps: ErasureRouteDeps, caller: Caller, eventId: string): Promise<StoredErasure> {
-  const { pool } = deps;
-  const { erasureId } = found(await findErasure(pool, caller.orgId, idOf(eventId)));
+  const { erasureId } = found(await findErasure(deps.pool, caller.orgId, idOf(eventId)));
   const erasure =
     erasureId === null
       ? await request(deps, caller, { eventId })
       : await present(deps, caller.orgId, erasureId);
   if (erasure.event_id === null || erasure.status === "DONE") return erasure;
-  const outcome = await eraseOne(
-    {
-      pool,
-      mailboxRetentionMs: mailboxRetentionMs(deps.config),
-      onMailboxItems: (ids) => deps.mailboxes.onMailboxItems(ids),
-    },
-    erasure,
-  );
+  const outcome = await eraseOne({ ...deps, mailboxRetentionMs: mailboxRetentionMs(deps.config) }, erasure);
   if (outcome === "busy") {
     throw new ApiError(503, "the item is being changed over and over: the erasure goes on by itself", {
       retryAfterSeconds: 1,

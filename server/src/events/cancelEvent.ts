@@ -63,7 +63,7 @@ async function readStatus(deps: ReplayDeps, orgId: string, id: string): Promise<
 /** Reports the end to event streams, and wakes waiting claims when another message of its ordering key became ready. */
 function report(deps: ReplayDeps, id: string, canceled: Canceled): void {
   const { kind, target_id: targetId, event_type: eventType, mailbox_is_freed: isFreed } = canceled;
-  if (isFreed) deps.mailboxes.onMailboxItems([targetId]);
+  if (isFreed) deps.onMailboxItems([targetId]);
   if (!deps.changes.isWatched()) return;
   deps.changes.publish(targetId, itemChange({ id, targetId, eventType, status: "CANCELED" }));
   if (isPulled(kind)) deps.changes.publish(targetId, { type: "mailbox", data: { id: targetId } });

@@ -4,17 +4,18 @@ import type { ClockCheck } from "../postgres/clock.ts";
 import { bucketOf, newId } from "../postgres/ids.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import { functionQuery } from "../postgres/tables.ts";
-import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { itemChange } from "../items/changes.ts";
 import { inSnapshot } from "./listEvents.ts";
 import { readProgress } from "./progress.ts";
 import { readEvents } from "./store.ts";
 import type { Parts } from "../items/parts.ts";
 
-export interface ReplayDeps extends Pick<Parts, "queries" | "pool" | "nowMs" | "onDue" | "changes"> {
+export interface ReplayDeps extends Pick<
+  Parts,
+  "queries" | "pool" | "nowMs" | "onDue" | "onMailboxItems" | "changes"
+> {
   config: Pick<Config, "mailboxRetentionSeconds">;
   clock: Pick<ClockCheck, "refuseApart">;
-  mailboxes: Pick<Mailboxes, "onMailboxItems">;
 }
 
 interface Replayed {
@@ -62,7 +63,7 @@ export async function replayEvent(
   const { code, kind, target_id: targetId } = rows[0] as Replayed;
   if (code !== "a") return { outcome: refusals[code] };
   if (deps.changes.isWatched()) await reportReplay(deps, sourceId, { id, targetId, kind });
-  if (isPulled(kind)) deps.mailboxes.onMailboxItems([targetId]);
+  if (isPulled(kind)) deps.onMailboxItems([targetId]);
   else deps.onDue();
   return { outcome: "replayed", id, status: acceptedStatus(kind) };
 }

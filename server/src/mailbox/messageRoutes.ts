@@ -122,10 +122,8 @@ async function force(
   if (caller.kind !== "session") throw new ApiError(403, "this needs a session");
   const { orgId, userId } = caller;
   for (;;) {
-    const outcome = await forceMessage(
-      { ...deps, ...readDeps(deps), onMailboxItems: (ids) => deps.mailboxes.onMailboxItems(ids) },
-      { orgId, userId, mailboxId, messageId, reason },
-    );
+    const change = { orgId, userId, mailboxId, messageId, reason };
+    const outcome = await forceMessage({ ...deps, ...readDeps(deps) }, change);
     if (outcome !== "done") throw forceRefusal(outcome);
     const message = await readMessage(readDeps(deps), orgId, messageId);
     if (message !== undefined) return message;

@@ -1,23 +1,18 @@
 import type { IncomingHttpHeaders } from "node:http";
-import type pg from "pg";
 import type { Static, TSchema } from "typebox";
 import { type Config, mailboxRetentionMs } from "../config/config.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
 import { parseIf } from "../http/contract/json.ts";
-import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { type FastAnswer, type RouteCall, sendAnswer, type WholeRequest } from "../http/contract/route.ts";
+import type { Parts } from "../items/parts.ts";
 import type { Mailboxes } from "./mailboxes.ts";
 import type { ReadDeps } from "./message/findMailbox.ts";
 import type { Consumer, ConsumerTraces } from "./traceConsumers.ts";
 
-export interface MailboxRouteDeps {
-  pool: pg.Pool;
-  reads: ReadTurns;
+export interface MailboxRouteDeps extends Pick<Parts, "pool" | "reads" | "nowMs" | "onMailboxItems"> {
   mailboxes: Mailboxes;
   consumerTraces?: ConsumerTraces | undefined;
   config: Pick<Config, "mailboxLeaseSeconds" | "mailboxRetentionSeconds">;
-  /** Unix milliseconds. */
-  nowMs: () => number;
 }
 
 /** Why claims are not in the audit log. */

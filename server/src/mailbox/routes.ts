@@ -84,7 +84,7 @@ const redriveRoute = route("redriveMessages", "POST /api/v1/mailboxes/:mailbox_i
       p_limit: body?.limit ?? maxRedriven,
     });
     const redriven = rows[0]!.redrive_messages!;
-    if (redriven > 0) deps.mailboxes.onMailboxItems([mailbox.id]);
+    if (redriven > 0) deps.onMailboxItems([mailbox.id]);
     return { redriven };
   },
 });

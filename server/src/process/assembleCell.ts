@@ -34,6 +34,9 @@ export function assembleCell(deps: ServiceDeps, shared: SharedParts, { cell, cel
   const { requestPool, directRequests } = requestPoolsOf(cell, config);
   const queries = createQueries(requestPool);
   const registry = registryOf(config, shared, { cell, cells }, requestPool);
+  // The dispatcher and handoffs call each other, as do handoffs and mailboxes, once all are there.
+  const onDue = (): void => dispatcher.onDue();
+  const onMailboxItems = (mailboxIds: string[]): void => mailboxes.onMailboxItems(mailboxIds);
   const common = {
     config,
     pool,
@@ -47,16 +50,10 @@ export function assembleCell(deps: ServiceDeps, shared: SharedParts, { cell, cel
     traces,
     quiet,
     newToken: leaseTokens.next,
+    onDue,
+    onMailboxItems,
   };
-  // The dispatcher and handoffs call each other, as do handoffs and mailboxes, once all are there.
-  const handoffs: Handoffs = createHandoffs({
-    ...common,
-    queries,
-    encryptionKey,
-    networks,
-    onDue: () => dispatcher.onDue(),
-    onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
-  });
+  const handoffs: Handoffs = createHandoffs({ ...common, queries, encryptionKey, networks });
   const dispatcher: Dispatcher = createDelivery({
     ...common,
     admission: shared.admission,
@@ -76,7 +73,6 @@ export function assembleCell(deps: ServiceDeps, shared: SharedParts, { cell, cel
     changes,
     onKeyUsed: (key) => keyUsage.noteKey(key),
   });
-  const onDue = (): void => dispatcher.onDue();
   const sink = itemSink(shared, { dispatcher, mailboxes }, log);
   const { consumers } = mailboxes;
   const limits = { maxQueuedBytes: config.bodyMemoryBytes, ownerOf, filters: new KnownFilters(), consumers };
@@ -90,11 +86,12 @@ export function assembleCell(deps: ServiceDeps, shared: SharedParts, { cell, cel
     dispatcher,
     mailboxes,
     onDue,
+    onMailboxItems,
     consumerTraces: traces && createConsumerTraces(requestPool, traces),
     intake: createIntake(directRequests, sink, { ...limits, clock }),
     reach: createReach(directRequests),
     reads: new ReadTurns(config.databasePool),
-    replays: createReplayWorker({ ...common, clock, queries: createQueries(pool), mailboxes, onDue }),
+    replays: createReplayWorker({ ...common, clock, queries: createQueries(pool) }),
   };
 }
 

@@ -17,7 +17,6 @@ import { analyzePartitions } from "../maintenance/analyzePartitions.ts";
 import { buildIndexes } from "../maintenance/buildIndexes.ts";
 import { cancelExpired, cancelOrphans } from "../delivery/rows/cancelDeliveries.ts";
 import { forgetInterventions } from "../mailbox/finish/forceMessage.ts";
-import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { carryOnErasures, eraseDigests } from "../erasures/chores.ts";
 import { tellEvents } from "../notifications/store.ts";
 import { firstIdAt } from "../postgres/ids.ts";
@@ -46,12 +45,9 @@ export interface MaintenanceDeps extends Pick<Parts, "config" | "pool" | "log" |
 }
 
 /** Dependencies of the chores of one cell. */
-interface CellDeps {
+interface CellDeps extends Pick<Parts, "onDue" | "onMailboxItems"> {
   cell: Cell;
   handoffs: Pick<Handoffs, "refreshDueCards">;
-  mailboxes: Pick<Mailboxes, "onMailboxItems">;
-  /** Tells the cell's local dispatcher that something became due. */
-  onDue: () => void;
 }
 
 type ItemDeps = Omit<MaintenanceDeps, "cells"> & CellDeps & { trim: ReturnType<typeof trimmer> };
@@ -106,8 +102,8 @@ export function allChores(deps: MaintenanceDeps): Chore[] {
 }
 
 /** Chores of one cell; their names in the log have its number where there are several. */
-function choresOf(deps: MaintenanceDeps, { cell, handoffs, mailboxes, onDue }: CellDeps): Chore[] {
-  const itemDeps = { ...deps, pool: cell.pool, cell, handoffs, mailboxes, onDue, trim: trimmer(deps) };
+function choresOf(deps: MaintenanceDeps, { cell, handoffs, onDue, onMailboxItems }: CellDeps): Chore[] {
+  const itemDeps = { ...deps, pool: cell.pool, cell, handoffs, onDue, onMailboxItems, trim: trimmer(deps) };
   const chores = [
     ...itemChores(itemDeps),
     ...mailboxChores(itemDeps),
@@ -165,8 +161,7 @@ function replayChores({ config, pool, nowMs, trim }: ItemDeps): Chore[] {
 }
 
 /** Chores that carry out what was asked for or noted before. */
-function doingChores({ config, pool, mailboxes, changes, onDue, trim }: ItemDeps): Chore[] {
-  const onMailboxItems = (ids: string[]): void => mailboxes.onMailboxItems(ids);
+function doingChores({ config, pool, changes, onDue, onMailboxItems, trim }: ItemDeps): Chore[] {
   const erasing = { pool, mailboxRetentionMs: mailboxRetentionMs(config), onMailboxItems };
   return [
     chore("operational events", seconds, "items", () => tellEvents({ pool, changes, onDue, onMailboxItems })),

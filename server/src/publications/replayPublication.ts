@@ -187,7 +187,7 @@ async function dispatchItems(
   items: readonly ReplayedItem[],
 ): Promise<void> {
   const mailboxIds = items.filter(({ status }) => status === "UNREAD").map((item) => item.target_id);
-  if (mailboxIds.length > 0) deps.mailboxes.onMailboxItems(mailboxIds);
+  if (mailboxIds.length > 0) deps.onMailboxItems(mailboxIds);
   if (mailboxIds.length < items.length) deps.onDue();
   if (items.length === 0 || !deps.changes.isWatched()) return;
   const row = await publicationOf(deps.queries, publication).select("event_type").executeTakeFirst();

@@ -20,7 +20,7 @@ const it = databaseTest({ poolSize: 4 })
     queries,
     clock: { mayMakeItems: () => true },
     changes: noChanges,
-    mailboxes: { onMailboxItems: () => undefined },
+    onMailboxItems: () => undefined,
     nowMs: Date.now,
     onDue: () => undefined,
   }))

@@ -1,10 +1,10 @@
 import { isPulled } from "../postgres/kinds.ts";
 import { sql } from "kysely";
-import { type Config, mailboxRetentionMs } from "../config/config.ts";
+import { mailboxRetentionMs } from "../config/config.ts";
 import { itemChange } from "../items/changes.ts";
 import { inSnapshot, listIds } from "../events/listEvents.ts";
+import type { ReplayDeps } from "../events/replayEvent.ts";
 import { readEvents, type StoredEvent } from "../events/store.ts";
-import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
 import { idArray } from "../postgres/hot/binaryArray.ts";
 import { bucketOf, idTimeMs, newId } from "../postgres/ids.ts";
@@ -12,12 +12,9 @@ import { withPartitions } from "../postgres/partitions.ts";
 import { functionQuery, type Queries } from "../postgres/tables.ts";
 import type { ClaimedReplay } from "./store.ts";
 import { pageFilter, withoutReplayed } from "./replayFilter.ts";
-import type { Parts } from "../items/parts.ts";
 
-export interface BatchDeps extends Pick<Parts, "pool" | "queries" | "changes" | "nowMs" | "onDue"> {
-  config: Pick<Config, "mailboxRetentionSeconds">;
+export interface BatchDeps extends Omit<ReplayDeps, "clock"> {
   clock: Pick<ClockCheck, "mayMakeItems">;
-  mailboxes: Pick<Mailboxes, "onMailboxItems">;
 }
 
 export type BatchOutcome = "advanced" | "finished" | "lost";
@@ -140,7 +137,7 @@ function report(
   madeIds: readonly string[],
 ): void {
   const isMailbox = isPulled(sources[0]!.kind);
-  if (isMailbox) deps.mailboxes.onMailboxItems([targetId]);
+  if (isMailbox) deps.onMailboxItems([targetId]);
   else deps.onDue();
   if (!deps.changes.isWatched()) return;
   // The same number, unless something expired between the two.

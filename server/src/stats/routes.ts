@@ -23,12 +23,9 @@ import {
 } from "./schemas.ts";
 import { rangeOf, stepsKept } from "./steps.ts";
 import examples from "./examples.json" with { type: "json" };
-import type { Parts } from "../items/parts.ts";
 
-const route = routesOf<StatsDeps>("Statistics");
-const targetRoute = routesOf<StatsDeps>("Targets");
-
-export type StatsDeps = MailboxRouteDeps & Pick<Parts, "pool" | "reads" | "nowMs">;
+const route = routesOf<MailboxRouteDeps>("Statistics");
+const targetRoute = routesOf<MailboxRouteDeps>("Targets");
 
 /** Figures over time. */
 export const statsRoute = route("readStats", "GET /api/v1/stats", {
@@ -86,7 +83,10 @@ const healthRoute = targetRoute("readTargetHealth", "GET /api/v1/targets/:id/hea
   },
 });
 
-async function listHealths(deps: StatsDeps, scope: HealthScope): Promise<Static<typeof ListedHealth>[]> {
+async function listHealths(
+  deps: MailboxRouteDeps,
+  scope: HealthScope,
+): Promise<Static<typeof ListedHealth>[]> {
   const healths = await readHealths(deps.pool, scope);
   const ids = healths.map((health) => health.target_id);
   const hours = await readHours(deps.pool, scope.orgId, ids);
@@ -101,7 +101,7 @@ async function listHealths(deps: StatsDeps, scope: HealthScope): Promise<Static<
 
 /** The health of a target, which of a mailbox is its stats; undefined if the mailbox was deleted since its health was read. */
 async function withMailbox(
-  deps: StatsDeps,
+  deps: MailboxRouteDeps,
   orgId: string,
   health: Static<typeof TargetHealth>,
 ): Promise<Static<typeof TargetHealth> | undefined> {

@@ -24,7 +24,7 @@ export async function runEveryChore(pool: pg.Pool, skewMs: number): Promise<void
       {
         cell: oneCell(pool).all()[0]!,
         handoffs: { refreshDueCards: async () => ({ cards: 0, failed: 0 }) },
-        mailboxes: { onMailboxItems: () => undefined },
+        onMailboxItems: () => undefined,
         onDue: () => undefined,
       },
     ],

@@ -1,16 +1,12 @@
 import type pg from "pg";
 import { emailOf } from "../../audit/origin.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
+import type { Parts } from "../../items/parts.ts";
 import { withPartitions } from "../../postgres/partitions.ts";
 import { bucketOf, isId, newId } from "../../postgres/ids.ts";
 
-export interface ForceDeps {
-  pool: pg.Pool;
+export interface ForceDeps extends Pick<Parts, "pool" | "nowMs" | "onMailboxItems"> {
   retentionMs: number;
-  /** Unix milliseconds. */
-  nowMs: () => number;
-  /** Tells those who wait for messages, and who watches, that these mailboxes have changed. */
-  onMailboxItems: (mailboxIds: string[]) => void;
 }
 
 /** An intervention: a person changes a message, even while a consumer has claimed it. */
