@@ -1,28 +1,15 @@
-import { afterAll, describe, expect, onTestFinished } from "vitest";
+import { afterAll, describe, expect } from "vitest";
 import { acceptedEvents } from "./support/items.ts";
 import { pipeline } from "./support/pipelines.ts";
 import { itemBytes, onFrameworkPath, onFastPath } from "./support/plainRequest.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
-import { file, databaseTest } from "./support/fixtures.ts";
+import { databaseTest } from "./support/fixtures.ts";
 import { holdTable } from "./support/heldLocks.ts";
 import { untilWaiting } from "./support/untilWaiting.ts";
 
-const it = databaseTest()
-  /** Keeps items from being accepted until they are let go. */
-  .extend("holdIntake", file, ({ pool }) => async (): Promise<() => Promise<void>> => {
-    const letGo = await holdTable(pool, "events");
-    onTestFinished(letGo);
-    return letGo;
-  })
-  .extend(
-    "untilIntakeWaits",
-    file,
-    ({ pool }) =>
-      (): Promise<void> =>
-        untilWaiting(pool, "accept_items"),
-  );
+const it = databaseTest();
 
 describe.each([
   ["with the fast path", "on", onFastPath],
@@ -58,12 +45,11 @@ describe.each([
   }
 
   it("one request of a connection is under way, whatever its client pipelines, and all are answered in order", async ({
-    holdIntake,
-    untilIntakeWaits,
+    pool,
   }) => {
-    const letGo = await holdIntake();
+    const letGo = await holdTable(pool, "events");
     const first = await pipeline(service.port, item("0"));
-    await untilIntakeWaits();
+    await untilWaiting(pool, "accept_items");
     const items = Array.from({ length: 50 }, (_, number) => item(String(number)));
     const second = await pipeline(service.port, Buffer.concat(items));
     const unknown = itemBytes({ targetId: mailbox, key: `ak_live_${"0".repeat(64)}` });
@@ -87,11 +73,11 @@ describe.each([
     ["a head that is too large", `GET / HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(40_000)}\r\n\r\n`, 431],
   ] as const)(
     "behind an accepted item %s are refused after its answer",
-    async ([_what, behind, status], { holdIntake, untilIntakeWaits }) => {
+    async ([_what, behind, status], { pool }) => {
       const before = await acceptedEvents(service, account);
-      const letGo = await holdIntake();
+      const letGo = await holdTable(pool, "events");
       const client = await pipeline(service.port, Buffer.concat([item(), Buffer.from(behind, "latin1")]));
-      await untilIntakeWaits();
+      await untilWaiting(pool, "accept_items");
       await metric("postrider_http_connections");
       expect(client.statuses()).toEqual([]);
       await letGo();

@@ -36,20 +36,10 @@ const it = serviceTest({ LOG_LEVEL: "info", POSTRIDER_LOG_REQUESTS: "true" })
     const text = await (await fetch(`${service.url}/metrics`)).text();
     const lines = text.matchAll(/^postrider_http_requests_total\{(.*)\} (\d+)$/gm);
     return new Map([...lines].map(([, labels, count]) => [labels!, Number(count)]));
-  })
-  /** Keeps items from being accepted or refused, by a lock on what each of them reads, until they are let go. */
-  .extend("holdIntake", file, ({ pool }) => async (): Promise<() => Promise<void>> => {
-    const letGo = await holdTable(pool, "api_keys");
-    onTestFinished(letGo);
-    return letGo;
-  })
-  .extend(
-    "untilIntakeWaits",
-    file,
-    ({ pool }) =>
-      (): Promise<void> =>
-        untilWaiting(pool, "accept_items"),
-  );
+  });
+
+/** Each item reads this table, also one that is refused. */
+const readByItems = "api_keys";
 
 describe("a connection", () => {
   const health = "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
@@ -123,15 +113,14 @@ describe("a connection", () => {
 
   it("that its client half-closes behind a plain request ends with the answer", async ({
     open,
-    holdIntake,
+    pool,
     bytesOf,
-    untilIntakeWaits,
   }) => {
     const connection = await open();
-    const letGo = await holdIntake();
+    const letGo = await holdTable(pool, readByItems);
     await connection.write(onFastPath(bytesOf()));
     connection.halfClose();
-    await untilIntakeWaits();
+    await untilWaiting(pool, "accept_items");
     await letGo();
     // The framework would drop the answer: this one took the fast path.
     const answer = await connection.answer();
@@ -200,8 +189,7 @@ it("a request on the fast path has one line in the log and counts under its rout
 it("a service that stops ends idle connections, and the one of a request under way with its answer", async ({
   database,
   bytesOf,
-  holdIntake,
-  untilIntakeWaits,
+  pool,
 }) => {
   const stopping = await startService({ storage: { databaseUrl: database.url } });
   onTestFinished(async () => {
@@ -218,9 +206,9 @@ it("a service that stops ends idle connections, and the one of a request under w
     await connection.write(onFastPath(bytesOf()));
     expect((await connection.answer()).headers).toContainEqual(["Connection", "keep-alive"]);
   }
-  const letGo = await holdIntake();
+  const letGo = await holdTable(pool, readByItems);
   await busy.write(onFastPath(bytesOf()));
-  await untilIntakeWaits();
+  await untilWaiting(pool, "accept_items");
   const stopped = stopping.stop();
   await Promise.all([fresh.ended, idle.ended]);
   await until(

@@ -1,37 +1,11 @@
-import type { ServerResponse } from "node:http";
 import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from "jose";
 import { beforeEach, describe, expect } from "vitest";
 import { canonicalJson } from "../src/handoff/card/cardSignature.ts";
 import { createAgentTarget, requestAgentTarget } from "./support/agentTargets.ts";
+import { cardTest as it } from "./support/cardTest.ts";
 import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
-import { type Answer, createTestNode, refusal, signUp } from "./support/testNode.ts";
-import { file, loopbackTargets, sharedNodeTest } from "./support/fixtures.ts";
+import { createTestNode, refusal, signUp } from "./support/testNode.ts";
 import { makeOlder } from "./support/passedTime.ts";
-
-const it = sharedNodeTest(loopbackTargets)
-  .extend(
-    "create",
-    ({ node, account, cards }) =>
-      (fields: Record<string, unknown> = {}): Promise<Answer> =>
-        requestAgentTarget(node, account, { agent_card_url: cards.url, ...fields }),
-  )
-  .extend("serve", ({ cards }) => (document: unknown, headers: Record<string, string> = {}): void => {
-    cards.answer = (response: ServerResponse) => answerJson(response, document, headers);
-  })
-  .extend("read", file, ({ node, account }) => async (id: string) => {
-    const { body } = await node.call("GET", `/api/v1/targets/${id}`, { key: account.api_key });
-    return body as Record<string, unknown>;
-  })
-  .extend(
-    "refresh",
-    file,
-    ({ node, account }) =>
-      (id: string, body?: unknown): Promise<Answer> =>
-        node.call("POST", `/api/v1/targets/${id}/refresh`, {
-          key: account.api_key,
-          ...(body !== undefined && { body }),
-        }),
-  );
 
 describe("an a2a target", () => {
   it("shows the interface its card names, and no token", async ({ create, cards, read, node, account }) => {

@@ -1,32 +1,7 @@
-import type { ServerResponse } from "node:http";
 import { describe, expect } from "vitest";
-import { requestAgentTarget } from "./support/agentTargets.ts";
 import { answerJson, wholeCard } from "./support/cardServer.ts";
-import { file, loopbackTargets, sharedNodeTest } from "./support/fixtures.ts";
-import type { Answer } from "./support/testNode.ts";
+import { cardTest as it } from "./support/cardTest.ts";
 import { until } from "./support/until.ts";
-
-const it = sharedNodeTest(loopbackTargets)
-  .extend(
-    "create",
-    ({ node, account, cards }) =>
-      (fields: Record<string, unknown> = {}): Promise<Answer> =>
-        requestAgentTarget(node, account, { agent_card_url: cards.url, ...fields }),
-  )
-  .extend("serve", ({ cards }) => (document: unknown): void => {
-    cards.answer = (response: ServerResponse) => answerJson(response, document);
-  })
-  .extend("read", file, ({ node, account }) => async (id: string) => {
-    const { body } = await node.call("GET", `/api/v1/targets/${id}`, { key: account.api_key });
-    return body as Record<string, unknown>;
-  })
-  .extend(
-    "refresh",
-    file,
-    ({ node, account }) =>
-      (id: string): Promise<Answer> =>
-        node.call("POST", `/api/v1/targets/${id}/refresh`, { key: account.api_key }),
-  );
 
 describe("a card that demands a credential", () => {
   const demanding = (origin: string): Record<string, unknown> =>

@@ -1,11 +1,14 @@
 import pg from "pg";
+import { onTestFinished } from "vitest";
 import { type Columns, rowsWhere } from "./rowsWhere.ts";
 
 /* Locks and sessions, by which tests stop the service at a certain statement or cut it off. */
 
-/** Keeps everybody else from a table until it is let go. @returns lets it go, if that has not been done. */
-export function holdTable(pool: pg.Pool, table: string): Promise<() => Promise<void>> {
-  return hold(pool, `lock table ${table} in access exclusive mode`);
+/** Keeps everybody else from a table until it is let go, or the test ends. @returns lets it go, if that has not been done. */
+export async function holdTable(pool: pg.Pool, table: string): Promise<() => Promise<void>> {
+  const letGo = await hold(pool, `lock table ${table} in access exclusive mode`);
+  onTestFinished(letGo);
+  return letGo;
 }
 
 /** Keeps everybody else from writing to the rows with these columns, in the same way. */
