@@ -1,5 +1,8 @@
 import type pg from "pg";
-import { newCredential } from "../http/contract/credentials.ts";
+import type { Origin } from "../audit/origin.ts";
+import { recordChange } from "../audit/recordChange.ts";
+import { type Caller, newCredential } from "../http/contract/credentials.ts";
+import { inTransaction } from "../postgres/pool.ts";
 
 /** How long a session lasts. */
 const sessionSeconds = 7 * 86_400;
@@ -38,15 +41,38 @@ export async function startSession(client: pg.ClientBase, userId: string): Promi
   return token;
 }
 
-/** Ends one session. @returns 0 when it had ended before, otherwise 1. */
-export async function endSession(client: pg.ClientBase, tokenHash: Buffer): Promise<number> {
-  const { rowCount } = await client.query({
-    name: "end_session",
-    text: `delete from sessions
-           where token_hash = $1`,
-    values: [tokenHash],
+/** Ends the session that a request carries. */
+export function logOut(
+  pool: pg.Pool,
+  origin: Origin,
+  { userId, tokenHash }: Extract<Caller, { kind: "session" }>,
+): Promise<void> {
+  return inTransaction(pool, async (client) => {
+    const { rowCount } = await client.query({
+      name: "end_session",
+      text: `delete from sessions
+             where token_hash = $1`,
+      values: [tokenHash],
+    });
+    // Another request has ended the session meanwhile, and has written the audit entry.
+    if (rowCount === 0) return;
+    await recordChange(client, origin, { action: "session.ended", object: { kind: "user", id: userId } });
   });
-  return rowCount ?? 0;
+}
+
+/** Ends every session of the user, or, for an API key, which belongs to no user, of every user of its organization. */
+export function logOutAll(pool: pg.Pool, origin: Origin, caller: Caller): Promise<void> {
+  return inTransaction(pool, async (client) => {
+    const isOfUser = caller.kind === "session";
+    const ended = isOfUser
+      ? await endSessionsOfUser(client, caller.userId)
+      : await endSessionsOfOrganization(client, caller.orgId);
+    await recordChange(client, origin, {
+      action: "sessions.ended",
+      object: isOfUser ? { kind: "user", id: caller.userId } : { kind: "organization", id: caller.orgId },
+      after: { sessions_ended: ended },
+    });
+  });
 }
 
 /** Ends every session of a user except the one of `keptHash`. @returns how many. */
@@ -66,7 +92,7 @@ export async function endSessionsOfUser(
 }
 
 /** Ends every session of every user of an organization. @returns how many. */
-export async function endSessionsOfOrganization(client: pg.ClientBase, orgId: string): Promise<number> {
+async function endSessionsOfOrganization(client: pg.ClientBase, orgId: string): Promise<number> {
   const { rowCount } = await client.query({
     name: "end_sessions_of_organization",
     text: `delete from sessions
