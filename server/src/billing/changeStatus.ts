@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { BillingStatus } from "../postgres/tables.ts";
-import type { Actor, Origin } from "../audit/origin.ts";
+import type { Origin } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { graceSeconds, type StatusChange } from "./subscriptionState.ts";
@@ -19,6 +19,12 @@ export interface RecordedChange {
   to: BillingStatus;
 }
 
+/** The organization, who changes its state, why, and when. */
+interface Occasion extends Origin {
+  cause: string;
+  nowSeconds: number;
+}
+
 /**
  * Sets an organization's billing state by order of an operator; a grace period starts now.
  * @param pool the pool of the organization's cell, where its ledger is.
@@ -26,15 +32,15 @@ export interface RecordedChange {
  */
 export function setStatus(
   pool: pg.Pool,
-  input: { orgId: string; status: BillingStatus; cause: string; actor: Actor; nowSeconds: number },
+  { status, ...occasion }: Occasion & { status: BillingStatus },
 ): Promise<RecordedChange | undefined> {
-  const { orgId, status, cause, actor, nowSeconds } = input;
+  const { orgId, nowSeconds } = occasion;
   return inTransaction(pool, async (client) => {
     const stored = await lockStatus(client, orgId, nowSeconds);
     if (stored === undefined) return undefined;
     const from = stored.state;
     const change = { status, graceEndsAt: status === "grace" ? nowSeconds + graceSeconds : null };
-    if (from !== status) await applyChange(client, { orgId, stored, change, cause, actor, nowSeconds });
+    if (from !== status) await applyChange(client, stored, change, occasion);
     return { from, to: status };
   });
 }
@@ -64,16 +70,11 @@ export async function lockStatus(
  */
 export async function applyChange(
   client: pg.PoolClient,
-  input: {
-    orgId: string;
-    stored: LockedStatus;
-    change: StatusChange;
-    cause: string;
-    actor: Actor;
-    nowSeconds: number;
-  },
+  stored: LockedStatus,
+  change: StatusChange,
+  occasion: Occasion,
 ): Promise<void> {
-  const { orgId, stored, change, cause, actor, nowSeconds } = input;
+  const { orgId } = occasion;
   const from = stored.state;
   if (from !== stored.billing_status) await recordGraceEnd(client, orgId, stored.billing_grace_ends_at!);
   if (stored.billing_status === "exempt") await waiveUnexported(client, orgId);
@@ -84,20 +85,14 @@ export async function applyChange(
      where id = $1`,
     [orgId, change.status, change.graceEndsAt],
   );
-  await record(client, { orgId, from, to: change.status, cause, actor, nowSeconds });
+  await record(client, { from, to: change.status }, occasion);
 }
 
 /** Adds to an organization's history, and to its audit log. */
 async function record(
   client: pg.ClientBase,
-  {
-    orgId,
-    actor,
-    from,
-    to,
-    cause,
-    nowSeconds,
-  }: Origin & RecordedChange & { cause: string; nowSeconds: number },
+  { from, to }: RecordedChange,
+  { orgId, actor, cause, nowSeconds }: Occasion,
 ): Promise<void> {
   await client.query(
     `insert into billing_state_changes (org_id, from_status, to_status, cause, changed_at)
@@ -114,14 +109,9 @@ async function record(
 }
 
 async function recordGraceEnd(client: pg.PoolClient, orgId: string, endedAt: number): Promise<void> {
-  await record(client, {
-    orgId,
-    from: "grace",
-    to: "suspended",
-    cause: "grace ended",
-    actor: { kind: "service", name: "billing" },
-    nowSeconds: endedAt,
-  });
+  const actor = { kind: "service", name: "billing" } as const;
+  const occasion = { orgId, actor, cause: "grace ended", nowSeconds: endedAt };
+  await record(client, { from: "grace", to: "suspended" }, occasion);
 }
 
 /** Waives the items that an exempt organization has accepted, so that they are not exported when it stops being exempt. */

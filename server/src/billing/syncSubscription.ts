@@ -112,7 +112,7 @@ function applyFacts(
     const change = changeAfter(stored.state, account.subscription_state, facts.subscriptionState, nowSeconds);
     if (change !== undefined) {
       const actor = { kind: "service", name: cause } as const;
-      await applyChange(client, { orgId, stored, change, cause, actor, nowSeconds });
+      await applyChange(client, stored, change, { orgId, actor, cause, nowSeconds });
     }
     return true;
   });
