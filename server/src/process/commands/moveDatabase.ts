@@ -39,14 +39,15 @@ export async function moveDatabase(env: NodeJS.ProcessEnv, mayStop: boolean, tal
       ? `Everything in ${dataDir} is in ${to} since the move that was interrupted; finishing it …`
       : `Moving the database in ${dataDir} to ${to} …`,
   );
-  const moved = isThere
-    ? await finish(databaseUrl)
+  const copied = isThere
+    ? undefined
     : await copy({ dataDir, databaseUrl, encryptionKey }, { move, before, say: talk.say });
+  if (isThere) await bringUpToDate({ url: databaseUrl });
   markMoved(dataDir, { ...move, at: nowSeconds(), isDone: true });
   talk.say(
     `Start the service with DATABASE_URL and POSTRIDER_ENCRYPTION_KEY, whose value is in ${keyPath(dataDir)} (fingerprint ${fingerprintOf(encryptionKey)}); ${dataDir} stays as it was, for as long as you want it`,
   );
-  talk.show({ from: dataDir, to, ...moved });
+  talk.show({ from: dataDir, to, ...copied });
 }
 
 /**
@@ -123,11 +124,6 @@ async function fill(
   } finally {
     takeBack();
   }
-}
-
-async function finish(databaseUrl: string): Promise<object> {
-  await bringUpToDate({ url: databaseUrl });
-  return {};
 }
 
 interface Places {

@@ -146,9 +146,7 @@ async function refuseUnfit(client: pg.ClientBase, worker: pg.ClientBase, server:
   refuseWalLevel(server, its.wal_level);
 }
 
-async function readServer(
-  client: pg.ClientBase,
-): Promise<{ major: number; wal_level: string; is_coordinator: boolean }> {
+async function readServer(client: pg.ClientBase) {
   const { rows } = await client.query<{ major: number; wal_level: string; is_coordinator: boolean }>(
     `select
        current_setting('server_version_num')::integer / 10000 as major,
