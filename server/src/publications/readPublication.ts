@@ -11,11 +11,7 @@ import { bucketOf, idTimeMs } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { Publication, PublicationQuery, PublicationSummary } from "./schemas.ts";
 
-interface PublicationRow {
-  id: string;
-  customer_uid: string | null;
-  event_type: string | null;
-  correlation_id: string | null;
+interface PublicationRow extends Omit<PublicationSummary, "item_count" | "created_at"> {
   event_ids: string[];
 }
 

@@ -1,3 +1,4 @@
+import type { Caller } from "../http/contract/credentials.ts";
 import { customerOf, type Scope } from "../http/contract/scope.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { findKind, kindNames } from "./kinds.ts";
@@ -5,11 +6,6 @@ import { noSuchCustomer } from "./record/names.ts";
 import { invalid, type Refused } from "./record/refusal.ts";
 import type { StoredTarget, TargetFilter } from "./record/store.ts";
 import type { NewTarget, TargetChanges } from "./schemas.ts";
-
-interface Limited {
-  orgId: string;
-  scope?: Scope | undefined;
-}
 
 /** The filter of a list as far as its caller may see; undefined when that is nothing. */
 export function withinReach(scope: Scope | undefined, filter: TargetFilter): TargetFilter | undefined {
@@ -24,7 +20,7 @@ export function withinReach(scope: Scope | undefined, filter: TargetFilter): Tar
 /** A new target as its caller may make it: of the customer to which the caller is limited. */
 export async function newWithinReach(
   queries: Queries,
-  caller: Limited,
+  caller: Caller,
   input: NewTarget,
 ): Promise<{ ok: true; input: NewTarget } | Refused> {
   const own = customerOf(caller.scope);
@@ -36,7 +32,7 @@ export async function newWithinReach(
 /** Refuses changes that lead beyond the customer to which the caller is limited. */
 export async function refuseBeyondReach(
   queries: Queries,
-  caller: Limited,
+  caller: Caller,
   { kind }: { kind: string },
   changes: TargetChanges = {},
 ): Promise<Refused | undefined> {
@@ -59,7 +55,7 @@ export function asSeenBy(scope: Scope | undefined, target: StoredTarget): Stored
 /** Results of an agent's tasks go to a target of the same customer, where the caller is limited to one. */
 async function refuseOtherResults(
   queries: Queries,
-  { orgId, scope }: Limited,
+  { orgId, scope }: Caller,
   { result_target_id: id }: Pick<TargetChanges, "result_target_id">,
 ): Promise<Refused | undefined> {
   if (id === undefined || id === null) return undefined;

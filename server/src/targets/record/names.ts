@@ -1,6 +1,6 @@
 import { Type } from "typebox";
-import { sql } from "kysely";
-import type { Queries } from "../../postgres/tables.ts";
+import { sql, type Updateable } from "kysely";
+import type { Queries, TargetRow } from "../../postgres/tables.ts";
 import { invalid, type Refused } from "./refusal.ts";
 
 const uidPattern = "^[A-Za-z0-9._:-]{1,128}$";
@@ -42,12 +42,6 @@ export function metadataFault(metadata: Metadata | null | undefined): string | u
     : undefined;
 }
 
-interface Names {
-  id?: string | undefined;
-  uid?: string | null | undefined;
-  customer_uid?: string | null | undefined;
-}
-
 /**
  * Called before a target's row is written: no other target may have its uid, and its customer stays until the transaction
  * ends. Locks the customer before the target, as the deletion of a customer does, so that the two cannot deadlock.
@@ -56,7 +50,7 @@ interface Names {
 export async function holdNames(
   transaction: Queries,
   orgId: string,
-  { id, uid, customer_uid: customerUid }: Names,
+  { id, uid, customer_uid: customerUid }: Pick<Updateable<TargetRow>, "id" | "uid" | "customer_uid">,
 ): Promise<Refused | undefined> {
   if (typeof customerUid === "string") {
     const customer = await transaction

@@ -127,16 +127,16 @@ export interface TargetKey {
 }
 
 /** Undefined when the organization has no such target. */
-export async function readTarget(
-  queries: Queries,
-  { orgId, id }: TargetKey,
-): Promise<StoredTarget | undefined> {
+export async function readTarget(queries: Queries, key: TargetKey): Promise<StoredTarget | undefined> {
+  return selectTarget(queries, key).executeTakeFirst();
+}
+
+function selectTarget(queries: Queries, { orgId, id }: TargetKey) {
   return queries
     .selectFrom("targets")
     .select(visibleColumns)
     .where("id", "=", id)
-    .where("org_id", "=", orgId)
-    .executeTakeFirst();
+    .where("org_id", "=", orgId);
 }
 
 /** Changes on record besides those of the target's own fields, without secrets. */
@@ -185,11 +185,7 @@ export async function changeTargetIn(
 ): Promise<Stored> {
   const refused = await holdNames(transaction, origin.orgId, { ...columns, id });
   if (refused !== undefined) return refused;
-  const present = await transaction
-    .selectFrom("targets")
-    .select(visibleColumns)
-    .where("id", "=", id)
-    .where("org_id", "=", origin.orgId)
+  const present = await selectTarget(transaction, { orgId: origin.orgId, id })
     .forNoKeyUpdate()
     .executeTakeFirst();
   if (present === undefined) return gone;
