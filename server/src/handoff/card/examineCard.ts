@@ -24,23 +24,14 @@ export interface GoodCard extends AgentCard {
 }
 
 /** Reads a card and checks all of it, before any of it is used. */
-export async function examineCard(
-  deps: ExamineDeps,
-  request: { url: string; etag: string | null; timeoutMs?: number },
-): Promise<Examination> {
+export async function examineCard(deps: ExamineDeps, request: CardRequest): Promise<Examination> {
   const fetched = await fetchCard(deps.outbound, request);
-  if (fetched.kind === "failed") return { kind: "bad", problem: fetched.problem };
-  if (fetched.kind === "unchanged") return fetched;
+  if (fetched.kind !== "card") return fetched;
   const reading = parseCard(fetched.bytes);
-  if (!reading.ok) return { kind: "bad", problem: reading.problem };
+  if (!reading.ok) return bad(reading.problem);
   const { card } = reading;
   const check = await checkTargetUrl(card.interface.url, deps);
-  if (!check.ok) {
-    return {
-      kind: "bad",
-      problem: `names an interface whose URL (${card.interface.urlPath}) ${check.reason}`,
-    };
-  }
+  if (!check.ok) return bad(`names an interface whose URL (${card.interface.urlPath}) ${check.reason}`);
   const signatureFinding = await verifyCard((url) => fetchKeySet(deps.outbound, url), card);
   return {
     kind: "good",
@@ -49,11 +40,16 @@ export async function examineCard(
   };
 }
 
-/** The result of reading a card's address. `problem` completes a sentence that begins with `the agent card`. */
+interface CardRequest {
+  url: string;
+  etag: string | null;
+  timeoutMs?: number;
+}
+
+/** The result of reading a card's address. */
 type CardFetch =
   | { kind: "card"; bytes: Buffer; etag: string | null; freshForMs: number }
-  | { kind: "unchanged"; freshForMs: number }
-  | { kind: "failed"; problem: string };
+  | Exclude<Examination, { kind: "good" }>;
 
 const cardTimeoutMs = 10_000;
 const cardLimitBytes = 1024 * 1024;
@@ -67,7 +63,7 @@ const maxKeys = 100;
  */
 async function fetchCard(
   outbound: Outbound,
-  { url, etag, timeoutMs = cardTimeoutMs }: { url: string; etag: string | null; timeoutMs?: number },
+  { url, etag, timeoutMs = cardTimeoutMs }: CardRequest,
 ): Promise<CardFetch> {
   const headers = ["accept", "application/json", "a2a-version", "1.0"];
   if (etag !== null) headers.push("if-none-match", etag);
@@ -78,12 +74,12 @@ async function fetchCard(
     timeoutMs: Math.min(timeoutMs, cardTimeoutMs),
     bodyLimitBytes: cardLimitBytes,
   });
-  if (result.kind === "error") return failed(`could not be read: ${result.message}`);
+  if (result.kind === "error") return bad(`could not be read: ${result.message}`);
   if (result.status === 304 && etag !== null) {
     return { kind: "unchanged", freshForMs: freshForMs(result.headers) };
   }
-  if (result.status !== 200) return failed(`could not be read: ${describeStatus(result)}`);
-  if (result.truncated) return failed("is larger than 1 MiB");
+  if (result.status !== 200) return bad(`could not be read: ${describeStatus(result)}`);
+  if (result.truncated) return bad("is larger than 1 MiB");
   return {
     kind: "card",
     bytes: result.body,
@@ -113,8 +109,8 @@ async function fetchKeySet(outbound: Outbound, url: string): Promise<readonly JW
   }
 }
 
-function failed(problem: string): CardFetch {
-  return { kind: "failed", problem };
+function bad(problem: string): Extract<Examination, { kind: "bad" }> {
+  return { kind: "bad", problem };
 }
 
 function describeStatus({ status, headers }: ExchangeResponse): string {
