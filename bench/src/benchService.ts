@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { runningConnection } from "../../server/src/postgres/embedded/runningConnection.ts";
+import { freePort } from "../../server/src/postgres/embedded/tcpAccess.ts";
 import { segmentsThatFit } from "../../server/src/postgres/embedded/walAhead.ts";
 import { endWithThis, stopProcess } from "./processes.ts";
 
@@ -83,15 +83,6 @@ export async function startService(options: BenchServiceOptions): Promise<BenchS
       await stopProcess(child);
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (typeof address === "object" && address !== null) return address.port;
-  throw new Error("this machine has no free port");
 }
 
 async function untilReady(port: number, hasEnded: () => boolean, said: string[]): Promise<void> {

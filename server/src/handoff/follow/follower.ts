@@ -114,7 +114,7 @@ export class Follower {
         { err: error, event_id: poll.eventId },
         "a task could not be followed; trying again",
       );
-      const next = { polls: poll.polls, missing: poll.missing, inMs: pauses.error };
+      const next = { ...poll, inMs: pauses.error };
       // While the database is away, the lease lapses by itself.
       await postponePoll(this.#deps.direct, poll, next).catch(() => undefined);
     }

@@ -99,9 +99,7 @@ export async function noteFollowError(pool: pg.Pool, eventId: string, error: str
 
 /** Gives a poll back without a look. */
 export async function releasePolls(pool: pg.Pool, polls: readonly Poll[]): Promise<void> {
-  for (const poll of polls) {
-    await postponePoll(pool, poll, { polls: poll.polls, missing: poll.missing, inMs: 0 });
-  }
+  for (const poll of polls) await postponePoll(pool, poll, { ...poll, inMs: 0 });
 }
 
 /** Stops following a task whose handoff is past retention. */
