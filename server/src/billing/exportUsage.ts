@@ -13,6 +13,7 @@ import {
 import { type Processor, readMeterTotal, stripeLibrary } from "./processor.ts";
 import { writeBatches } from "./writeBatches.ts";
 import type { Parts } from "../items/parts.ts";
+import { tryLock } from "../postgres/pool.ts";
 
 export interface ExportDeps extends Processor, Pick<Parts, "pool" | "cells" | "log" | "nowMs"> {
   /** Ends the run after the batches that are being sent. */
@@ -208,10 +209,7 @@ async function withSessionLock(pool: pg.Pool, key: number, work: () => Promise<v
   };
   client.on("error", onError);
   try {
-    const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [
-      key,
-    ]);
-    if (rows[0]?.taken !== true) return;
+    if (!(await tryLock(client, key, "session"))) return;
     try {
       await work();
     } finally {

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { lockOfCell } from "../postgres/cells.ts";
-import { inTransaction } from "../postgres/pool.ts";
+import { inTransaction, tryLock } from "../postgres/pool.ts";
 
 const advisoryLockKey = 7_281_934_005;
 const defaultAtOnce = 200_000;
@@ -33,10 +33,7 @@ export async function foldUsage(
 
 function fold(pool: pg.Pool, lockKey: number, range: { first: number; last: number }): Promise<number> {
   return inTransaction(pool, async (client) => {
-    const lock = await client.query<{ taken: boolean }>("select pg_try_advisory_xact_lock($1) as taken", [
-      lockKey,
-    ]);
-    if (lock.rows[0]?.taken !== true) return 0;
+    if (!(await tryLock(client, lockKey, "transaction"))) return 0;
     const { rows } = await client.query<{ org_id: string; period: number; items: number; records: number }>({
       name: "take_usage",
       text: `with moved as (

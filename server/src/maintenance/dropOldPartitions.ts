@@ -4,6 +4,7 @@ import { lockOfCell } from "../postgres/cells.ts";
 import { countInWindow, dailyScope } from "../postgres/countInWindow.ts";
 import { firstIdAt } from "../postgres/ids.ts";
 import { choreLockLimitMs, dayMs, dayName, dayOf, tablesById } from "../postgres/partitions.ts";
+import { tryLock } from "../postgres/pool.ts";
 
 /** Days that idempotency keys are kept at least; the day they were written comes on top. */
 const keyDays = 1;
@@ -87,12 +88,9 @@ export async function dropOldPartitions(pool: pg.Pool, retention: Retention): Pr
 
 /** An operator waits for the process that has it, up to the session's own limit. */
 async function takeLock(client: pg.PoolClient, lock: number, isPatient: boolean): Promise<boolean> {
-  if (isPatient) {
-    await client.query("select pg_advisory_lock($1)", [lock]);
-    return true;
-  }
-  const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1) as taken", [lock]);
-  return rows[0]!.taken;
+  if (!isPatient) return tryLock(client, lock, "session");
+  await client.query("select pg_advisory_lock($1)", [lock]);
+  return true;
 }
 
 /** The days past retention, the oldest first. */

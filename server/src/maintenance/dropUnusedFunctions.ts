@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { functionSchema, functionSchemaPattern } from "../postgres/functionSchema.ts";
 import { migrationLockKey } from "../postgres/migrate.ts";
-import { inTransaction } from "../postgres/pool.ts";
+import { inTransaction, tryLock } from "../postgres/pool.ts";
 
 /**
  * Drops the SQL functions of versions that no process has used for a day, and forgets processes that were not seen for so
@@ -10,11 +10,7 @@ import { inTransaction } from "../postgres/pool.ts";
 export async function dropUnusedFunctions(pool: pg.Pool): Promise<number> {
   return inTransaction(pool, async (client) => {
     // A process that starts installs its functions and writes itself down under this lock.
-    const { rows: locks } = await client.query<{ taken: boolean }>(
-      "select pg_try_advisory_xact_lock($1) as taken",
-      [migrationLockKey],
-    );
-    if (!locks[0]!.taken) return 0;
+    if (!(await tryLock(client, migrationLockKey, "transaction"))) return 0;
     await client.query("delete from processes where seen_at < now() - interval '1 day'");
     const { rows } = await client.query<{ name: string }>(
       `select n.nspname as name

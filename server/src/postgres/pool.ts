@@ -230,6 +230,21 @@ export async function repeatDeadlocked<T>(runTransaction: () => Promise<T>): Pro
   }
 }
 
+const tries = {
+  transaction: "select pg_try_advisory_xact_lock($1) as taken",
+  session: "select pg_try_advisory_lock($1) as taken",
+};
+
+/** Takes an advisory lock until the transaction or the session ends. @returns false where another session has it. */
+export async function tryLock(
+  client: pg.ClientBase,
+  key: number,
+  until: keyof typeof tries,
+): Promise<boolean> {
+  const { rows } = await client.query<{ taken: boolean }>(tries[until], [key]);
+  return rows[0]!.taken;
+}
+
 /** Runs `work` in one transaction of a session that the caller has; rolls back when it throws. */
 export async function transact(client: pg.ClientBase, work: () => Promise<void>): Promise<void> {
   await client.query("begin");

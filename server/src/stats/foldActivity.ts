@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { lockOfCell } from "../postgres/cells.ts";
-import { inTransaction } from "../postgres/pool.ts";
+import { inTransaction, tryLock } from "../postgres/pool.ts";
 import { stepsKept } from "./steps.ts";
 
 const advisoryLockKey = 7_281_934_012;
@@ -16,10 +16,8 @@ export async function foldActivity(pool: pg.Pool, cellNumber: number = 0): Promi
   let total = 0;
   for (;;) {
     const folded = await inTransaction(pool, async (client) => {
-      const lock = await client.query<{ taken: boolean }>("select pg_try_advisory_xact_lock($1) as taken", [
-        lockOfCell(advisoryLockKey, cellNumber),
-      ]);
-      if (lock.rows[0]?.taken !== true) return undefined;
+      const key = lockOfCell(advisoryLockKey, cellNumber);
+      if (!(await tryLock(client, key, "transaction"))) return undefined;
       const { rows } = await client.query<{ folded: number; is_more: boolean }>({
         name: "fold_activity",
         text: "select folded, is_more from fold_activity($1, $2, $3)",

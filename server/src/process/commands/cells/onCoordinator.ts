@@ -3,7 +3,7 @@ import { openSession } from "../../../backup/takeSnapshot.ts";
 import type { Config } from "../../../config/config.ts";
 import type { Steps } from "../../../postgres/placement/distribute.ts";
 import { refuseUnfitCoordinator, refuseWithoutRights } from "./refuseUnfitServers.ts";
-import type { DatabaseConnection } from "../../../postgres/pool.ts";
+import { type DatabaseConnection, tryLock } from "../../../postgres/pool.ts";
 import { CommandError } from "../../../runtime/commandError.ts";
 import type { Talk } from "../command.ts";
 import { openAsItIs } from "../openAsItIs.ts";
@@ -83,10 +83,7 @@ function explained(cause: unknown): unknown {
  * @throws {CommandError} when another session has it.
  */
 export async function takeSessionLock(client: pg.ClientBase, key: number, whoHasIt: string): Promise<void> {
-  const { rows } = await client.query<{ is_ours: boolean }>("select pg_try_advisory_lock($1) as is_ours", [
-    key,
-  ]);
-  if (rows[0]!.is_ours) return;
+  if (await tryLock(client, key, "session")) return;
   throw new CommandError(`${whoHasIt}: try again later`, "conflict");
 }
 
