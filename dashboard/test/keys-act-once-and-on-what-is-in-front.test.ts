@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { createWebhookTarget, readEvent, sendItem } from "../../server/test/support/items.ts";
 import { until } from "../../server/test/support/until.ts";
+import { untilFocused } from "./support/browser.ts";
 import { stageOfFile } from "./support/stage.ts";
 
 const stage = stageOfFile();
@@ -62,5 +63,34 @@ it("does nothing to the page behind a dialog", async () => {
   await page.keyboard.press("r");
   await page.getByText("Replayed as a new item.").waitFor();
   expect(replays).toHaveLength(1);
+  expect(problems).toEqual([]);
+});
+
+it("acts on the list again once a drawer or a dialog that a key opened is closed", async () => {
+  const { page, problems } = await openFailed();
+  await page.goto("/?skip=1");
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.keyboard.press("g");
+  await page.keyboard.press("i");
+  await page.getByRole("link", { name: "order.failed" }).waitFor();
+  await page.keyboard.press("j");
+  for (const key of ["Enter", "?"]) {
+    await page.keyboard.press(key);
+    await page.getByRole("dialog").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await untilFocused(page, "main");
+  }
+  await page.keyboard.press("x");
+  await page.getByText("1 selected").waitFor();
+  // Where a key goes to the filter, one sees that.
+  await page.keyboard.press("/");
+  await untilFocused(page, "Filter items");
+  const outlines = await page.evaluate(`(() => {
+    const around = [];
+    for (let at = document.activeElement; at !== null; at = at.parentElement) around.push(at);
+    return around.filter((at) => getComputedStyle(at).outlineStyle === "solid").length;
+  })()`);
+  expect(outlines).toBe(1);
   expect(problems).toEqual([]);
 });

@@ -1,5 +1,7 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
+import { useState } from "react";
+import { controls } from "../shell/focusOn.ts";
 import { IconButton } from "./Button.tsx";
 import type { ModalProps } from "./Modal.tsx";
 
@@ -14,6 +16,7 @@ export function OpenModal({
   closesOutside = true,
   wide = false,
 }: OpenProps) {
+  const finalFocus = useFinalFocus();
   return (
     <Dialog.Root
       open
@@ -24,6 +27,7 @@ export function OpenModal({
         <Dialog.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_13_17/0.5)]" />
         <Dialog.Popup
           data-over-page
+          finalFocus={finalFocus}
           className={`fixed top-1/2 left-1/2 z-40 grid max-h-[calc(100dvh-32px)] w-[calc(100vw-32px)] -translate-x-1/2 -translate-y-1/2 gap-4 overflow-y-auto rounded-card bg-surface p-6 shadow-overlay ${wide ? "max-w-180" : "max-w-120"}`}
         >
           <div className="flex items-start justify-between gap-4">
@@ -43,12 +47,14 @@ export function OpenModal({
 
 /** The panel itself. */
 export function OpenDrawer({ title, onClose, children }: OpenProps) {
+  const finalFocus = useFinalFocus();
   return (
     <Dialog.Root open onOpenChange={(next) => (next ? undefined : onClose())} modal="trap-focus">
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-30 bg-[rgb(10_13_17/0.3)]" />
         <Dialog.Popup
           initialFocus={false}
+          finalFocus={finalFocus}
           className="fixed inset-y-0 right-0 z-30 flex w-full max-w-160 flex-col bg-surface shadow-overlay"
         >
           <Dialog.Title className="sr-only">{title}</Dialog.Title>
@@ -57,4 +63,13 @@ export function OpenDrawer({ title, onClose, children }: OpenProps) {
       </Dialog.Portal>
     </Dialog.Root>
   );
+}
+
+/**
+ * Where the focus goes when a dialog closes: to the control that had it. The page itself, from which a key opened the dialog, gets
+ * it back by `keepFocus.ts`; the library would focus the page's first control, such as a filter in which the next key is typed.
+ */
+function useFinalFocus(): () => boolean {
+  const [opener] = useState(() => document.activeElement);
+  return () => opener?.matches(controls) === true;
 }

@@ -20,7 +20,7 @@ export function FilterBar({ filter, targets, onChange, inputRef }: FilterBarProp
   const zone = useTimeZone();
   const chips = filterKeys.filter((key) => filter[key] !== undefined);
   return (
-    <div className="flex min-h-9 min-w-0 flex-wrap items-center gap-1.5 rounded-control border border-control bg-surface px-2 py-1">
+    <div className="flex min-h-9 min-w-0 flex-wrap items-center gap-1.5 rounded-control border border-control bg-surface px-2 py-1 outline-offset-2 outline-accent has-[input:focus-visible]:outline-2">
       <Funnel size={14} className="text-muted" aria-hidden />
       {chips.map((key) => (
         <Chip
