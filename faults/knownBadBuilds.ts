@@ -222,7 +222,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "postgres/sql/delivery/claim_deliveries.sql",
-        find: "    continue when not v_target.enabled;\n",
+        find: "        and coalesce(t.enabled, true)\n",
         replace: "",
       },
       {

@@ -1,7 +1,7 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
 import type { BenchSize, Figure } from "./figures.ts";
-import { claims, drain, figureOf, intake } from "./layers.ts";
+import { claims, drain, drainOfMany, figureOf, intake } from "./layers.ts";
 
 /** The least ratio to the version before. */
 const goal = 0.95;
@@ -14,7 +14,7 @@ export async function beforeFigures(size: BenchSize, folder: string): Promise<Fi
   const cli = join(folder, "server/src/process/cli.ts");
   await access(cli);
   const found: Figure[] = [];
-  for (const measure of [intake, drain, claims]) {
+  for (const measure of [intake, drain, drainOfMany, claims]) {
     process.stderr.write(`  ${measure.name} …\n`);
     const measured = await measure.run(size, { cli });
     const figure = figureOf(`${measure.name}, this version for the one before`, measured, goal);

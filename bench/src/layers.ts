@@ -1,9 +1,20 @@
 import { type BenchService, type BenchServiceOptions, startService } from "./benchService.ts";
 import { runConsumers } from "./consumers.ts";
 import { sending } from "./drain.ts";
-import { atLeast, type BenchSize, type Figure, median, perSecond, type Slice } from "./figures.ts";
+import { atLeast, type BenchSize, type Figure, median, perSecond, type Slice, whole } from "./figures.ts";
 import { startProgram } from "./processes.ts";
-import { closedLoop, fill, inTemporaryDirectory, keyedItem, turnMs } from "./workload.ts";
+import { runLoad } from "./load.ts";
+import { processorTimeOf } from "./usage.ts";
+import {
+  closedLoop,
+  connections,
+  fill,
+  fixedItem,
+  host,
+  inTemporaryDirectory,
+  keyedItem,
+  turnMs,
+} from "./workload.ts";
 
 /** A hand-written fast path: the setting that switches it off, and the figures that it was made for. */
 interface Layer {
@@ -18,8 +29,9 @@ export type Other = Pick<BenchServiceOptions, "settings" | "cli">;
 /** One side's turn. */
 interface Turn {
   perSecond: number;
-  /** Processor time of the service's process per item, all threads together. */
-  cpuUs: number;
+  /** Processor time per item of the service's process, all threads together, and of its PostgreSQL's processes. */
+  nodeUs: number;
+  postgresUs: number;
 }
 
 export interface Round {
@@ -82,30 +94,49 @@ export const claims: Measure = {
     }),
 };
 
-export const drain: Measure = {
-  name: "drain of stored items",
-  async run(size, other) {
-    const receiver = await startProgram("./receiver.ts");
-    const measured = await withBoth({ settings: sending }, other, async (services) => {
-      const targets = await Promise.all(
-        services.map((service, side) => {
-          const url = `http://127.0.0.1:${receiver.port}/turns/${side}`;
-          return service.createTarget({ kind: "webhook", name: "b", url });
-        }),
-      );
-      const items = size.drainItems / 2;
-      return byTurns(async (side) => {
-        await fill(services[side]!, targets[side]!, items);
-        return timed(services[side]!, async () => {
-          await turnMs(receiver.port, side, items);
-          return items;
+export const drain = drainOf(1);
+export const drainOfMany = drainOf(1_000);
+
+/** Delivery of stored items that are spread over so many targets. */
+function drainOf(targetCount: number): Measure {
+  return {
+    name: `drain of stored items, ${targetCount === 1 ? "one target" : `${whole(targetCount)} targets`}`,
+    async run(size, other) {
+      const receiver = await startProgram("./receiver.ts");
+      const measured = await withBoth({ settings: sending }, other, async (services) => {
+        const requests = await Promise.all(
+          services.map(async (service, side) => {
+            const url = `http://127.0.0.1:${receiver.port}/turns/${side}`;
+            const targets: string[] = [];
+            while (targets.length < targetCount)
+              targets.push(await service.createTarget({ kind: "webhook", name: "b", url }));
+            return targets.map((target) => fixedItem(service, target)());
+          }),
+        );
+        const items = size.drainItems / 2;
+        return byTurns(async (side) => {
+          const { port } = services[side]!;
+          const request = (n: number): Buffer => requests[side]![n % targetCount]!;
+          await runLoad({
+            host,
+            port,
+            connections,
+            durationMs: 600_000,
+            requests: items,
+            request,
+            expect: 202,
+          });
+          return timed(services[side]!, async () => {
+            await turnMs(receiver.port, side, items);
+            return items;
+          });
         });
       });
-    });
-    await receiver.stop();
-    return measured;
-  },
-};
+      await receiver.stop();
+      return measured;
+    },
+  };
+}
 
 const layers: readonly Layer[] = [
   { name: "HTTP fast path", off: { POSTRIDER_FAST_HTTP: "off" }, figures: [intake] },
@@ -140,8 +171,9 @@ export function figureOf(name: string, measured: readonly Round[], goal: number)
   const of = (side: keyof Round, field: keyof Turn): number =>
     median(measured.map((round) => round[side][field]));
   const rates = `${perSecond(of("with", "perSecond"))} for ${perSecond(of("without", "perSecond"))}`;
-  const cost = `Node ${of("with", "cpuUs").toFixed(1)} for ${of("without", "cpuUs").toFixed(1)} µs`;
-  const value = `${rates}, ${quartile(0.25)} to ${quartile(0.75)}; ${cost}`;
+  const cost = (field: "nodeUs" | "postgresUs"): string =>
+    `${of("with", field).toFixed(1)} for ${of("without", field).toFixed(1)} µs`;
+  const value = `${rates}, ${quartile(0.25)} to ${quartile(0.75)}; Node ${cost("nodeUs")}, PostgreSQL ${cost("postgresUs")}`;
   return atLeast(name, median(ratios), goal, value);
 }
 
@@ -182,17 +214,16 @@ async function byTurns(turn: (side: number, isWarmUp: boolean) => Promise<Turn>)
 
 /** Measures `work`, which returns the number of items that it processed. */
 async function timed(service: BenchService, work: () => Promise<number>): Promise<Turn> {
-  const cpuBefore = await cpuSeconds(service);
+  const before = await processorTimeOf(service);
   const startedAt = performance.now();
   const items = await work();
   const seconds = (performance.now() - startedAt) / 1000;
-  const cpu = (await cpuSeconds(service)) - cpuBefore;
-  return { perSecond: items / seconds, cpuUs: (cpu * 1e6) / items };
-}
-
-async function cpuSeconds({ port }: BenchService): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  return Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1]);
+  const after = await processorTimeOf(service);
+  return {
+    perSecond: items / seconds,
+    nodeUs: ((after.node - before.node) * 1e6) / items,
+    postgresUs: ((after.postgres - before.postgres) * 1e6) / items,
+  };
 }
 
 /** Without a warm-up within the slice, so that time and items cover the same requests. */

@@ -254,6 +254,27 @@ describe("a claim", () => {
     expect(countByTarget(await claim({ wide: [target], perTarget: 21 }))).toEqual({ [target]: 1 });
   });
 
+  it("takes no more than the limit of several targets, and leaves the rest to the next one", async ({
+    makeTarget,
+    store,
+    claim,
+  }) => {
+    const targets = [await makeTarget(1), await makeTarget(2), await makeTarget(3)];
+    // More rows than a claim looks at before it leases any.
+    for (const target of targets) for (let count = 0; count < 20; count++) await store(target);
+    const request = { wide: targets, perTarget: 18, limit: 40 };
+    const one = await claim(request);
+    expect(countByTarget(one)).toEqual({ [targets[0]!]: 18, [targets[1]!]: 18, [targets[2]!]: 4 });
+    expect(one).toMatchObject({ cursor: { bucket: 3, targetId: targets[2] }, isCircleClosed: false });
+    const two = await claim({ ...request, limit: 3, cursor: one.cursor });
+    expect(countByTarget(two)).toEqual({ [targets[0]!]: 2, [targets[1]!]: 1 });
+    expect(two).toMatchObject({ cursor: { bucket: 2, targetId: targets[1] }, isCircleClosed: false });
+    const three = await claim({ ...request, cursor: two.cursor });
+    expect(countByTarget(three)).toEqual({ [targets[2]!]: 16, [targets[1]!]: 1 });
+    expect(three.isCircleClosed).toBe(true);
+    expect(await claim(request)).toMatchObject({ deliveries: [], isCircleClosed: true });
+  });
+
   it("goes on from where the last one ended, and says when the circle is closed", async ({
     makeTarget,
     store,

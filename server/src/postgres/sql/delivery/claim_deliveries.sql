@@ -3,9 +3,8 @@
 --
 -- The circle is the order (bucket, target_id) of the index deliveries_due; the caller keeps the cursor (p_bucket, p_target)
 -- and passes the one that the last row named. At most p_max_targets steps are taken, so the cost of a call is bounded
--- even if many targets wait for a later moment. The steps are written out here and in claim_handoff_polls: a shared
--- function that takes and returns the state of the circle made a claim of one item 3 % slower, and a claim that passes 64
--- targets with nothing due 7 % slower.
+-- even if many targets wait for a later moment. All steps are taken by one statement, and then all rows are leased by
+-- another: with statements of its own a target cost four times as much.
 --
 -- Each row of deliveries is one row of the result; a replay, which is alone in its row, has the id of the event that it
 -- repeats. The arrays have the row's items, except those whose event is gone. The last row has no item: it has the cursor to
@@ -52,207 +51,282 @@ returns table (
 #variable_conflict use_column
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
-  v_first record;
-  v_target record;
-  v_bucket smallint := p_bucket;
-  v_cursor uuid := p_target;
-  v_wrapped boolean := false;
-  v_closed boolean := false;
-  v_met_others boolean := false;
-  v_steps integer := 0;
-  v_taken integer := 0;
-  v_wanted integer;
-  v_is_wide boolean;
-  v_part_id uuid;
-  v_whole record;
-  v_rest_ids uuid[];
-  -- The rows leased from one target, with the running count of items, and the items.
+  v_first_id constant uuid := '00000000-0000-0000-0000-000000000000';
+  -- The steps: each target, whether its first row is due, and how many items that has.
+  v_step_ids uuid[];
+  v_step_due boolean[];
+  v_step_items integer[];
+  v_closed boolean;
+  v_deleted_ids uuid[];
+  v_deleted_id uuid;
+  -- The targets to claim from, with the step of each, how many items it may have, and in how many rows these are.
+  v_target_ids uuid[];
+  v_versions bigint[];
+  v_wide boolean[];
+  v_wanted integer[];
+  v_rows integer[];
+  v_last_step integer;
+  -- Whether these may have as many items as the claim takes; then it ends with the last of them.
+  v_is_limited boolean := false;
+  -- How many of them rows were leased of.
+  v_met integer := 0;
+  -- The rows, with the number of their target among those above. A part of a row gets an id of its own.
+  v_numbers integer[];
+  v_ids uuid[];
   v_row_ids uuid[];
+  v_kinds smallint[];
   v_attempts smallint[];
   v_schedules smallint[];
+  v_org_ids uuid[];
+  v_due_at bigint[];
+  -- The running count of the items that are leased, and these.
   v_ends integer[];
   v_event_ids uuid[];
-  v_low uuid;
-  v_high uuid;
 begin
-  while v_steps < p_max_targets and v_taken < p_limit loop
-    v_steps := v_steps + 1;
-
-    if p_only is not null then
-      if v_steps > cardinality(p_only) then
-        v_closed := true;
-        exit;
-      end if;
-      select d.bucket, d.target_id, d.due_at, d.kind, cardinality(d.event_ids) as items
-      into v_first
-      from deliveries d
-      where d.lease_until is null
-        and d.bucket = get_byte(uuid_send(p_only[v_steps]), 15)
-        and d.target_id = p_only[v_steps]
-      order by d.due_at
-      limit 1;
-      continue when not found;
-    else
-      select d.bucket, d.target_id, d.due_at, d.kind, cardinality(d.event_ids) as items
-      into v_first
-      from deliveries d
-      where d.lease_until is null
-        and (d.bucket, d.target_id) > (v_bucket, v_cursor)
-      order by d.bucket, d.target_id, d.due_at
-      limit 1;
-
-      if not found then
-        if v_wrapped then
-          v_closed := true;
-          exit;
-        end if;
-        v_wrapped := true;
-        v_bucket := -1;
-        v_cursor := '00000000-0000-0000-0000-000000000000';
-        continue;
-      end if;
-    end if;
-
-    v_bucket := v_first.bucket;
-    v_cursor := v_first.target_id;
-    if v_wrapped and (v_bucket, v_cursor) > (p_bucket, p_target) then
-      v_closed := true;
-      exit;
-    end if;
-    continue when v_first.due_at > v_now_ms or v_cursor = any (p_skip);
-
-    select t.enabled, t.version, least(ceil(t.rate_limit_per_second), 10000)::integer as per_second
-    into v_target
-    from targets t
-    where t.id = v_cursor;
-
-    if not found then
-      perform cancel_deliveries(v_bucket, v_cursor, 1000);
-      continue;
-    end if;
-    continue when not v_target.enabled;
-
-    -- Whole rows may have up to 63 items more than wanted.
-    v_is_wide := v_cursor = any (p_wide) and coalesce(v_target.per_second > 64, true);
-    -- A null is passed over by `least`.
-    v_wanted := least(case when v_is_wide then p_per_target else p_few end, p_limit - v_taken, v_target.per_second);
-    if v_is_wide or v_first.items <= v_wanted then
-      with locked as (
-        select d.ctid as tid, cardinality(d.event_ids) as items, d.due_at
-        from deliveries d
-        where d.bucket = v_bucket
-          and d.target_id = v_cursor
-          and d.lease_until is null
-          and d.due_at <= v_now_ms
-        order by d.due_at
-        -- Mostly a few rows have enough items, and the others need not be looked at.
-        limit (
-          select
-            case
-              when max(s.total) < v_wanted then v_wanted
-              else count(*) filter (where s.total - s.items < v_wanted)
-            end
-          from (
-            select r.items, sum(r.items) over (order by r.due_at rows unbounded preceding) as total
-            from (
-              select cardinality(d.event_ids) as items, d.due_at
-              from deliveries d
-              where d.bucket = v_bucket
-                and d.target_id = v_cursor
-                and d.lease_until is null
-                and d.due_at <= v_now_ms
-              order by d.due_at
-              limit 16
-            ) r
-          ) s
-        )
-        -- `skip locked`: another caller is claiming these rows.
-        for update skip locked
-      ),
-      due as (
-        select f.tid
-        from (
-          select l.tid, l.items, sum(l.items) over (order by l.due_at rows unbounded preceding) as total
-          from locked l
-        ) f
-        where case when v_is_wide then f.total - f.items < v_wanted else f.total <= v_wanted end
-      ),
-      leased as (
-        update deliveries d
-        set lease_until = v_now_ms + p_lease_ms,
-          lease_token = p_lease_token
-        from due
-        where d.bucket = v_bucket
-          -- Locked above, so it stays where it is.
-          and d.ctid = due.tid
-        returning d.id, d.event_ids, d.attempts, d.schedule_attempts
-      ),
-      -- By their oldest items, and each with the number of items up to and with it.
-      counted as (
-        select l.*, sum(cardinality(l.event_ids)) over (order by l.event_ids[1]) as until
-        from leased l
-      )
+  if p_only is null then
+    with recursive circle as (
       select
-        array_agg(l.id),
-        array_agg(l.attempts),
-        array_agg(l.schedule_attempts),
-        array_agg(l.until),
-        min(l.event_ids[1]::text collate "C")::uuid,
-        max(l.event_ids[cardinality(l.event_ids)]::text collate "C")::uuid,
-        array(select i.id from counted c cross join unnest(c.event_ids) as i (id))
-      into v_row_ids, v_attempts, v_schedules, v_ends, v_low, v_high, v_event_ids
-      from counted l;
-    else
-      -- The oldest items of the first row, in a row of their own.
-      v_part_id := overlay(gen_random_uuid()::text placing lpad(to_hex(v_bucket::integer), 2, '0') from 35 for 2);
-      v_row_ids := null;
-      select d.id, d.kind, d.attempts, d.schedule_attempts, d.org_id, d.due_at, d.event_ids
-      into v_whole
+        0 as step, false as is_wrapped, p_bucket as bucket, p_target as target_id, null::bigint as due_at,
+        null::integer as items
+      union all
+      select c.step + 1, f.is_wrapped, f.bucket, f.target_id, f.due_at, f.items
+      from circle c
+      -- One step of the index deliveries_due, however many rows the target has.
+      cross join lateral (
+        (
+          select c.is_wrapped as is_wrapped, d.bucket, d.target_id, d.due_at, cardinality(d.event_ids) as items
+          from deliveries d
+          where d.lease_until is null
+            and (d.bucket, d.target_id) > (c.bucket, c.target_id)
+          order by d.bucket, d.target_id, d.due_at
+          limit 1
+        )
+        union all
+        (
+          select true, d.bucket, d.target_id, d.due_at, cardinality(d.event_ids)
+          from deliveries d
+          where d.lease_until is null
+            and (d.bucket, d.target_id) > (-1, v_first_id)
+            and not c.is_wrapped
+          order by d.bucket, d.target_id, d.due_at
+          limit 1
+        )
+        limit 1
+      ) f
+      where c.step < p_max_targets
+        and (not f.is_wrapped or (f.bucket, f.target_id) <= (p_bucket, p_target))
+    )
+    select
+      array_agg(c.target_id order by c.step),
+      array_agg(c.due_at <= v_now_ms order by c.step),
+      array_agg(c.items order by c.step)
+    into v_step_ids, v_step_due, v_step_items
+    from circle c
+    where c.step > 0;
+    v_closed := coalesce(cardinality(v_step_ids), 0) < p_max_targets;
+  else
+    select
+      array_agg(o.id order by o.step),
+      array_agg(f.due_at <= v_now_ms order by o.step),
+      array_agg(f.items order by o.step)
+    into v_step_ids, v_step_due, v_step_items
+    from unnest(p_only[: p_max_targets]) with ordinality as o (id, step)
+    left join lateral (
+      select d.due_at, cardinality(d.event_ids) as items
       from deliveries d
-      where d.bucket = v_bucket
-        and d.target_id = v_cursor
-        and d.lease_until is null
-        and d.due_at <= v_now_ms
-        and cardinality(d.event_ids) > v_wanted
+      where d.lease_until is null
+        and d.bucket = get_byte(uuid_send(o.id), 15)
+        and d.target_id = o.id
       order by d.due_at
       limit 1
-      for update skip locked;
-      if found then
-        v_event_ids := v_whole.event_ids[: v_wanted];
-        v_rest_ids := v_whole.event_ids[v_wanted + 1 :];
-        update deliveries d
-        set event_ids = v_rest_ids
-        where d.bucket = v_bucket
-          and d.id = v_whole.id;
-        insert into deliveries (
-          bucket, kind, attempts, schedule_attempts, id, target_id, org_id, due_at, lease_until, lease_token,
-          event_ids
-        )
-        values (
-          v_bucket, v_whole.kind, v_whole.attempts, v_whole.schedule_attempts, v_part_id, v_cursor, v_whole.org_id,
-          v_whole.due_at, v_now_ms + p_lease_ms, p_lease_token, v_event_ids
-        );
-        v_row_ids := array[v_part_id];
-        v_attempts := array[v_whole.attempts];
-        v_schedules := array[v_whole.schedule_attempts];
-        v_ends := array[v_wanted];
-        v_low := v_event_ids[1];
-        v_high := v_event_ids[v_wanted];
-      end if;
-    end if;
-    if v_row_ids is null then
-      v_met_others := true;
-      continue;
+    ) f on true;
+    v_closed := cardinality(p_only) < p_max_targets;
+  end if;
+
+  if true = any (v_step_due) then
+    with waiting as (
+      select
+        s.step,
+        s.id,
+        s.items,
+        t.id is null as is_deleted,
+        t.version,
+        least(ceil(t.rate_limit_per_second), 10000)::integer as per_second,
+        -- Whole rows may have up to 63 items more than wanted.
+        s.id = any (p_wide) and coalesce(t.rate_limit_per_second > 64, true) as is_wide
+      from unnest(v_step_ids, v_step_due, v_step_items) with ordinality as s (id, is_due, items, step)
+      left join targets t on t.id = s.id
+      where s.is_due
+        and s.id <> all (p_skip)
+        and coalesce(t.enabled, true)
+    ),
+    wanted as (
+      -- A null is passed over by `least`.
+      select w.*, least(case when w.is_wide then p_per_target else p_few end, w.per_second) as wanted
+      from waiting w
+      where not w.is_deleted
+    ),
+    sized as (
+      select
+        w.*,
+        case
+          when w.items >= w.wanted then array[1, case when w.is_wide then w.items else w.wanted end]
+          else (
+            -- Mostly a few rows have enough items, and the others need not be looked at.
+            select
+              case
+                when max(s.total) < w.wanted then array[w.wanted, case when count(*) < 16 then max(s.total) else w.wanted end]
+                else array[
+                  count(*) filter (where s.total - s.items < w.wanted),
+                  case when w.is_wide then coalesce(min(s.total) filter (where s.total >= w.wanted), 0) else w.wanted end
+                ]
+              end
+            from (
+              select r.items, sum(r.items) over (order by r.due_at rows unbounded preceding) as total
+              from (
+                select cardinality(d.event_ids) as items, d.due_at
+                from deliveries d
+                where d.bucket = get_byte(uuid_send(w.id), 15)
+                  and d.target_id = w.id
+                  and d.lease_until is null
+                  and d.due_at <= v_now_ms
+                order by d.due_at
+                limit 16
+              ) r
+            ) s
+          )
+        end as size
+      from wanted w
+    ),
+    placed as (
+      select s.*, sum(s.size[2]) over (order by s.step) - s.size[2] as before
+      from sized s
+    )
+    select
+      array_agg(p.id order by p.step) filter (where p.before < p_limit),
+      array_agg(p.version order by p.step) filter (where p.before < p_limit),
+      array_agg(p.is_wide order by p.step) filter (where p.before < p_limit),
+      array_agg(least(p.wanted, p_limit - p.before) order by p.step) filter (where p.before < p_limit),
+      array_agg(p.size[1] order by p.step) filter (where p.before < p_limit),
+      max(p.step) filter (where p.before < p_limit),
+      coalesce(bool_or(p.before + p.size[2] >= p_limit), false),
+      array(select w.id from waiting w where w.is_deleted)
+    into v_target_ids, v_versions, v_wide, v_wanted, v_rows, v_last_step, v_is_limited, v_deleted_ids
+    from placed p;
+    foreach v_deleted_id in array v_deleted_ids loop
+      perform cancel_deliveries(get_byte(uuid_send(v_deleted_id), 15)::smallint, v_deleted_id, 1000);
+    end loop;
+
+    with locked as (
+      select t.number, t.is_wide, t.wanted, d.*
+      from unnest(v_target_ids, v_wide, v_wanted, v_rows) with ordinality as t (id, is_wide, wanted, rows, number)
+      cross join lateral (
+        select w.ctid as tid, w.id, w.kind, w.attempts, w.schedule_attempts, w.org_id, w.due_at, w.event_ids
+        from deliveries w
+        where w.bucket = get_byte(uuid_send(t.id), 15)
+          and w.target_id = t.id
+          and w.lease_until is null
+          and w.due_at <= v_now_ms
+        order by w.due_at
+        limit t.rows
+        -- `skip locked`: another caller is claiming these rows.
+        for update skip locked
+      ) d
+    ),
+    counted as (
+      select
+        l.*,
+        cardinality(l.event_ids) as items,
+        sum(cardinality(l.event_ids)) over (partition by l.number order by l.due_at rows unbounded preceding) as total
+      from locked l
+    ),
+    taken as (
+      select
+        c.*,
+        case when c.is_wide then c.event_ids else c.event_ids[: c.wanted] end as taken_ids,
+        not c.is_wide and c.items > c.wanted as is_part,
+        sum(case when c.is_wide then c.items else least(c.items, c.wanted) end) over oldest_first as until,
+        row_number() over oldest_first as place
+      from counted c
+      where case when c.is_wide then c.total - c.items < c.wanted else c.total <= c.wanted or c.total = c.items end
+      window oldest_first as (order by c.number, c.event_ids[1] rows unbounded preceding)
+    ),
+    leased as (
+      update deliveries d
+      set lease_until = v_now_ms + p_lease_ms,
+        lease_token = p_lease_token
+      from taken t
+      where not t.is_part
+        and d.bucket = get_byte(uuid_send(t.id), 15)
+        -- Locked above, so it stays where it is.
+        and d.ctid = t.tid
+    )
+    select
+      array_agg(t.number order by t.place),
+      array_agg(t.id order by t.place),
+      array_agg(
+        case
+          when t.is_part then overlay(gen_random_uuid()::text placing right(t.id::text, 2) from 35 for 2)::uuid
+          else t.id
+        end
+        order by t.place
+      ),
+      array_agg(t.kind order by t.place),
+      array_agg(t.attempts order by t.place),
+      array_agg(t.schedule_attempts order by t.place),
+      array_agg(t.org_id order by t.place),
+      array_agg(t.due_at order by t.place),
+      array_agg(t.until order by t.place),
+      array(
+        select i.id
+        from taken x
+        cross join unnest(x.taken_ids) with ordinality as i (id, n)
+        order by x.place, i.n
+      ),
+      count(distinct t.number)
+    into v_numbers, v_ids, v_row_ids, v_kinds, v_attempts, v_schedules, v_org_ids, v_due_at, v_ends, v_event_ids,
+      v_met
+    from taken t;
+
+    if v_ids <> v_row_ids then
+      update deliveries d
+      set event_ids = array(
+        select i.id
+        from unnest(d.event_ids) with ordinality as i (id, n)
+        where i.id <> all (v_event_ids)
+        order by i.n
+      )
+      from unnest(v_ids, v_row_ids) as r (id, row_id)
+      where r.row_id <> r.id
+        and d.bucket = get_byte(uuid_send(r.id), 15)
+        and d.id = r.id;
+      insert into deliveries (
+        bucket, kind, attempts, schedule_attempts, id, target_id, org_id, due_at, lease_until, lease_token, event_ids
+      )
+      select
+        get_byte(uuid_send(v_row_ids[r]), 15),
+        v_kinds[r],
+        v_attempts[r],
+        v_schedules[r],
+        v_row_ids[r],
+        v_target_ids[v_numbers[r]],
+        v_org_ids[r],
+        v_due_at[r],
+        v_now_ms + p_lease_ms,
+        p_lease_token,
+        v_event_ids[coalesce(v_ends[r - 1], 0) + 1 : v_ends[r]]
+      from generate_series(1, cardinality(v_row_ids)) as r
+      where v_row_ids[r] <> v_ids[r];
     end if;
 
     return query
     select
-      v_row_ids[r],
-      v_attempts[r],
-      v_schedules[r],
-      v_first.kind,
-      v_cursor,
-      v_target.version,
+      v_row_ids[r.n],
+      v_attempts[r.n],
+      v_schedules[r.n],
+      v_kinds[r.n],
+      v_target_ids[v_numbers[r.n]],
+      v_versions[v_numbers[r.n]],
       e.source_id,
       e.webhook,
       null::boolean,
@@ -262,7 +336,11 @@ begin
       e.payloads,
       e.contexts,
       e.publications
-    from generate_series(1, cardinality(v_row_ids)) as r
+    from generate_series(1, cardinality(v_row_ids)) as r (n)
+    cross join lateral (
+      select v_event_ids[coalesce(v_ends[r.n - 1], 0) + 1 : v_ends[r.n]] as ids
+      offset 0
+    ) i
     cross join lateral (
       select
         array_agg(x.id) as ids,
@@ -276,14 +354,16 @@ begin
         (array_agg(x.source_event_id) filter (where x.source_event_id is not null))[1] as source_id,
         (array_agg(x.webhook_id) filter (where x.webhook_id is not null))[1] as webhook
       from events x
-      where x.bucket = v_bucket
-        and x.target_id = v_cursor
-        and x.id = any (v_event_ids[coalesce(v_ends[r - 1], 0) + 1 : v_ends[r]])
-        -- Lets the executor leave out the other days of `events` at its start.
-        and x.id between v_low and v_high
+      where x.bucket = get_byte(uuid_send(v_row_ids[r.n]), 15)
+        and x.target_id = v_target_ids[v_numbers[r.n]]
+        and x.id = any (i.ids)
+        -- Lets the executor leave out the other days of `events`: a row's items are of one day.
+        and x.id between i.ids[1] and i.ids[cardinality(i.ids)]
     ) e;
-    v_taken := v_taken + cardinality(v_event_ids);
-  end loop;
+  end if;
+  if not v_is_limited then
+    v_last_step := cardinality(v_step_ids);
+  end if;
 
   return query
   select
@@ -291,11 +371,14 @@ begin
     null::smallint,
     null::smallint,
     null::smallint,
-    v_cursor,
+    coalesce(v_step_ids[v_last_step], p_target),
     null::bigint,
     null::uuid,
     null::uuid,
-    v_closed and not v_met_others,
+    v_closed
+      and not v_is_limited
+      -- Otherwise another caller has rows of a target.
+      and coalesce(cardinality(v_target_ids), 0) = v_met,
     null::uuid[],
     null::text[],
     null::text[],

@@ -3,8 +3,7 @@
 -- something is due, which it never is for a disabled target, and whether its deliveries are failing. A deleted
 -- target is due, so that the claim cancels what waits for it.
 --
--- For a caller that has no room for most of them: claim_deliveries would have to be told which, and passes each of them
--- at five times the cost.
+-- For a caller that has no room for most of them: claim_deliveries would have to be told which.
 create function due_targets(
   p_bucket smallint,
   p_target uuid,

@@ -1,7 +1,7 @@
--- Leases followed tasks whose next poll is due, a few from each target, round-robin over the targets that have some. See
--- claim_deliveries for the reason why both write the circle out, and for the cursor: the last row has no event, names the
--- target to go on from, and says whether the circle was closed. A task of a deleted target cannot be followed any more: it
--- ends here with an unknown outcome.
+-- Leases followed tasks whose next poll is due, a few from each target, round-robin over the targets that have some. The
+-- circle and its cursor are those of claim_deliveries: the last row has no event, names the target to go on from, and says
+-- whether the circle was closed. Polls are few, so that each target may cost statements of its own. A task of a deleted
+-- target cannot be followed any more: it ends here with an unknown outcome.
 create function claim_handoff_polls(
   p_lease_ms integer,
   p_lease_token bigint,
