@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { Stats as MailboxStats } from "../mailbox/message/schemas.ts";
 import { targetKinds } from "../postgres/kinds.ts";
 import { Id, Notice, notice, Text } from "./schemas.ts";
 import { defineTool, read, reads, type Tool } from "./tool.ts";
@@ -15,11 +16,7 @@ const Target = Type.Object({
 });
 
 const Stats = Type.Object({
-  ready: Type.Integer({ description: "Claimable now" }),
-  claimed: Type.Integer(),
-  delayed: Type.Integer({ description: "Released for a later moment" }),
-  blocked: Type.Integer({ description: "Behind an earlier message of their ordering key" }),
-  dead: Type.Integer(),
+  ...Type.Pick(MailboxStats, ["ready", "claimed", "delayed", "blocked", "dead"]).properties,
   counts_are_exact: Type.Boolean({ description: "False where there were too many to count" }),
   oldest_age_seconds: nullable(Type.Number()),
   accepted_per_minute: Type.Number(),

@@ -1,3 +1,4 @@
+import { DeliveryAttempt } from "../events/schemas.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
 import { ApiError, notFound, orRefused } from "../http/contract/errors.ts";
 import { routesOf } from "../http/contract/route.ts";
@@ -10,7 +11,7 @@ import type { FastifyReply } from "fastify";
 import type pg from "pg";
 import { countOrRefuse } from "../http/contract/countOrRefuse.ts";
 import { Type } from "typebox";
-import { nullable, NullableString, nullableString } from "../http/contract/schemas.ts";
+import { nullable } from "../http/contract/schemas.ts";
 import type { Config } from "../config/config.ts";
 import type { AttemptResult, Delivery } from "../items/delivery.ts";
 import type { Outbound } from "../outbound/outbound.ts";
@@ -56,12 +57,9 @@ const TestResult = Type.Object(
     }),
     is_test: Type.Literal(true),
     delivered: Type.Boolean({ description: "Whether the receiver answered 2xx" }),
-    attempt: Type.Object({
-      status_code: Type.Integer({ description: "0 when there was no answer" }),
-      duration_ms: Type.Integer(),
-      error: NullableString,
-      response_body: nullableString("The first KiB of the answer, as text"),
-    }),
+    attempt: Type.Object(
+      Type.Pick(DeliveryAttempt, ["status_code", "duration_ms", "error", "response_body"]).properties,
+    ),
   },
   { title: "TestResult" },
 );
