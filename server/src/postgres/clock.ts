@@ -8,10 +8,9 @@ const refusedFromMs = 3_600_000;
 /** How often it is said again. */
 const saidEveryMs = 600_000;
 
-/** One moment on both clocks, in Unix milliseconds. */
+/** One moment on both clocks. */
 export interface Moment {
-  databaseMs: number;
-  /** The earlier of the two: what is past some time by it is past it by both. */
+  /** The earlier of the two, in Unix milliseconds: what is past some time by it is past it by both. */
   earlierMs: number;
   /** Whether the clocks disagree by so much that nothing may be deleted. */
   isApart: boolean;
@@ -65,11 +64,7 @@ export function createClockCheck(deps: { pool: pg.Pool; nowMs: () => number; log
       // The database was asked at some moment between the two.
       skewMs = Math.max(0, beforeMs - databaseMs) + Math.min(0, afterMs - databaseMs);
       say();
-      return {
-        databaseMs,
-        earlierMs: Math.min(databaseMs, beforeMs),
-        isApart: Math.abs(skewMs) > saidFromMs,
-      };
+      return { earlierMs: Math.min(databaseMs, beforeMs), isApart: Math.abs(skewMs) > saidFromMs };
     },
     /** By how many milliseconds this process's clock was ahead when it was last looked at; negative when it was behind. */
     skewMs: () => skewMs,
