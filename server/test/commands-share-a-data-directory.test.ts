@@ -17,9 +17,13 @@ afterAll(async () => {
 });
 
 function start(...words: string[]): Program {
+  return startWith({}, ...words);
+}
+
+function startWith(env: Record<string, string>, ...words: string[]): Program {
   const program = startProgram({
     command: [process.execPath, serviceFile, ...words],
-    env: { POSTRIDER_DATA_DIR: dataDir, PORT: "0" },
+    env: { POSTRIDER_DATA_DIR: dataDir, PORT: "0", ...env },
   });
   started.push(program);
   return program;
@@ -96,4 +100,23 @@ it("a reset that is killed while it deletes leaves nothing that a start trips ov
   expect(readdirSync(dataDir).filter((name) => name.startsWith("postgresql"))).toEqual(["postgresql"]);
   service.kill("SIGTERM");
   expect(await service.ended).toEqual({ code: 0, signal: null });
+});
+
+it("a command beside a service with cells does nothing unless it is told their number", async () => {
+  const divided = { POSTRIDER_DATA_DIR: join(place, "divided") };
+  const service = startWith({ ...divided, POSTRIDER_CELLS: "2" }, "serve");
+  await service.says(/listens on/);
+  const commands = [
+    ["db", "cells"],
+    ["db", "drop-expired"],
+    ["org", "list"],
+  ];
+  for (const words of commands) {
+    const program = startWith(divided, ...words);
+    expect(await program.ended, program.output()).toEqual({ code: 1, signal: null });
+    expect(program.output()).toContain("the database has 2 cells and POSTRIDER_CELLS says 1: set it to 2");
+  }
+  const list = startWith({ ...divided, POSTRIDER_CELLS: "2" }, "db", "cells");
+  expect(await list.ended, list.output()).toEqual({ code: 0, signal: null });
+  expect(list.output()).toContain("postrider_cell_80");
 });

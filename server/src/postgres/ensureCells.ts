@@ -22,9 +22,8 @@ const firstFilled = ["targets", "events", "usage_totals", "usage_records"];
 export async function ensureCells(session: BriefLocks, count: number): Promise<void> {
   const { client } = session;
   await removeUnfinished(client);
-  const wanted = count === 1 ? [] : cellSchemas(count);
-  const present = await presentCells(client);
-  if (!isDeepStrictEqual(present, wanted)) await refuseOthers(client, present, count);
+  const present = await refuseOtherCells(client, count);
+  const wanted = schemasOf(count);
   if (wanted.length === 0) return;
   const home = await tableSchema(client);
   const isDistributed = await hasDistributedCells(client);
@@ -39,6 +38,20 @@ export async function ensureCells(session: BriefLocks, count: number): Promise<v
     await createPartitions(session);
     await client.query("reset search_path");
   }
+}
+
+function schemasOf(count: number): string[] {
+  return count === 1 ? [] : cellSchemas(count);
+}
+
+/**
+ * @returns the schemas of the cells that the database has.
+ * @throws {SchemaError} when it has another number of cells, or rows from a time with one cell.
+ */
+export async function refuseOtherCells(client: pg.Pool | pg.ClientBase, count: number): Promise<string[]> {
+  const present = await presentCells(client);
+  if (!isDeepStrictEqual(present, schemasOf(count))) await refuseOthers(client, present, count);
+  return present;
 }
 
 /** The schemas of the cells that a database has, in order; none when it has one cell. */
@@ -90,7 +103,11 @@ export async function refuseUnlike(
   if (other !== undefined) throw new SchemaError(`the table ${schema}.${other} is not like ${home}.${other}`);
 }
 
-async function refuseOthers(client: pg.ClientBase, present: string[], count: number): Promise<void> {
+async function refuseOthers(
+  client: pg.Pool | pg.ClientBase,
+  present: string[],
+  count: number,
+): Promise<void> {
   if (present.length > 0) {
     throw new SchemaError(
       `the database has ${present.length} cells and POSTRIDER_CELLS says ${count}: set it to ${present.length}`,

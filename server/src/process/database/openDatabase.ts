@@ -9,6 +9,7 @@ import { createPool, type DatabaseConnection, type PoolOptions } from "../../pos
 import { newProcessRecord, noteEnd, type ProcessRecord } from "../../postgres/processes.ts";
 import { explainFullDisk } from "../../postgres/embedded/serverLog.ts";
 import { type Cells, closeCells, openCells } from "../../postgres/cells.ts";
+import { refuseOtherCells } from "../../postgres/ensureCells.ts";
 import { refuseTransactionPooling } from "../../postgres/refuseTransactionPooling.ts";
 import { placeOf, untilServes } from "../../postgres/untilServes.ts";
 import { roomWhenEmbedded } from "./connectionRoom.ts";
@@ -224,6 +225,7 @@ async function joinService(
     );
     // The service has just made the database. This waits until it has the schema, too.
     if (rows[0]!.is_empty) await prepare({ pool, cells, log }, opening);
+    else await refuseOtherCells(pool, cells.all().length);
     return { ...pools, connection, encryptionKey: loadOrMakeKey(config.dataDir) };
   } catch (error) {
     await pools.close();
