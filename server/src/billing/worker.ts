@@ -12,26 +12,23 @@ export interface BillingWorkerDeps extends Pick<Parts, "pool" | "cells" | "log" 
   clock: Pick<ClockCheck, "look">;
 }
 
-export interface BillingWorker {
-  /** Starts processing notices now instead of at the next interval. */
-  wake(): void;
-  stop(): Promise<void>;
-}
+export type BillingWorker = ReturnType<typeof startBillingWorker>;
 
 const eventsName = "billing events";
 const eventsEveryMs = 5_000;
 const gracesEveryMs = 60_000;
 
 /** Runs the background work of billing; while live billing is disabled, only the end of grace periods. */
-export function startBillingWorker(deps: BillingWorkerDeps): BillingWorker {
+export function startBillingWorker(deps: BillingWorkerDeps) {
   const stopping = new AbortController();
   const chores = billingChores(deps, stopping.signal).map((chore) => ({
     chore,
     loop: startLoop(chore, deps.log),
   }));
   return {
+    /** Starts processing notices now instead of at the next interval. */
     wake: () => chores.find(({ chore }) => chore.name === eventsName)?.loop.wake(),
-    async stop() {
+    async stop(): Promise<void> {
       stopping.abort();
       await Promise.all(chores.map(({ loop }) => loop.stop()));
     },

@@ -28,11 +28,7 @@ export function trimming(
   };
 }
 
-export interface Loop {
-  /** Runs the chore now, or once more right after the present run. */
-  wake(): void;
-  stop(): Promise<void>;
-}
+export type Loop = ReturnType<typeof startLoop>;
 
 interface LoopOptions {
   firstAfterMs?: number;
@@ -49,7 +45,7 @@ export const sameFailureEveryMs = 60_000;
  * Runs a chore after `firstAfterMs` and then every `everyMs` after it has ended; a failure is logged and the next run tries
  * again. While the process is quiet, the pause is `quietEveryMs` at least; a run that did something ends the quiet.
  */
-export function startLoop(chore: Chore, log: Log, options: LoopOptions = {}): Loop {
+export function startLoop(chore: Chore, log: Log, options: LoopOptions = {}) {
   const { firstAfterMs = 0, quiet = neverQuiet } = options;
   const stopWaking = quiet.onEnd(endLongPause);
   let isLongPause = false;
@@ -99,7 +95,8 @@ export function startLoop(chore: Chore, log: Log, options: LoopOptions = {}): Lo
 
   schedule(firstAfterMs);
   return {
-    wake() {
+    /** Runs the chore now, or once more right after the present run. */
+    wake(): void {
       if (isRunning) {
         isWoken = true;
         return;
@@ -107,7 +104,7 @@ export function startLoop(chore: Chore, log: Log, options: LoopOptions = {}): Lo
       clearTimeout(timer);
       schedule(0);
     },
-    async stop() {
+    async stop(): Promise<void> {
       stopping.abort();
       stopWaking();
       clearTimeout(timer);

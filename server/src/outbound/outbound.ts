@@ -57,23 +57,13 @@ export interface OutboundRequest {
   repeatable?: boolean;
 }
 
-export interface Outbound {
-  /** Never rejects: whatever happens comes back as a value. Redirects, cookies and compression are left alone. */
-  request(request: OutboundRequest): Promise<ExchangeResult>;
-  /**
-   * The same with a callback, which is called once, after `send` has returned. A request that `ended` sends to the same
-   * origin finds the connection of the answer free.
-   */
-  send(request: OutboundRequest, ended: (result: ExchangeResult) => void): void;
-  /** Ends every connection at once; requests under way come back as errors. Let them finish first. */
-  close(): void;
-}
+export type Outbound = ReturnType<typeof createOutbound>;
 
 const defaultTimeoutMs = 15_000;
 const defaultBodyLimitBytes = 16 * 1024;
 
 /** The one client for everything the service sends: webhooks, agent cards, A2A and key sets. */
-export function createOutbound(options: OutboundOptions): Outbound {
+export function createOutbound(options: OutboundOptions) {
   const deadlines = createDeadlines();
   const transport = new Transport({
     connect: createConnect({
@@ -120,9 +110,16 @@ export function createOutbound(options: OutboundOptions): Outbound {
   }
 
   return {
-    request: (request) => new Promise((resolve) => send(request, resolve)),
+    /** Never rejects: whatever happens comes back as a value. Redirects, cookies and compression are left alone. */
+    request: (request: OutboundRequest): Promise<ExchangeResult> =>
+      new Promise((resolve) => send(request, resolve)),
+    /**
+     * The same with a callback, which is called once, after `send` has returned. A request that `ended` sends to the same
+     * origin finds the connection of the answer free.
+     */
     send,
-    close() {
+    /** Ends every connection at once; requests under way come back as errors. Let them finish first. */
+    close(): void {
       closed = true;
       transport.close();
     },

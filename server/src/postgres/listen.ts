@@ -3,9 +3,7 @@ import type { Log } from "../telemetry/log.ts";
 import { connectionOf } from "./hot/privateParts.ts";
 import { limited } from "./hot/queryLimit.ts";
 
-export interface Listener {
-  stop(): Promise<void>;
-}
+export type Listener = ReturnType<typeof listen>;
 
 export interface ListenOptions {
   pool: pg.Pool;
@@ -29,7 +27,7 @@ const answerWithinMs = 5_000;
 const endWithinMs = 1_000;
 
 /** Keeps one connection beside the pool listening on a channel of NOTIFY, whatever happens to it. */
-export function listen(options: ListenOptions): Listener {
+export function listen(options: ListenOptions) {
   let isStopped = false;
   let client: pg.Client | undefined;
   let retryTimer: NodeJS.Timeout | undefined;
@@ -81,7 +79,7 @@ export function listen(options: ListenOptions): Listener {
 
   connecting = connect();
   return {
-    async stop() {
+    async stop(): Promise<void> {
       isStopped = true;
       clearTimeout(retryTimer);
       await connecting;

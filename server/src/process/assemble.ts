@@ -11,10 +11,8 @@ import type { Config } from "../config/config.ts";
 import { version } from "../config/version.ts";
 import { isDashboardBuilt } from "../http/dashboard.ts";
 import { closeServer } from "../http/server.ts";
-import { createLeaseTokens, type TokenRange } from "../items/item.ts";
+import { createLeaseTokens } from "../items/item.ts";
 import { createSecretBox } from "../items/secretBox.ts";
-import type { Handoffs } from "../handoff/handoffs.ts";
-import type { Mailboxes } from "../mailbox/mailboxes.ts";
 import { createGivenUpRelay } from "../mcp/givenUpRelay.ts";
 import { parseNetworks } from "../outbound/addressGuard.ts";
 import { createMailer, type Mailer } from "../mail/mailer.ts";
@@ -57,26 +55,7 @@ export interface ServiceDeps extends Pick<Parts, "config" | "pool" | "log"> {
 }
 
 /** Everything one process does, wired and not yet listening. */
-export interface Service {
-  app: FastifyInstance;
-  isDashboardBuilt: boolean;
-  /** The tokens of its leases. */
-  leases: TokenRange;
-  mailboxes: Pick<Mailboxes, "start" | "waiting">;
-  handoffs: Pick<Handoffs, "refreshDueCards">;
-  /** Resolves with the reason once the process cannot go on; it is to be stopped then. */
-  overtaken: Promise<string>;
-  /** The metrics of this process alone. */
-  metricValues(): Promise<MetricValues[]>;
-  /** Compares this process's clock with the database's, before it serves. */
-  checkClock(): Promise<void>;
-  /** Connects straight to the servers of the cells from now on, if they have any; resolves when they are found. */
-  followCells(): Promise<void>;
-  /** Starts dispatch and maintenance, as the roles say: those of the configuration unless told. */
-  start(roles?: Config["roles"]): void;
-  /** Takes no more, finishes what is under way and gives the rest back. The pools stay open. */
-  stop(): Promise<void>;
-}
+export type Service = ReturnType<typeof createService>;
 
 export type SharedParts = ReturnType<typeof createSharedParts>;
 
@@ -200,7 +179,7 @@ function addLoadGauges(registry: Registry, app: FastifyInstance, parts: readonly
  * Assembles a process: its parts, the interface in front of them, and the order in which they start and stop. The dependencies of
  * each part are passed here and in `assembleCell.ts`, and nowhere else.
  */
-export function createService(deps: ServiceDeps): Service {
+export function createService(deps: ServiceDeps) {
   const { config, pool, log, nowMs = Date.now, cells = oneCell(pool) } = deps;
   const shared = createSharedParts(deps);
   const parts = cells.all().map((cell) => assembleCell(deps, shared, { cell, cells }));
@@ -236,18 +215,23 @@ export function createService(deps: ServiceDeps): Service {
   return {
     app,
     isDashboardBuilt: isDashboardBuilt(),
+    /** The tokens of its leases. */
     leases: shared.leaseTokens.range,
     mailboxes: {
       start: () => parts.forEach(({ mailboxes }) => mailboxes.start()),
       waiting: () => parts.reduce((sum, { mailboxes }) => sum + mailboxes.waiting(), 0),
     },
     handoffs: parts[0]!.handoffs,
+    /** Resolves with the reason once the process cannot go on; it is to be stopped then. */
     overtaken: presence.overtaken,
+    /** The metrics of this process alone. */
     metricValues: counted.values,
-    // A database that is away is asked again once the service runs.
+    /** Compares this process's clock with the database's, before it serves. One that is away is asked again once it does. */
     checkClock: async () => void (await shared.clock.look().catch(() => undefined)),
+    /** Connects straight to the servers of the cells from now on, if they have any; resolves when they are found. */
     followCells: () => shared.following.look(),
-    start(roles = config.roles) {
+    /** Starts dispatch and maintenance, as the roles say: those of the configuration unless told. */
+    start(roles = config.roles): void {
       shared.onRoles(roles);
       presence.start();
       shared.streams.start();
@@ -256,7 +240,8 @@ export function createService(deps: ServiceDeps): Service {
       maintenance = startMaintenance({ ...shared, config, pool, log, nowMs, cells: parts });
       billing = startBillingWorker({ config, pool, cells, log, nowMs, clock });
     },
-    async stop() {
+    /** Takes no more, finishes what is under way and gives the rest back. The pools stay open. */
+    async stop(): Promise<void> {
       isStopping = true;
       for (const { mailboxes } of parts) mailboxes.stopWaiting();
       await shared.streams.endAll();

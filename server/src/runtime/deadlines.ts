@@ -6,11 +6,7 @@ export interface Expiring {
   link: DeadlineLink | null;
 }
 
-export interface Deadlines {
-  add(item: Expiring): void;
-  /** Nothing happens to an item that has expired, or was never added. */
-  remove(item: Expiring): void;
-}
+export type Deadlines = ReturnType<typeof createDeadlines>;
 
 /** A link of a queue; the queue's own link holds no item and closes the ring. */
 export interface DeadlineLink {
@@ -32,7 +28,7 @@ const tickMs = 50;
  * outgrown one that has been promoted to the old generation keeps all later entries alive until the next major
  * collection. That made minor collections four times as long.
  */
-export function createDeadlines(): Deadlines {
+export function createDeadlines() {
   const queues = new Map<number, DeadlineLink>();
   let isTicking = false;
 
@@ -56,7 +52,7 @@ export function createDeadlines(): Deadlines {
   }
 
   return {
-    add(item) {
+    add(item: Expiring): void {
       let queue = queues.get(item.timeoutMs);
       if (queue === undefined) {
         queue = emptyQueue();
@@ -73,6 +69,7 @@ export function createDeadlines(): Deadlines {
       item.link = link;
       startTicking();
     },
+    /** Nothing happens to an item that has expired, or was never added. */
     remove: unlink,
   };
 }

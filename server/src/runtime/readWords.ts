@@ -1,14 +1,6 @@
 import { parseArgs } from "node:util";
 import { CommandError } from "./commandError.ts";
 
-/** The arguments of a command. */
-export interface Words {
-  isJson: boolean;
-  words: string[];
-  flags: Set<string>;
-  text: (name: string) => string | undefined;
-}
-
 /**
  * Reads the arguments of a command, with `--json`.
  * @param needed what its words are, as messages name them.
@@ -19,7 +11,7 @@ export function readWords(
   flags: readonly string[],
   needed: readonly string[] = [],
   texts: readonly string[] = [],
-): Words {
+) {
   const { values, positionals: words } = parseWords(args, ["json", ...flags], texts);
   const missing = needed[words.length];
   if (missing !== undefined) throw new CommandError(`${missing} is missing`, "usage");

@@ -2,11 +2,7 @@ import { write, writeSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** Takes whole lines and writes them out in large pieces, off the hot path. */
-export interface LineWriter {
-  write(line: string): void;
-  /** Writes everything that is left, within two seconds; for the end of the process. */
-  flush(): Promise<void>;
-}
+export type LineWriter = ReturnType<typeof createLineWriter>;
 
 /** A piece is written when it is this long, or this long after its first line. */
 const pieceLength = 65_536;
@@ -18,7 +14,7 @@ const maxWaitingLength = 16 * 1024 * 1024;
  * Lines to a file descriptor, in order, one write under way at a time. A line costs a string's concatenation: a
  * general-purpose destination, which measures and encodes each, took a fifth of an item's time.
  */
-export function createLineWriter(fd: number): LineWriter {
+export function createLineWriter(fd: number) {
   let gathered = "";
   let underWay: Buffer | undefined;
   let dropped = 0;
@@ -59,7 +55,7 @@ export function createLineWriter(fd: number): LineWriter {
   }
 
   return {
-    write(line) {
+    write(line: string): void {
       if (gathered.length >= maxWaitingLength) {
         dropped++;
         return;
@@ -68,7 +64,8 @@ export function createLineWriter(fd: number): LineWriter {
       if (gathered.length >= pieceLength) writeNext();
       else schedule();
     },
-    async flush() {
+    /** Writes everything that is left, within two seconds; for the end of the process. */
+    async flush(): Promise<void> {
       const deadlineMs = performance.now() + flushLimitMs;
       // The thread pool has this piece and may have written it: written here as well, its lines would be there twice.
       while (isWriting() && performance.now() < deadlineMs) await delay(1);

@@ -1,14 +1,11 @@
 import { Counter, Histogram, type Registry } from "prom-client";
 
-/** Counts and times requests by method, route and status. */
-export interface RequestMetrics {
-  observe(method: string, route: string, status: number, durationMs: number): void;
-}
+export type RequestMetrics = ReturnType<typeof createRequestMetrics>;
 
 const bucketsSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Request metrics on `registry`. Counts wait in plain numbers until `/metrics` is read: a look-up by three labels costs. */
-export function createRequestMetrics(registry: Registry): RequestMetrics {
+/** Counts and times requests by method, route and status. Counts wait in plain numbers until `/metrics` is read: a look-up by three labels costs. */
+export function createRequestMetrics(registry: Registry) {
   const cells = new Map<string, { labels: Record<"method" | "route" | "status", string>; pending: number }>();
   void new Counter({
     name: "postrider_http_requests_total",
@@ -31,7 +28,7 @@ export function createRequestMetrics(registry: Registry): RequestMetrics {
     registers: [registry],
   });
   return {
-    observe(method, route, status, durationMs) {
+    observe(method: string, route: string, status: number, durationMs: number): void {
       const key = `${method} ${route} ${status}`;
       let cell = cells.get(key);
       if (cell === undefined) {

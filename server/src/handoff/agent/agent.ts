@@ -97,12 +97,7 @@ function openCredential(
 }
 
 /** Hides a credential in what an agent said, for records and answers. An agent may repeat what it was sent. */
-export interface CredentialMask {
-  text(text: string): string;
-  bytes(bytes: Buffer): Buffer;
-  /** All texts of a JSON value; names of fields stay, because they may be the protocol's. */
-  value(value: unknown): unknown;
-}
+export type CredentialMask = ReturnType<typeof createCredentialMask>;
 
 const shown = "[token]";
 
@@ -110,7 +105,7 @@ const shown = "[token]";
  * A mask for a credential. It is applied to texts that are stored and shown, and never before an answer is read: a credential
  * such as `id` would make a valid answer invalid.
  */
-export function createCredentialMask(secret: string): CredentialMask {
+export function createCredentialMask(secret: string) {
   const forms = [secret, JSON.stringify(secret).slice(1, -1)];
   const text = (one: string): string => forms.reduce((masked, form) => masked.replaceAll(form, shown), one);
   const value = (one: unknown): unknown => {
@@ -121,8 +116,9 @@ export function createCredentialMask(secret: string): CredentialMask {
   };
   return {
     text,
+    /** All texts of a JSON value; names of fields stay, because they may be the protocol's. */
     value,
-    bytes: (bytes) =>
+    bytes: (bytes: Buffer): Buffer =>
       forms.some((form) => bytes.includes(form))
         ? Buffer.from(text(bytes.toString("latin1")), "latin1")
         : bytes,
