@@ -1,6 +1,5 @@
 import { type Static, Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
-import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { routesOf } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import {
@@ -15,18 +14,16 @@ import {
   pageCursor,
   Timestamp,
 } from "../http/contract/schemas.ts";
+import type { Parts } from "../items/parts.ts";
 import { idRange, idTimeMs, isId } from "../postgres/ids.ts";
-import type { AuditRow, Queries } from "../postgres/tables.ts";
+import type { AuditRow } from "../postgres/tables.ts";
 import { type Action, actions } from "../http/contract/auditActions.ts";
 import { listEntries } from "./store.ts";
 import examples from "./examples.json" with { type: "json" };
 
 const route = routesOf<AuditDeps>("Members");
 
-export interface AuditDeps {
-  queries: Queries;
-  reads: ReadTurns;
-}
+export type AuditDeps = Pick<Parts, "queries" | "reads">;
 
 const actionNames = Object.keys(actions) as Action[];
 
