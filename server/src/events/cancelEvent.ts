@@ -38,18 +38,12 @@ export async function cancelEvent(deps: ReplayDeps, orgId: string, id: string): 
     const { rows } = await withPartitions(deps.pool, () => cancel.execute(deps.queries));
     canceled = rows[0] as Canceled;
   } while (canceled.code === "b" && ++tries < maxTries);
-  switch (canceled.code) {
-    case "k":
-      report(deps, id, canceled);
-      return { outcome: "canceled", id, status: "CANCELED" };
-    case "n":
-      return { outcome: "not_found" };
-    case "h":
-      return { outcome: "task_begun" };
-    case "w":
-    case "b":
-      return readStatus(deps, orgId, id);
-  }
+  const { code } = canceled;
+  if (code === "n") return { outcome: "not_found" };
+  if (code === "h") return { outcome: "task_begun" };
+  if (code !== "k") return readStatus(deps, orgId, id);
+  report(deps, id, canceled);
+  return { outcome: "canceled", id, status: "CANCELED" };
 }
 
 async function readStatus(deps: ReplayDeps, orgId: string, id: string): Promise<CancelOutcome> {

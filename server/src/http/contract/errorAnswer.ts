@@ -18,10 +18,6 @@ export function toApiError(error: FastifyError, missingFields?: string): ApiErro
   switch (error.code) {
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
       return new ApiError(415, "the content type must be application/json", { cause: error });
-    case "FST_ERR_CTP_BODY_TOO_LARGE":
-      return new ApiError(413, "the body is larger than the limit (POSTRIDER_MAX_BODY_BYTES)", {
-        cause: error,
-      });
     case "FST_ERR_BAD_URL":
       return new ApiError(400, "the path is not valid", { cause: error });
     case "FST_ERR_MAX_PARAM_LENGTH":
