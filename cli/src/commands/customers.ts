@@ -1,9 +1,9 @@
-import type { Customer } from "../../../sdk/src/client.ts";
 import type { Command, Input } from "../command.ts";
 import { UsageError } from "../exitCodes.ts";
 import { plain } from "../output.ts";
 import { checkStandardInput, readGivenObject } from "../readGiven.ts";
 import type { Session } from "../session.ts";
+import { firstOf } from "./listed.ts";
 
 export const customerCommands: Command = {
   name: "customer",
@@ -55,9 +55,7 @@ export const customerCommands: Command = {
 async function list({ out, connect }: Session, input: Input): Promise<void> {
   const { client } = await connect();
   const prefix = input.text("prefix");
-  const rows: Customer[] = [];
-  for await (const customer of client.allCustomers(prefix === undefined ? {} : { prefix }))
-    rows.push(customer);
+  const rows = await firstOf(client.allCustomers(prefix === undefined ? {} : { prefix }));
   if (input.flag("names")) {
     for (const { uid } of rows) out.line({ uid }, uid);
     return;

@@ -1,9 +1,10 @@
-import type { EventTypeInput, ImportedEventTypes, ListedEventType } from "../../../sdk/src/client.ts";
+import type { EventTypeInput, ImportedEventTypes } from "../../../sdk/src/client.ts";
 import type { Command, Input } from "../command.ts";
 import { CommandError, UsageError } from "../exitCodes.ts";
 import { type Output, plain } from "../output.ts";
 import { checkStandardInput, readGiven, readGivenJson, readGivenObject } from "../readGiven.ts";
 import type { Session } from "../session.ts";
+import { firstOf } from "./listed.ts";
 
 const parts = ["schema", "example"] as const;
 
@@ -80,12 +81,11 @@ async function list({ out, connect }: Session, input: Input): Promise<void> {
   if (isDeprecated && isCurrent) throw new UsageError("--deprecated and --current leave nothing: give one");
   const { client } = await connect();
   const prefix = input.text("prefix");
-  const rows: ListedEventType[] = [];
   const filter = {
     ...(prefix !== undefined && { prefix }),
     ...((isDeprecated || isCurrent) && { deprecated: `${isDeprecated}` as const }),
   };
-  for await (const type of client.allEventTypes(filter)) rows.push(type);
+  const rows = await firstOf(client.allEventTypes(filter));
   if (input.flag("names")) {
     for (const { name } of rows) out.line({ name }, plain(name));
     return;

@@ -1,10 +1,11 @@
-import type { Client, EventSummary } from "../../../sdk/src/client.ts";
+import type { Client } from "../../../sdk/src/client.ts";
 import type { Command, Input } from "../command.ts";
 import { UsageError } from "../exitCodes.ts";
 import { moment, type Output, plain } from "../output.ts";
 import type { Session } from "../session.ts";
 import { type EventFilter, filterOptions, readFilter } from "./eventFilter.ts";
 import { followItems } from "./followItems.ts";
+import { firstOf, limitOf } from "./listed.ts";
 
 export const itemCommands: Command = {
   name: "item",
@@ -50,17 +51,11 @@ export const itemCommands: Command = {
   ],
 };
 
-const maxListed = 100_000;
-
 async function list({ out, connect }: Session, input: Input): Promise<void> {
-  const limit = input.number("limit", 1, maxListed) ?? 50;
+  const limit = limitOf(input);
   const { client } = await connect();
   const filter = { ...(await readFilter(client, input)), fields: "attempts,last_status_code" };
-  const rows: EventSummary[] = [];
-  for await (const event of client.allEvents(filter)) {
-    rows.push(event);
-    if (rows.length === limit) break;
-  }
+  const rows = await firstOf(client.allEvents(filter), limit);
   out.list(rows, ["id", "created_at", "status", "attempts", "last_status_code", "event_type"]);
 }
 

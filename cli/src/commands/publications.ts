@@ -1,8 +1,8 @@
-import type { PublicationSummary } from "../../../sdk/src/client.ts";
 import type { Command, Input } from "../command.ts";
 import { UsageError } from "../exitCodes.ts";
 import { type Output, plain } from "../output.ts";
 import type { Session } from "../session.ts";
+import { firstOf, limitOf } from "./listed.ts";
 import { itemOf, itemOptions } from "./send.ts";
 
 const customerOption = { type: "string", value: "CUSTOMER" } as const;
@@ -77,19 +77,12 @@ async function publish({ out, stdin, connect }: Session, input: Input): Promise<
   showRows(out, published.items, ["id", "target_id", "status"]);
 }
 
-const maxListed = 100_000;
-
 async function list({ out, connect }: Session, input: Input): Promise<void> {
-  const limit = input.number("limit", 1, maxListed) ?? 50;
+  const limit = limitOf(input);
   const { client } = await connect();
   const customer = input.text("customer");
-  const rows: PublicationSummary[] = [];
-  for await (const publication of client.allPublications(
-    customer === undefined ? {} : { customer_uid: customer },
-  )) {
-    rows.push(publication);
-    if (rows.length === limit) break;
-  }
+  const filter = customer === undefined ? {} : { customer_uid: customer };
+  const rows = await firstOf(client.allPublications(filter), limit);
   out.list(rows, ["id", "created_at", "customer_uid", "item_count", "event_type"]);
 }
 

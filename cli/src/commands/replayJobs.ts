@@ -1,8 +1,6 @@
-import type { ReplayJob } from "../../../sdk/src/client.ts";
 import type { Command, Input } from "../command.ts";
 import type { Session } from "../session.ts";
-
-const maxListed = 100_000;
+import { firstOf, limitOf } from "./listed.ts";
 
 export const replayJobCommands: Command = {
   name: "replay-job",
@@ -27,13 +25,9 @@ export const replayJobCommands: Command = {
 };
 
 async function list({ out, connect }: Session, input: Input): Promise<void> {
-  const limit = input.number("limit", 1, maxListed) ?? 50;
+  const limit = limitOf(input);
   const { client } = await connect();
-  const rows: ReplayJob[] = [];
-  for await (const job of client.allReplays()) {
-    rows.push(job);
-    if (rows.length === limit) break;
-  }
+  const rows = await firstOf(client.allReplays(), limit);
   out.list(rows, ["id", "created_at", "status", "total", "replayed", "delivered", "failed", "skipped"]);
 }
 
