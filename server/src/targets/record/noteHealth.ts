@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { newEntryId } from "../../audit/recordChange.ts";
 import { inTransaction } from "../../postgres/pool.ts";
+import type { TargetRow } from "../../postgres/tables.ts";
 
 /*
  * Targets are locked first, and then changed by their key alone. Citus changes each copy of such a row by itself, and looks at the
@@ -125,12 +126,7 @@ export async function disableTarget(
   });
 }
 
-interface Changed {
-  id: string;
-  org_id: string;
-  name: string;
-  disabled_reason: string;
-}
+type Changed = Pick<TargetRow, "id" | "org_id" | "name" | "disabled_reason">;
 
 /** Writes the audit log's entry of a target that the service disabled, and tells the organization. */
 async function recordDisabled(client: pg.PoolClient, target: Changed, eventId: string): Promise<void> {
