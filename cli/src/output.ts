@@ -63,7 +63,10 @@ export function plain(value: Shown): string {
   });
 }
 
-/** A moment as people read it; columns that end in `_at` hold Unix seconds. */
+/** Fields that hold Unix seconds. */
+const momentName = /_(?:at|since|until)$/;
+
+/** A moment as people read it. */
 export function moment(unixSeconds: number): string {
   return new Date(unixSeconds * 1000)
     .toISOString()
@@ -72,7 +75,7 @@ export function moment(unixSeconds: number): string {
 }
 
 function shown(name: string, value: unknown): string {
-  return typeof value === "number" && name.endsWith("_at") ? moment(value) : plain(value as Shown);
+  return typeof value === "number" && momentName.test(name) ? moment(value) : plain(value as Shown);
 }
 
 function asFields(value: object): string {

@@ -108,6 +108,17 @@ describe("targets and items", () => {
     expect(tested.json()[0]).toMatchObject({ delivered: true, status_code: 200 });
   });
 
+  it("of a target that fails say since when, as a date", async ({ env }) => {
+    await run(["target", "create", "webhook", "--name", "away", "--url", "http://127.0.0.1:9/"], { env });
+    await run(["send", "away", "-"], { env, input: "{}" });
+    const got = await until(
+      () => run(["target", "get", "away"], { env }),
+      ({ out }) => out.includes("failing_since"),
+    );
+    expect(got.out).toMatch(/^failing_since +\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ$/m);
+    await run(["target", "delete", "away", "--yes"], { env });
+  });
+
   it("are shown as they come, across an absence of the service", async ({ env }) => {
     const tail = start(["item", "tail", "--target", "orders"], env);
     await tail.says(/showing items/);
