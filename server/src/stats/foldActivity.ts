@@ -4,7 +4,7 @@ import { inTransaction, tryLock } from "../postgres/pool.ts";
 import { stepsKept } from "./steps.ts";
 
 const advisoryLockKey = 7_281_934_012;
-const rowsPerStatement = 20_000;
+const rowsPerStatement = 50_000;
 /** Each is of up to 64 targets. */
 const publishedRowsPerStatement = 300;
 
