@@ -214,3 +214,33 @@ it("leaves a page in which something was typed where nobody signs in again", asy
   await page.getByText("Sign in to continue.").waitFor();
   expect(problems).toEqual([]);
 });
+
+it("asks before a new target that is being typed is left, and not once it was created", async () => {
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
+  await page.goto("/targets/new?kind=mailbox");
+  const name = page.getByLabel("Display name (optional)");
+  await name.fill("typed here");
+  await page.getByRole("link", { name: "Customers" }).click();
+  await page.getByRole("dialog", { name: "Discard unsaved changes?" }).waitFor();
+  await page.getByRole("button", { name: "Keep editing" }).click();
+  expect(await name.inputValue()).toBe("typed here");
+  await page.getByRole("button", { name: "Create target" }).click();
+  await page.getByRole("heading", { name: "typed here" }).waitFor();
+  await page.getByRole("link", { name: "Customers" }).click();
+  await page.getByRole("heading", { name: "Customers" }).waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("keeps an invitation's link, which is shown once, where a click misses it", async () => {
+  const { page, problems } = await stage.dashboard.openAs(stage.account);
+  await page.goto("/settings?tab=members");
+  await page.getByRole("button", { name: "Invite" }).click();
+  const dialog = page.getByRole("dialog", { name: "Invitation link: shown only once" });
+  await dialog.waitFor();
+  await page.mouse.click(5, 5);
+  // A second click, so that what the first one did has been done.
+  await page.mouse.click(5, 500);
+  await dialog.getByRole("button", { name: "Done" }).click();
+  await dialog.waitFor({ state: "detached" });
+  expect(problems).toEqual([]);
+});

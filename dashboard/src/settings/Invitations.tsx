@@ -80,6 +80,7 @@ function Invite() {
       <Modal
         title="Invitation link: shown only once"
         open={made !== undefined}
+        closesOutside={false}
         onClose={() => invite.reset()}
       >
         <p>Send this link yourself: no mail is sent. It works once, for seven days.</p>

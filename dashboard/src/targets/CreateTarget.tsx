@@ -21,11 +21,14 @@ interface Inputs {
 export function CreateTarget({
   choice: initial,
   customerUid = "",
+  onTyped,
   onMade,
 }: {
   choice?: string | undefined;
   /** The proposed customer. */
   customerUid?: string | undefined;
+  /** Called when a field is changed. */
+  onTyped?: () => void;
   onMade: (target: Target) => void;
 }) {
   const [chosen, setChosen] = useState(initial);
@@ -55,7 +58,10 @@ export function CreateTarget({
         choice={choice}
         inputs={inputs}
         errorOf={(name) => (refused === name ? (create.error as Problem).message : undefined)}
-        onChange={(changes) => setInputs({ ...inputs, ...changes })}
+        onChange={(changes) => {
+          setInputs({ ...inputs, ...changes });
+          onTyped?.();
+        }}
       />
       {create.isError && refused === undefined && <ProblemCard error={create.error} />}
       <div>
