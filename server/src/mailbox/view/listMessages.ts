@@ -86,11 +86,11 @@ interface Page {
   text: string;
 }
 
-/** Messages of the hot table that meet a condition. */
-function live(condition: string): string {
+/** Messages of a table that meet a condition, in the order of their positions. */
+function inOrder(table: "messages" | "closed_messages", condition: string): string {
   return `(
     select m.id, m.position as sort_key
-    from messages m
+    from ${table} m
     where ${condition}
       and m.bucket = $3
       and m.mailbox_id = $4
@@ -103,28 +103,19 @@ function live(condition: string): string {
 
 const liveStatus = "message_status(m.state, m.claimable_at, m.claim_count, $2, $1)";
 
-const ready = live("m.state = 1");
+const ready = inOrder("messages", "m.state = 1");
 
 function waiting(...statuses: MailboxStatus[]): string {
-  return live(`m.state <> 1 and ${liveStatus} in ('${statuses.join("', '")}')`);
+  return inOrder("messages", `m.state <> 1 and ${liveStatus} in ('${statuses.join("', '")}')`);
 }
 
 /** Messages that were claimed too often and are not swept yet. Their last claim has lapsed, so the index `messages_waiting` finds them. */
-const lapsedDead = live(
+const lapsedDead = inOrder(
+  "messages",
   `m.state <> 1 and m.claimable_at <= $1 and $2::integer is not null and ${liveStatus} = 'DEAD'`,
 );
 
-const dead = `(
-  select c.id, c.position as sort_key
-  from closed_messages c
-  where c.bucket = $3
-    and c.mailbox_id = $4
-    and c.dead
-    and c.id >= $5
-    and (c.position, c.id) > ($6, $8)
-  order by c.position, c.id
-  limit $7
-)`;
+const dead = inOrder("closed_messages", "m.dead");
 
 /** Merges parts that are each in order. */
 function merged(...parts: string[]): Page {
