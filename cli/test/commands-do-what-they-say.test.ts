@@ -257,6 +257,8 @@ describe("exit codes", () => {
     [["item", "list", "--status", "LOST"], /--status must be one of QUEUED/],
     [["item", "list", "--limit", "0"], /--limit must be a whole number/],
     [["item", "list", "--since", "yesterday"], /--since must be such as/],
+    [["item", "list", "--since", "2026-02-30"], /--since must be such as/],
+    [["stats", "--until", "2026-04-31T10:00:00Z"], /--until must be such as/],
     [["replay"], /name items, or give a filter/],
     [["mailbox", "work", "inbox"], /name the command to run/],
     [["listen", "inbox"], /--forward-to is missing/],

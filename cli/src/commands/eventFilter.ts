@@ -60,7 +60,10 @@ export function readTime(option: string, text: string | undefined, nowMs: number
   const [, amount, unit] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   if (amount !== undefined) return Math.floor(nowMs / 1000) - Number(amount) * units[unit!]!;
   if (/^\d{9,11}$/.test(text)) return Number(text);
-  const parsedMs = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  const [date, day] = /^\d{4}-\d{2}-(\d{2})/.exec(text) ?? [];
+  // `Date.parse` goes on into the next month after a month's last day: the 30 February is 2 March.
+  const isDay = date !== undefined && new Date(Date.parse(date)).getUTCDate() === Number(day);
+  const parsedMs = isDay ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(parsedMs)) return Math.floor(parsedMs / 1000);
   throw new UsageError(`--${option} must be such as 15m, 2h, 3d, 2026-11-22T10:00:00Z or Unix seconds`);
 }
