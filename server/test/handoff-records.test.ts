@@ -1,3 +1,5 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect } from "vitest";
 import { bucketOf } from "../src/postgres/ids.ts";
 import {
@@ -7,6 +9,7 @@ import {
   recordHandoff,
 } from "../src/handoff/record/handoffStore.ts";
 import { Follower } from "../src/handoff/follow/follower.ts";
+import { followTask } from "../src/handoff/follow/followTask.ts";
 import {
   claimPolls,
   firstPollCursor,
@@ -235,6 +238,51 @@ describe("a look at a task", () => {
     outbound.close();
     const { rows } = await node.pool.query("select lease_until, lease_token, polls from handoff_polls");
     expect(rows).toEqual([{ lease_until: null, lease_token: null, polls: 0 }]);
+  });
+
+  it("waits as long as the agent wants, and no longer than the task is followed", async ({
+    handoff,
+    node,
+  }) => {
+    const [poll] = (await claim(node, 7)).polls;
+    const server = createServer((_request, response) =>
+      response.writeHead(503, { "retry-after": "86400" }).end(),
+    );
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    const outbound = createOutbound({
+      allowHttp: true,
+      networks: parseNetworks("127.0.0.0/8"),
+      userAgent: "Postrider/test",
+    });
+    const agent = {
+      targetId: handoff.targetId,
+      version: 1,
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/a2a`,
+      tenant: null,
+      extensions: [],
+      pushNotifications: false,
+      credential: { header: null, mask: noMask },
+    };
+    const look = await followTask(
+      {
+        ...handoff.deps,
+        outbound,
+        agents: { get: () => Promise.resolve(agent) },
+        random: () => 0.5,
+        rereadCard: () => Promise.resolve("same"),
+      },
+      poll!,
+    );
+    outbound.close();
+    server.close();
+    expect(look).toBe("trouble");
+    const { rows } = await node.pool.query<{ wait: number; left: number }>(
+      `select (due_at - extract(epoch from clock_timestamp()) * 1000)::integer as wait, (deadline_at - due_at)::integer as left
+       from handoff_polls`,
+    );
+    // Without Retry-After the first look comes after a second or two.
+    expect(rows[0]!.wait).toBeGreaterThan(20_000);
+    expect(rows[0]!.left).toBeGreaterThan(-5_000);
   });
 
   it("that found nothing new is planned again, and one that did begins afresh", async ({ handoff, node }) => {

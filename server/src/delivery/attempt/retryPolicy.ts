@@ -1,3 +1,5 @@
+import { retryAfterMs } from "../../outbound/retryAfter.ts";
+
 /** No wait between two attempts is longer, whatever the schedule or the receiver says. */
 const maxDelayMs = 24 * 60 * 60 * 1000;
 /** `Retry-After` is never read as less than this. */
@@ -31,7 +33,7 @@ export function nextDelayMs(failed: FailedAttempt): number | null {
     return null;
   }
   const delayMs = scheduledDelayMs(failed);
-  const askedMs = failed.retryAfter ? parseRetryAfterMs(failed.retryAfter, failed.nowMs) : null;
+  const askedMs = failed.retryAfter ? retryAfterMs(failed.retryAfter, failed.nowMs) : null;
   if (askedMs === null) {
     return delayMs;
   }
@@ -44,23 +46,4 @@ function scheduledDelayMs({ attempt, intervalSeconds, random }: FailedAttempt): 
   const baseMs = Math.min(intervalSeconds * 1000 * factor, maxDelayMs);
   const spread = 1 - jitter + 2 * jitter * random;
   return Math.min(Math.round(baseMs * spread), maxDelayMs);
-}
-
-const imfDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
-const rfc850Date = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/;
-const asctimeDate = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
-
-/**
- * `Retry-After` as milliseconds from now (RFC 9110 §10.2.3: seconds, or one of the three forms of an HTTP date),
- * or null when it is neither. The forms are checked before `Date.parse`, which takes nearly anything for a date.
- */
-function parseRetryAfterMs(header: string, nowMs: number): number | null {
-  const value = header.trim();
-  if (/^\d+$/.test(value)) {
-    return Number(value) * 1000;
-  }
-  const date =
-    imfDate.test(value) || rfc850Date.test(value) ? value : asctimeDate.test(value) ? `${value} GMT` : "";
-  const atMs = Date.parse(date);
-  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
 }

@@ -1,4 +1,5 @@
 import type { Outbound } from "../../outbound/outbound.ts";
+import { retryAfterMs } from "../../outbound/retryAfter.ts";
 import { type Agent, type Agents, type CredentialMask, maskOf } from "../agent/agent.ts";
 import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
 import { nextPollMs, type RecordDeps, recordHandoff } from "../record/handoffStore.ts";
@@ -29,13 +30,13 @@ export async function followTask(deps: FollowDeps, poll: Poll): Promise<Look> {
   }
   const agent = await deps.agents.get(poll.targetId, poll.targetVersion);
   // The next claim removes the polls of a deleted target.
-  if (agent === undefined) return postpone(deps, poll, "trouble", null);
+  if (agent === undefined) return postpone(deps, poll, "trouble");
   const answer = await getTask(deps.outbound, agent, poll.taskId);
   const seen = readAnswer(answer, poll.taskId, maskOf(agent));
   switch (seen.kind) {
     case "task":
       return seen.view.fingerprint === poll.fingerprint
-        ? postpone(deps, poll, "unchanged", null)
+        ? postpone(deps, poll, "unchanged")
         : recordChange(deps, poll, seen.view);
     case "missing":
       if (poll.missing + 1 >= missingLimit) {
@@ -43,12 +44,12 @@ export async function followTask(deps: FollowDeps, poll: Poll): Promise<Look> {
       }
       // Another route may hold the task.
       if (poll.missing === 0) await deps.rereadCard(poll.targetId, pollTimeoutMs);
-      return postpone(deps, poll, "missing", seen.error);
+      return postpone(deps, poll, "missing", seen);
     case "moved":
       await deps.rereadCard(poll.targetId, pollTimeoutMs);
-      return postpone(deps, poll, "trouble", seen.error);
+      return postpone(deps, poll, "trouble", seen);
     case "trouble":
-      return postpone(deps, poll, "trouble", seen.error);
+      return postpone(deps, poll, "trouble", seen);
   }
 }
 
@@ -68,7 +69,14 @@ export function getTask(
   });
 }
 
-type Seen = { kind: "task"; view: TaskView } | { kind: "missing" | "moved" | "trouble"; error: string };
+interface Problem {
+  kind: "missing" | "moved" | "trouble";
+  error: string;
+  /** The agent's `Retry-After` header, as received. */
+  retryAfter?: string | null;
+}
+
+type Seen = { kind: "task"; view: TaskView } | Problem;
 
 function readAnswer(answer: AgentAnswer, taskId: string, mask: CredentialMask): Seen {
   switch (answer.kind) {
@@ -81,10 +89,10 @@ function readAnswer(answer: AgentAnswer, taskId: string, mask: CredentialMask): 
     case "garbled":
       return { kind: "trouble", error: `the agent's answer ${answer.problem}` };
     case "refused": {
-      const error = answer.message;
-      if (answer.status === 404) return { kind: "missing", error };
+      const { message: error, retryAfter } = answer;
+      if (answer.status === 404) return { kind: "missing", error, retryAfter };
       const isMoved = answer.reason === "VERSION_NOT_SUPPORTED" || answer.status === 410;
-      return { kind: isMoved ? "moved" : "trouble", error };
+      return { kind: isMoved ? "moved" : "trouble", error, retryAfter };
     }
     case "failed":
       return { kind: "trouble", error: answer.error.message };
@@ -97,22 +105,26 @@ async function recordChange(deps: FollowDeps, poll: Poll, view: TaskView): Promi
   return view.outcome === null ? "changed" : "ended";
 }
 
+/** Plans the next look, not before the agent wants it by its `Retry-After`, and not after the moment until which the task is followed. */
 async function postpone(
   deps: FollowDeps,
   poll: Poll,
   look: "unchanged" | "missing" | "trouble",
-  error: string | null,
+  problem?: Problem,
 ): Promise<Look> {
-  if (deps.nowMs() >= poll.deadlineAtMs) {
+  const error = problem?.error ?? null;
+  const leftMs = poll.deadlineAtMs - deps.nowMs();
+  if (leftMs <= 0) {
     const why = error ?? `the task has been ${poll.state ?? "the same"} for too long`;
     return giveUp(deps, poll, `no longer followed: ${why}`);
   }
   if (error !== poll.followError) await noteFollowError(deps.direct, poll.eventId, error);
   const polls = Math.min(poll.polls + 1, maxPolls);
+  const askedMs = problem?.retryAfter ? retryAfterMs(problem.retryAfter, deps.nowMs()) : null;
   await postponePoll(deps.direct, poll, {
     polls,
     missing: look === "missing" ? poll.missing + 1 : look === "unchanged" ? 0 : poll.missing,
-    inMs: nextPollMs(poll.state, polls, deps.random()),
+    inMs: Math.max(nextPollMs(poll.state, polls, deps.random()), Math.min(askedMs ?? 0, leftMs)),
   });
   return look;
 }

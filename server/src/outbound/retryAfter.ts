@@ -1,0 +1,18 @@
+const imfDate = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+const rfc850Date = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/;
+const asctimeDate = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
+
+/**
+ * `Retry-After` as milliseconds from now (RFC 9110 §10.2.3: seconds, or one of the three forms of an HTTP date),
+ * or null when it is neither. The forms are checked before `Date.parse`, which takes nearly anything for a date.
+ */
+export function retryAfterMs(header: string, nowMs: number): number | null {
+  const value = header.trim();
+  if (/^\d+$/.test(value)) {
+    return Number(value) * 1000;
+  }
+  const date =
+    imfDate.test(value) || rfc850Date.test(value) ? value : asctimeDate.test(value) ? `${value} GMT` : "";
+  const atMs = Date.parse(date);
+  return Number.isNaN(atMs) ? null : Math.max(0, atMs - nowMs);
+}
