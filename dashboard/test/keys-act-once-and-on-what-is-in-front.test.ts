@@ -94,3 +94,14 @@ it("acts on the list again once a drawer or a dialog that a key opened is closed
   expect(outlines).toBe(1);
   expect(problems).toEqual([]);
 });
+
+it("goes into the first field of a dialog, which has the focus when it opens", async () => {
+  const { page, problems } = await openFailed();
+  await page.goto("/customers?skip=1");
+  await page.getByRole("button", { name: "New customer" }).first().press("Enter");
+  await untilFocused(page, "Uid");
+  await page.keyboard.type("acme");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "acme" }).waitFor();
+  expect(problems).toEqual([]);
+});

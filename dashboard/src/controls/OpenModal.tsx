@@ -1,11 +1,14 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { X } from "lucide-react";
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { controls } from "../shell/focusOn.ts";
 import { IconButton } from "./Button.tsx";
 import type { ModalProps } from "./Modal.tsx";
 
 type OpenProps = Omit<ModalProps, "open">;
+
+/** The fields of a dialog that take text. The first one has the focus when it opens; without one, the first control has it. */
+const typedInto = ":is(input:not([type=radio], [type=checkbox]), textarea):enabled:read-write";
 
 /** The dialog itself, whose code is loaded with the first one that is opened. */
 export function OpenModal({
@@ -16,6 +19,7 @@ export function OpenModal({
   closesOutside = true,
   wide = false,
 }: OpenProps) {
+  const popup = useRef<HTMLDivElement>(null);
   const finalFocus = useFinalFocus();
   return (
     <Dialog.Root
@@ -26,7 +30,12 @@ export function OpenModal({
       <Dialog.Portal>
         <Dialog.Backdrop className="fixed inset-0 z-40 bg-[rgb(10_13_17/0.5)]" />
         <Dialog.Popup
+          ref={popup}
           data-over-page
+          // By touch, the keyboard of the screen would hide what the dialog says.
+          initialFocus={(by) =>
+            by === "touch" || (popup.current?.querySelector<HTMLElement>(typedInto) ?? true)
+          }
           finalFocus={finalFocus}
           className={`fixed top-1/2 left-1/2 z-40 grid max-h-[calc(100dvh-32px)] w-[calc(100vw-32px)] -translate-x-1/2 -translate-y-1/2 gap-4 overflow-y-auto rounded-card bg-surface p-6 shadow-overlay ${wide ? "max-w-180" : "max-w-120"}`}
         >
