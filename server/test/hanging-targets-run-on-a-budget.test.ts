@@ -21,6 +21,9 @@ const limitMs = 30_000;
 /** Requests to paths that begin with /hang, which are never answered: under way now, and the most at once. */
 let open = 0;
 let most = 0;
+/** When the first and the last of them came. */
+let firstAtMs = 0;
+let lastAtMs = 0;
 
 const it = stageTest
   .extend("begin", ({ start, receiver }) => {
@@ -31,6 +34,8 @@ const it = stageTest
         answerOk(received, response);
         return;
       }
+      lastAtMs = performance.now();
+      if (open === 0) firstAtMs = lastAtMs;
       most = Math.max(most, ++open);
       response.on("close", () => open--);
     };
@@ -89,7 +94,8 @@ it("so that items of its own and of another organization arrive while none of th
   await expectDelivered(service, other, "other");
   await expectDelivered(service, crowded, "own");
   expect(open).toBe(most);
-  expect(most).toBeLessThanOrEqual(unprovenLimit);
+  // The untried target that is left to try counts as hanging after a second, and then another one may be tried.
+  expect(most).toBeLessThanOrEqual(unprovenLimit + Math.ceil((lastAtMs - firstAtMs) / 1_000));
 });
 
 it("also in a process that starts anew, which knows from the database that they failed", async ({
