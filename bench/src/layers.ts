@@ -3,18 +3,8 @@ import { runConsumers } from "./consumers.ts";
 import { sending } from "./drain.ts";
 import { atLeast, type BenchSize, type Figure, median, perSecond, type Slice, whole } from "./figures.ts";
 import { startProgram } from "./processes.ts";
-import { runLoad } from "./load.ts";
 import { processorTimeOf } from "./usage.ts";
-import {
-  closedLoop,
-  connections,
-  fill,
-  fixedItem,
-  host,
-  inTemporaryDirectory,
-  keyedItem,
-  turnMs,
-} from "./workload.ts";
+import { closedLoop, fill, inTemporaryDirectory, keyedItem, turnMs } from "./workload.ts";
 
 /** A hand-written fast path: the setting that switches it off, and the figures that it was made for. */
 interface Layer {
@@ -104,28 +94,18 @@ function drainOf(targetCount: number): Measure {
     async run(size, other) {
       const receiver = await startProgram("./receiver.ts");
       const measured = await withBoth({ settings: sending }, other, async (services) => {
-        const requests = await Promise.all(
+        const targets = await Promise.all(
           services.map(async (service, side) => {
             const url = `http://127.0.0.1:${receiver.port}/turns/${side}`;
-            const targets: string[] = [];
-            while (targets.length < targetCount)
-              targets.push(await service.createTarget({ kind: "webhook", name: "b", url }));
-            return targets.map((target) => fixedItem(service, target)());
+            const ids: string[] = [];
+            while (ids.length < targetCount)
+              ids.push(await service.createTarget({ kind: "webhook", name: "b", url }));
+            return ids;
           }),
         );
         const items = size.drainItems / 2;
         return byTurns(async (side) => {
-          const { port } = services[side]!;
-          const request = (n: number): Buffer => requests[side]![n % targetCount]!;
-          await runLoad({
-            host,
-            port,
-            connections,
-            durationMs: 600_000,
-            requests: items,
-            request,
-            expect: 202,
-          });
+          await fill(services[side]!, targets[side]!, items);
           return timed(services[side]!, async () => {
             await turnMs(receiver.port, side, items);
             return items;

@@ -31,9 +31,14 @@ export function keyedItem(service: BenchService, target: string): () => Buffer {
   return () => postBytes(`/t/${target}`, [authorization, `idempotency-key: ${run}-${n++}`], itemBody);
 }
 
-/** Posts at least `count` items. */
-export async function fill(service: BenchService, target: string, count: number): Promise<void> {
-  const request = fixedItem(service, target);
+/** Posts at least `count` items, to several targets in turn. */
+export async function fill(
+  service: BenchService,
+  targets: string | readonly string[],
+  count: number,
+): Promise<void> {
+  const posts = [targets].flat().map((target) => fixedItem(service, target)());
+  const request = (n: number): Buffer => posts[n % posts.length]!;
   const run = { host, port: service.port, connections, durationMs: 600_000, requests: count, request };
   await runLoad({ ...run, expect: 202 });
 }

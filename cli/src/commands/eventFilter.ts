@@ -61,7 +61,7 @@ export function readTime(option: string, text: string | undefined, nowMs: number
   if (amount !== undefined) return Math.floor(nowMs / 1000) - Number(amount) * units[unit!]!;
   if (/^\d{9,11}$/.test(text)) return Number(text);
   const [date, day] = /^\d{4}-\d{2}-(\d{2})/.exec(text) ?? [];
-  // `Date.parse` goes on into the next month after a month's last day: the 30 February is 2 March.
+  // `Date.parse` carries a day that there is not into the next month: 30 February would be 2 March.
   const isDay = date !== undefined && new Date(Date.parse(date)).getUTCDate() === Number(day);
   const parsedMs = isDay ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(parsedMs)) return Math.floor(parsedMs / 1000);

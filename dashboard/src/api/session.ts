@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from "react";
-import { isAnythingTyped } from "../controls/typedForms.ts";
+import { isAnythingTyped } from "./typedForms.ts";
 import { portalOrganization } from "./portal.ts";
 
 /** The session of this page. Its token is sent in a header only, never in a URL. */

@@ -1,5 +1,5 @@
 import { type InputHTMLAttributes, type ReactNode, type SelectHTMLAttributes, useId } from "react";
-import { useTypedForm } from "./typedForms.ts";
+import { useTypedForm } from "../api/typedForms.ts";
 
 interface Around {
   label: string;

@@ -2,7 +2,7 @@ import { useBlocker } from "@tanstack/react-router";
 import { useEffect } from "react";
 import { Button } from "../controls/Button.tsx";
 import { Modal } from "../controls/Modal.tsx";
-import { useTypedForm } from "../controls/typedForms.ts";
+import { useTypedForm } from "../api/typedForms.ts";
 
 interface UnsavedProps {
   isUnsaved: boolean;

@@ -1,4 +1,4 @@
-import { isAnythingTyped } from "../controls/typedForms.ts";
+import { isAnythingTyped } from "../api/typedForms.ts";
 
 /**
  * Watches for parts of the page that cannot be loaded. A tab that is open while the service is upgraded asks for what is

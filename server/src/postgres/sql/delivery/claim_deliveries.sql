@@ -51,7 +51,6 @@ returns table (
 #variable_conflict use_column
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
-  v_first_id constant uuid := '00000000-0000-0000-0000-000000000000';
   -- The steps: each target, whether its first row is due, and how many items that has.
   v_step_ids uuid[];
   v_step_due boolean[];
@@ -106,7 +105,6 @@ begin
           select true, d.bucket, d.target_id, d.due_at, cardinality(d.event_ids)
           from deliveries d
           where d.lease_until is null
-            and (d.bucket, d.target_id) > (-1, v_first_id)
             and not c.is_wrapped
           order by d.bucket, d.target_id, d.due_at
           limit 1
