@@ -27,6 +27,9 @@ process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
   process.exit(isEnough ? exitCodes.done : exitCodes.failed);
 });
 
+// Without a place for messages, the exit code says what became of the command.
+process.stderr.on("error", () => undefined);
+
 process.exitCode = await main(process.argv.slice(2), {
   env: process.env,
   stdin: process.stdin,

@@ -2,7 +2,7 @@
 import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
 import type { OrgCommandDeps } from "../billing/orgCommand.ts";
-import { exitCodeOf, UsageError } from "../runtime/commandError.ts";
+import { exitCodeOf, exitCodes, UsageError } from "../runtime/commandError.ts";
 import type { DatabaseCommand } from "./commands/command.ts";
 import { databaseCommands, databaseUsage } from "./databaseCommands.ts";
 import { fitCollectorToCores } from "./garbageCollector.ts";
@@ -98,20 +98,23 @@ async function runServe(args: string[]): Promise<void> {
 }
 
 async function onDatabase({ isJson, run }: DatabaseCommand): Promise<void> {
-  outliveReader();
   await run(process.env, {
     say,
     show: (result) => print(isJson ? `${JSON.stringify(result)}\n` : resultText(result)),
   });
 }
 
-/** The reader of a pipe may have seen enough, as in `postrider org list | head`. The command ends as it would have. */
-function outliveReader(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-    });
-  }
+/**
+ * Output that cannot be written ends nothing in the middle. A command whose result is lost, as on a full disk, says so in the end
+ * by its exit code; the reader of a pipe may have seen enough, as in `postrider org list | head`.
+ */
+function outliveOutput(): void {
+  process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === "EPIPE" || process.exitCode === exitCodes.failed) return;
+    say(`postrider: cannot write the output: ${message}`);
+    process.exitCode = exitCodes.failed;
+  });
+  process.stderr.on("error", () => undefined);
 }
 
 async function administer(args: string[]): Promise<void> {
@@ -134,7 +137,6 @@ async function withDatabase(
   opener: Pick<Opener, "command" | "mayMake">,
   command: (deps: OrgCommandDeps) => Promise<void>,
 ): Promise<void> {
-  outliveReader();
   const config = loadConfig(process.env);
   const [{ openForCommand }, { createPasswords }] = await Promise.all([
     import("./database/openDatabase.ts"),
@@ -173,8 +175,10 @@ function readRoles(args: string[]): string | undefined {
   return roles;
 }
 
+outliveOutput();
 try {
-  process.exitCode = await run(process.argv.slice(2));
+  const exitCode = await run(process.argv.slice(2));
+  process.exitCode ||= exitCode;
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error);
   const isExpected = error instanceof ConfigError;
