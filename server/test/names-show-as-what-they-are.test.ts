@@ -45,6 +45,21 @@ describe.each(routes)("the name of %s", (_name, method, path, bodyOf) => {
   );
 });
 
+it.for(["ad\u202ea@example.com", "ada@exam\u200fple.com", "<ada@example.com>", "ada@example.com>"])(
+  "the address of an account, which names it, is not %j",
+  async (email, { ask }) => {
+    for (const [path, body] of [
+      ["/api/v1/auth/signup", { email, password: "long enough" }],
+      ["/api/v1/auth/password-reset", { email }],
+    ] as const) {
+      expect(await ask("POST", path, body)).toMatchObject({
+        status: 400,
+        body: { error: "email must be an address such as name@example.com" },
+      });
+    }
+  },
+);
+
 it("names of every script, and emoji of several parts, are taken", async ({ ask, ids }) => {
   for (const name of ["Zoë's Küche", "注文", "طلبات", "הזמנות", "👩‍👩‍👧 orders", "नमस्ते"]) {
     const answer = await ask("PATCH", `/api/v1/targets/${ids.mailbox}`, { name });

@@ -14,12 +14,13 @@ export interface EmailAddress {
 export const maxEmailCharacters = 256;
 
 /**
- * Reads an address: one @ between non-empty parts without spaces or control characters. Undefined for any other
- * text. Whether the address receives mail is not checked.
+ * Reads an address: one @ between non-empty parts without spaces, control or bidirectional characters, and without angle
+ * brackets, which a mail's recipient loses, so that it would be another address. Undefined for any other text. Whether the address
+ * receives mail is not checked.
  */
 export function parseEmail(text: string): EmailAddress | undefined {
   const email = text.trim();
-  const match = /^([^@\s\p{Cc}]+)@[^@\s\p{Cc}]+$/u.exec(email);
+  const match = /^([^@\s<>\p{Cc}\p{Bidi_Control}]+)@[^@\s<>\p{Cc}\p{Bidi_Control}]+$/u.exec(email);
   return match ? { email, key: emailKey(email), localPart: match[1]! } : undefined;
 }
 

@@ -162,9 +162,15 @@ export function newEmail(): string {
 }
 
 /** Signs somebody new up. */
-export async function signUp(node: Pick<TestNode, "call">, email: string = newEmail()): Promise<Account> {
+export async function signUp(
+  node: Pick<TestNode, "call">,
+  email: string = newEmail(),
+  name?: string,
+): Promise<Account> {
   const password = randomBytes(12).toString("hex");
-  const { status, body } = await node.call("POST", "/api/v1/auth/signup", { body: { email, password } });
+  const { status, body } = await node.call("POST", "/api/v1/auth/signup", {
+    body: { email, password, name },
+  });
   if (status !== 200 || body.user === undefined) throw new Error(`signup: ${status} ${JSON.stringify(body)}`);
   return { ...body, password };
 }
