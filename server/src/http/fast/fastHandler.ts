@@ -47,9 +47,8 @@ export function createFastHandler(deps: FastDeps, routes: readonly RouteRecord[]
     deps.connectionLimit.noteOwner(request.socket, owner.orgId);
     const call = { deps, route: route!, request, response, startedAtMs };
     request.takeBody(head!.bodyBytes, (body) => {
-      const answer = body && run(call.route, { ...head!, body }, owner.orgId);
-      if (answer === undefined) deps.framework(request, response);
-      else answerFast(call, answer);
+      if (body === undefined) deps.framework(request, response);
+      else answerFast(call, { ...head!, body }, owner.orgId);
     });
   };
 }
@@ -64,15 +63,6 @@ function mayPass({ scope }: KeyOwner, route: FastRoute, id: string): boolean {
   return scope === undefined || checkScope(scope, route.scope, id) === "admitted";
 }
 
-/** A synchronous throw becomes a rejection: nothing above would catch it. */
-function run({ fast }: FastRoute, whole: WholeRequest, orgId: string): Promise<FastAnswer> | undefined {
-  try {
-    return fast(whole, orgId);
-  } catch (error) {
-    return Promise.reject(error instanceof Error ? error : new Error(String(error)));
-  }
-}
-
 /** One request on the fast path. */
 interface FastCall {
   deps: FastDeps;
@@ -83,12 +73,25 @@ interface FastCall {
   startedAtMs: number;
 }
 
-function answerFast(call: FastCall, promised: Promise<FastAnswer>): void {
+/** Answers by the route's `fast`, or leaves the request to the framework when that has no answer. */
+function answerFast(call: FastCall, whole: WholeRequest, orgId: string): void {
+  const { deps, route, request, response } = call;
+  let promised: Promise<FastAnswer> | undefined;
+  try {
+    promised = route.fast(whole, orgId);
+  } catch (error) {
+    // A synchronous throw becomes a rejection: nothing above would catch it.
+    promised = Promise.reject(error instanceof Error ? error : new Error(String(error)));
+  }
+  if (promised === undefined) {
+    deps.framework(request, response);
+    return;
+  }
   const requestId = newRequestId();
-  pacedConnection(call.request.socket)?.answerAfterEnd();
+  pacedConnection(request.socket)?.answerAfterEnd();
   promised.then(
     (answer) => send(call, requestId, answer),
-    (error: FastifyError) => send(call, requestId, errorAnswer(call.deps, requestId, error)),
+    (error: FastifyError) => send(call, requestId, errorAnswer(deps, requestId, error)),
   );
 }
 
