@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from "node:http";
 import { Type } from "typebox";
 import { keysCheckedInSql } from "../http/contract/access.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
@@ -84,6 +83,36 @@ const sendEventRoute = route("sendEvent", "POST /e/:endpoint_id", {
 /** The part of the record that both routes have in common. */
 function taking<const P extends "target_id" | "endpoint_id">(parameter: P) {
   const legacy = parameter === "endpoint_id";
+
+  /** @throws {ApiError} 400 that names the field or header; rejects with what was refused. */
+  function accept(
+    { headers, body, id: targetId, key }: PresentedItem,
+    { intake, traces, nowMs }: IntakeRouteDeps,
+  ): Promise<FastAnswer> {
+    const { eventType, correlationId, orderingKey, idempotencyKey } = readItem(headers, body);
+    const item: NewItem = {
+      id: newId(bucketOf(targetId), nowMs()),
+      targetId,
+      key,
+      legacy,
+      payload: body,
+      eventType,
+      correlationId,
+      orderingKey,
+      idempotencyKey,
+      traceContext: null,
+      match: null,
+    };
+    if (traces === undefined) return intake.add(item).then(answerTo);
+    return acceptTraced(traces, item, {
+      routePath: legacy ? "/e/:endpoint_id" : "/t/:target_id",
+      targetId,
+      headers,
+      accept: () => intake.add(item),
+      answerTo,
+    });
+  }
+
   return {
     audit: itemAudit,
     description:
@@ -100,53 +129,15 @@ function taking<const P extends "target_id" | "endpoint_id">(parameter: P) {
       const key = requiredKey(request);
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
       // A path that is no id still goes through authorization, so that a wrong key is refused first.
-      const targetId = isId(params[parameter]) ? params[parameter] : unknownId;
-      return sendAnswer(reply, await accept(deps, { headers: request.headers, body, targetId, key, legacy }));
+      const id = isId(params[parameter]) ? params[parameter] : unknownId;
+      return sendAnswer(reply, await accept({ headers: request.headers, body, id, key }, deps));
     },
-    fast: ({ headers, body, id, key }: WholeRequest, deps: IntakeRouteDeps) =>
-      accept(deps, { headers, body, targetId: id, key, legacy }),
+    fast: accept,
   } as const;
 }
 
-interface PresentedItem {
-  headers: IncomingHttpHeaders;
-  body: Buffer;
-  targetId: string;
-  key: string;
-  legacy: boolean;
-}
-
-/** @throws {ApiError} 400 that names the field or header; rejects with what was refused. */
-function accept(deps: IntakeRouteDeps, presented: PresentedItem): Promise<FastAnswer> {
-  const { intake, traces } = deps;
-  const item = itemOf(presented, deps.nowMs());
-  if (traces === undefined) return intake.add(item).then(answerTo);
-  return acceptTraced(traces, item, {
-    routePath: presented.legacy ? "/e/:endpoint_id" : "/t/:target_id",
-    targetId: item.targetId,
-    headers: presented.headers,
-    accept: () => intake.add(item),
-    answerTo,
-  });
-}
-
-/** @throws {ApiError} 400 that names the field or header. */
-function itemOf({ headers, body, targetId, key, legacy }: PresentedItem, nowMs: number): NewItem {
-  const { eventType, correlationId, orderingKey, idempotencyKey } = readItem(headers, body);
-  return {
-    id: newId(bucketOf(targetId), nowMs),
-    targetId,
-    key,
-    legacy,
-    payload: body,
-    eventType,
-    correlationId,
-    orderingKey,
-    idempotencyKey,
-    traceContext: null,
-    match: null,
-  };
-}
+/** A request for a target, by the id of the target. */
+type PresentedItem = Pick<WholeRequest, "headers" | "body" | "id" | "key">;
 
 /** @throws {ApiError} for what was refused. */
 function answerTo(acceptance: Acceptance): FastAnswer {
