@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { KnownFilters } from "../../../server/src/filters/filter.ts";
-import type { ItemSink } from "../../../server/src/intake/dispatchAccepted.ts";
+import type { ItemDispatcher, ItemSink } from "../../../server/src/intake/dispatchAccepted.ts";
 import { createIntake, type Intake } from "../../../server/src/intake/intake.ts";
 import { noChanges } from "../../../server/test/support/idleSink.ts";
 import type { NewItem } from "../../../server/src/items/item.ts";
@@ -69,19 +69,21 @@ export function intakeOf(world: World, sink: ItemSink): Intake {
 }
 
 /** Leaves everything in the database, as a process without the role of the dispatcher does. */
-export function sinkOf(more: Partial<ItemSink> = {}): ItemSink {
+export function sinkOf(dispatcher: Partial<ItemDispatcher> = {}): ItemSink {
   return {
-    hasRoom: () => false,
-    fullTargets: () => [],
-    newLease: () => ({ token: 1, durationMs: 30_000 }),
-    take: () => assert.fail("nothing was leased"),
-    onDue: () => undefined,
+    dispatcher: {
+      hasRoom: () => false,
+      fullTargets: () => [],
+      newLease: () => ({ token: 1, durationMs: 30_000 }),
+      take: () => assert.fail("nothing was leased"),
+      onDue: () => undefined,
+      ...dispatcher,
+    },
     onMailboxItems: () => undefined,
     changes: noChanges,
     onRefused: (error) => {
       throw error;
     },
     onKeyUsed: () => undefined,
-    ...more,
   };
 }

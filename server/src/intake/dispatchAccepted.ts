@@ -1,8 +1,8 @@
 import { type Changes, itemChange } from "../items/changes.ts";
 import type { Acceptance, Lease, LeasedItem, NewItem, UnmatchedItem } from "../items/item.ts";
 
-/** Interface through which intake hands over accepted items. */
-export interface ItemSink {
+/** The dispatcher, as far as intake needs it. */
+export interface ItemDispatcher {
   /** Whether this node has room to dispatch an item of the target from memory. */
   hasRoom(targetId: string): boolean;
   /** Targets whose queues in memory are full. */
@@ -13,6 +13,11 @@ export interface ItemSink {
   take(item: NewItem, leased: LeasedItem): void;
   /** Some deliveries to the target became due that this node did not take. */
   onDue(targetId: string): void;
+}
+
+/** Where accepted items go on from. */
+export interface ItemSink {
+  dispatcher: ItemDispatcher;
   /** Some mailboxes have new messages. */
   onMailboxItems(mailboxIds: string[]): void;
   changes: Changes;
@@ -38,11 +43,11 @@ export function dispatchAccepted(
       notedKey = item.key;
       sink.onKeyUsed(item.key);
     }
-    if (acceptance.outcome === "leased") sink.take(item, acceptance);
+    if (acceptance.outcome === "leased") sink.dispatcher.take(item, acceptance);
     else if (acceptance.outcome === "unread") (mailboxIds ??= []).push(item.targetId);
     else if (acceptance.outcome === "due") (due ??= new Set()).add(item.targetId);
   }
-  if (due) for (const targetId of due) sink.onDue(targetId);
+  if (due) for (const targetId of due) sink.dispatcher.onDue(targetId);
   if (mailboxIds) sink.onMailboxItems(mailboxIds);
   if (sink.changes.isWatched()) report(sink.changes, items, acceptances);
 }

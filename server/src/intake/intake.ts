@@ -77,11 +77,18 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
   const itemOptions: GroupCommitOptions<NewItem, Acceptance | UnmatchedItem> = {
     ...batchOptions(limits),
     ...items,
-    run: (batch: NewItem[]) =>
-      outages.watch(() => {
+    async run(batch: NewItem[]) {
+      try {
         limits.clock?.refuseApart();
-        return acceptItems(pool, batch, startLease(sink), (item) => sink.hasRoom(item.targetId));
-      }),
+        const isImmediate = ({ targetId }: NewItem): boolean => sink.dispatcher.hasRoom(targetId);
+        const acceptances = await acceptItems(pool, batch, startLease(sink), isImmediate);
+        outages.end();
+        return acceptances;
+      } catch (error) {
+        outages.note(error);
+        throw error;
+      }
+    },
     committed: (batch: NewItem[], acceptances) => dispatchAccepted(sink, batch, acceptances),
   };
   const itemCommits = new GroupCommit(itemOptions);
@@ -94,8 +101,6 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
       turns: consumers.turns,
       pace: new Pace(consumers),
     });
-  const commitsOf = ({ targetId }: NewItem): GroupCommit<NewItem, Acceptance | UnmatchedItem> =>
-    pacedCommits !== undefined && consumers?.isBusy(targetId) ? pacedCommits : itemCommits;
   const publicationCommits: GroupCommit<MatchedPublication, StoredPublication> = new GroupCommit({
     ...batchOptions(limits),
     ...publications,
@@ -106,7 +111,10 @@ export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits
     committed: (batch: MatchedPublication[], stored) => dispatchPublished(sink, batch, stored),
   });
   return {
-    add: (item) => submitItem(item, { commits: commitsOf(item), filters }),
+    add(item) {
+      const commits = pacedCommits && consumers?.isBusy(item.targetId) ? pacedCommits : itemCommits;
+      return submitItem(item, { commits, filters });
+    },
     publish: (publication) =>
       submitPublication(publication, {
         commits: publicationCommits,
@@ -145,7 +153,7 @@ function batchOptions(
 
 /** Starts the lease of items that this node dispatches from memory. */
 function startLease(sink: ItemSink): HeldLease {
-  const lease: Lease = sink.newLease();
+  const lease: Lease = sink.dispatcher.newLease();
   return { ...lease, deadlineMs: performance.now() + lease.durationMs };
 }
 
@@ -173,18 +181,11 @@ function trackOutages(sink: ItemSink) {
     end(): void {
       trouble = undefined;
     },
-    async watch<R>(commit: () => Promise<R>): Promise<R> {
-      try {
-        const result = await commit();
-        trouble = undefined;
-        return result;
-      } catch (error) {
-        if (awayReason(error) !== undefined) {
-          if (trouble === undefined) sink.onRefused(error);
-          trouble = { error, atMs: performance.now() };
-        }
-        throw error;
-      }
+    /** A batch was not committed; an error of one of its items is no outage. */
+    note(error: unknown): void {
+      if (awayReason(error) === undefined) return;
+      if (trouble === undefined) sink.onRefused(error);
+      trouble = { error, atMs: performance.now() };
     },
   };
 }

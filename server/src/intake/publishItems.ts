@@ -74,8 +74,8 @@ export async function publishItems(
     callFunction(pool, "publish_items", {
       p_lease_ms: lease.durationMs,
       p_lease_token: lease.token,
-      p_room: sink.hasRoom(unknownId) ? maxLeased : 0,
-      p_full_target_ids: idArray(sink.fullTargets()),
+      p_room: sink.dispatcher.hasRoom(unknownId) ? maxLeased : 0,
+      p_full_target_ids: idArray(sink.dispatcher.fullTargets()),
       p_most_items: maxItems,
       p_key_hashes: byteaArray(batch.map(({ key }) => hashOfKey(key))),
       p_customers: textArray(batch.map(({ customerUid }) => customerUid)),

@@ -8,7 +8,6 @@ import type { Apart, ReadinessDeps } from "../http/readiness.ts";
 import { ReadTurns } from "../http/contract/readTurns.ts";
 import { KnownFilters } from "../filters/filter.ts";
 import { createHandoffs, type Handoffs } from "../handoff/handoffs.ts";
-import type { ItemSink } from "../intake/dispatchAccepted.ts";
 import { createIntake } from "../intake/intake.ts";
 import { createMailboxes, type Mailboxes } from "../mailbox/mailboxes.ts";
 import { createConsumerTraces } from "../mailbox/traceConsumers.ts";
@@ -37,6 +36,7 @@ export function assembleCell(deps: ServiceDeps, shared: SharedParts, { cell, cel
   // The dispatcher and handoffs call each other, as do handoffs and mailboxes, once all are there.
   const onDue = (): void => dispatcher.onDue();
   const onMailboxItems = (mailboxIds: string[]): void => mailboxes.onMailboxItems(mailboxIds);
+  const onKeyUsed = (key: string): void => keyUsage.noteKey(key);
   const common = {
     config,
     pool,
@@ -71,9 +71,9 @@ export function assembleCell(deps: ServiceDeps, shared: SharedParts, { cell, cel
     ownerOf,
     retentionMs: mailboxRetentionMs(config),
     changes,
-    onKeyUsed: (key) => keyUsage.noteKey(key),
+    onKeyUsed,
   });
-  const sink = itemSink(shared, { dispatcher, mailboxes }, log);
+  const sink = { dispatcher, onMailboxItems, changes, onRefused: refusalLog(log), onKeyUsed };
   const { consumers } = mailboxes;
   const limits = { maxQueuedBytes: config.bodyMemoryBytes, ownerOf, filters: new KnownFilters(), consumers };
   return {
@@ -121,25 +121,6 @@ function registryOf(
   registerDatabaseMetrics(registry, pool);
   registerMailboxMetrics(registry, pool, mailboxRetentionMs(config));
   return registry;
-}
-
-/** Where accepted items go on from. */
-function itemSink(
-  { keyUsage, changes }: SharedParts,
-  { dispatcher, mailboxes }: { dispatcher: Dispatcher; mailboxes: Mailboxes },
-  log: Log,
-): ItemSink {
-  return {
-    hasRoom: (targetId) => dispatcher.hasRoom(targetId),
-    fullTargets: () => dispatcher.fullTargets(),
-    newLease: () => dispatcher.newLease(),
-    take: (item, acceptance) => dispatcher.take(item, acceptance),
-    onDue: (targetId) => dispatcher.onDue(targetId),
-    onMailboxItems: (mailboxIds) => mailboxes.onMailboxItems(mailboxIds),
-    changes,
-    onRefused: refusalLog(log),
-    onKeyUsed: (key) => keyUsage.noteKey(key),
-  };
 }
 
 function refusalLog(log: Log): (error: unknown) => void {

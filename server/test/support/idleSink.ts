@@ -11,11 +11,13 @@ export const noChanges: Changes = {
 
 /** Does nothing with what was accepted, which waits in the database. */
 export const idleSink: ItemSink = {
-  hasRoom: () => false,
-  fullTargets: () => [],
-  newLease: () => ({ token: 1, durationMs: 1_000 }),
-  take: () => undefined,
-  onDue: () => undefined,
+  dispatcher: {
+    hasRoom: () => false,
+    fullTargets: () => [],
+    newLease: () => ({ token: 1, durationMs: 1_000 }),
+    take: () => undefined,
+    onDue: () => undefined,
+  },
   onMailboxItems: () => undefined,
   changes: noChanges,
   onRefused: () => undefined,

@@ -156,8 +156,7 @@ export class Dispatcher implements DeliveryGauges {
 
   /** Takes an item that this node has just accepted, under the lease it was stored with. */
   take(item: NewItem, leased: LeasedItem): void {
-    const lane = this.#lanes.put(acceptedDelivery(item, leased));
-    if (!lane.isInReadyQueue) this.#startLane(lane);
+    this.#startLane(this.#lanes.put(acceptedDelivery(item, leased)));
   }
 
   /** Something became due that this node does not hold; of one target, when it is named. */
