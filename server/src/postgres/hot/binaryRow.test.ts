@@ -1,13 +1,13 @@
 import { describe, expect } from "vitest";
 import { isPlain } from "../../../test/support/plain.ts";
-import { runCall } from "./callFunction.ts";
+import { callHot } from "./hotCall.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
 const it = databaseTest({ poolSize: 1 })
   /** The value that the reader gives for a column with this SQL expression. */
   .extend("read", file, ({ pool }) => async (expression: string): Promise<unknown> => {
     const text = `select ${expression} as value`;
-    const rows = await runCall<{ value: unknown }>(pool, {
+    const rows = await callHot<{ value: unknown }>(pool, {
       name: `read ${statements++}`,
       text,
       values: [],
@@ -60,7 +60,7 @@ describe("a column in binary form", () => {
 
   it("reads composites as objects, whichever way the call goes", async ({ pool }) => {
     await pool.query("create type head as (request integer, outcome text, id uuid, until bigint)");
-    const rows = await runCall<{ head: unknown; n: number }>(pool, {
+    const rows = await callHot<{ head: unknown; n: number }>(pool, {
       name: "composites",
       text: `select case n
                when 1 then row(7, 'claimed', '${id}', 4294967296)::head
@@ -93,7 +93,7 @@ describe("rows", () => {
   it("come whole and in order, whatever their size and however they are cut on their way", async ({
     pool,
   }) => {
-    const rows = await runCall<{ n: number; text: string | null; bytes: Buffer }>(pool, {
+    const rows = await callHot<{ n: number; text: string | null; bytes: Buffer }>(pool, {
       name: "rows",
       text: `select n, case when n % 3 > 0 then repeat('x', n * n * 40) end as text,
                decode(repeat('00ff', n * 7), 'hex') as bytes

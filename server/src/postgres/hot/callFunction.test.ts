@@ -11,7 +11,7 @@ import {
   textArray,
   uuidArray,
 } from "./binaryArray.ts";
-import { runCall } from "./callFunction.ts";
+import { callHot } from "./hotCall.ts";
 import { createPool } from "../pool.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
@@ -20,7 +20,7 @@ const it = databaseTest({ poolSize: 4 }).extend(
   file,
   ({ pool }) =>
     async (payloads: Buffer[]): Promise<string[]> => {
-      const rows = await runCall<{ digest: string }>(pool, {
+      const rows = await callHot<{ digest: string }>(pool, {
         name: "digests",
         text: "select encode(sha256(p), 'hex') as digest from unnest($1::bytea[]) with ordinality as p (p, n) order by n",
         values: [byteaArray(payloads)],
@@ -32,7 +32,7 @@ const it = databaseTest({ poolSize: 4 }).extend(
 describe("a call of a hot function", () => {
   it("brings every kind of parameter across as it is", async ({ pool }) => {
     const id = "0192f3a4b5c67d8e9fa0b1c2d3e4f506";
-    const rows = await runCall<Record<string, unknown>>(pool, {
+    const rows = await callHot<Record<string, unknown>>(pool, {
       name: "kinds",
       text: `select $1::uuid[]::text as uuids, $2::bytea[]::text as byteas, $3::text[]::text as texts,
                $4::smallint[]::text as int2s, $5::integer[]::text as int4s, $6::bigint[]::text as int8s,
@@ -86,21 +86,21 @@ describe("a call of a hot function", () => {
   it("fails with the database's error, and leaves the connection fit for the next", async ({ pool }) => {
     const call = { name: "division", text: "select 1 / $1::integer as result", values: [0] };
     for (let tries = 0; tries < 8; tries++) {
-      await expect(runCall(pool, call)).rejects.toThrow("division by zero");
+      await expect(callHot(pool, call)).rejects.toThrow("division by zero");
     }
-    expect(await runCall(pool, { ...call, values: [1] })).toEqual([{ result: 1 }]);
+    expect(await callHot(pool, { ...call, values: [1] })).toEqual([{ result: 1 }]);
   });
 
   it("rejects a value that does not fit, and sends nothing", async ({ pool, digests }) => {
     const call = { name: "narrow", text: "select $1::smallint[]", values: [int2Array([70_000])] };
-    await expect(runCall(pool, call)).rejects.toThrow(/out of range/);
+    await expect(callHot(pool, call)).rejects.toThrow(/out of range/);
     expect(await digests([Buffer.from("a")])).toHaveLength(1);
   });
 
   it("never reads a row by the columns of another version of its function", async ({ database, pool }) => {
     const later = createPool({ connection: database.connection, size: 1, onError: () => undefined, isPlain });
     const versions = (on: pg.Pool) =>
-      runCall<{ a: number; b: number }>(on, {
+      callHot<{ a: number; b: number }>(on, {
         name: "versions",
         text: "select * from versions()",
         values: [],

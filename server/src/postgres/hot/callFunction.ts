@@ -2,8 +2,6 @@ import type pg from "pg";
 import { composites, functions } from "../sql/functions.generated.ts";
 import type { FunctionCall, FunctionName, ParametersOf, ParameterValue, RowOf } from "./functionCall.ts";
 import { callHot } from "./hotCall.ts";
-import { callPlain } from "./plainCall.ts";
-import { isTapped } from "./rowTap.ts";
 
 /**
  * Calls a SQL function of this version with its parameters by name and gives its rows: ids as 32 hex characters, bigint
@@ -17,15 +15,10 @@ export function callFunction<N extends FunctionName>(
 ): Promise<RowOf<N>[]> {
   const { parameterNames, ...statement } = statementOf(name);
   const given = parameters as Readonly<Record<string, ParameterValue>>;
-  return runCall<RowOf<N>>(pool, {
+  return callHot<RowOf<N>>(pool, {
     ...statement,
     values: parameterNames.map((parameter) => given[parameter]!),
   });
-}
-
-/** Runs a named statement as a hot call, or by the driver alone where `POSTRIDER_FAST_SQL` is off. */
-export function runCall<R extends pg.QueryResultRow>(pool: pg.Pool, call: FunctionCall): Promise<R[]> {
-  return isTapped(pool) ? callHot(pool, call) : callPlain(pool, call);
 }
 
 /** The part of a call that is the same for all calls of one function. */

@@ -4,15 +4,18 @@ import { compositeReader, type FieldReader, fieldReaderOf } from "./binaryRow.ts
 import { giveBack, writeCall } from "./callMessage.ts";
 import type { Composites, FunctionCall } from "./functionCall.ts";
 import type { DriverConnection } from "./privateParts.ts";
+import { callPlain } from "./plainCall.ts";
 import { queryLimitOf, unanswered } from "./queryLimit.ts";
-import { type RowReader, tapOf } from "./rowTap.ts";
+import { isTapped, type RowReader, tapOf } from "./rowTap.ts";
 
 /**
  * Calls a function of the hot path, a named prepared statement. The driver assembles a call from many small buffers and
  * copies each parameter twice; here the whole call is one message, written once into memory that is used again. Rows
- * come in binary form: see {@link fieldReaderOf} for the types they may have.
+ * come in binary form: see {@link fieldReaderOf} for the types they may have. Where `POSTRIDER_FAST_SQL` is off, the
+ * driver alone runs the statement.
  */
 export async function callHot<R extends pg.QueryResultRow>(pool: pg.Pool, call: FunctionCall): Promise<R[]> {
+  if (!isTapped(pool)) return callPlain(pool, call);
   // Encoded here and not in submit, where an exception would be uncaught.
   const message = writeCall(call);
   const query = new CallQuery(call, message, queryLimitOf(pool));
