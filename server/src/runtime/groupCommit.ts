@@ -157,12 +157,10 @@ export class GroupCommit<T, R> {
     this.#gathering = setTimeout(this.#start, few.ms - ms);
   };
 
-  readonly #start = (): void => this.#begin(this.#turns.isTaken());
+  readonly #startBesideOthers = (): void => this.#start(this.#running > 0);
 
-  readonly #startBesideOthers = (): void => this.#begin(this.#running > 0);
-
-  /** @param isTaken Whether another batch has the turn, so that only a full one starts. */
-  #begin(isTaken: boolean): void {
+  /** Starts batches of what waits. @param isTaken Whether another batch has the turn, so that only a full one starts. */
+  readonly #start = (isTaken = this.#turns.isTaken()): void => {
     clearTimeout(this.#gathering);
     this.#gathering = undefined;
     this.#areFew = false;
@@ -181,7 +179,7 @@ export class GroupCommit<T, R> {
       this.#underWay += batch.length;
       void this.#commit(batch);
     }
-  }
+  };
 
   /** Whether the next batch is held. It is tried again when another batch has ended and when its time is up. */
   #isHeld(): boolean {
