@@ -32,7 +32,17 @@ const retryDelayMs = 250;
 export function createAttemptRecorder(pool: pg.Pool, log: Log, report: AttemptReport): AttemptRecorder {
   let stopped = false;
   const commits = new GroupCommit<MadeAttempt, boolean>({
-    run: (records) => finishPersistently(records),
+    async run(records) {
+      for (let isFirst = true; ; isFirst = false) {
+        try {
+          return await finishDeliveries(pool, records);
+        } catch (error) {
+          if (!isDatabaseAway(error) || stopped) throw error;
+          if (isFirst) log.warn({ err: error, attempts: records.length }, "attempts wait for the database");
+          await new Promise((resolve) => setTimeout(resolve, retryDelayMs));
+        }
+      }
+    },
     isPieceAtFault: (error) => !isDatabaseAway(error),
     sizeOf: (record) => recordBytes + (record.responseBody?.length ?? 0),
     maxBatch,
@@ -40,18 +50,6 @@ export function createAttemptRecorder(pool: pg.Pool, log: Log, report: AttemptRe
     gather,
     maxQueued: Number.POSITIVE_INFINITY,
   });
-
-  async function finishPersistently(records: MadeAttempt[]): Promise<boolean[]> {
-    for (let isFirst = true; ; isFirst = false) {
-      try {
-        return await finishDeliveries(pool, records);
-      } catch (error) {
-        if (!isDatabaseAway(error) || stopped) throw error;
-        if (isFirst) log.warn({ err: error, attempts: records.length }, "attempts wait for the database");
-        await new Promise((resolve) => setTimeout(resolve, retryDelayMs));
-      }
-    }
-  }
 
   return {
     record: (attempt) => commits.put(attempt, report.recorded, report.lost),
