@@ -11,7 +11,7 @@ export interface ExchangeDeps {
 }
 
 export interface ExchangeInput {
-  originUrl: string;
+  /** With the origin to which it goes. */
   options: Dispatcher.DispatchOptions;
   timeoutMs: number;
   bodyLimitBytes: number;
@@ -25,21 +25,21 @@ const noBody = Buffer.alloc(0);
  * One request and its answer, from dispatch to the end of the body that is read. It is undici's handler, the
  * deadline's item and the transport's job in one object, because this path runs for every delivery.
  *
- * Calls `ended` exactly once, later than `start`, and never throws: undici would turn a throw into an abort.
+ * Calls `ended` exactly once, after it was dispatched, and never throws: undici would turn a throw into an abort.
  */
 export class Exchange implements Job, Expiring {
-  readonly originUrl: string;
   readonly options: Dispatcher.DispatchOptions;
   readonly timeoutMs: number;
   link: DeadlineLink | null = null;
   connection: Job["connection"] = null;
-  controller: Dispatcher.DispatchController | null = null;
   hasEnded = false;
 
   readonly #deps: ExchangeDeps;
   readonly #ended: (result: ExchangeResult) => void;
   readonly #bodyLimitBytes: number;
   readonly #startedAtMs = performance.now();
+  /** Set when undici begins to write the request. */
+  #controller: Dispatcher.DispatchController | null = null;
   #repeatable: boolean;
   /** Something of the request may have reached the peer. */
   #sent = false;
@@ -55,16 +55,10 @@ export class Exchange implements Job, Expiring {
   constructor(deps: ExchangeDeps, input: ExchangeInput, ended: (result: ExchangeResult) => void) {
     this.#deps = deps;
     this.#ended = ended;
-    this.originUrl = input.originUrl;
     this.options = input.options;
     this.timeoutMs = input.timeoutMs;
     this.#bodyLimitBytes = input.bodyLimitBytes;
     this.#repeatable = input.repeatable;
-  }
-
-  start(): void {
-    this.#deps.deadlines.add(this);
-    this.#deps.transport.start(this);
   }
 
   expire(): void {
@@ -78,7 +72,7 @@ export class Exchange implements Job, Expiring {
         ? `no answer within ${seconds} s`
         : `the answer (${this.#status}) did not end within ${seconds} s`;
     this.#fail({ code: "timeout", message });
-    this.#deps.transport.discard(this);
+    this.#discard();
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -86,7 +80,7 @@ export class Exchange implements Job, Expiring {
       controller.abort(new Error("ended before it began"));
       return;
     }
-    this.controller = controller;
+    this.#controller = controller;
     this.#sent = true;
     this.#onUsedConnection = (this.connection?.exchanges ?? 0) > 0;
   }
@@ -117,14 +111,17 @@ export class Exchange implements Job, Expiring {
     this.#keep(chunk.subarray(0, roomBytes));
     this.#endLater(this.#answer(true));
     controller.abort(new Error("the rest of the body is not wanted"));
-    this.#deps.transport.discard(this);
+    this.#discard();
   }
 
   onResponseEnd(): void {
-    if (!this.hasEnded) this.#deps.transport.release(this);
+    if (this.hasEnded) return;
+    this.connection?.endExchange();
+    // undici frees the connection in a `setImmediate` of its own after this callback.
+    queueMicrotask(() => setImmediate(() => this.#end()));
   }
 
-  end(): void {
+  #end(): void {
     const result = this.#answer(false);
     if (this.#markEnded()) {
       try {
@@ -143,15 +140,17 @@ export class Exchange implements Job, Expiring {
     if (this.#isStale(error)) {
       // Once only: a peer may close every connection.
       this.#repeatable = false;
-      this.#deps.transport.discard(this);
+      this.#discard();
       this.connection = null;
-      this.controller = null;
-      this.#deps.transport.startAgain(this);
+      this.#controller = null;
+      // The pool takes the first free connection in its list, which is the broken one: it opens a new socket, while other
+      // idle sockets may have met the same race. Deferred: a synchronous dispatch would re-enter undici.
+      queueMicrotask(() => this.#deps.transport.dispatch(this.options, this));
       return;
     }
     const progress = this.#status !== 0 ? "body" : this.#answering ? "headers" : "nothing";
     this.#fail(describeExchangeError(error, progress));
-    if (this.connection !== null) this.#deps.transport.discard(this);
+    if (this.connection !== null) this.#discard();
   }
 
   /**
@@ -161,6 +160,11 @@ export class Exchange implements Job, Expiring {
    */
   #isStale(error: Error): boolean {
     return this.#repeatable && this.#onUsedConnection && !this.#answering && isClosedByPeer(error);
+  }
+
+  /** Closes the connection at once; its next event is ignored. */
+  #discard(): void {
+    this.#controller?.abort(new Error("the connection is not wanted any more"));
   }
 
   /** Most answers come in one chunk, and an empty array would make room for many with the first. */

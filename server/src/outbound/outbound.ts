@@ -93,8 +93,8 @@ export function createOutbound(options: OutboundOptions) {
       return;
     }
     const input = {
-      originUrl: destination.originUrl,
       options: {
+        origin: destination.originUrl,
         method: request.method,
         path: destination.path,
         headers: [...request.headers, "user-agent", options.userAgent],
@@ -106,7 +106,9 @@ export function createOutbound(options: OutboundOptions) {
       bodyLimitBytes: request.bodyLimitBytes ?? defaultBodyLimitBytes,
       repeatable: request.repeatable ?? true,
     };
-    new Exchange(deps, input, ended).start();
+    const exchange = new Exchange(deps, input, ended);
+    deadlines.add(exchange);
+    transport.dispatch(exchange.options, exchange);
   }
 
   return {
@@ -121,7 +123,7 @@ export function createOutbound(options: OutboundOptions) {
     /** Ends every connection at once; requests under way come back as errors. Let them finish first. */
     close(): void {
       closed = true;
-      transport.close();
+      transport.end();
     },
   };
 }

@@ -4,16 +4,10 @@ import { Agent, type buildConnector, Client, type Dispatcher, Pool } from "undic
 
 /** A request that wants a connection. */
 export interface Job extends Dispatcher.DispatchHandler {
-  readonly originUrl: string;
-  readonly options: Dispatcher.DispatchOptions;
   /** Set when the job is put on a connection. */
   connection: Connection | null;
-  /** Set when undici begins to write the request. */
-  controller: Dispatcher.DispatchController | null;
   /** Whether it has its result, because it gave up waiting, say: it is then not sent any more. */
   readonly hasEnded: boolean;
-  /** Called once its answer is complete. Never throws. */
-  end(): void;
 }
 
 export interface TransportOptions {
@@ -48,17 +42,14 @@ const maxKeepAliveMs = 60_000;
  * Puts requests on connections: undici's `Agent`, with one `Pool` per origin and one request at a time on each
  * connection. It adds a bound on idle connections over all origins, which undici does not have.
  */
-export class Transport {
-  readonly #agent: Agent;
-  readonly #maxIdleConnections: number;
-  /** In the order in which they became idle. */
-  readonly #idle = new Set<Connection>();
-  /** Functions that give up connection attempts: undici does not do so when it is destroyed. */
-  readonly #connecting = new Set<() => void>();
+export class Transport extends Agent {
+  readonly #connecting: ReadonlySet<() => void>;
 
   constructor(options: TransportOptions) {
-    this.#maxIdleConnections = options.maxIdleConnections;
-    this.#agent = new Agent({
+    const idle: IdleConnections = { most: options.maxIdleConnections, connections: new Set() };
+    // Functions that give up connection attempts: undici does not do so when it is destroyed.
+    const connecting = new Set<() => void>();
+    super({
       pipelining: 1,
       allowH2: false,
       keepAliveTimeout: options.keepAliveTimeoutMs,
@@ -67,74 +58,51 @@ export class Transport {
       // The deadline of the exchange covers both; undici's own timers would cost one more per request.
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: this.#connectWith(options.connect),
+      connect: connectWith(options.connect, connecting),
       connections: options.maxConnectionsPerOrigin,
       factory: (origin, poolOptions: Pool.Options) =>
         new Pool(origin, {
           ...poolOptions,
-          factory: (peer, clientOptions) => new Connection(peer, clientOptions, this.#idle),
+          factory: (peer, clientOptions) => new Connection(peer, clientOptions, idle),
         }),
     });
-  }
-
-  /** undici's form of `connect`, which remembers attempts until they end. */
-  #connectWith(connect: Connect): buildConnector.connector {
-    return ({ protocol, hostname, port }, connected) => {
-      const giveUp = connect({ protocol, hostname, port }, (error, socket) => {
-        this.#connecting.delete(giveUp);
-        // undici types the callback's arguments as a pair of unions; ours keeps the same promise.
-        (connected as Connected)(error, socket);
-      });
-      this.#connecting.add(giveUp);
-    };
-  }
-
-  /** Runs the job on a connection to its origin, now or when one becomes free. */
-  start(job: Job): void {
-    this.#agent.dispatch({ ...job.options, origin: job.originUrl }, job);
-  }
-
-  /**
-   * Runs the job once more, after its connection broke before any byte of an answer. The pool takes the first free
-   * connection in its list, which is the broken one: it opens a new socket, while other idle sockets may have met the
-   * same keep-alive race. Deferred: a synchronous dispatch would re-enter undici.
-   */
-  startAgain(job: Job): void {
-    queueMicrotask(() => this.start(job));
-  }
-
-  /** The job's answer is complete, as undici is telling us: frees its connection, then ends the job. */
-  release(job: Job): void {
-    job.connection?.endExchange();
-    if (this.#idle.size > this.#maxIdleConnections) {
-      const [idleForLongest] = this.#idle;
-      idleForLongest?.closeIdle();
-    }
-    // undici frees the connection in a `setImmediate` of its own after this callback.
-    queueMicrotask(() => setImmediate(() => job.end()));
-  }
-
-  /** Closes the job's connection at once; its next event is ignored. */
-  discard(job: Job): void {
-    job.controller?.abort(new Error("the connection is not wanted any more"));
+    this.#connecting = connecting;
   }
 
   /** Fails whatever waits or is under way, and closes every connection. */
-  close(): void {
+  end(): void {
     for (const giveUp of this.#connecting) giveUp();
-    void this.#agent.destroy();
+    void this.destroy();
   }
+}
+
+/** undici's form of `connect`, which remembers attempts until they end. */
+function connectWith(connect: Connect, connecting: Set<() => void>): buildConnector.connector {
+  return ({ protocol, hostname, port }, connected) => {
+    const giveUp = connect({ protocol, hostname, port }, (error, socket) => {
+      connecting.delete(giveUp);
+      // undici types the callback's arguments as a pair of unions; ours keeps the same promise.
+      (connected as Connected)(error, socket);
+    });
+    connecting.add(giveUp);
+  };
+}
+
+interface IdleConnections {
+  most: number;
+  /** In the order in which they became idle. */
+  connections: Set<Connection>;
 }
 
 /** One connection to one origin: an undici `Client`, which connects anew when its socket was closed. */
 class Connection extends Client {
   /** Exchanges completed on the present socket; above 0 the keep-alive race is possible. */
   exchanges = 0;
-  readonly #idle: Set<Connection>;
+  readonly #idle: IdleConnections;
   #socket: Socket | null = null;
 
   /** @param idle Holds the connection while it is idle. */
-  constructor(origin: string | URL, options: Client.Options, idle: Set<Connection>) {
+  constructor(origin: string | URL, options: Client.Options, idle: IdleConnections) {
     const connect = options.connect as buildConnector.connector;
     super(origin, {
       ...options,
@@ -146,26 +114,27 @@ class Connection extends Client {
         }),
     });
     this.#idle = idle;
-    this.on("disconnect", () => idle.delete(this));
+    this.on("disconnect", () => idle.connections.delete(this));
     // undici reports its own broken assertions here; without a listener they would end the process.
     (this as EventEmitter).on("error", () => undefined);
   }
 
   /** Called by the pool; true says that the connection can take another request. */
-  override dispatch(options: Job["options"], handler: Job): boolean {
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Job): boolean {
     if (handler.hasEnded) return true;
-    this.#idle.delete(this);
+    this.#idle.connections.delete(this);
     handler.connection = this;
     return super.dispatch(options, handler);
   }
 
+  /** It is idle from now on, and past the bound the one idle for longest is closed. */
   endExchange(): void {
     this.exchanges += 1;
-    this.#idle.add(this);
-  }
-
-  closeIdle(): void {
-    this.#idle.delete(this);
-    this.#socket?.destroy();
+    const { most, connections } = this.#idle;
+    connections.add(this);
+    if (connections.size <= most) return;
+    const [idleForLongest] = connections;
+    connections.delete(idleForLongest!);
+    idleForLongest!.#socket?.destroy();
   }
 }
