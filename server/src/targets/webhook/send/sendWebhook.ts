@@ -48,7 +48,15 @@ export function webhookSender({ outbound, timeoutMs, nowMs }: SendDeps): Sender 
       bodyLimitBytes,
     };
     outbound.send(request, (answer) => {
-      ended(attemptResult(own === null ? answer : maskSecrets(answer, own.secretValues)));
+      const result = own === null ? answer : maskSecrets(answer, own.secretValues);
+      const answered = result.kind === "response";
+      ended({
+        outcome: classify(result),
+        statusCode: answered ? result.status : 0,
+        durationMs: result.durationMs,
+        responseBody: answered && result.body.length > 0 ? result.body.subarray(0, keptBodyBytes) : null,
+        retryAfter: (answered && result.headers["retry-after"]) || null,
+      });
     });
   };
 }
@@ -98,18 +106,6 @@ const delivered: AttemptOutcome = { kind: "delivered" };
 /** Bytes of a receiver's answer that are read, and those of them that are kept on the attempt. */
 const bodyLimitBytes = 16 * 1024;
 const keptBodyBytes = 1024;
-
-/** The result of an attempt that was one HTTP request: classified, and cut to what an attempt keeps of the answer. */
-function attemptResult(result: ExchangeResult): AttemptResult {
-  const answered = result.kind === "response";
-  return {
-    outcome: classify(result),
-    statusCode: answered ? result.status : 0,
-    durationMs: result.durationMs,
-    responseBody: answered && result.body.length > 0 ? result.body.subarray(0, keptBodyBytes) : null,
-    retryAfter: (answered && result.headers["retry-after"]) || null,
-  };
-}
 
 /**
  * Classifies an attempt by Standard Webhooks' rules: 2xx delivers, 410 disables the target, all else is tried again.
