@@ -60,7 +60,8 @@ export function listen(options: ListenOptions) {
     next.on("notification", (message) => options.hear(message.payload ?? ""));
     try {
       await next.connect();
-      await next.query(limited(answerWithinMs, `listen ${options.channel}`));
+      // The session is idle unless it is asked or notified; a role's default must not end it.
+      await next.query(limited(answerWithinMs, `set idle_session_timeout = 0; listen ${options.channel}`));
       failures = 0;
       askLater(next, lose);
       options.onConnected();

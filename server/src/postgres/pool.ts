@@ -78,15 +78,24 @@ const connectTimeoutMs = 3_000;
 export const keepAliveAfterMs = 10_000;
 
 /**
- * Settings of a session. Limits are in milliseconds; they are there because one forgotten transaction would pin dead rows and stop
- * the queue from shrinking. No statement here is long enough to gain by machine code: compiling one takes up to a second.
+ * Settings of a session, whatever the defaults of the server, database and role are. Limits are in milliseconds; they are there because
+ * one forgotten transaction would pin dead rows and stop the queue from shrinking. No statement here is long enough to gain by
+ * machine code: compiling one takes up to a second. Idle sessions are ended by the pool, which knows which ones are in use. Claims and
+ * idempotency keys rely on seeing what others committed meanwhile, and the driver passes arrays with NULL as text.
  */
 const sessionSettings = {
   statement_timeout: 30_000,
   lock_timeout: 10_000,
   idle_in_transaction_session_timeout: 15_000,
+  idle_session_timeout: 0,
   jit: "off",
+  default_transaction_isolation: "read committed",
+  array_nulls: "on",
 };
+
+/** An item that is answered with 202 is on the disk, so `off` is not taken over. All other values wait for the local disk at least. */
+const durableCommit =
+  "set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), false)";
 
 /**
  * Limits the statements that are given as text or as a configuration, with a timer each. Calls of the hot path come as
@@ -151,7 +160,7 @@ export function createPool(options: PoolOptions): pg.Pool {
 
 /**
  * Puts this version's functions first in the search path, also for calls within functions; names of tables mean what they did. One
- * statement for the path and the limits, and not in the startup message: PgBouncer refuses a connection whose startup message has them.
+ * statement for the path and the settings, and not in the startup message: PgBouncer refuses a connection whose startup message has them.
  */
 async function setUpSession(client: pg.ClientBase, schema: string | undefined): Promise<void> {
   const own = Object.entries(sessionSettings).map(
@@ -159,7 +168,7 @@ async function setUpSession(client: pg.ClientBase, schema: string | undefined): 
   );
   const text = `select
     set_config('search_path', concat_ws(', ', $1::text, $2::text, current_setting('search_path')), false),
-    ${own.join(", ")}`;
+    ${[durableCommit, ...own].join(", ")}`;
   await client.query(limited(connectTimeoutMs, text, [functionSchema, schema ?? null]));
 }
 
