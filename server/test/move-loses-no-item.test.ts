@@ -55,12 +55,27 @@ it("the embedded database moves under load, however often the move is interrupte
   );
   expect(await move()).toMatchObject({ code: 5, err: expect.stringMatching(/--stop-service/) });
 
+  // A database that cannot be used is told of before the service is ended for it.
+  const missing = proxy.url.replace(/\/\w+(?=\?|$)/, "/missing");
+  const refused = await runDatabaseCommand(["move", "--stop-service"], {
+    ...placesOfMove(),
+    DATABASE_URL: missing,
+  });
+  expect(refused).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/"missing" does not exist: create it/),
+  });
+  expect((await service.call("GET", "/readyz")).status).toBe(200);
+
   // The other database goes away before the end: nothing has happened, and the service may start as before.
   const cut = move("--stop-service");
   await proxy.freezeAt(beforeCommit);
   proxy.sever();
   proxy.frozen = false;
-  expect(await cut).toMatchObject({ code: 1 });
+  expect(await cut).toMatchObject({
+    code: 1,
+    err: expect.stringContaining("Not finished: nothing was moved"),
+  });
   expect(() => refuseMoved(dataDir)).not.toThrow();
 
   // So it is when somebody presses Ctrl-C, or a supervisor stops the command.

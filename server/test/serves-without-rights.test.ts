@@ -1,8 +1,12 @@
 import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { expect, inject } from "vitest";
+import { expect, inject, vi } from "vitest";
+import { lockDirectory } from "../src/postgres/embedded/directoryLock.ts";
 import { createPool, type DatabaseConnection } from "../src/postgres/pool.ts";
+import { startAlone } from "../src/process/commands/openAsItIs.ts";
+import { clusterFolder } from "./support/clusterFolder.ts";
 import { createEmptyTestDatabase, urlOf } from "./support/database.ts";
 import { runDatabaseCommand } from "./support/databaseCommand.ts";
 import { runEveryChore } from "./support/everyChore.ts";
@@ -85,6 +89,42 @@ it("says which right is missing", async ({ stranger }) => {
   });
   expect(await program.ended).toEqual({ code: 1, signal: null });
   expect(program.output()).toContain("grant it CREATE on the database");
+});
+
+it("says to commands which right is missing, before a service is ended for a move", async ({
+  database,
+  stranger,
+  folder,
+}) => {
+  const missing =
+    /^the database of DATABASE_URL \(.*\) cannot be used: permission denied for .*: the user of .* has to own/m;
+  const env = { DATABASE_URL: stranger.url, POSTRIDER_ENCRYPTION_KEY: someKey };
+  const refuses = async (...args: string[]): Promise<void> => {
+    expect(await runDatabaseCommand(args, env)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(missing),
+    });
+  };
+  const backup = join(folder, "postrider.backup");
+  await runDatabaseCommand(["backup", backup], { ...env, DATABASE_URL: database.url });
+  await refuses("restore", backup);
+
+  const dataDir = mkdtempSync(join(clusterFolder(), "postrider-rights-"));
+  const embedded = await startAlone(dataDir, { command: "postrider restore", say: () => undefined });
+  await embedded.close();
+  // This process has the directory as a service has it.
+  const unlock = await lockDirectory(dataDir);
+  const ended = vi.fn<() => void>();
+  process.on("SIGTERM", ended);
+  Object.assign(env, { POSTRIDER_DATA_DIR: dataDir });
+  await refuses("move", "--stop-service");
+  expect(ended).not.toHaveBeenCalled();
+  process.off("SIGTERM", ended);
+  unlock();
+  rmSync(dataDir, { recursive: true });
+
+  env.DATABASE_URL = urlAs(stranger.role, database.connection);
+  await refuses("reset", "--yes");
 });
 
 function urlAs(role: string, connection: DatabaseConnection): string {

@@ -142,18 +142,19 @@ async function loadRows(client: pg.Client, manifest: Manifest, parts: AsyncItera
   let place: string | undefined;
   let total = 0;
   let sink: Writable | undefined;
+  let failure: Error | undefined;
   for await (const part of parts) {
+    if (failure !== undefined) throw failure;
     switch (part.kind) {
       case "begin":
         if (part.schema === undefined) await client.query("reset search_path");
         else if (part.schema !== place) await findFirstIn(client, part.schema);
         place = part.schema;
         sink = rowsInto(client, intoOf(part.table, places.get(part.schema)));
-        // Awaited at the end of the table; a failure before it must not be unheard.
-        sink.on("error", () => undefined);
+        // It may come while the next part is read.
+        sink.on("error", (error) => (failure = error));
         break;
       case "bytes":
-        if (sink!.errored) throw sink!.errored;
         if (!sink!.write(part.bytes)) await drained(sink!);
         break;
       case "end": {

@@ -7,7 +7,11 @@ export function rowsOf(client: pg.ClientBase, query: string): Readable {
   return client.query(copyTo(`copy (${query}) to stdout (format binary)`));
 }
 
-/** Takes rows in the same format. @param into a table and its columns, quoted: `"events" ("id", "payload")`. */
+/**
+ * Takes rows in the same format, one piece at a time: `write` is called again only when the piece before has drained, and not after
+ * an error. The library would pass what it has buffered on to a connection that it has left, outside of every caller's reach.
+ * @param into a table and its columns, quoted: `"events" ("id", "payload")`.
+ */
 export function rowsInto(client: pg.ClientBase, into: string): Writable {
-  return client.query(copyFrom(`copy ${into} from stdin (format binary)`));
+  return client.query(copyFrom(`copy ${into} from stdin (format binary)`, { highWaterMark: 1 }));
 }

@@ -1,4 +1,5 @@
 import { setTimeout } from "node:timers/promises";
+import pg from "pg";
 import { isDatabaseAway } from "./pool.ts";
 
 export interface Wait {
@@ -55,6 +56,18 @@ export function explainAway(error: unknown, url: string): Error {
   return Object.assign(new Error(text, { cause: error }), { code });
 }
 
+/** An error of a statement, with what to do where PostgreSQL has refused it for want of a right or of room, and says it in its own words. */
+export function explainRefusal(error: unknown, url: string): unknown {
+  const { message, cause } = error as Error;
+  const refusal = [error, cause].find(
+    (one) =>
+      one instanceof pg.DatabaseError &&
+      /^(42501|53100)$/.test(one.code ?? "") &&
+      message.includes(one.message),
+  );
+  return refusal === undefined ? error : explainAway(refusal, url);
+}
+
 /** Explains PostgreSQL's and Node's error codes, and says what to do. */
 function whyNot(error: unknown): string {
   const { code = "", message } = error as Error & { code?: string };
@@ -66,7 +79,8 @@ function whyNot(error: unknown): string {
   if (code === "28000" && /^role .* does not exist$/.test(message))
     return `${message}: check the user in DATABASE_URL`;
   if (code === "28000") return `${message}: allow this client in the server's pg_hba.conf`;
-  if (code === "42501") return `${message}: the user of DATABASE_URL has to own its database, or its schema`;
+  if (code === "42501")
+    return `${message}: the user of DATABASE_URL has to own its database, or its schema and have CREATE on the database`;
   if (code === "25006") return `the database is read-only (${message}): name the primary in DATABASE_URL`;
   if (code === "53100") return `the disk of the database is full (${message}): make room`;
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `the name of its host is not known (${message})`;

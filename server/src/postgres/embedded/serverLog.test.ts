@@ -14,10 +14,12 @@ it("forwards what deserves attention, and keeps routine to itself", () => {
   expect(judgeLine("postgres: error while loading shared libraries")).toBe("warn");
 });
 
-it("does not report its answers to clients that come too early", () => {
+it("does not report its answers to clients that come too early, and words about those that left early", () => {
   const told: string[] = [];
   const log = followServerLog((level, message) => told.push(`${level} ${message}`));
   log.onLine("FATAL:  the database system is starting up");
+  log.onLine("LOG:  could not send data to client: Broken pipe");
+  log.onLine("FATAL:  connection to client lost");
   log.onLine("FATAL:  could not write lock file");
   expect(told).toEqual(["error postgresql: FATAL:  could not write lock file"]);
   expect(explainFailure(log.lastLines)).toBe("FATAL:  could not write lock file");

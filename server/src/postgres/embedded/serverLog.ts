@@ -8,7 +8,7 @@ export function followServerLog(log: (level: "info" | "warn" | "error", message:
   return {
     lastLines,
     onLine: (line: string): void => {
-      if (answersEarlyClient(line)) return;
+      if (isAboutClient(line)) return;
       lastLines.push(line);
       if (lastLines.length > linesKept) lastLines.shift();
       const level = judgeLine(line);
@@ -27,9 +27,11 @@ export function judgeLine(line: string): "quiet" | "info" | "warn" | "error" {
   return /was interrupted|not properly shut down|redo (starts|done)/.test(line) ? "info" : "quiet";
 }
 
-/** PostgreSQL's answers to clients that connect while it starts or stops. */
-function answersEarlyClient(line: string): boolean {
-  return /^FATAL: +(the database system is|terminating .* due to administrator command)/.test(line);
+/** PostgreSQL's answers to clients that connect while it starts or stops, and words about clients that left in the middle. */
+function isAboutClient(line: string): boolean {
+  return /^FATAL: +(the database system is|terminating .* due to administrator command|connection to client lost)|^LOG: +could not send data to client/.test(
+    line,
+  );
 }
 
 /** How long a line about a full disk is news. A PostgreSQL that cannot start is tried again more often. */

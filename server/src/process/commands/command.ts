@@ -1,4 +1,5 @@
 import { type Config, loadConfig } from "../../config/config.ts";
+import { explainRefusal } from "../../postgres/untilServes.ts";
 import { CommandError } from "../../runtime/commandError.ts";
 
 /** Output of a command on the whole database. */
@@ -23,7 +24,17 @@ export function onConfig(
   isJson: boolean,
   run: (config: Config, talk: Talk) => Promise<void>,
 ): DatabaseCommand {
-  return { isJson, run: async (env, talk) => run(loadConfig(env), talk) };
+  return {
+    isJson,
+    async run(env, talk) {
+      const config = loadConfig(env);
+      try {
+        await run(config, talk);
+      } catch (error) {
+        throw config.databaseUrl === undefined ? error : explainRefusal(error, config.databaseUrl);
+      }
+    },
+  };
 }
 
 /** @throws {CommandError} for what cannot be undone, unless it is confirmed. */

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
-import { fingerprintOf, withSnapshot } from "../../backup/takeSnapshot.ts";
+import { refuseUnlessEmpty } from "../../backup/emptiness.ts";
+import { fingerprintOf, openSession, withSnapshot } from "../../backup/takeSnapshot.ts";
 import { isFilledBy, type Loaded } from "../../backup/load.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
 import { version } from "../../config/version.ts";
 import { DirectoryInUseError, type Holder, lockDirectory } from "../../postgres/embedded/directoryLock.ts";
 import type { DatabaseConnection } from "../../postgres/pool.ts";
-import { placeOf } from "../../postgres/untilServes.ts";
+import { explainRefusal, placeOf } from "../../postgres/untilServes.ts";
 import { beforeInterrupt } from "../../runtime/beforeInterrupt.ts";
 import { CommandError } from "../../runtime/commandError.ts";
 import type { Talk } from "./command.ts";
@@ -27,7 +28,7 @@ const stopLimitMs = 90_000;
  */
 export async function moveDatabase(env: NodeJS.ProcessEnv, mayStop: boolean, talk: Talk): Promise<void> {
   const { dataDir, databaseUrl, encryptionKey } = configOfMove(env);
-  unfinishedMove(dataDir, databaseUrl);
+  if (unfinishedMove(dataDir, databaseUrl) === undefined) await refuseUnfit(databaseUrl);
   await endService(dataDir, mayStop, talk.say);
   // Another move may have begun or ended while this one waited.
   const before = unfinishedMove(dataDir, databaseUrl);
@@ -68,6 +69,22 @@ function destinationOf(databaseUrl: string): string {
   return `${placeOf(databaseUrl)}/${database ?? ""}`;
 }
 
+/**
+ * Looks, before a service is ended for it, whether the database of DATABASE_URL is empty and takes tables and schemas.
+ * @throws {Error} a sentence when it is or does not.
+ */
+async function refuseUnfit(databaseUrl: string): Promise<void> {
+  const session = await openSession({ url: databaseUrl });
+  try {
+    await refuseUnlessEmpty(session);
+    await session.query("begin; create schema postrider_trial; create table trial_of_postrider (); rollback");
+  } catch (error) {
+    throw explainRefusal(error, databaseUrl);
+  } finally {
+    await session.end();
+  }
+}
+
 interface Moving {
   move: Move;
   /** The interrupted move that it continues. */
@@ -99,28 +116,22 @@ async function fill(
   let isCommitting = false;
   const mark = { id: move.id, beforeCommit: () => void (isCommitting = true) };
   // The rows that were sent are gone with the connection, unless their commit was sent, too.
-  const takeBack = beforeInterrupt((signal) => {
+  const giveUp = (): string => {
     const isUndone = !isCommitting && before === undefined;
     if (isUndone) unmarkMoved(dataDir);
-    const left = isUndone
+    return isUndone
       ? "nothing was moved, and the service can be started as before"
       : "run postrider move again, which finishes it";
-    say(`Stopped by ${signal}: ${left}`);
-  });
+  };
+  const takeBack = beforeInterrupt((signal) => say(`Stopped by ${signal}: ${giveUp()}`));
   try {
     markMoved(dataDir, move);
     const source = { connection, encryptionKey, version, nowMs: Date.now() };
     return await withSnapshot(source, (contents) => loadInto({ url: databaseUrl }, contents, mark));
   } catch (error) {
-    if (isCommitting) {
-      throw new CommandError(
-        `${(error as Error).message}; everything may be in ${move.to} already: run postrider move again, which finishes it`,
-        "failed",
-        { cause: error },
-      );
-    }
-    if (before === undefined) unmarkMoved(dataDir);
-    throw error;
+    const left = giveUp();
+    say(isCommitting ? `Everything may be in ${move.to} already: ${left}` : `Not finished: ${left}`);
+    throw explainRefusal(error, databaseUrl);
   } finally {
     takeBack();
   }
