@@ -185,9 +185,19 @@ describe.concurrent("following", () => {
       const [message] = await agent.messages();
       const { url } = message!.body!.configuration!["taskPushNotificationConfig"] as { url: string };
       expect(url).toMatch(new RegExp(`^${service.url}/a2a/notifications/${id}[\\w-]{43}$`));
-      const notify = (address: string): Promise<Response> =>
-        fetch(address, { method: "POST", body: "{", headers: { "content-type": "application/a2a+json" } });
+      const notify = (address: string, body: string = "{", headers: Record<string, string> = {}) =>
+        fetch(address, {
+          method: "POST",
+          body,
+          headers: { "content-type": "application/a2a+json", ...headers },
+        });
       expect((await notify(url)).status).toBe(200);
+      // The task with a large result, as agents send it that say JSON or compress it.
+      const large = JSON.stringify({ artifact: "x".repeat(2 * 2 ** 20) });
+      for (const coding of ["identity", "gzip"]) {
+        const headers = { "content-type": "application/json", "content-encoding": coding };
+        expect((await notify(url, large, headers)).status).toBe(200);
+      }
       const forged = url.slice(0, -1) + (url.endsWith("A") ? "B" : "A");
       expect((await notify(forged)).status).toBe(404);
     },

@@ -5,7 +5,7 @@ import { parseStorable } from "./json.ts";
 import type { Readable } from "node:stream";
 
 /**
- * Takes `application/json` bodies only, but for routes with `anyBody`, which let every other body pass unread. Routes
+ * Takes `application/json` bodies only, but for routes with `anyBody`, which let every body pass unread. Other routes
  * with `rawBody` get the bytes as received; the others get the parsed value, in which no string holds what PostgreSQL
  * cannot store. The bytes of each body count in `room` until its answer has been sent.
  */
@@ -14,6 +14,7 @@ export function registerBodyParser(app: FastifyInstance, maxBytes: number, room:
   app.addContentTypeParser(
     "application/json",
     async (request: FastifyRequest, payload: FastifyRequest["raw"]) => {
+      if (passesUnread(request, payload)) return undefined;
       requireIdentity(request);
       const owner = ownerOf(request);
       let heldBytes = 0;
@@ -31,13 +32,16 @@ export function registerBodyParser(app: FastifyInstance, maxBytes: number, room:
     },
   );
   app.addContentTypeParser("*", (request, payload, done) => {
-    if (request.routeOptions.config.anyBody !== true) {
-      done(new ApiError(415, "the content type must be application/json"));
-      return;
-    }
-    payload.resume();
-    done(null);
+    const isTaken = passesUnread(request, payload);
+    done(isTaken ? null : new ApiError(415, "the content type must be application/json"));
   });
+}
+
+/** Whether the route takes any body and reads none, so that neither its size nor its form matters. */
+function passesUnread(request: FastifyRequest, payload: Readable): boolean {
+  if (request.routeOptions.config.anyBody !== true) return false;
+  payload.resume();
+  return true;
 }
 
 /** @throws {ApiError} 415 for a body that is compressed: it would be read as something else than it is. */
