@@ -118,21 +118,12 @@ export class Exchange implements Job, Expiring {
     if (this.hasEnded) return;
     this.connection?.endExchange();
     // undici frees the connection in a `setImmediate` of its own after this callback.
-    queueMicrotask(() => setImmediate(() => this.#end()));
-  }
-
-  #end(): void {
-    const result = this.#answer(false);
-    if (this.#markEnded()) {
-      try {
-        this.#ended(result);
-      } catch (error) {
-        // Not rethrown into undici, which would take it for an error of the connection.
-        queueMicrotask(() => {
-          throw error;
-        });
-      }
-    }
+    queueMicrotask(() =>
+      setImmediate(() => {
+        const result = this.#answer(false);
+        if (this.#markEnded()) this.#ended(result);
+      }),
+    );
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
