@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { NewItem } from "../items/item.ts";
+import type { NewContent, NewItem } from "../items/item.ts";
 
 const digestBytes = 16;
 
@@ -22,6 +22,7 @@ export function keyDigestOf({ idempotencyKey, targetId }: NewItem): Buffer | nul
   return digest;
 }
 
-export function bodyDigestOf({ idempotencyKey, payload }: NewItem): Buffer | null {
+/** Null without an idempotency key. */
+export function bodyDigestOf({ idempotencyKey, payload }: NewContent): Buffer | null {
   return idempotencyKey === null ? null : digestOf(payload);
 }

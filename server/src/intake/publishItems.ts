@@ -15,7 +15,7 @@ import { callFunction } from "../postgres/hot/callFunction.ts";
 import type { RowOf } from "../postgres/hot/functionCall.ts";
 import { unknownId } from "../postgres/ids.ts";
 import { withPartitions } from "../postgres/partitions.ts";
-import { digestOf, hashOfKey } from "./digests.ts";
+import { bodyDigestOf, digestOf, hashOfKey } from "./digests.ts";
 import type { ItemSink } from "./dispatchAccepted.ts";
 
 /** A publication as it was posted. */
@@ -87,9 +87,7 @@ export async function publishItems(
       p_key_digests: uuidBytesArray(
         batch.map(({ idempotencyKey }) => (idempotencyKey === null ? null : digestOf(idempotencyKey))),
       ),
-      p_body_digests: uuidBytesArray(
-        batch.map(({ idempotencyKey, payload }) => (idempotencyKey === null ? null : digestOf(payload))),
-      ),
+      p_body_digests: uuidBytesArray(batch.map(bodyDigestOf)),
       p_trace_contexts: byteaArray(batch.map(({ traceContext }) => traceContext)),
       ...matchArrays(batch),
     }),

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Changes } from "../../items/changes.ts";
 import type { Log } from "../../telemetry/log.ts";
-import type { AttemptOutcome, AttemptResult, Delivery } from "../../items/delivery.ts";
+import type { AttemptResult, Delivery } from "../../items/delivery.ts";
 import { disableTarget, noteFailure, noteRecovery } from "../../targets/record/noteHealth.ts";
 import type { TargetConfig } from "../../targets/record/targetConfig.ts";
 import type { AttemptRecorder } from "./recordAttempts.ts";
@@ -53,7 +53,7 @@ export function finishAttempt(deps: FinishDeps, ended: EndedAttempt): void {
     number: delivery.attempts + 1,
     target,
   });
-  noteHealth(deps, { target, eventId: delivery.eventId }, result.outcome);
+  noteHealth(deps, ended);
 }
 
 /** The number of the set of the target's own headers that an attempt carried; 0 for none. */
@@ -97,14 +97,10 @@ function nextStep(deps: FinishDeps, { delivery, target, result }: EndedAttempt):
 }
 
 /** Keeps the target's health in its row: written when it changes, never for each attempt. */
-function noteHealth(
-  deps: FinishDeps,
-  { target, eventId }: { target: TargetConfig; eventId: string },
-  outcome: AttemptOutcome,
-): void {
+function noteHealth(deps: FinishDeps, { delivery, target, result: { outcome } }: EndedAttempt): void {
   if (outcome.kind === "delivered" && target.failingSince === null) return;
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
-  const note = { targetId: target.id, eventId, nowSeconds };
+  const note = { targetId: target.id, eventId: delivery.eventId, nowSeconds };
   let change: Promise<unknown> | undefined;
   if (outcome.kind === "gone") {
     // At once, so that nothing that waits in memory for the target is sent.
