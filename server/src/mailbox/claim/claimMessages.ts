@@ -50,7 +50,6 @@ interface OldestDeps extends ClaimDeps {
 type ClaimRow = RowOf<"claim_messages">;
 /** The common part of the messages of one request. */
 type ClaimHead = NonNullable<ClaimRow["head"]>;
-type MailboxRest = NonNullable<ClaimRow["rest"]>;
 
 /** Claims for many requests in one transaction; gives an outcome per request, in order. */
 export async function claimMessages(
@@ -100,18 +99,15 @@ async function claimDistinct(deps: OldestDeps, requests: readonly ClaimRequest[]
   const answer = readAnswer(requests, rows, await publishedPayloads(deps.pool, rows));
   for (const [mailboxId, { walkedTo, remaining }] of answer.boxes) {
     deps.watermarks.note(mailboxId, walkedTo);
-    const count = answer.boxes.size === 1 ? requests.length : requestsOf(mailboxId, requests);
-    deps.onClaimed?.(mailboxId, count, remaining.ready);
+    const its =
+      answer.boxes.size === 1 ? requests : requests.filter((request) => request.mailboxId === mailboxId);
+    deps.onClaimed?.(mailboxId, its.length, remaining.ready);
   }
   const outcomes = requests.map((request, index) => outcomeOf(request, index, answer));
   requests.forEach(({ key }, index) => {
     if (outcomes[index]!.kind !== "unauthorized") deps.onKeyUsed(key);
   });
   return outcomes;
-}
-
-function requestsOf(mailboxId: string, requests: readonly ClaimRequest[]): number {
-  return requests.filter((request) => request.mailboxId === mailboxId).length;
 }
 
 /** By the publication's id: payloads of messages that came in publications, which store them once for all of their items. */
@@ -155,7 +151,9 @@ function readAnswer(
   let head: ClaimHead | undefined;
   for (const row of rows) {
     if (row.rest !== null) {
-      noteRest(row.rest, answer);
+      const { mailbox_id: id, ready, claimed, retry_in_ms: retryInMs, walked_to: walkedTo } = row.rest;
+      const remaining = { ready: ready!, claimed: claimed! };
+      answer.boxes.set(id!, { remaining, retryInMs, walkedTo: walkedTo! });
       continue;
     }
     if (row.head !== null) {
@@ -180,11 +178,6 @@ function readAnswer(
     });
   }
   return answer;
-}
-
-function noteRest(rest: MailboxRest, { boxes }: ClaimAnswer): void {
-  const remaining = { ready: rest.ready!, claimed: rest.claimed! };
-  boxes.set(rest.mailbox_id!, { remaining, retryInMs: rest.retry_in_ms, walkedTo: rest.walked_to! });
 }
 
 function outcomeOf({ mailboxId }: ClaimRequest, index: number, answer: ClaimAnswer): ClaimOutcome {
