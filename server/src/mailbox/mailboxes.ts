@@ -68,7 +68,7 @@ export function createMailboxes(input: MailboxesDeps) {
       return closeMessages(deps, requests);
     },
   });
-  const changes = commits<ClaimChange, ClaimChangeOutcome>(turns, {
+  const claimChanges = commits<ClaimChange, ClaimChangeOutcome>(turns, {
     ...owned,
     run: (requests) => changeClaims(deps, requests),
   });
@@ -92,14 +92,8 @@ export function createMailboxes(input: MailboxesDeps) {
     undoing.add(work);
   }
 
-  const calls: Calls = {
-    claim: (request) => waiters.claim(request),
-    claimNamed: (request) => retryBusy(() => namedClaims.add(request)),
-    end: (request) => ends.add(request),
-    change: (request) => changes.add(request),
-  };
   return {
-    ...reportChanges(calls, input.changes),
+    ...consumerCalls({ waiters, namedClaims, ends, claimChanges }, input.changes),
     /** Some mailboxes have new messages: wakes their long polls on every node. */
     onMailboxItems(mailboxIds: string[]): void {
       wakeups.announce(new Set(mailboxIds));
@@ -116,7 +110,7 @@ export function createMailboxes(input: MailboxesDeps) {
     /** Finishes the claims and changes under way. The pool stays open. */
     async stop(): Promise<void> {
       waiters.stop();
-      await Promise.all([claims, namedClaims, ends, changes].map((commit) => commit.drained()));
+      await Promise.all([claims, namedClaims, ends, claimChanges].map((commit) => commit.drained()));
       await Promise.all(undoing);
       await wakeups.stop();
     },
@@ -151,15 +145,15 @@ function commits<T, R>(
 
 const rememberedClaims = 10_000;
 
-interface Calls {
-  claim(request: WaitingClaim): Promise<ClaimOutcome>;
-  claimNamed(request: NamedClaimRequest): Promise<NamedClaimOutcome>;
-  end(request: CloseRequest): Promise<ChangeResult>;
-  change(request: ClaimChange): Promise<ClaimChangeOutcome>;
+interface CallParts {
+  waiters: Waiters;
+  namedClaims: GroupCommit<NamedClaimRequest, NamedClaimOutcome>;
+  ends: GroupCommit<CloseRequest, ChangeResult>;
+  claimChanges: GroupCommit<ClaimChange, ClaimChangeOutcome>;
 }
 
-/** The calls of consumers, with a report of each mailbox in which one changed something. */
-function reportChanges(calls: Calls, changes: Changes): Calls {
+/** The calls of consumers. Each reports the mailbox in which it changed something to event streams. */
+function consumerCalls({ waiters, namedClaims, ends, claimChanges }: CallParts, changes: Changes) {
   /** The mailboxes of claimed messages, for acknowledgements that name only the message. */
   const mailboxOf = new Map<string, string>();
 
@@ -173,28 +167,28 @@ function reportChanges(calls: Calls, changes: Changes): Calls {
   }
 
   return {
-    async claim(request) {
-      const outcome = await calls.claim(request);
+    async claim(request: WaitingClaim): Promise<ClaimOutcome> {
+      const outcome = await waiters.claim(request);
       if (changes.isWatched() && outcome.kind === "claimed") report(request.mailboxId);
       return outcome;
     },
-    async claimNamed(request) {
-      const outcome = await calls.claimNamed(request);
+    async claimNamed(request: NamedClaimRequest): Promise<NamedClaimOutcome> {
+      const outcome = await retryBusy(() => namedClaims.add(request));
       if (changes.isWatched() && outcome.kind === "claimed") {
         remember(outcome.message.id, outcome.message.mailboxId);
         report(outcome.message.mailboxId);
       }
       return outcome;
     },
-    async end(request) {
-      const result = await calls.end(request);
+    async end(request: CloseRequest): Promise<ChangeResult> {
+      const result = await ends.add(request);
       if (changes.isWatched() && result === "done") {
         report(request.mailboxId ?? mailboxOf.get(request.messageId));
       }
       return result;
     },
-    async change(request) {
-      const outcome = await calls.change(request);
+    async change(request: ClaimChange): Promise<ClaimChangeOutcome> {
+      const outcome = await claimChanges.add(request);
       if (changes.isWatched() && outcome.result === "done") {
         report(request.mailboxId ?? mailboxOf.get(request.messageId));
       }
