@@ -146,6 +146,14 @@ describe.concurrent("a start whose database is silent, unknown or refuses", () =
     await empty.drop();
   });
 
+  it.each(["LATIN1", "SQL_ASCII"])("ends with a sentence where the database is in %s", async (encoding) => {
+    const empty = await createEmptyTestDatabase(encoding);
+    const program = startOn(empty.url);
+    expect(await program.ended).toEqual({ code: 1, signal: null });
+    expect(program.output()).toMatch(`the database has the encoding ${encoding}, and Postrider needs UTF8`);
+    await empty.drop();
+  });
+
   it("says that another process migrates, and goes on when that is done", async () => {
     const letMigrate = await holdMigrations(database.url);
     const [first, second] = [startOn(database.url), startOn(database.url)];

@@ -27,7 +27,10 @@ export async function applyMigrations(
 ): Promise<string[]> {
   const { client } = session;
   if (await isMigrated(client)) await adoptBaseline(client);
-  else await refuseForeignTables(client);
+  else {
+    await refuseForeignTables(client);
+    await refuseOtherEncodings(client);
+  }
   const applied = await readApplied(client);
   refuseTooNew(applied, migrations);
   const known = new Map(applied.map((row) => [row.version, row]));
@@ -73,6 +76,22 @@ async function refuseForeignTables(client: pg.ClientBase): Promise<void> {
   const names = await findForeignTables(client);
   if (ownOnly.every((name) => names.includes(name))) throw databaseBeforeBaseline();
   if (names.length > 0) throw new SchemaError(foreignTablesText(names));
+}
+
+/**
+ * Texts of clients are Unicode. Other encodings lack most of its characters, and `SQL_ASCII`, which a cluster has that was made without
+ * a locale, counts bytes and may cut within a character.
+ * @throws {SchemaError} when the database has another encoding than UTF8.
+ */
+async function refuseOtherEncodings(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ encoding: string }>(
+    "select current_setting('server_encoding') as encoding",
+  );
+  const { encoding } = rows[0]!;
+  if (encoding === "UTF8") return;
+  throw new SchemaError(
+    `the database has the encoding ${encoding}, and Postrider needs UTF8: make a database with create database NAME encoding 'UTF8' template template0`,
+  );
 }
 
 /**

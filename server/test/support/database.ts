@@ -24,11 +24,11 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 }
 
 /** A database without a schema, for tests of migrations. */
-export async function createEmptyTestDatabase(): Promise<TestDatabase> {
-  return clone("template0");
+export async function createEmptyTestDatabase(encoding = "UTF8"): Promise<TestDatabase> {
+  return clone("template0", `encoding '${encoding}'`);
 }
 
-async function clone(template: string): Promise<TestDatabase> {
+async function clone(template: string, options = ""): Promise<TestDatabase> {
   const { prefix } = inject("postgres");
   const name = `${prefix}_${randomBytes(6).toString("hex")}`;
   const connection = connectionTo(name);
@@ -39,7 +39,7 @@ async function clone(template: string): Promise<TestDatabase> {
   }
   // Copying files takes a quarter of the processor time of writing a thousand small relations to the log.
   await administer((client) =>
-    client.query(`create database ${name} template ${template} strategy file_copy`),
+    client.query(`create database ${name} template ${template} strategy file_copy ${options}`),
   );
   return {
     connection,
