@@ -60,6 +60,7 @@ it("a command waits for a service that is starting, and then works beside it", a
   await service.says(/listens on/);
   service.kill("SIGTERM");
   expect(await service.ended).toEqual({ code: 0, signal: null });
+  expect(service.output()).not.toContain("FATAL");
 });
 
 it("a command waits for another one, whose database ends with it", async () => {

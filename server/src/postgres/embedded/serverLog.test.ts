@@ -18,6 +18,7 @@ it("does not report its answers to clients that come too early, and words about 
   const told: string[] = [];
   const log = followServerLog((level, message) => told.push(`${level} ${message}`));
   log.onLine("FATAL:  the database system is starting up");
+  log.onLine('FATAL:  database "postrider" does not exist');
   log.onLine("LOG:  could not send data to client: Broken pipe");
   log.onLine("FATAL:  connection to client lost");
   log.onLine("FATAL:  could not write lock file");

@@ -1,3 +1,4 @@
+import { databaseName } from "./cluster.ts";
 import { diskFullError, noSpacePattern } from "../awayReason.ts";
 
 const linesKept = 12;
@@ -8,7 +9,7 @@ export function followServerLog(log: (level: "info" | "warn" | "error", message:
   return {
     lastLines,
     onLine: (line: string): void => {
-      if (isAboutClient(line)) return;
+      if (early.test(line) || left.test(line)) return;
       lastLines.push(line);
       if (lastLines.length > linesKept) lastLines.shift();
       const level = judgeLine(line);
@@ -27,12 +28,13 @@ export function judgeLine(line: string): "quiet" | "info" | "warn" | "error" {
   return /was interrupted|not properly shut down|redo (starts|done)/.test(line) ? "info" : "quiet";
 }
 
-/** PostgreSQL's answers to clients that connect while it starts or stops, and words about clients that left in the middle. */
-function isAboutClient(line: string): boolean {
-  return /^FATAL: +(the database system is|terminating .* due to administrator command|connection to client lost)|^LOG: +could not send data to client/.test(
-    line,
-  );
-}
+/** PostgreSQL's answers to clients that connect while it starts or stops, or at the first start before the service's database is made. */
+const early = new RegExp(
+  `^FATAL: +(the database system is|terminating .* due to administrator command|database "${databaseName}" does not exist)`,
+);
+
+/** Words about clients that left in the middle. */
+const left = /^(FATAL: +connection to client lost|LOG: +could not send data to client)/;
 
 /** How long a line about a full disk is news. A PostgreSQL that cannot start is tried again more often. */
 const newsMs = 30_000;
