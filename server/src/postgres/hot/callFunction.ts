@@ -29,21 +29,19 @@ interface Statement extends Omit<FunctionCall, "values"> {
 const statements = new Map<FunctionName, Statement>();
 
 function statementOf(name: FunctionName): Statement {
-  let statement = statements.get(name);
-  if (statement === undefined) statements.set(name, (statement = makeStatement(name)));
-  return statement;
-}
-
-function makeStatement(name: FunctionName): Statement {
+  const known = statements.get(name);
+  if (known !== undefined) return known;
   const parameters = Object.entries(functions[name].parameters);
   // With their types: versions before functions had schemas left theirs in `public`, and without types both would fit.
   const named = parameters.map(([parameter, type], index) => `${parameter} => $${index + 1}::${type}`);
-  return {
+  const statement = {
     name,
     text: `select ${columnsOf(name)} from ${name}(${named.join(", ")})`,
     composites: compositeColumns(functions[name].columns),
     parameterNames: parameters.map(([parameter]) => parameter),
   };
+  statements.set(name, statement);
+  return statement;
 }
 
 /** The columns of a function's rows, for a select list. */
