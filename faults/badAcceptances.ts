@@ -7,14 +7,12 @@ export const badAcceptances: readonly Mutant[] = [
     edits: [
       {
         file: "intake/intake.ts",
-        find: "return acceptItems(pool, batch, startLease(sink), (item) => sink.hasRoom(item.targetId));",
+        find: "const acceptances = await acceptItems(pool, batch, startLease(sink), isImmediate);",
         replace: `const lease = startLease(sink);
-        acceptItems(pool, batch, lease, (item) => sink.hasRoom(item.targetId)).catch(() => undefined);
-        return Promise.resolve(
-          batch.map(({ id }): Acceptance => {
-            return { outcome: "leased", id, kind: 1, rowId: id, targetVersion: 1, lease };
-          }),
-        );`,
+        acceptItems(pool, batch, lease, isImmediate).catch(() => undefined);
+        const acceptances = batch.map(({ id }): Acceptance => {
+          return { outcome: "leased", id, kind: 1, rowId: id, targetVersion: 1, lease };
+        });`,
       },
     ],
     promise: 1,
