@@ -148,7 +148,7 @@ describe("batch acknowledge, extend, release and reject", () => {
     const id = await box.send({});
     const stale = await claim(box, 1);
     const fresh = await until(
-      () => claim(box, 1),
+      () => claim(box, 1, { lease_seconds: 60 }),
       (claims) => claims.length === 1,
     );
     for (const verb of ["ack", "extend", "release", "reject"]) {
@@ -159,18 +159,18 @@ describe("batch acknowledge, extend, release and reject", () => {
     expect((await box.post("ack", { messages: fresh })).body.results[0].status).toBe(200);
   });
 
-  it("extend keeps a message past its first lease", async ({ hasty }) => {
-    const box = await createMailbox(hasty);
+  it("extend keeps a message past its first lease", async ({ node }) => {
+    const box = await createMailbox(node);
     const id = await box.send({});
-    const messages = await claim(box, 1);
+    const messages = await claim(box, 1, { lease_seconds: 5 });
     const before = Math.floor(Date.now() / 1000);
-    const { body } = await box.post("extend", { messages, lease_seconds: 30 });
+    const { body } = await box.post("extend", { messages, lease_seconds: 60 });
     expect(body.results[0]).toMatchObject({ id, ok: true, status: 200 });
-    expect(body.results[0].claim_expires_at).toBeGreaterThanOrEqual(before + 30);
-    // Another message, leased by the same node for as long as this one was at first, and whose lease is over.
-    const other = await createMailbox(hasty);
+    expect(body.results[0].claim_expires_at).toBeGreaterThanOrEqual(before + 60);
+    // Another message, leased for as long as this one was at first, and whose lease is over.
+    const other = await createMailbox(node);
     const lapsing = await other.send({});
-    await claim(other, 1);
+    await claim(other, 1, { lease_seconds: 5 });
     await until(
       async () => (await other.read(lapsing)).body,
       ({ status }) => status === "UNREAD",
