@@ -240,6 +240,20 @@ describe("a look at a task", () => {
     expect(rows).toEqual([{ lease_until: null, lease_token: null, polls: 0 }]);
   });
 
+  it("is repeated at once where an agent tells of a change while it is under way", async ({
+    node,
+    handoff,
+  }) => {
+    const next = { polls: 1, missing: 0, inMs: 60_000 };
+    const [first] = (await claim(node, 7)).polls;
+    expect(await hastenPoll(node.pool, handoff.eventId)).toBe(true);
+    expect((await claim(node, 8)).polls).toEqual([]);
+    await postponePoll(node.pool, first!, next);
+    const [second] = (await claim(node, 8)).polls;
+    await postponePoll(node.pool, second!, next);
+    expect((await claim(node, 9)).polls).toEqual([]);
+  });
+
   it("waits as long as the agent wants, and no longer than the task is followed", async ({
     handoff,
     node,

@@ -63,7 +63,9 @@ export async function claimPolls(
   };
 }
 
-/** Plans the next look at a task that showed nothing new. */
+const nowMs = "(extract(epoch from statement_timestamp()) * 1000)::bigint";
+
+/** Plans the next look at a task that showed nothing new: at once where one was asked for since this one began; see {@link hastenPoll}. */
 export async function postponePoll(
   pool: pg.Pool,
   poll: Pick<Poll, "eventId" | "leaseToken">,
@@ -74,7 +76,7 @@ export async function postponePoll(
     text: `update handoff_polls
            set polls = $4,
              missing = $5,
-             due_at = (extract(epoch from statement_timestamp()) * 1000)::bigint + $6,
+             due_at = ${nowMs} + case when due_at = 0 then 0 else $6::integer end,
              lease_until = null,
              lease_token = null
            where bucket = $1
@@ -111,16 +113,18 @@ export async function dropPoll(pool: pg.Pool, eventId: string): Promise<void> {
   });
 }
 
-/** Makes the next look at a task due now; true when it is followed and was not being looked at. */
+/**
+ * Makes the next look at a task due now. A look that is under way may have seen the task before it changed, so another one follows
+ * it: while the lease lasts, `due_at` is 0. @returns whether the task is followed and was not due.
+ */
 export async function hastenPoll(pool: pg.Pool, eventId: string): Promise<boolean> {
   const { rowCount } = await pool.query({
     name: "hasten_poll",
     text: `update handoff_polls
-           set due_at = (extract(epoch from statement_timestamp()) * 1000)::bigint
+           set due_at = case when lease_until is null then ${nowMs} else 0 end
            where bucket = $1
              and event_id = $2
-             and lease_until is null
-             and due_at > (extract(epoch from statement_timestamp()) * 1000)::bigint`,
+             and due_at > case when lease_until is null then ${nowMs} else 0 end`,
     values: [bucketOf(eventId), eventId],
   });
   return rowCount === 1;
