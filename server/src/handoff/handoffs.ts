@@ -29,6 +29,8 @@ export type Handoffs = ReturnType<typeof createHandoffs>;
 export function createHandoffs(deps: HandoffsDeps) {
   const { config, direct, box, registry } = deps;
   const key = notificationKey(deps.encryptionKey);
+  // Agents keep the addresses that they were given before the encryption key was changed.
+  const keys = [key, ...config.previousEncryptionKeys.map(notificationKey)];
   const agents = createAgents(direct, box);
   const rereadCard = createCardRereader(deps);
   const quietMs = config.handoffDeadlineSeconds * 1000;
@@ -55,7 +57,7 @@ export function createHandoffs(deps: HandoffsDeps) {
     cancel: (input: Parameters<typeof cancelTask>[1]) => cancelTask(followDeps, input),
     /** Takes an agent's notification of a change; false for a token that the service did not make. */
     async notified(token: string): Promise<boolean> {
-      const eventId = readNotificationToken(key, token);
+      const eventId = readNotificationToken(keys, token);
       if (eventId === undefined) return false;
       if (await hastenPoll(direct, eventId)) follower.wake();
       return true;
@@ -85,12 +87,13 @@ export function notificationToken(key: Buffer, eventId: string): string {
   return eventId + macOf(key, eventId);
 }
 
-/** The event that a token was made for; undefined for any other text. */
-export function readNotificationToken(key: Buffer, token: string): string | undefined {
+/** The event that a token was made for with one of the keys; undefined for any other text. */
+export function readNotificationToken(keys: readonly Buffer[], token: string): string | undefined {
   const eventId = token.slice(0, 32);
   const mac = token.slice(32);
   if (!isId(eventId) || !/^[A-Za-z0-9_-]{43}$/.test(mac)) return undefined;
-  return timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(key, eventId))) ? eventId : undefined;
+  const isOurs = keys.some((key) => timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(key, eventId))));
+  return isOurs ? eventId : undefined;
 }
 
 /** The key of all tokens, from the service's encryption key. */

@@ -7,11 +7,13 @@ const key = notificationKey(Buffer.alloc(32, 1));
 it("a token names its event, and nobody else can make one", () => {
   const eventId = newRootId(1_700_000_000_000);
   const token = notificationToken(key, eventId);
-  expect(readNotificationToken(key, token)).toBe(eventId);
+  expect(readNotificationToken([key], token)).toBe(eventId);
   expect(notificationUrl("https://p.example/base/", key, eventId)).toBe(
     `https://p.example/base/a2a/notifications/${token}`,
   );
   const otherKey = notificationKey(Buffer.alloc(32, 2));
+  // As after the encryption key was changed.
+  expect(readNotificationToken([otherKey, key], token)).toBe(eventId);
   const other = newRootId(1_700_000_000_000);
   for (const forged of [
     "",
@@ -20,6 +22,6 @@ it("a token names its event, and nobody else can make one", () => {
     other + token.slice(32),
     `${token}x`,
   ]) {
-    expect(readNotificationToken(key, forged)).toBeUndefined();
+    expect(readNotificationToken([key], forged)).toBeUndefined();
   }
 });
