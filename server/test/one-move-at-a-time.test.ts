@@ -1,6 +1,6 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { lockDirectory } from "../src/postgres/embedded/directoryLock.ts";
 import { moveDatabase } from "../src/process/commands/moveDatabase.ts";
 import { startAlone } from "../src/process/commands/openAsItIs.ts";
@@ -60,6 +60,23 @@ it.for(["postrider move", "postrider restore", "postrider org"])(
     } finally {
       unlock();
       process.off("SIGTERM", onTerm);
+    }
+  },
+);
+
+it.for([process.pid, 1, 2 ** 31 - 1])(
+  "a move says that it cannot end a service of another container, whose process is %i there",
+  async (pid) => {
+    const unlock = await lockDirectory(dataDir);
+    const ended = vi.fn<() => void>();
+    process.on("SIGTERM", ended);
+    try {
+      writeFileSync(join(dataDir, "service.pid"), `${pid}\n`);
+      await expect(move(true)).rejects.toThrow(/cannot be ended from here .*: stop it where it runs/);
+      expect(ended).not.toHaveBeenCalled();
+    } finally {
+      process.off("SIGTERM", ended);
+      unlock();
     }
   },
 );

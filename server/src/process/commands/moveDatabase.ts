@@ -197,10 +197,19 @@ async function endService(dataDir: string, mayStop: boolean, say: (line: string)
   }
 }
 
+/** @throws {CommandError} when its process id means no other process here, as in another container, or one that this user may not end. */
 function stopService(dataDir: string, { pid = 0 }: Holder, say: (line: string) => void): void {
-  if (pid <= 1) throw new CommandError(`the service on ${dataDir} is unknown: stop it`, "failed");
+  try {
+    if (pid <= 1 || pid === process.pid) throw new Error("its process is unknown");
+    process.kill(pid, "SIGTERM");
+  } catch (cause) {
+    throw new CommandError(
+      `the service on ${dataDir} cannot be ended from here (${(cause as Error).message}): stop it where it runs, and give the command again`,
+      "failed",
+      { cause },
+    );
+  }
   say(`Ending the service (process ${pid}) …`);
-  process.kill(pid, "SIGTERM");
 }
 
 function nowSeconds(): number {
