@@ -156,7 +156,9 @@ export class Dispatcher implements DeliveryGauges {
 
   /** Takes an item that this node has just accepted, under the lease it was stored with. */
   take(item: NewItem, leased: LeasedItem): void {
-    this.#startLane(this.#lanes.put(acceptedDelivery(item, leased)));
+    const lane = this.#lanes.open(item.targetId);
+    lane.put(acceptedDelivery(item, leased));
+    this.#startLane(lane);
   }
 
   /** Something became due that this node does not hold; of one target, when it is named. */
@@ -311,7 +313,13 @@ export class Dispatcher implements DeliveryGauges {
       targetsEnding: (count) => lanes.ending(count),
       choose: (due) => chooseDue(lanes, due),
       take: (deliveries) => {
-        for (const lane of new Set(deliveries.map((delivery) => lanes.put(delivery)))) this.#queue(lane);
+        const claimed = new Set<Lane>();
+        for (const delivery of deliveries) {
+          const lane = lanes.open(delivery.targetId);
+          lane.put(delivery);
+          claimed.add(lane);
+        }
+        for (const lane of claimed) this.#queue(lane);
         this.#startReady();
       },
     });

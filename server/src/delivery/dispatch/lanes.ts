@@ -1,5 +1,4 @@
 import type pg from "pg";
-import type { Delivery } from "../../items/delivery.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
 import { loadTargets, type TargetConfig } from "../../targets/record/targetConfig.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -24,10 +23,14 @@ export class Lanes {
     return this.#lanes.get(targetId);
   }
 
-  /** Puts a delivery into its target's lane. */
-  put(delivery: Delivery): Lane {
-    const lane = this.#lanes.get(delivery.targetId) ?? this.#open(delivery.targetId);
-    lane.put(delivery);
+  /** The target's lane, which is made if there is none. */
+  open(targetId: string): Lane {
+    let lane = this.#lanes.get(targetId);
+    if (lane === undefined) {
+      lane = new Lane(targetId, this.#known.recall(targetId), this.deps);
+      this.#lanes.set(targetId, lane);
+      lane.noteSilence(performance.now());
+    }
     return lane;
   }
 
@@ -75,13 +78,6 @@ export class Lanes {
     this.#lanes.delete(lane.targetId);
     lane.close();
     this.#known.remember(lane.targetId, lane.reputation);
-  }
-
-  #open(targetId: string): Lane {
-    const lane = new Lane(targetId, this.#known.recall(targetId), this.deps);
-    this.#lanes.set(targetId, lane);
-    lane.noteSilence(performance.now());
-    return lane;
   }
 
   #idsOf(matches: (lane: Lane) => boolean): string[] {
