@@ -4,7 +4,7 @@ import { rowsOf } from "../postgres/copyStreams.ts";
 import { hasDistributedCells, presentCells } from "../postgres/ensureCells.ts";
 import { tableSchema } from "../postgres/partitions.ts";
 import { baseline, readMigrations, refuseUnknownMigrations } from "../postgres/migrations.ts";
-import { type DatabaseConnection, keepAliveAfterMs } from "../postgres/pool.ts";
+import { clientConfig, type DatabaseConnection, keepAliveAfterMs } from "../postgres/pool.ts";
 import { explainAway } from "../postgres/untilServes.ts";
 import { refuseTransactionPooling } from "../postgres/refuseTransactionPooling.ts";
 import { CommandError } from "../runtime/commandError.ts";
@@ -39,9 +39,8 @@ export async function openSession(connection: DatabaseConnection): Promise<pg.Cl
 }
 
 async function connect(connection: DatabaseConnection): Promise<pg.Client> {
-  const where = "url" in connection ? { connectionString: connection.url } : connection;
   const client = new pg.Client({
-    ...where,
+    ...clientConfig(connection),
     application_name: "postrider backup",
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveAfterMs,

@@ -44,6 +44,16 @@ export interface ServerConnection {
   password?: string;
 }
 
+/**
+ * The driver's configuration of a connection. The embedded server is this service's own: PGSSLMODE, PGOPTIONS and the other variables
+ * that the driver takes for what it is not told are meant for other servers. A server of a URL may be described by them.
+ */
+export function clientConfig(connection: DatabaseConnection): pg.ClientConfig {
+  if ("url" in connection) return { connectionString: connection.url };
+  // The driver takes an empty text for none; PostgreSQL reads no option in a blank.
+  return { ...connection, ssl: false, sslnegotiation: "postgres", options: " " };
+}
+
 /** The same database and user on another server. @throws an error when the URL has no place for a server. */
 export function atServer(
   connection: DatabaseConnection,
@@ -132,10 +142,8 @@ class TappedClient extends ImpatientClient {
  * give up on statements after 30 s, on locks after 10 s and on transactions left idle after 15 s.
  */
 export function createPool(options: PoolOptions): pg.Pool {
-  const { connection } = options;
-  const where = "url" in connection ? { connectionString: connection.url } : connection;
   const pool = new pg.Pool({
-    ...where,
+    ...clientConfig(options.connection),
     Client: clientOf(options),
     max: options.size,
     connectionTimeoutMillis: connectTimeoutMs,

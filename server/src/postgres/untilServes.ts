@@ -85,7 +85,7 @@ function whyNot(error: unknown): string {
   if (code === "53100") return `the disk of the database is full (${message}): make room`;
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `the name of its host is not known (${message})`;
   if (/does not support SSL/i.test(message))
-    return `${message}: remove sslmode from DATABASE_URL, or turn on ssl at the server`;
+    return `${message}: remove sslmode from DATABASE_URL, or PGSSLMODE from the environment, or turn on ssl at the server`;
   if (/^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|CERT_|ERR_TLS_)/.test(code))
     return `the server's TLS certificate is not trusted (${message}): add its authority with NODE_EXTRA_CA_CERTS, or sslmode=no-verify to DATABASE_URL`;
   if (/timeout/i.test(message)) return "it does not answer";

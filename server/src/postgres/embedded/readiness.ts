@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { databaseName } from "./cluster.ts";
-import type { ServerConnection } from "../pool.ts";
+import { clientConfig, type ServerConnection } from "../pool.ts";
 
 const pollMs = 20;
 const noteEveryMs = 5_000;
@@ -77,8 +77,8 @@ const forgetUnused = [
   "create database template1 template template0 is_template true",
 ];
 
-async function run(connection: pg.ClientConfig, statements: readonly string[]): Promise<Error | undefined> {
-  const client = new pg.Client({ ...connection, connectionTimeoutMillis: 10_000 });
+async function run(connection: ServerConnection, statements: readonly string[]): Promise<Error | undefined> {
+  const client = new pg.Client({ ...clientConfig(connection), connectionTimeoutMillis: 10_000 });
   client.on("error", () => undefined);
   try {
     await client.connect();
