@@ -304,6 +304,10 @@ describe("sentences", () => {
     expect(problemsOf({ POSTRIDER_COLOUR_OF_THE_HORSE: "bay" })[0]).toContain("remove it");
   });
 
+  it.each(["PORT", "HOST", "DATABASE_URL", "LOG_LEVEL"])("suggest %s where it has a prefix", (name) => {
+    expect(problemsOf({ [`POSTRIDER_${name}`]: "x" })[0]).toContain(`did you mean ${name}?`);
+  });
+
   it("leave other programs' variables alone", () => {
     expect(problemsOf({ PGHOST: "x", STRIPE_CLI_MODE: "y", HOME: "/" })).toEqual([]);
   });

@@ -150,7 +150,8 @@ function unknownNames(env: NodeJS.ProcessEnv): string[] {
   return Object.keys(env)
     .filter((name) => /^postrider_/i.test(name) && !known.includes(name) && !clientNames.includes(name))
     .map((name) => {
-      const nearest = nearestName(name, known);
+      const bare = name.slice("POSTRIDER_".length).toUpperCase();
+      const nearest = known.includes(bare) ? bare : nearestName(name, known);
       const advice =
         nearest === undefined ? "remove it; docs/configuration.md lists all" : `did you mean ${nearest}?`;
       return `${name} is not a setting of Postrider; ${advice}`;
