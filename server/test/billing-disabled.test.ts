@@ -126,6 +126,7 @@ describe("while live billing is disabled", () => {
       const answer = await node.call("POST", "/api/v1/billing/checkout", { session, body });
       expect(answer.status).toBe(503);
       expect(answer.body).toEqual({ error: "live billing is disabled" });
+      expect(answer.headers["x-error-code"]).toBe("billing_disabled");
     }
     expect((await node.call("GET", "/api/v1/billing/portal", { session })).status).toBe(503);
     const headers = { "stripe-signature": "t=1,v1=00" };

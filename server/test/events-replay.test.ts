@@ -163,6 +163,7 @@ describe("a replay", () => {
     expect(await replay(source)).toMatchObject({
       status: 409,
       body: { error: expect.stringContaining("deleted") },
+      headers: { "x-error-code": "target_deleted" },
     });
     const { body } = await node.call("GET", `/api/v1/events?target_id=${targetId}`, { key });
     expect(body.events.map((event: { id: string }) => event.id)).toEqual([source]);

@@ -62,6 +62,22 @@ describe.each([
   );
 });
 
+it.for([
+  ["claimed", [], "message_claimed"],
+  ["acknowledged", ["ack"], "message_ended"],
+] as const)(
+  "a claim by id says whether it may succeed later: of a message that is %s",
+  async ([_state, then, code], { own: { account }, service, makeMailbox }) => {
+    const key = account.api_key;
+    const targetId = await makeMailbox(account);
+    const { id } = (await service.call("POST", `/t/${targetId}`, { key, body: {} })).body;
+    const call = (verb: string) => service.call("POST", `/api/v1/mailbox-messages/${id}/${verb}`, { key });
+    for (const verb of ["claim", ...then]) expect((await call(verb)).status).toBe(200);
+    const { status, headers } = await call("claim");
+    expect([status, headers["x-error-code"]]).toEqual([409, code]);
+  },
+);
+
 it("an API key that a workspace may not make names the reason too", async ({
   own: { account },
   service,

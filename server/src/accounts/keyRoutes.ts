@@ -59,8 +59,10 @@ const deleteRoute = route("deleteKey", "DELETE /api/v1/keys/:id", {
     const callerKeyId = call.caller.kind === "apiKey" ? call.caller.keyId : undefined;
     orRefused(await deleteKey(deps.pool, originOf(call), { keyId, callerKeyId }), "deleted", {
       not_found: notFound,
-      own_key: () => new ApiError(409, "an API key cannot delete itself: use another key or a session"),
-      last_key: () => new ApiError(409, "the last API key cannot be deleted: create another one first"),
+      own_key: () =>
+        new ApiError(409, "an API key cannot delete itself: use another key or a session", "own_key"),
+      last_key: () =>
+        new ApiError(409, "the last API key cannot be deleted: create another one first", "last_key"),
     });
   }),
 });

@@ -141,9 +141,13 @@ const checkoutRoute = route("openCheckout", "POST /api/v1/billing/checkout", {
 
 const checkoutRefusals = {
   not_found: notFound,
-  exempt: () => new ApiError(409, "this workspace is exempt from billing"),
+  exempt: () => new ApiError(409, "this workspace is exempt from billing", "workspace_exempt"),
   subscribed: () =>
-    new ApiError(409, "this workspace has a subscription: change its payment method in the portal"),
+    new ApiError(
+      409,
+      "this workspace has a subscription: change its payment method in the portal",
+      "subscription_exists",
+    ),
   busy: () =>
     new ApiError(503, "the payment page is being changed by another request: try again", {
       retryAfterSeconds: 1,
@@ -268,7 +272,7 @@ const webhookRoute = route("receiveBillingEvent", "POST /api/v1/billing/webhook"
 });
 
 function require503(processor: Processor | undefined): Processor {
-  if (processor === undefined) throw new ApiError(503, "live billing is disabled");
+  if (processor === undefined) throw new ApiError(503, "live billing is disabled", "billing_disabled");
   return processor;
 }
 

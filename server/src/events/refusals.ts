@@ -3,9 +3,9 @@ import type { EventStatus } from "../items/eventStatuses.ts";
 
 export const replayRefusals = {
   not_found: notFound,
-  target_deleted: () => new ApiError(409, "the target of this event was deleted"),
+  target_deleted: () => new ApiError(409, "the target of this event was deleted", "target_deleted"),
   mailbox_disabled: mailboxDisabled,
-  expired: () => new ApiError(409, "the message has expired, and its payload with it"),
+  expired: () => new ApiError(409, "the message has expired, and its payload with it", "message_ended"),
   erased: payloadErased,
 };
 

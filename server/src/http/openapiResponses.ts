@@ -181,7 +181,7 @@ function impliedRefusals({ method, path, credential, leastRole }: RouteRecord): 
 }
 
 /** Statuses that stand for refusals which a program has to tell apart. */
-const mayHaveCode = new Set([402, 403, 409, 410, 415, 429, 501]);
+const mayHaveCode = new Set([402, 403, 409, 410, 415, 429, 501, 503]);
 
 /** The headers of its own that a route may name. */
 const ownHeaderComponents = {

@@ -1,4 +1,4 @@
-import { ApiError, notFound, unauthorized } from "../http/contract/errors.ts";
+import { ApiError, type ErrorCode, notFound, unauthorized } from "../http/contract/errors.ts";
 import type { NamedClaimRefusal } from "./claim/claimNamedMessages.ts";
 import type { ChangeResult } from "./finish/closeMessages.ts";
 import type { ForceOutcome } from "./finish/forceMessage.ts";
@@ -21,7 +21,7 @@ export function changeRefusal(result: ChangeResult): ApiError | undefined {
         "the claim is not active: it was never made, has lapsed, or a later one has replaced it",
       );
     case "expired":
-      return new ApiError(409, "the message has expired");
+      return new ApiError(409, "the message has expired", "message_ended");
   }
 }
 
@@ -29,16 +29,18 @@ export function changeRefusal(result: ChangeResult): ApiError | undefined {
 export function claimRefusal(refusal: NamedClaimRefusal): ApiError {
   if (refusal === "unauthorized") return unauthorized();
   if (refusal === "not found") return notFound();
-  return new ApiError(409, whyNotClaimable[refusal]);
+  return new ApiError(409, ...whyNotClaimable[refusal]);
 }
 
-const whyNotClaimable: Record<Exclude<NamedClaimRefusal, "unauthorized" | "not found">, string> = {
-  claimed: "the message is claimed",
-  busy: "the message is claimed",
-  acknowledged: "the message is acknowledged",
-  dead: "the message is dead: redrive it first",
-  expired: "the message has expired",
-  behind: "an earlier message of its ordering key is not done",
+type NotClaimable = Exclude<NamedClaimRefusal, "unauthorized" | "not found">;
+
+const whyNotClaimable: Record<NotClaimable, [message: string, code: ErrorCode]> = {
+  claimed: ["the message is claimed", "message_claimed"],
+  busy: ["the message is claimed", "message_claimed"],
+  acknowledged: ["the message is acknowledged", "message_ended"],
+  dead: ["the message is dead: redrive it first", "message_ended"],
+  expired: ["the message has expired", "message_ended"],
+  behind: ["an earlier message of its ordering key is not done", "message_behind"],
 };
 
 /** The error of an intervention that was not made. */
