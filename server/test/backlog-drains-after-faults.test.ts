@@ -46,13 +46,13 @@ describe("the service goes on, and nothing is lost, when its database", () => {
   }) => {
     beginLoad();
     await acknowledgedReach(200);
-    for (let round = 1; round <= 5; round++) {
+    // Sessions that are idle when they end are replaced before a request notices.
+    for (let round = 1; round <= 5 || load.refusals() === 0; round++) {
       await terminateSessions();
       await acknowledgedReach(load.acknowledged().length + 40);
     }
     await load.stop();
     expect(isRunning(service.pid)).toBe(true);
-    expect(load.refusals()).toBeGreaterThan(0);
     await expectNothingLost({ pool, load, receiver });
   });
 
