@@ -254,6 +254,25 @@ describe("a look at a task", () => {
     expect((await claim(node, 9)).polls).toEqual([]);
   });
 
+  it("that finds a change is repeated at once, too, where the agent tells of another meanwhile", async ({
+    node,
+    handoff,
+  }) => {
+    await claim(node, 7);
+    expect(await hastenPoll(node.pool, handoff.eventId)).toBe(true);
+    const { deps, eventId, targetId } = handoff;
+    const found = { eventId, targetId, leaseToken: 7, view: viewOf("INPUT_REQUIRED") };
+    expect(await recordHandoff(deps, found)).toBe("recorded");
+    expect((await claim(node, 8)).polls).toHaveLength(1);
+  });
+
+  it("can be planned for longer than milliseconds fit into 32 bits", async ({ node, handoff }) => {
+    const [poll] = (await claim(node, 7)).polls;
+    await postponePoll(node.pool, poll!, { polls: 1, missing: 0, inMs: 3_000_000_000 });
+    expect((await claim(node, 8)).polls).toEqual([]);
+    expect(await hastenPoll(node.pool, handoff.eventId)).toBe(true);
+  });
+
   it("waits as long as the agent wants, and no longer than the task is followed", async ({
     handoff,
     node,

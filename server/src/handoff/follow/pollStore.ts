@@ -76,7 +76,7 @@ export async function postponePoll(
     text: `update handoff_polls
            set polls = $4,
              missing = $5,
-             due_at = ${nowMs} + case when due_at = 0 then 0 else $6::integer end,
+             due_at = ${nowMs} + case when due_at = 0 then 0 else $6::bigint end,
              lease_until = null,
              lease_token = null
            where bucket = $1

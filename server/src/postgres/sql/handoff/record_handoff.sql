@@ -107,7 +107,8 @@ begin
     on conflict (bucket, event_id) do update
     set polls = 0,
       missing = 0,
-      due_at = excluded.due_at,
+      -- An agent told of a change while the look was under way.
+      due_at = case when handoff_polls.due_at = 0 then v_now_ms else excluded.due_at end,
       deadline_at = excluded.deadline_at,
       lease_until = null,
       lease_token = null;
