@@ -143,29 +143,35 @@ async function loadRows(client: pg.Client, manifest: Manifest, parts: AsyncItera
   let total = 0;
   let sink: Writable | undefined;
   let failure: Error | undefined;
-  for await (const part of parts) {
-    if (failure !== undefined) throw failure;
-    switch (part.kind) {
-      case "begin":
-        if (part.schema === undefined) await client.query("reset search_path");
-        else if (part.schema !== place) await findFirstIn(client, part.schema);
-        place = part.schema;
-        sink = rowsInto(client, intoOf(part.table, places.get(part.schema)));
-        // It may come while the next part is read.
-        sink.on("error", (error) => (failure = error));
-        break;
-      case "bytes":
-        if (!sink!.write(part.bytes)) await drained(sink!);
-        break;
-      case "end": {
-        const rows = await endOf(sink!);
-        if (rows !== part.rows) throw new Error(`a table has ${rows} rows where ${part.rows} were to come`);
-        total += rows;
-        break;
+  try {
+    for await (const part of parts) {
+      if (failure !== undefined) throw failure;
+      switch (part.kind) {
+        case "begin":
+          if (part.schema === undefined) await client.query("reset search_path");
+          else if (part.schema !== place) await findFirstIn(client, part.schema);
+          place = part.schema;
+          sink = rowsInto(client, intoOf(part.table, places.get(part.schema)));
+          // It may come while the next part is read.
+          sink.on("error", (error) => (failure = error));
+          break;
+        case "bytes":
+          if (!sink!.write(part.bytes)) await drained(sink!);
+          break;
+        case "end": {
+          const rows = await endOf(sink!);
+          if (rows !== part.rows) throw new Error(`a table has ${rows} rows where ${part.rows} were to come`);
+          total += rows;
+          break;
+        }
       }
     }
+    return total;
+  } catch (error) {
+    // Ends a COPY that waits for the rest of its rows: the rollback would wait behind it for ever.
+    sink?.destroy();
+    throw error;
   }
-  return total;
 }
 
 function intoOf(table: string, tables: readonly OwnTable[] = []): string {
