@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { expect, inject, vi } from "vitest";
+import { expect, inject } from "vitest";
 import { lockDirectory } from "../src/postgres/embedded/directoryLock.ts";
 import { createPool, type DatabaseConnection } from "../src/postgres/pool.ts";
 import { startAlone } from "../src/process/commands/openAsItIs.ts";
@@ -114,12 +114,13 @@ it("says to commands which right is missing, before a service is ended for a mov
   await embedded.close();
   // This process has the directory as a service has it.
   const unlock = await lockDirectory(dataDir);
-  const ended = vi.fn<() => void>();
-  process.on("SIGTERM", ended);
   Object.assign(env, { POSTRIDER_DATA_DIR: dataDir });
   await refuses("move", "--stop-service");
-  expect(ended).not.toHaveBeenCalled();
-  process.off("SIGTERM", ended);
+  const inBytes = await createEmptyTestDatabase("SQL_ASCII");
+  expect(
+    await runDatabaseCommand(["move", "--stop-service"], { ...env, DATABASE_URL: inBytes.url }),
+  ).toMatchObject({ code: 1, err: expect.stringContaining("the database has the encoding SQL_ASCII") });
+  await inBytes.drop();
   unlock();
   rmSync(dataDir, { recursive: true });
 

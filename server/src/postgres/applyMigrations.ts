@@ -83,7 +83,7 @@ async function refuseForeignTables(client: pg.ClientBase): Promise<void> {
  * a locale, counts bytes and may cut within a character.
  * @throws {SchemaError} when the database has another encoding than UTF8.
  */
-async function refuseOtherEncodings(client: pg.ClientBase): Promise<void> {
+export async function refuseOtherEncodings(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ encoding: string }>(
     "select current_setting('server_encoding') as encoding",
   );

@@ -6,6 +6,7 @@ import { isFilledBy, type Loaded } from "../../backup/load.ts";
 import { type Config, loadConfig } from "../../config/config.ts";
 import { version } from "../../config/version.ts";
 import { DirectoryInUseError, type Holder, lockDirectory } from "../../postgres/embedded/directoryLock.ts";
+import { refuseOtherEncodings } from "../../postgres/applyMigrations.ts";
 import type { DatabaseConnection } from "../../postgres/pool.ts";
 import { explainRefusal, placeOf } from "../../postgres/untilServes.ts";
 import { beforeInterrupt } from "../../runtime/beforeInterrupt.ts";
@@ -13,6 +14,7 @@ import { CommandError } from "../../runtime/commandError.ts";
 import type { Talk } from "./command.ts";
 import { existingKey, keyPath } from "../database/encryptionKey.ts";
 import { markMoved, type Move, readMove, refusalOf, unmarkMoved } from "../database/movedMarker.ts";
+import { checkVersion } from "../database/openDatabase.ts";
 import { refuseWithoutDatabase } from "../database/openOrJoin.ts";
 import { startAlone } from "./openAsItIs.ts";
 import { bringUpToDate, loadInto } from "./restore.ts";
@@ -70,12 +72,14 @@ function destinationOf(databaseUrl: string): string {
 }
 
 /**
- * Looks, before a service is ended for it, whether the database of DATABASE_URL is empty and takes tables and schemas.
- * @throws {Error} a sentence when it is or does not.
+ * Checks, before a service is ended for it, that the database of DATABASE_URL is fit, is empty, and takes tables and schemas.
+ * @throws {Error} a sentence when it is not or does not.
  */
 async function refuseUnfit(databaseUrl: string): Promise<void> {
   const session = await openSession({ url: databaseUrl });
   try {
+    await checkVersion(session);
+    await refuseOtherEncodings(session);
     await refuseUnlessEmpty(session);
     await session.query("begin; create schema postrider_trial; create table trial_of_postrider (); rollback");
   } catch (error) {

@@ -233,8 +233,9 @@ async function joinService(
   }
 }
 
-async function checkVersion(pool: pg.Pool): Promise<void> {
-  const { rows } = await pool.query<{ version: number }>(
+/** @throws {Error} a sentence when the server is too old. */
+export async function checkVersion(server: pg.Pool | pg.ClientBase): Promise<void> {
+  const { rows } = await server.query<{ version: number }>(
     "select current_setting('server_version_num')::integer as version",
   );
   const major = Math.floor(rows[0]!.version / 10_000);
