@@ -187,7 +187,7 @@ const storage = {
     default: "",
     secret: true,
     description:
-      "Former encryption keys, separated by commas. They only decrypt, so that the key can be rotated.",
+      "Former encryption keys, separated by commas. They only decrypt, and check the addresses that agents were given for notifications, so that the key can be rotated.",
   }),
   retentionDays: always({
     name: "POSTRIDER_RETENTION_DAYS",

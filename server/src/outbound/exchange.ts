@@ -11,7 +11,7 @@ export interface ExchangeDeps {
 }
 
 export interface ExchangeInput {
-  /** With the origin to which it goes. */
+  /** They include the origin. */
   options: Dispatcher.DispatchOptions;
   timeoutMs: number;
   bodyLimitBytes: number;

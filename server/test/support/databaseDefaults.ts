@@ -12,7 +12,7 @@ export async function setDefaults(
     await pool.query(`alter database ${database} set ${name} to ${quoted(name, value)}`);
 }
 
-/** A list of words stays a list. */
+/** `datestyle` is a list, whose words are not quoted together. */
 function quoted(name: string, value: string): string {
   return name === "datestyle" ? value : pg.escapeLiteral(value);
 }

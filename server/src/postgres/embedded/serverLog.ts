@@ -33,7 +33,7 @@ const early = new RegExp(
   `^FATAL: +(the database system is|terminating .* due to administrator command|database "${databaseName}" does not exist)`,
 );
 
-/** Words about clients that left in the middle. */
+/** PostgreSQL's messages about clients that disconnected early. */
 const left = /^(FATAL: +connection to client lost|LOG: +could not send data to client)/;
 
 /** How long a line about a full disk is news. A PostgreSQL that cannot start is tried again more often. */
