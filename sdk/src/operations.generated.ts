@@ -620,6 +620,8 @@ export interface NewEndpoint {
   /** Attempts after the first */
   max_retries?: number;
   retry_interval_seconds?: number;
+  /** true unless given */
+  enabled?: boolean;
 }
 
 export interface NewInvitation {
@@ -666,6 +668,8 @@ export interface NewTarget {
   /** Webhooks: a signing secret that receivers know already (whsec_ and 24 to 64 bytes in base64); a new one is made unless given */
   secret?: string;
   description?: string;
+  /** true unless given */
+  enabled?: boolean;
   /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;

@@ -96,6 +96,7 @@ describe("a change", () => {
     ["max_retries", 3],
     ["event_types", ["a"]],
     ["result_target_id", null],
+    ["agent_card_url", "https://8.8.8.8"],
   ] as const)(
     "of a mailbox's %s, which it does not have, is 400 and changes nothing",
     async ([field, value], { targetOf, read, patch }) => {

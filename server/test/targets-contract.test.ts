@@ -82,6 +82,23 @@ describe("a webhook target", () => {
     expect(await created({ ...webhook, ...most })).toMatchObject(most);
   });
 
+  it("is disabled from its creation on if that is asked for", async ({ create, created, account, node }) => {
+    const off = { ...webhook, enabled: false };
+    const target = await created(off);
+    expect(target["enabled"]).toBe(false);
+    const key = account.api_key;
+    const { body: event } = await node.call("POST", `/t/${String(target["id"])}`, { key, body: {} });
+    const read = await node.call("GET", `/api/v1/events/${event.id}`, { key });
+    expect(read.body.event).toMatchObject({ status: "QUEUED", held: true });
+    const made = await node.call("POST", "/api/v1/endpoints", { key, body: off });
+    const endpoint = await node.call("GET", `/api/v1/endpoints/${made.body.id}`, { key });
+    expect(endpoint.body.endpoint.enabled).toBe(false);
+    expect(await create({ ...webhook, enabled: "no" })).toMatchObject({
+      status: 400,
+      body: { error: "enabled must be a boolean" },
+    });
+  });
+
   it("stores its secret sealed", async ({ created, node }) => {
     const text = String((await created(webhook))["secret"]).slice("whsec_".length);
     for (const secret of [text, Buffer.from(text, "base64")])

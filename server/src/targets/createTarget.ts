@@ -58,7 +58,7 @@ function commonColumns(deps: TargetDeps, input: NewTarget, nowMs: number) {
     metadata: input.metadata ?? null,
     name: input.name,
     description: input.description ?? "",
-    enabled: true,
+    enabled: input.enabled ?? true,
     event_types: [],
     max_payload_bytes: input.max_payload_bytes ?? deps.config.maxBodyBytes,
     max_retries: input.max_retries ?? 8,

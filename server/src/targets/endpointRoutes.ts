@@ -17,6 +17,7 @@ import { webhook } from "./webhook/webhook.ts";
 import {
   allOptional,
   commonFields,
+  createdEnabled,
   deliveryFields,
   discardHeld,
   HeldItems,
@@ -63,7 +64,10 @@ function endpointInputs(maxBodyBytes: number) {
   };
   const changes = { name: Name, url: Url, enabled: Type.Boolean(), discard_held: discardHeld, ...options };
   return {
-    newEndpoint: Type.Object({ name: Name, url: Url, ...allOptional(options) }, { title: "NewEndpoint" }),
+    newEndpoint: Type.Object(
+      { name: Name, url: Url, ...allOptional({ ...options, enabled: createdEnabled }) },
+      { title: "NewEndpoint" },
+    ),
     endpointChanges: Type.Object(allOptional(changes), { title: "EndpointChanges" }),
   };
 }

@@ -3,7 +3,7 @@ import { FilterField } from "../filters/schemas.ts";
 import { described, Id, nullable, oneOf, Timestamp } from "../http/contract/schemas.ts";
 import { targetKinds } from "../postgres/kinds.ts";
 import { fieldsOf, kindNames } from "./kinds.ts";
-import { allOptional, commonFields, HeldItems, Name, nameFields } from "./record/fields.ts";
+import { allOptional, commonFields, createdEnabled, HeldItems, Name, nameFields } from "./record/fields.ts";
 import { MetadataField, Uid } from "./record/names.ts";
 
 const Kind = oneOf(targetKinds);
@@ -61,11 +61,14 @@ export function targetInputs(maxBodyBytes: number) {
   const common = { ...commonFields(maxBodyBytes), ...nameFields };
   return {
     newTarget: Type.Object(
-      inOrder("kind name url agent_card_url headers secret description event_types max_payload_bytes", {
-        kind: Type.String({ description: kindNames() }),
-        name: Name,
-        ...allOptional({ ...fieldsOf("created"), ...common }),
-      }),
+      inOrder(
+        "kind name url agent_card_url headers secret description enabled event_types max_payload_bytes",
+        {
+          kind: Type.String({ description: kindNames() }),
+          name: Name,
+          ...allOptional({ ...fieldsOf("created"), ...common, enabled: createdEnabled }),
+        },
+      ),
       { title: "NewTarget" },
     ),
     targetChanges: Type.Object(

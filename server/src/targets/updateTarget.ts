@@ -82,9 +82,9 @@ function applicableFault(kind: AnyKind, input: TargetChanges): string | undefine
   if (!changeable.some(isGiven)) {
     return `nothing to change: a ${kind.name} target takes ${changeable.join(", ")}`;
   }
-  const foreign = Object.keys(fieldsOf("changed")).find(
-    (field) => isGiven(field) && !changeable.includes(field),
-  );
+  const own = [...changeable, ...Object.keys(kind.fields.created)];
+  const ofAll = Object.keys({ ...fieldsOf("created"), ...fieldsOf("changed") });
+  const foreign = ofAll.find((field) => isGiven(field) && !own.includes(field));
   return foreign === undefined ? undefined : `${foreign} does not apply to a ${kind.name} target`;
 }
 

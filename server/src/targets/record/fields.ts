@@ -54,6 +54,9 @@ export const deliveryFields = {
   ...limits,
 };
 
+/** Whether a target is enabled from its creation on. */
+export const createdEnabled = Type.Boolean({ description: "true unless given" });
+
 /** The field of a change that only kinds which hold items take. */
 export const discardHeld = Type.Boolean({
   description: "With enabled: true, cancels everything that waits for the target before it is enabled",
