@@ -15,6 +15,7 @@ import {
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { createPool } from "../src/postgres/pool.ts";
+import { startEmbedded } from "../src/postgres/embedded/startEmbedded.ts";
 import { makeWalAhead, segmentsThatFit } from "../src/postgres/embedded/walAhead.ts";
 import { runningConnection } from "../src/postgres/embedded/runningConnection.ts";
 import { processesSaying, query, runEmbedded, type EmbeddedProcess } from "./support/embeddedProcess.ts";
@@ -148,6 +149,21 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
     const contenders = Array.from({ length: 4 }, () => run(dataDir, ordinary));
     const outcomes = await Promise.all(contenders.map((one) => one.next(["ready", "refused"])));
     expect(outcomes.map((one) => one.event).sort()).toEqual(["ready", "refused", "refused", "refused"]);
+  });
+
+  it("leaves no PostgreSQL behind when the start fails while it waits", async () => {
+    const halted = ownDirectory("halted");
+    const pidFile = join(halted, "postgresql", "postmaster.pid");
+    const start = startEmbedded({
+      dataDir: halted,
+      log: () => undefined,
+      whileWaiting: async () => {
+        await until(() => existsSync(pidFile), Boolean);
+        throw new Error("a module is missing");
+      },
+    });
+    await expect(start).rejects.toThrow("a module is missing");
+    expect(existsSync(pidFile)).toBe(false);
   });
 
   it("says which version made a database that it cannot open", async () => {

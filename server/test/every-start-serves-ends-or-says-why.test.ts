@@ -114,6 +114,18 @@ describe.concurrent("a start whose database is silent, unknown or refuses", () =
     await proxy.stop();
   });
 
+  it.runIf(linux)("ends with a sentence when its directory was removed, as by a deployment", async () => {
+    const removed = newPlace();
+    mkdirSync(removed);
+    const inRemoved = 'cd "$1" && rmdir "$1" && shift && exec "$@"';
+    const program = start(
+      { DATABASE_URL: database.url, POSTRIDER_ENCRYPTION_KEY: someKey },
+      { command: ["/bin/sh", "-c", inRemoved, "sh", removed, process.execPath, serviceFile, "serve"] },
+    );
+    expect(await program.ended).toEqual({ code: 1, signal: null });
+    expect(program.output()).toMatch(/the current working directory was likely removed/);
+  });
+
   it("ends with a sentence about TLS that the server does not offer", async () => {
     const proxy = await startDatabaseProxy(database);
     const program = startOn(`${proxy.url}?sslmode=require`);

@@ -16,7 +16,10 @@ export async function serve(config: Config, say: (line: string) => void, isRunBy
   const load = () => import("./runService.ts");
   const database = await openUnlessStopped(config, log, { say, stop, whileWaiting: load });
   if (database === undefined) return;
-  const { runService } = await load();
+  const { runService } = await load().catch(async (cause: unknown) => {
+    await database.close();
+    throw cause;
+  });
   await runService({
     config,
     log,

@@ -170,7 +170,6 @@ export class EmbeddedServer {
       },
     }).finally(() => closeDirectory(given));
     this.#process = process;
-    await whileWaiting?.();
     await this.#untilReady(process, serverLog.lastLines, isNew);
     return { process, lastLines: serverLog.lastLines };
   }
@@ -179,6 +178,7 @@ export class EmbeddedServer {
     let running = true;
     void process.ended.then(() => (running = false));
     try {
+      await this.#options.whileWaiting?.();
       const start = { connection: this.#connection(), isNew, running: () => running, log: this.#info };
       if (await waitUntilReady(start)) return;
     } catch (error) {
