@@ -226,8 +226,9 @@ export interface EndpointChanges {
   /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
-  /** Attempts after the first */
+  /** Attempts after the first: 8 for a new target */
   max_retries?: number;
+  /** Wait before the first retry, three times as long before each later one: 30 for a new target */
   retry_interval_seconds?: number;
 }
 
@@ -617,8 +618,9 @@ export interface NewEndpoint {
   /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
-  /** Attempts after the first */
+  /** Attempts after the first: 8 for a new target */
   max_retries?: number;
+  /** Wait before the first retry, three times as long before each later one: 30 for a new target */
   retry_interval_seconds?: number;
   /** true unless given */
   enabled?: boolean;
@@ -673,8 +675,9 @@ export interface NewTarget {
   /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
-  /** Attempts after the first */
+  /** Attempts after the first: 8 for a new target */
   max_retries?: number;
+  /** Wait before the first retry, three times as long before each later one: 30 for a new target */
   retry_interval_seconds?: number;
   /** How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes */
   rate_limit_per_second?: number | null;
@@ -1095,8 +1098,9 @@ export interface TargetChanges {
   /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
-  /** Attempts after the first */
+  /** Attempts after the first: 8 for a new target */
   max_retries?: number;
+  /** Wait before the first retry, three times as long before each later one: 30 for a new target */
   retry_interval_seconds?: number;
   /** How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes */
   rate_limit_per_second?: number | null;
@@ -1393,13 +1397,13 @@ export interface Operations {
     targets: ListedHealth[];
   }>;
   /** Accepts an item for a target. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again. */
-  sendItem(targetId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** W3C Trace Context: where the item's trace goes on, if the service traces */ traceparent?: string; /** Used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
+  sendItem(targetId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** W3C Trace Context: where the item's trace goes on, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
   /** Accepts an event for a legacy endpoint. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again. */
-  sendEvent(endpointId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** W3C Trace Context: where the item's trace goes on, if the service traces */ traceparent?: string; /** Used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
+  sendEvent(endpointId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** W3C Trace Context: where the item's trace goes on, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
   /** Publishes to all targets of a customer. Makes an item for every webhook, agent and mailbox whose event_types match, in one transaction, or none at all; 202 leaves once they are durable. Webhooks and agents that are disabled hold theirs; a mailbox that is disabled is passed over. The body is any JSON document, kept byte for byte and stored once. Each item is billed. */
-  publishToCustomer(customer: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** W3C Trace Context: where the item's trace goes on, if the service traces */ traceparent?: string; /** Used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedPublication>;
+  publishToCustomer(customer: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** W3C Trace Context: where the item's trace goes on, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedPublication>;
   /** Publishes to all targets that belong to no customer. Makes an item for every webhook, agent and mailbox whose event_types match, in one transaction, or none at all; 202 leaves once they are durable. Webhooks and agents that are disabled hold theirs; a mailbox that is disabled is passed over. The body is any JSON document, kept byte for byte and stored once. Each item is billed. */
-  publish(body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** W3C Trace Context: where the item's trace goes on, if the service traces */ traceparent?: string; /** Used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedPublication>;
+  publish(body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** W3C Trace Context: where the item's trace goes on, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedPublication>;
   /** List publications, newest first. */
   listPublications(options?: CallOptions & { limit?: number; /** Only publications older than the one with this id */ before?: string; /** Only those of this customer */ customer_uid?: string }): Promise<{
     publications: PublicationSummary[];

@@ -44,7 +44,9 @@ export const ItemHeaders = Type.Object({
   traceparent: Type.Optional(
     Type.String({ description: "W3C Trace Context: where the item's trace goes on, if the service traces" }),
   ),
-  "x-event-type": Type.Optional(Type.String({ description: "Used when the body has no event_type" })),
+  "x-event-type": Type.Optional(
+    Type.String({ description: "1 to 256 printable ASCII characters; used when the body has no event_type" }),
+  ),
   "x-correlation-id": Type.Optional(Type.String({ description: "At most 128 letters, digits, - and _" })),
   "x-ordering-key": Type.Optional(
     Type.String({ description: "Mailboxes: items of one key are claimed in order" }),

@@ -49,8 +49,17 @@ const limits = {
 
 /** Fields of the kinds that items are sent to: the retry schedule and the limits of rate and concurrency. */
 export const deliveryFields = {
-  max_retries: Type.Integer({ minimum: 0, maximum: 50, description: "Attempts after the first" }),
-  retry_interval_seconds: Type.Integer({ minimum: 1, maximum: 86_400 }),
+  max_retries: Type.Integer({
+    minimum: 0,
+    maximum: 50,
+    description: "Attempts after the first: 8 for a new target",
+  }),
+  retry_interval_seconds: Type.Integer({
+    minimum: 1,
+    maximum: 86_400,
+    description:
+      "Wait before the first retry, three times as long before each later one: 30 for a new target",
+  }),
   ...limits,
 };
 
