@@ -223,6 +223,12 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
 });
 
 describe.runIf(root && linux)("embedded database, root", () => {
+  it("finds the system's programs where PATH names none of their folders", async () => {
+    const service = run(join(parent, "odd-path"), { env: { PATH: "/nonexistent" } });
+    const { event, message } = await service.next(["ready", "refused"]);
+    expect(event, message).toBe("ready");
+  });
+
   it("starts in a directory that nobody else can enter, and keeps its files there", async () => {
     const closed = join(parent, "closed-to-others");
     mkdirSync(closed, { mode: 0o700 });

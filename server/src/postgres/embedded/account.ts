@@ -47,8 +47,9 @@ async function usable(account: Account, name: string): Promise<Account> {
 async function findAccount(name: string): Promise<Account | undefined> {
   const run = promisify(execFile);
   try {
-    const uid = await run("id", ["-u", name]);
-    const gid = await run("id", ["-g", name]);
+    const options = { env: plainEnvironment() };
+    const uid = await run("id", ["-u", name], options);
+    const gid = await run("id", ["-g", name], options);
     return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
   } catch {
     return undefined;
@@ -108,7 +109,8 @@ export function runToEnd(
 export function plainEnvironment(): NodeJS.ProcessEnv {
   const { env } = process;
   return {
-    PATH: env["PATH"] ?? ["/usr/local/bin", "/usr/bin", "/bin"].join(delimiter),
+    // The shell, `id` and `sleep` are found also where PATH names none of their folders.
+    PATH: [env["PATH"], "/usr/local/bin", "/usr/bin", "/bin"].filter(Boolean).join(delimiter),
     LC_ALL: "C",
     ...(env["LD_LIBRARY_PATH"] === undefined ? {} : { LD_LIBRARY_PATH: env["LD_LIBRARY_PATH"] }),
     ...(env["SystemRoot"] === undefined ? {} : { SystemRoot: env["SystemRoot"] }),
