@@ -1530,7 +1530,7 @@ export interface Operations {
   }>;
   /** Read an event's payload, byte for byte. */
   readPayload(id: string, options?: CallOptions): Promise<unknown>;
-  /** Deliver an event's payload once more, as a new event that is not billed. Its deliveries keep the `webhook-id` of the event that they repeat, unless the body asks for a new one; `x-event-id` is the new event, `x-source-event-id` the repeated one. An event that is QUEUED or RETRYING keeps its own schedule beside the replay. */
+  /** Deliver an event's payload once more, as a new event that is not billed. Its deliveries keep the `webhook-id` of the event that they repeat, unless the body asks for a new one; `x-event-id` is the new event, `x-source-event-id` the repeated one. An event that is QUEUED or RETRYING is not replayed beside its own schedule. */
   replayEvent(id: string, body?: {
     /** new: the deliveries get a webhook-id of their own, for receivers that must apply the event again. Without it they keep that of the event which is repeated, so that receivers which deduplicate apply it once */
     webhook_id?: "new";

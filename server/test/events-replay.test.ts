@@ -180,34 +180,32 @@ describe("a replay", () => {
     expect(arrived.slice(1).map(({ headers }) => headers["x-source-event-id"])).toEqual([source, source]);
   });
 
-  it("of an event that waits for a retry is delivered at once, and leaves the event its schedule", async ({
+  it("of an event that still waits is 409, says what it waits for, and makes no event", async ({
     workspace,
     receiver,
+    node,
     replay,
   }) => {
-    const { source } = await failing({ workspace, receiver }, { retry_interval_seconds: 3600 }, "RETRYING");
-    const before = await workspace.read(source);
+    const { targetId, source } = await failing(
+      { workspace, receiver },
+      { retry_interval_seconds: 3600 },
+      "RETRYING",
+    );
     receiver.answer = answerOk;
-    const { status, body } = await replay(source);
-    expect([status, body]).toEqual([202, { id: body.id, status: "QUEUED", source_event_id: source }]);
-    await workspace.settled(body.id, "DELIVERED");
-    const { event, delivery_attempts: attempts } = await workspace.read(source);
-    expect(attempts).toEqual(before.delivery_attempts);
-    expect(event).toMatchObject({ status: "RETRYING", next_attempt_at: before.event.next_attempt_at });
-  });
-
-  it("of an event that is held is held too", async ({ workspace, node, replay }) => {
+    const refused = await replay(source);
+    expect([refused.status, refused.headers["x-error-code"]]).toEqual([409, "still_retrying"]);
+    expect(refused.body.error).toMatch(
+      /^the event is still RETRYING: its next attempt is due at \d{4}-\d\d-\d\dT/,
+    );
     const key = workspace.account.api_key;
-    const { id: targetId } = await workspace.newTarget();
     await node.call("PATCH", `/api/v1/targets/${targetId}`, { key, body: { enabled: false } });
     const held = await workspace.send(targetId);
-    const { status, body } = await replay(held);
-    expect([status, body.status]).toEqual([202, "QUEUED"]);
-    expect((await workspace.read(body.id)).event).toMatchObject({ status: "QUEUED", held: true });
-    const change = { key, body: { enabled: true } };
-    expect((await node.call("PATCH", `/api/v1/targets/${targetId}`, change)).body.held_items).toBe(2);
-    await workspace.settled(body.id, "DELIVERED");
-    await workspace.settled(held, "DELIVERED");
+    for (const id of [source, held]) {
+      expect((await replay(id)).body.error).toContain("held until its target is enabled");
+    }
+    expect((await replay(held)).headers["x-error-code"]).toBe("still_queued");
+    const { body } = await node.call("GET", `/api/v1/events?target_id=${targetId}`, { key });
+    expect(body.events.map((event: { id: string }) => event.id)).toEqual([held, source]);
   });
 
   it("of a mailbox item is a new message", async ({ workspace, node, replay }) => {

@@ -1,13 +1,24 @@
 import { ApiError, mailboxDisabled, notFound } from "../http/contract/errors.ts";
 import type { EventStatus } from "../items/eventStatuses.ts";
+import type { ReplayOutcome } from "./replayEvent.ts";
 
 export const replayRefusals = {
+  still_waiting: stillWaiting,
   not_found: notFound,
   target_deleted: () => new ApiError(409, "the target of this event was deleted", "target_deleted"),
   mailbox_disabled: mailboxDisabled,
   expired: () => new ApiError(409, "the message has expired, and its payload with it", "message_ended"),
   erased: payloadErased,
 };
+
+function stillWaiting({ status, dueAtMs }: Extract<ReplayOutcome, { outcome: "still_waiting" }>): ApiError {
+  const next =
+    dueAtMs === null
+      ? "it is being delivered, or held until its target is enabled"
+      : `its next attempt is due at ${new Date(dueAtMs).toISOString()}`;
+  const code = status === "QUEUED" ? "still_queued" : "still_retrying";
+  return new ApiError(409, `the event is still ${status}: ${next}`, code);
+}
 
 export const cancelRefusals = {
   not_found: notFound,

@@ -5,6 +5,9 @@ import { bucketOf, newId } from "../postgres/ids.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import { functionQuery } from "../postgres/tables.ts";
 import { itemChange } from "../items/changes.ts";
+import { inSnapshot } from "./listEvents.ts";
+import { readProgress } from "./progress.ts";
+import { readEvents } from "./store.ts";
 import type { Parts } from "../items/parts.ts";
 
 export interface ReplayDeps extends Pick<
@@ -24,12 +27,19 @@ interface Replayed {
 /** The outcome of a replay: the new event, or why there is none. */
 export type ReplayOutcome =
   | { outcome: "replayed"; id: string; status: "QUEUED" | "UNREAD" }
+  | StillWaiting
   | { outcome: "not_found" | "target_deleted" | "mailbox_disabled" | "expired" | "erased" };
+
+/** The event is still due by its own schedule; `dueAtMs` is null while it is sent or held. */
+interface StillWaiting {
+  outcome: "still_waiting";
+  status: "QUEUED" | "RETRYING";
+  dueAtMs: number | null;
+}
 
 /**
  * Delivers an event's payload once more, as a new event that is not billed and names this one as its source. The event and its
- * attempts stay as they are, also when the event still waits: the receiver knows both deliveries by the source's `webhook-id`, which
- * the replay carries unless `isNewWebhookId`. Two calls make two events.
+ * attempts stay as they are. Two calls make two events. Deliveries carry the source's `webhook-id`, unless `isNewWebhookId`.
  */
 export async function replayEvent(
   deps: ReplayDeps,
@@ -38,6 +48,8 @@ export async function replayEvent(
   { isNewWebhookId = false }: { isNewWebhookId?: boolean } = {},
 ): Promise<ReplayOutcome> {
   deps.clock.refuseApart();
+  const waiting = await findWaiting(deps, orgId, sourceId);
+  if (waiting !== undefined) return waiting;
   const id = newId(bucketOf(sourceId), deps.nowMs());
   const { rows } = await withPartitions(deps.pool, () =>
     functionQuery("replay_event", {
@@ -64,6 +76,26 @@ const refusals = {
   x: "expired",
   e: "erased",
 } as const;
+
+/**
+ * Finds out whether the event is missing or still due: then it is delivered anyway, and a replay would be a second delivery. An event
+ * that has ended is never due again, so the check need not be in the transaction of the replay.
+ */
+async function findWaiting(
+  deps: ReplayDeps,
+  orgId: string,
+  sourceId: string,
+): Promise<ReplayOutcome | undefined> {
+  return inSnapshot(deps.queries, async (snapshot) => {
+    const retentionMs = mailboxRetentionMs(deps.config);
+    const [source] = await readEvents(snapshot, { orgId, mailboxRetentionMs: retentionMs }, [sourceId]);
+    if (source === undefined) return { outcome: "not_found" };
+    const { status } = source;
+    if (status !== "QUEUED" && status !== "RETRYING") return undefined;
+    const { dueAtMs } = (await readProgress(snapshot, [source])).get(sourceId)!;
+    return { outcome: "still_waiting", status, dueAtMs };
+  });
+}
 
 /** Reports the new event to event streams. */
 async function reportReplay(

@@ -114,11 +114,11 @@ const replayRoute = route("replayEvent", "POST /api/v1/events/:id/replay", {
   audit: { none: "an item is on record by itself" },
   summary: "Deliver an event's payload once more, as a new event that is not billed",
   description:
-    "Its deliveries keep the `webhook-id` of the event that they repeat, unless the body asks for a new one; `x-event-id` is the new event, `x-source-event-id` the repeated one. An event that is QUEUED or RETRYING keeps its own schedule beside the replay.",
+    "Its deliveries keep the `webhook-id` of the event that they repeat, unless the body asks for a new one; `x-event-id` is the new event, `x-source-event-id` the repeated one. An event that is QUEUED or RETRYING is not replayed beside its own schedule.",
   body: ReplayBody,
   response: { 202: Replay },
   errors: {
-    409: "Its target was deleted, its mailbox is disabled, or its payload has expired",
+    409: "It is still being delivered, its target was deleted, its mailbox is disabled, or its payload has expired",
     410: "Its payload was erased",
     429: "A customer asked for too many in its portal",
   },

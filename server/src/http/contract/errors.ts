@@ -36,6 +36,8 @@ export const errorCodes = {
   message_behind: "an earlier message of its ordering key is not done",
   message_ended: "the message is acknowledged, dead, canceled or expired",
   payload_gone: "the item is known, its payload is not kept any more",
+  still_queued: "the event waits for its first attempt, or is held for its target",
+  still_retrying: "the event waits for its next attempt",
   event_ended: "the event has ended, and cannot be canceled any more",
   being_sent: "a node has the event in hand, and sends it now",
   message_claimed: "a consumer has claimed the message",
