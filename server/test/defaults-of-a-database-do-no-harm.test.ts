@@ -22,8 +22,8 @@ const unusual = {
   idle_session_timeout: "500ms",
 };
 
-it("serves a database with unusual defaults", async ({ pool, database, start, receiver }) => {
-  await setDefaults(pool, database, unusual);
+it("serves a database with unusual defaults", async ({ pool, start, receiver }) => {
+  await setDefaults(pool, unusual);
   const [service, other] = await Promise.all([start(), start()]);
   await takesAndGives(service, receiver);
   const account = await signUp(service);

@@ -168,8 +168,8 @@ async function loadRows(client: pg.Client, manifest: Manifest, parts: AsyncItera
     }
     return total;
   } catch (error) {
-    // Ends a COPY that waits for the rest of its rows: the rollback would wait behind it for ever.
-    sink?.destroy();
+    // Ends a COPY that waits for the rest of its rows: the rollback would wait behind it for ever. One that failed has ended.
+    if (failure === undefined) sink?.destroy();
     throw error;
   }
 }

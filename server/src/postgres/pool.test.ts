@@ -10,7 +10,7 @@ it.for([
 ])(
   "a commit waits for the disk: where synchronous_commit is %s it becomes %s",
   async ([given, taken], { pool, database, onTestFinished }) => {
-    await setDefaults(pool, database, { synchronous_commit: given! });
+    await setDefaults(pool, { synchronous_commit: given! });
     const fresh = testPool(database, 1);
     onTestFinished(() => fresh.end());
     const { rows } = await fresh.query("show synchronous_commit");

@@ -1,13 +1,9 @@
 import pg from "pg";
-import type { TestDatabase } from "./database.ts";
 
-/** Sets defaults of a database, for sessions that begin from now on. */
-export async function setDefaults(
-  pool: pg.Pool,
-  { url }: TestDatabase,
-  settings: Record<string, string>,
-): Promise<void> {
-  const database = pg.escapeIdentifier(/\/(\w+)(\?|$)/.exec(url)![1]!);
+/** Sets defaults of the pool's database, for sessions that begin from now on. */
+export async function setDefaults(pool: pg.Pool, settings: Record<string, string>): Promise<void> {
+  const { rows } = await pool.query<{ name: string }>("select current_database() as name");
+  const database = pg.escapeIdentifier(rows[0]!.name);
   for (const [name, value] of Object.entries(settings))
     await pool.query(`alter database ${database} set ${name} to ${quoted(name, value)}`);
 }
