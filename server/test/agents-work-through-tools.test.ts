@@ -95,6 +95,18 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
     ]);
   });
 
+  it("sends no item whose numbers would arrive as others, and is told which", async () => {
+    const agent = agents[way];
+    const mailbox = await newMailbox(`of numbers over ${way}`);
+    const sending = (payload: unknown): Promise<unknown> =>
+      agent.use("send_item", { target_id: mailbox, payload });
+    await expect(sending({ order: { id: Number("12345678901234567890") } })).rejects.toThrow(
+      "payload.order.id is a number too large to keep: give it as a string",
+    );
+    await sending({ order: { id: Number.MAX_SAFE_INTEGER, large: 1e300, text: "12345678901234567890" } });
+    expect(await statsOf(mailbox)).toMatchObject({ ready: 1 });
+  });
+
   it("publishes to a customer's targets, and reads where that went", async () => {
     const agent = agents[way];
     const uid = `of-${way}`;

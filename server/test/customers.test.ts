@@ -69,15 +69,29 @@ describe("a customer", () => {
     expect((await call("GET", "/api/v1/customers?prefix=.")).body.customers).toEqual([]);
   });
 
-  it("has no number in its metadata that would be kept as null", async ({ url, account, call }) => {
-    const response = await fetch(`${url}/api/v1/customers/endless`, {
-      method: "PUT",
-      headers: { authorization: `Bearer ${account.api_key}`, "content-type": "application/json" },
-      body: '{"metadata": {"a": [1, {"b": 1e400}]}}',
-    });
-    const error = "metadata.a.1.b is a number too large to keep: give it as a string";
-    expect([response.status, await response.json()]).toEqual([400, { error }]);
-    expect((await call("GET", "/api/v1/customers/endless")).status).toBe(404);
+  it.for([
+    ['{"a": [1, {"b": 1e400}]}', "metadata.a.1.b"],
+    ['{"a": 1, "b": 12345678901234567890}', "metadata.b"],
+    ['{"a": [-9007199254740993]}', "metadata.a.0"],
+  ] as const)(
+    "has no number in its metadata that would be kept as another: %s",
+    async ([metadata, place], { url, account, call }) => {
+      const response = await fetch(`${url}/api/v1/customers/endless`, {
+        method: "PUT",
+        headers: { authorization: `Bearer ${account.api_key}`, "content-type": "application/json" },
+        body: `{"metadata": ${metadata}}`,
+      });
+      const error = `${place} is a number too large to keep: give it as a string`;
+      expect([response.status, await response.json()]).toEqual([400, { error }]);
+      expect((await call("GET", "/api/v1/customers/endless")).status).toBe(404);
+    },
+  );
+
+  it("may have large numbers in its metadata that are kept as they are", async ({ put }) => {
+    const metadata = { whole: 9007199254740992, power: 2 ** 70, large: 1e300, small: -0.1 };
+    const { body } = await put("large", { metadata });
+    expect(body.metadata).toEqual(metadata);
+    expect((await put("large", { metadata: body.metadata })).status).toBe(200);
   });
 
   it("may have metadata that only looks like such an escape", async ({ put }) => {

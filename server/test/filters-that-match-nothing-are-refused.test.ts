@@ -103,6 +103,7 @@ it("a number that JSON cannot hold is 400, and the target stays as it was", asyn
     ["PATCH", target, '{"metadata":{"n":-1e400}}', "metadata.n"],
     ["PUT", "/api/v1/event-types/of.numbers", '{"example":1e400}', "example"],
     ["PUT", "/api/v1/event-types/of.numbers", "1e400", "the body"],
+    ["PUT", "/api/v1/event-types/of.numbers", '{"example":{"id":12345678901234567891}}', "example.id"],
   ] as const) {
     const headers = { authorization, "content-type": "application/json" };
     const answer = await node.service.app.inject({ method, url, headers, payload });
@@ -112,6 +113,19 @@ it("a number that JSON cannot hold is 400, and the target stays as it was", asyn
     ]);
   }
   await mailbox.send({ n: 1 });
+});
+
+it("a number that a schema or a filter compares as a double may be of any size", async ({
+  node,
+  account,
+}) => {
+  const answer = await node.service.app.inject({
+    method: "PUT",
+    url: "/api/v1/event-types/of.limits",
+    headers: { authorization: `Bearer ${account.api_key}`, "content-type": "application/json" },
+    payload: '{"schema":{"type":"integer","maximum":9223372036854775807}}',
+  });
+  expect(answer.statusCode).toBe(200);
 });
 
 it("the event type of an item that has none is null wherever it is shown", async ({

@@ -1,6 +1,7 @@
 import { type Static, type TObject, type TProperties, Type } from "typebox";
 import { Compile } from "typebox/compile";
 import type { CallInterface, InterfaceCall } from "./interfaceCall.ts";
+import { isInfinite, pathOfNumber, significantDigits } from "../http/contract/json.ts";
 import { closed } from "./schemas.ts";
 
 /** The protocol's hints about a tool's effects; a client may ask its user by them. */
@@ -52,7 +53,10 @@ export function defineTool<Input extends TProperties, Output extends TProperties
     inputSchema,
     outputSchema: Type.Object(output),
     async run(given, context) {
-      if (validator.Check(given)) return run(given, context);
+      if (validator.Check(given)) {
+        refuseChanged(given);
+        return run(given, context);
+      }
       throw new ArgumentError(
         validator
           .Errors(given)
@@ -62,6 +66,22 @@ export function defineTool<Input extends TProperties, Output extends TProperties
       );
     },
   };
+}
+
+/**
+ * An item's numbers are to arrive as they were written, and here they have been read already. A number of up to 15 digits was
+ * surely read as itself; one beyond 2^53 with more was not, or would be written with other digits.
+ * @throws {ArgumentError}
+ */
+function refuseChanged(given: object): void {
+  const { payload, message } = given as { payload?: unknown; message?: unknown };
+  const path = pathOfNumber(given, isInfinite) ?? pathOfNumber({ payload, message }, isImprecise);
+  if (path !== undefined)
+    throw new ArgumentError(`${path.slice(1)} is a number too large to keep: give it as a string`);
+}
+
+function isImprecise(value: number): boolean {
+  return Math.abs(value) > Number.MAX_SAFE_INTEGER && significantDigits(value).length > 15;
 }
 
 type Described = Pick<Tool, "name" | "description" | "annotations">;

@@ -58,18 +58,23 @@ const maxDepth = 64;
 
 /**
  * Parses the body of a request whose values are stored; undefined for an empty one.
- * @throws {ApiError} 400 for what is no JSON, for text in it that PostgreSQL cannot store, and for numbers that JSON cannot hold.
+ * @throws {ApiError} 400 for what is no JSON, for text in it that PostgreSQL cannot store, and for numbers that would become
+ * others: see {@link pathOfChanged}.
  */
 export function parseStorable(body: Buffer): unknown {
   if (body.length === 0) return undefined;
   const value = parseJson(body);
   if (isStorable(value, 0)) return value;
-  const path = pathOfInfinite(value, "")?.slice(1);
-  throw new ApiError(400, `${path || "the body"} is a number too large to keep: give it as a string`);
+  const path = pathOfChanged(value, body.toString("utf8"));
+  if (path === undefined) return value;
+  throw new ApiError(
+    400,
+    `${path.slice(1) || "the body"} is a number too large to keep: give it as a string`,
+  );
 }
 
 /**
- * Whether all numbers are finite: JSON.parse reads 1e400 as infinite, and JSON.stringify would write it as null.
+ * Whether all numbers surely stay as they are written: they are finite, and no whole numbers beyond 2^53, which may have been rounded.
  * @throws {ApiError} 400 for text that PostgreSQL cannot store, and for too many levels.
  */
 function isStorable(value: unknown, depth: number): boolean {
@@ -79,26 +84,74 @@ function isStorable(value: unknown, depth: number): boolean {
     if (!value.isWellFormed()) throw new ApiError(400, "the body has a lone surrogate, which is not text");
     return true;
   }
-  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+  // To the end in any case: what follows may have text that cannot be stored.
+  let isKept = true;
   if (Array.isArray(value)) {
-    for (const element of value) if (!isStorable(element, depth + 1)) return false;
+    for (const element of value) isKept = isStorable(element, depth + 1) && isKept;
   } else if (value !== null && typeof value === "object") {
     for (const [name, member] of Object.entries(value)) {
-      if (!isStorable(name, depth + 1) || !isStorable(member, depth + 1)) return false;
+      isStorable(name, depth + 1);
+      isKept = isStorable(member, depth + 1) && isKept;
     }
   }
-  return true;
+  return isKept;
 }
 
 /**
- * The path of the first infinite number: `.a.0` for that in `{"a":[1e400]}`. Apart from {@link isStorable}, because paths cost
- * memory and are rarely needed.
+ * Fields whose values are handed back as they were given. Filters, their samples and schemas are not among them: there, numbers are
+ * compared as doubles, and limits such as 9223372036854775807 are usual.
  */
-function pathOfInfinite(value: unknown, path: string): string | undefined {
-  if (typeof value === "number") return Number.isFinite(value) ? undefined : path;
+const keptFields = ["metadata", "example"];
+
+/**
+ * The path of the first number that would become another: `.a.0` for that in `{"a":[1e400]}`. JSON.parse reads 1e400 as infinite, which
+ * JSON.stringify would write as null, and rounds whole numbers beyond 2^53, which matters in some fields only.
+ */
+function pathOfChanged(value: unknown, text: string): string | undefined {
+  const infinite = pathOfNumber(value, isInfinite);
+  if (infinite !== undefined || !isJsonObject(value)) return infinite;
+  const marked = sourceParse(text, (_, member, { source }) =>
+    typeof member === "number" && isRounded(source, member) ? Number.POSITIVE_INFINITY : member,
+  ) as JsonObject;
+  const kept = keptFields.filter((name) => Object.hasOwn(marked, name));
+  return pathOfNumber(Object.fromEntries(kept.map((name) => [name, marked[name]])), isInfinite);
+}
+
+/** JSON.parse with source text access (ECMAScript 2026), which TypeScript does not know yet. */
+const sourceParse = JSON.parse as unknown as (
+  text: string,
+  revive: (key: string, value: unknown, at: { source: string }) => unknown,
+) => unknown;
+
+export function isInfinite(value: number): boolean {
+  return !Number.isFinite(value);
+}
+
+/** Whether a number that is written without a fraction or an exponent is another one than was read. */
+function isRounded(source: string, value: number): boolean {
+  return /^-?\d+$/.test(source) && withoutZeros(source.replace("-", "")) !== significantDigits(value);
+}
+
+/** The digits of the shortest decimal number that is read as this one, without zeros at the end. */
+export function significantDigits(value: number): string {
+  return withoutZeros(/^-?(\d)(?:\.(\d+))?/.exec(value.toExponential())!.slice(1).join(""));
+}
+
+function withoutZeros(digits: string): string {
+  return digits.replace(/0+$/, "");
+}
+
+/** The path of the first number that is looked for. Apart from {@link isStorable}, because paths cost memory and are rarely needed. */
+export function pathOfNumber(
+  value: unknown,
+  isWanted: (value: number) => boolean,
+  path = "",
+): string | undefined {
+  if (typeof value === "number") return isWanted(value) ? path : undefined;
   if (typeof value !== "object" || value === null) return undefined;
   for (const [name, member] of Object.entries(value)) {
-    const found = pathOfInfinite(member, `${path}.${name}`);
+    const found = pathOfNumber(member, isWanted, `${path}.${name}`);
     if (found !== undefined) return found;
   }
   return undefined;
