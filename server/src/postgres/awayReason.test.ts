@@ -14,6 +14,11 @@ it.each([
   expect(awayReason(databaseError("XX000", message))).toBe("away");
 });
 
+it("a database whose table of locks is full is not said to be out of reach", () => {
+  expect(awayReason(databaseError("53200", "out of shared memory"))).toBe("too few locks");
+  expect(awayReason(databaseError("53200", "out of memory"))).toBe("away");
+});
+
 it("another internal error is a fault", () => {
   expect(awayReason(databaseError("XX000", "cache lookup failed for relation 1"))).toBeUndefined();
 });

@@ -9,6 +9,7 @@ export type AwayReason =
   | "unanswered"
   | "slow"
   | "no partition"
+  | "too few locks"
   | "clocks apart"
   | "away";
 
@@ -19,6 +20,8 @@ export const awayText: Record<AwayReason, string> = {
   unanswered: "the database does not answer in time",
   slow: "the database does not answer in time",
   "no partition": "the database has no partition for this day",
+  "too few locks":
+    "the database cannot lock as many tables at a time: max_locks_per_transaction is too small for the days that are kept",
   "clocks apart": "the clocks of the service and of its database disagree by more than an hour",
   away: "the service cannot reach its database",
 };
@@ -32,9 +35,15 @@ export function awayReason(error: unknown): AwayReason | undefined {
   const { code, message } = error as Error & { code?: string };
   if (code === "53100" || noSpacePattern.test(message)) return "disk full";
   if (code === "25006") return "read-only";
+  if (isLockTableFull({ code, message })) return "too few locks";
   if (isUnanswered(error)) return "unanswered";
   if (code === "57014" || code === "55P03" || /timeout/i.test(message)) return "slow";
   return "away";
+}
+
+/** Whether PostgreSQL has no room for another lock: what else its shared memory holds, it allocates at its start. */
+export function isLockTableFull({ code, message }: { code?: string | undefined; message: string }): boolean {
+  return code === "53200" && /shared memory/.test(message);
 }
 
 /** Whether an error says that a wait for the database has reached its time limit. */

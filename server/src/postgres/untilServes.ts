@@ -1,5 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import pg from "pg";
+import { isLockTableFull } from "./awayReason.ts";
 import { isDatabaseAway } from "./pool.ts";
 
 export interface Wait {
@@ -62,7 +63,7 @@ export function explainRefusal(error: unknown, url: string): unknown {
   const refusal = [error, cause].find(
     (one) =>
       one instanceof pg.DatabaseError &&
-      /^(42501|53100)$/.test(one.code ?? "") &&
+      /^(42501|53100|53200)$/.test(one.code ?? "") &&
       message.includes(one.message),
   );
   return refusal === undefined ? error : explainAway(refusal, url);
@@ -83,6 +84,8 @@ function whyNot(error: unknown): string {
     return `${message}: the user of DATABASE_URL has to own its database, or its schema and have CREATE on the database`;
   if (code === "25006") return `the database is read-only (${message}): name the primary in DATABASE_URL`;
   if (code === "53100") return `the disk of the database is full (${message}): make room`;
+  if (isLockTableFull({ code, message }))
+    return `${message}: it cannot lock as many tables at a time; set a larger max_locks_per_transaction and start it again`;
   if (code === "ENOTFOUND" || code === "EAI_AGAIN") return `the name of its host is not known (${message})`;
   if (/does not support SSL/i.test(message))
     return `${message}: remove sslmode from DATABASE_URL, or PGSSLMODE from the environment, or turn on ssl at the server`;

@@ -13,6 +13,7 @@ import { beforeInterrupt } from "../../runtime/beforeInterrupt.ts";
 import { CommandError } from "../../runtime/commandError.ts";
 import type { Talk } from "./command.ts";
 import { existingKey, keyPath } from "../database/encryptionKey.ts";
+import { lockSettings } from "../database/lockRoom.ts";
 import { markMoved, type Move, readMove, refusalOf, unmarkMoved } from "../database/movedMarker.ts";
 import { checkVersion } from "../database/openDatabase.ts";
 import { refuseWithoutDatabase } from "../database/openOrJoin.ts";
@@ -29,7 +30,8 @@ const stopLimitMs = 90_000;
  * interrupted is finished by the next one: the rows come in one transaction, which leaves the move's id with them.
  */
 export async function moveDatabase(env: NodeJS.ProcessEnv, mayStop: boolean, talk: Talk): Promise<void> {
-  const { dataDir, databaseUrl, encryptionKey } = configOfMove(env);
+  const places = configOfMove(env);
+  const { dataDir, databaseUrl, encryptionKey } = places;
   if (unfinishedMove(dataDir, databaseUrl) === undefined) await refuseUnfit(databaseUrl);
   await endService(dataDir, mayStop, talk.say);
   // Another move may have begun or ended while this one waited.
@@ -42,9 +44,7 @@ export async function moveDatabase(env: NodeJS.ProcessEnv, mayStop: boolean, tal
       ? `Everything in ${dataDir} is in ${to} since the move that was interrupted; finishing it …`
       : `Moving the database in ${dataDir} to ${to} …`,
   );
-  const copied = isThere
-    ? undefined
-    : await copy({ dataDir, databaseUrl, encryptionKey }, { move, before, say: talk.say });
+  const copied = isThere ? undefined : await copy(places, { move, before, say: talk.say });
   if (isThere) await bringUpToDate({ url: databaseUrl });
   markMoved(dataDir, { ...move, at: nowSeconds(), isDone: true });
   talk.say(
@@ -97,9 +97,9 @@ interface Moving {
 }
 
 async function copy(places: Places, moving: Moving): Promise<Loaded> {
-  const { dataDir } = places;
+  const { dataDir, settings } = places;
   // Locks the data directory until it is closed.
-  const database = await startAlone(dataDir, { command, say: moving.say });
+  const database = await startAlone(dataDir, { command, say: moving.say, settings });
   try {
     const present = readMove(dataDir);
     // The mark of another move must stay: it says where the items are.
@@ -145,6 +145,8 @@ interface Places {
   dataDir: string;
   databaseUrl: string;
   encryptionKey: Buffer;
+  /** Settings of the embedded database while it is read. */
+  settings: Record<string, string>;
 }
 
 /** The key is the data directory's own: the secrets that move are sealed with it. */
@@ -156,7 +158,12 @@ function configOfMove(env: NodeJS.ProcessEnv): Places {
   if (there.databaseUrl === undefined) {
     throw new CommandError("set DATABASE_URL to the PostgreSQL that the database is to be moved to", "usage");
   }
-  return { dataDir: here.dataDir, databaseUrl: there.databaseUrl, encryptionKey };
+  return {
+    dataDir: here.dataDir,
+    databaseUrl: there.databaseUrl,
+    encryptionKey,
+    settings: lockSettings(here),
+  };
 }
 
 function keyOf({ dataDir, encryptionKey }: Config): Buffer {

@@ -2,6 +2,7 @@ import type { Config } from "../../config/config.ts";
 import type { Taking } from "../../postgres/embedded/directoryLock.ts";
 import { startEmbedded } from "../../postgres/embedded/startEmbedded.ts";
 import type { DatabaseConnection } from "../../postgres/pool.ts";
+import { lockSettings } from "../database/lockRoom.ts";
 import { type Opener, openOrJoin } from "../database/openOrJoin.ts";
 
 /** A database whose schema stays as it is. */
@@ -19,22 +20,30 @@ export interface AsItIs {
  */
 export async function openAsItIs(config: Config, opener: Opener): Promise<AsItIs> {
   const { databaseUrl, dataDir } = config;
+  const settings = lockSettings(config);
   const withoutClosing = { isAlone: false, close: () => Promise.resolve() };
   if (databaseUrl !== undefined) return { connection: { url: databaseUrl }, ...withoutClosing };
   return openOrJoin<AsItIs>(dataDir, opener, {
-    alone: () => startAlone(dataDir, { ...opener, patienceMs: 0 }),
+    alone: () => startAlone(dataDir, { ...opener, patienceMs: 0, settings }),
     join: (connection) => Promise.resolve({ connection, ...withoutClosing }),
   });
+}
+
+/** How a command starts the embedded database for itself. */
+interface Starting extends Opener, Pick<Taking, "patienceMs"> {
+  /** As {@link lockSettings} gives them; those of few days unless given. */
+  settings?: Record<string, string>;
 }
 
 /** The embedded database of a data directory for this process alone; made when there is none. */
 export async function startAlone(
   dataDir: string,
-  { command, say, patienceMs }: Opener & Pick<Taking, "patienceMs">,
+  { command, say, patienceMs, settings = {} }: Starting,
 ): Promise<AsItIs> {
   const server = await startEmbedded({
     dataDir,
     log: (level, message) => (level === "info" ? undefined : say(message)),
+    settings,
     taking: { command, ...(patienceMs !== undefined && { patienceMs }) },
   });
   return { connection: server.connection, isAlone: true, close: () => server.stop() };

@@ -12,6 +12,7 @@ import { createPool, type DatabaseConnection } from "../../postgres/pool.ts";
 import { CommandError } from "../../runtime/commandError.ts";
 import type { Talk } from "./command.ts";
 import { existingKey, keyPath } from "../database/encryptionKey.ts";
+import { lockSettings } from "../database/lockRoom.ts";
 import { refuseMoved } from "../database/movedMarker.ts";
 import { startAlone } from "./openAsItIs.ts";
 
@@ -31,7 +32,11 @@ export async function restore(config: Config, path: string, { say, show }: Talk)
   if (config.databaseUrl === undefined) refuseMoved(config.dataDir);
   const database =
     config.databaseUrl === undefined
-      ? await startAlone(config.dataDir, { command: "postrider restore", say })
+      ? await startAlone(config.dataDir, {
+          command: "postrider restore",
+          say,
+          settings: lockSettings(config, partitionsOf(manifest)),
+        })
       : { connection: { url: config.databaseUrl }, close: () => Promise.resolve() };
   try {
     const loaded = await loadInto(database.connection, await readBackup(path));
@@ -79,6 +84,12 @@ export async function bringUpToDate(connection: DatabaseConnection): Promise<voi
     if (cells !== undefined) await closeCells(cells, pool);
     await pool.end();
   }
+}
+
+function partitionsOf({ tables, cells = [] }: Manifest): number {
+  return [{ tables }, ...cells]
+    .flatMap((one) => one.tables)
+    .reduce((sum, { partitions }) => sum + partitions.length, 0);
 }
 
 function cellsText(count: number): string {

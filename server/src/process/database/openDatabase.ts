@@ -13,6 +13,7 @@ import { refuseOtherCells } from "../../postgres/ensureCells.ts";
 import { refuseTransactionPooling } from "../../postgres/refuseTransactionPooling.ts";
 import { placeOf, untilServes } from "../../postgres/untilServes.ts";
 import { roomWhenEmbedded } from "./connectionRoom.ts";
+import { lockSettings } from "./lockRoom.ts";
 import { loadOrMakeKey, refuseForeignKey } from "./encryptionKey.ts";
 import { refuseMoved } from "./movedMarker.ts";
 import { type Opener, openOrJoin } from "./openOrJoin.ts";
@@ -94,7 +95,7 @@ async function openEmbedded(
     dataDir: config.dataDir,
     log: (level, message) => log[level]({}, message),
     onWait: (what) => opening.progress.doing(what),
-    settings: { max_connections: String(roomWhenEmbedded(config)) },
+    settings: { max_connections: String(roomWhenEmbedded(config)), ...lockSettings(config) },
     ...(opening.whileWaiting && { whileWaiting: opening.whileWaiting }),
     ...(opening.signal && { signal: opening.signal }),
     ...(taking && { taking }),
