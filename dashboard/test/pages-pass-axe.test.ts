@@ -107,7 +107,8 @@ function pages(failed: string, delivered: string): [path: string, shown: string]
   ];
 }
 
-it("axe finds nothing on any page, in either theme, wide and narrow", async () => {
+// It visits fifty pages and runs axe three times on each, which takes a minute, and several on a busy machine.
+it("axe finds nothing on any page, in either theme, wide and narrow", { timeout: 600_000 }, async () => {
   const watched = await dashboard.open();
   await signIn(watched);
   const { page, problems } = watched;

@@ -148,8 +148,8 @@ describe.each([
     expect(await Promise.all(clients)).toEqual(clients.map(() => [413]));
   });
 
-  it("pipelined /metrics and /readyz are all answered, and /openapi.json too", async () => {
-    const requests = ["metrics", "readyz", "openapi.json"].map((path) =>
+  it("pipelined /metrics and /healthz are all answered, and /openapi.json too", async () => {
+    const requests = ["metrics", "healthz", "openapi.json"].map((path) =>
       pipeline(service.port, `GET /${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(200)),
     );
     for (const client of await Promise.all(requests)) {

@@ -14,15 +14,31 @@ export interface Pipeline {
 export async function pipeline(port: number, bytes: Buffer | string): Promise<Pipeline> {
   const socket = connect({ port, host: "127.0.0.1", noDelay: true });
   onTestFinished(() => void socket.destroy());
-  let text = "";
-  socket.on("data", (piece: Buffer) => (text += piece.toString("latin1"))).on("error", () => undefined);
+  // Answers may have a hundred megabytes: each piece is read once, however often a test asks.
+  const pieces: string[] = [];
+  const statuses: number[] = [];
+  let rest = "";
+  socket
+    .on("data", (bytes: Buffer) => {
+      const piece = bytes.toString("latin1");
+      pieces.push(piece);
+      rest += piece;
+      let end = 0;
+      for (const { 0: start, 1: status, index } of rest.matchAll(/HTTP\/1\.1 (\d{3}) /g)) {
+        statuses.push(Number(status));
+        end = index + start.length;
+      }
+      // The start of an answer may be divided between two pieces.
+      rest = rest.slice(Math.max(end, rest.length - "HTTP/1.1 200".length));
+    })
+    .on("error", () => undefined);
   const closed = new Promise((resolve) => socket.once("close", resolve));
   await new Promise<void>((resolve) => socket.once("connect", resolve));
   socket.write(bytes);
   return {
     socket,
-    text: () => text,
-    statuses: () => [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status)),
+    text: () => pieces.join(""),
+    statuses: () => [...statuses],
     closed,
   };
 }
