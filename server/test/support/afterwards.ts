@@ -6,7 +6,8 @@ import type { Receiver } from "./receiver.ts";
 import { everyAttempt } from "./everyAttempt.ts";
 import { hotRows } from "./storedItems.ts";
 
-const healLimitMs = 60_000;
+/** Several retries: on a busy machine attempts reach their time limit. */
+const healLimitMs = 120_000;
 
 /** The conditions after every fault has healed. */
 export interface Afterwards {
