@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished } from "vitest";
+import { createMailboxTarget } from "./support/items.ts";
 import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
 import { type Agent, connectAgent, type Transport } from "./support/mcpClients.ts";
 
@@ -9,10 +10,7 @@ const it = sharedStartedNodeTest()
     onTestFinished(() => agent.close());
     return agent;
   })
-  .extend("mailbox", async ({ node, account }): Promise<string> => {
-    const body = { kind: "mailbox", name: "jobs" };
-    return (await node.call("POST", "/api/v1/targets", { key: account.api_key, body })).body.id;
-  })
+  .extend("mailbox", ({ node, account }) => createMailboxTarget(node, account))
   .extend(
     "send",
     ({ node, account, mailbox }) =>

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect } from "vitest";
-import { acceptedEvents } from "./support/items.ts";
+import { acceptedEvents, createMailboxTarget } from "./support/items.ts";
 import { pipeline } from "./support/pipelines.ts";
 import { itemBytes, onFrameworkPath, onFastPath } from "./support/plainRequest.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
@@ -24,11 +24,7 @@ describe.each([
     const env = { POSTRIDER_FAST_HTTP: fastHttp };
     service = await startService({ storage: { databaseUrl: database.url }, env });
     account = await signUp(service);
-    const { body } = await service.call("POST", "/api/v1/targets", {
-      key: account.api_key,
-      body: { kind: "mailbox", name: "inbox" },
-    });
-    mailbox = body.id;
+    mailbox = await createMailboxTarget(service, account);
   });
 
   afterAll(async () => {

@@ -17,7 +17,13 @@ import { createClient } from "../../sdk/src/client.ts";
 import { clusterFolder } from "./support/clusterFolder.ts";
 import { createEmptyTestDatabase } from "./support/database.ts";
 import { type Ended, runDatabaseCommand as run } from "./support/databaseCommand.ts";
-import { createWebhookTarget, sendItem, sendItems, type WebhookTarget } from "./support/items.ts";
+import {
+  createMailboxTarget,
+  createWebhookTarget,
+  sendItem,
+  sendItems,
+  type WebhookTarget,
+} from "./support/items.ts";
 import { type Load, startLoad } from "./support/load.ts";
 import { applyMigrations } from "../src/postgres/applyMigrations.ts";
 import { lastBeforeBaseline, migrations } from "../src/postgres/migrations.ts";
@@ -42,17 +48,12 @@ let load: Load;
 let claimed: { id: string; claim_token: string };
 let acknowledgedBefore: string[];
 
-async function createMailbox(): Promise<string> {
-  const body = { kind: "mailbox", name: "inbox" };
-  return (await service.call("POST", "/api/v1/targets", { key: account.api_key, body })).body.id;
-}
-
 beforeAll(async () => {
   receiver = await startReceiver();
   service = await startService({ storage: { dataDir } });
   account = await signUp(service);
   webhook = await createWebhookTarget(service, account, receiver.url);
-  mailbox = await createMailbox();
+  mailbox = await createMailboxTarget(service, account);
   await sendItems(service, account, mailbox, 5);
   const claim = await service.call("POST", `/api/v1/mailboxes/${mailbox}/claim`, {
     key: account.api_key,

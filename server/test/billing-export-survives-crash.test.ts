@@ -1,6 +1,6 @@
 import { describe, expect, vi } from "vitest";
 import { billingSettings } from "./support/billing/settings.ts";
-import { listEvents } from "./support/items.ts";
+import { createMailboxTarget, listEvents } from "./support/items.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { type StandInAccount } from "./support/stripeStandIn/client.ts";
 import { signUp } from "./support/testNode.ts";
@@ -46,11 +46,7 @@ async function subscribe(service: ServiceProcess, processor: StandInAccount): Pr
     expect(created.status).toBe(200);
     return created.body.key as string;
   }, patience);
-  const mailbox = await service.call("POST", "/api/v1/targets", {
-    key,
-    body: { kind: "mailbox", name: "in" },
-  });
-  return { session, key, mailbox: mailbox.body.id };
+  return { session, key, mailbox: await createMailboxTarget(service, { api_key: key }) };
 }
 
 async function send(service: ServiceProcess, { key, mailbox }: Customer, count: number): Promise<void> {

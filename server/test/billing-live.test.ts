@@ -1,4 +1,5 @@
 import { describe, expect, vi } from "vitest";
+import { createMailboxTarget, sendItems } from "./support/items.ts";
 import { billingSettings } from "./support/billing/settings.ts";
 import { type Account, type Answer, createTestNode, signUp } from "./support/testNode.ts";
 import { entries } from "./support/auditLog.ts";
@@ -44,20 +45,9 @@ const it = nodeTest()
         return { ...account, api_key: key.body.key, customer };
       },
   )
-  .extend(
-    "sendItems",
-    file,
-    ({ node }) =>
-      async ({ api_key: key }: Account, count: number): Promise<void> => {
-        const target = await node.call("POST", "/api/v1/targets", {
-          key,
-          body: { kind: "mailbox", name: "inbox" },
-        });
-        for (let item = 0; item < count; item++) {
-          expect((await node.call("POST", `/t/${target.body.id}`, { key, body: { item } })).status).toBe(202);
-        }
-      },
-  );
+  .extend("sendItems", file, ({ node }) => async (account: Account, count: number): Promise<void> => {
+    await sendItems(node, account, await createMailboxTarget(node, account), count);
+  });
 
 it.beforeAll(async ({ node, url, processor }) => {
   await processor.control({

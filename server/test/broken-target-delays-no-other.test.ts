@@ -43,6 +43,9 @@ const it = stageTest
     }
     return made;
   })
+  .extend("storeDue", ({ pool }) => async (target: WebhookTarget, count: number): Promise<void> => {
+    await storeDueItems(pool, { orgId: account.user.org_id, targetId: target.id, count });
+  })
   /** Items sent one after the other each arrive before the next is sent. */
   .extend(
     "expectPrompt",
@@ -51,7 +54,7 @@ const it = stageTest
         const before = receiver.at(path).length;
         for (let sent = 1; sent <= count; sent++) {
           await sendItem(service, account, target.id);
-          await receiver.arrivals(before + sent, { path, limitMs: limitMs });
+          await receiver.arrivals(before + sent, { path, limitMs });
         }
         expect(ended).toBe(0);
       },
@@ -101,16 +104,14 @@ describe("a healthy target's item arrives at once", () => {
     begin,
     targetsAt,
     targetAt,
-    pool,
+    storeDue,
     receiver,
     expectPrompt,
   }) => {
     await begin({ POSTRIDER_ROLES: "api" });
     const hanging = await targetsAt("/hang", 200);
     const healthy = await targetAt("/healthy");
-    for (const { id } of hanging) {
-      await storeDueItems(pool, { orgId: account.user.org_id, targetId: id, count: 100 });
-    }
+    for (const target of hanging) await storeDue(target, 100);
     await service.stop();
     const login = account;
     await begin();
@@ -122,6 +123,7 @@ describe("a healthy target's item arrives at once", () => {
   it("while another has thousands of items waiting, and a third is refused every connection", async ({
     begin,
     targetAt,
+    storeDue,
     pool,
     receiver,
     expectPrompt,
@@ -135,18 +137,17 @@ describe("a healthy target's item arrives at once", () => {
       else answerOk(received, response);
     };
     const refused = await createWebhookTarget(service, account, `http://127.0.0.1:${await freePort()}`);
-    const { org_id: orgId } = account.user;
-    await storeDueItems(pool, { orgId, targetId: refused.id, count: 2_000 });
-    await storeDueItems(pool, { orgId, targetId: busy.id, count: 5_000 });
+    await storeDue(refused, 2_000);
+    await storeDue(busy, 5_000);
     await receiver.arrivals(100, { path: "/busy" });
     await expectPrompt(healthy, "/healthy", 20);
     const { waiting } = await hotRows(pool);
     expect(waiting).toBeGreaterThan(2_000);
     // Claimed items arrive as promptly as those dispatched from memory.
-    await storeDueItems(pool, { orgId, targetId: healthy.id, count: 10 });
-    await receiver.arrivals(30, { path: "/healthy", limitMs: limitMs });
+    await storeDue(healthy, 10);
+    await receiver.arrivals(30, { path: "/healthy", limitMs });
     isPatient = false;
-    await receiver.arrivals(5_000, { path: "/busy", limitMs: 45_000 });
+    await receiver.arrivals(5_000, { path: "/busy", limitMs });
     expect(new Set(receiver.received.map((one) => one.id)).size).toBe(5_000 + 30);
   });
 });

@@ -18,7 +18,6 @@ import { until } from "./support/until.ts";
 /* Calls of a cell while its server cannot be used, with placements that Citus does not have. */
 
 const [schema] = cellSchemas(cellCount) as [string];
-const reason = "TEST_CITUS_URL names no coordinator of Citus";
 
 const it = databaseTest()
   .extend("options", file, ({ database: { connection } }) => ({
@@ -29,9 +28,10 @@ const it = databaseTest()
     onError: () => undefined,
   }))
   .extend("through", file, ({ options }, { onCleanup }) => ending(onCleanup, createPool(options)))
-  .extend("placements", file, async ({ through }): Promise<Placement[]> =>
-    citusUrl === undefined ? [] : [...(await readPlacements(through)).values()],
-  )
+  .extend("placements", file, async ({ through }) => [...(await readPlacements(through)).values()])
+  /** The server of the cell, and another. */
+  .extend("own", file, ({ placements }) => placements[0]!)
+  .extend("other", file, ({ placements }) => placements[1]!)
   .extend("log", () => {
     const said: string[] = [];
     return {
@@ -46,7 +46,15 @@ const it = databaseTest()
     const route = new CellRoute(through, { ...options, cellNumber: 0, clockMs: () => clock.ms });
     onCleanup(() => route.end());
     return route;
-  });
+  })
+  .extend(
+    "follow",
+    ({ route, log }) =>
+      (placement: Placement) =>
+        route.follow(placement, log),
+  );
+
+it.beforeEach(({ skip }) => skip(citusUrl === undefined, "TEST_CITUS_URL names no coordinator of Citus"));
 
 function ending<T extends { end(): Promise<void> }>(
   onCleanup: (end: () => Promise<void>) => void,
@@ -68,58 +76,54 @@ function nobody(placement: Placement): Placement {
 
 it("a server that cannot be reached is passed by, said once, and tried again every ten seconds", async ({
   route,
+  follow,
   through,
-  placements,
+  own,
   log,
   clock,
-  skip,
 }) => {
-  skip(citusUrl === undefined, reason);
-  const [own] = placements as [Placement];
   expect(route.place()).toBeUndefined();
-  await route.follow(nobody(own), log);
-  await route.follow(nobody(own), log);
+  await follow(nobody(own));
+  await follow(nobody(own));
   expect(route.place()).toEqual({ server: `${own.host}:1`, isDirect: false });
   expect(await portOf(route.pool)).toBe(await portOf(through));
   clock.ms = 10_000;
-  await route.follow(nobody(own), log);
+  await follow(nobody(own));
   expect(log.said).toEqual([expect.stringMatching(/^coordinator .*:1 connect ECONNREFUSED/)]);
-  await route.follow(own, log);
+  await follow(own);
   expect(route.place()).toEqual({ server: `${own.host}:${own.port}`, isDirect: true });
   expect(await portOf(route.pool)).toBe(own.port);
 });
 
 it("a server that is cut off from this process alone is left, and taken again", async ({
   route,
+  follow,
   database,
   through,
-  placements,
+  own,
   log,
   clock,
-  skip,
 }) => {
-  skip(citusUrl === undefined, reason);
-  const [own] = placements as [Placement];
   const proxy = await startDatabaseProxy({
     ...database,
     connection: atServer(database.connection, own),
   });
   const placement = { ...own, host: "127.0.0.1", port: Number(new URL(proxy.url).port) };
-  await route.follow(placement, log);
+  await follow(placement);
   expect(await portOf(route.pool)).toBe(own.port);
   proxy.accepts = false;
   proxy.sever();
   // The first may have had a connection that was broken before it knew.
   await expect(route.pool.query("select 1")).rejects.toThrow(/ECONNRESET|terminated/);
   await expect(route.pool.query("select 1")).rejects.toThrow(/ECONNRESET/);
-  await route.follow(placement, log);
+  await follow(placement);
   expect(await portOf(route.pool)).toBe(await portOf(through));
   proxy.accepts = true;
   clock.ms = 9_999;
-  await route.follow(placement, log);
+  await follow(placement);
   expect(route.place()?.isDirect).toBe(false);
   clock.ms = 10_000;
-  await route.follow(placement, log);
+  await follow(placement);
   expect(await portOf(route.pool)).toBe(own.port);
   expect(log.said.map((line) => line.split(" ")[0])).toEqual(["straight", "coordinator", "straight"]);
   await proxy.stop();
@@ -127,15 +131,14 @@ it("a server that is cut off from this process alone is left, and taken again", 
 
 it("another server at the address is not taken for it, nor one without this version's functions", async ({
   route,
-  placements,
+  follow,
+  own,
+  other,
   log,
   through,
-  skip,
 }) => {
-  skip(citusUrl === undefined, reason);
-  const [own, other] = placements as [Placement, Placement];
-  await route.follow({ ...own, port: other.port }, log);
-  await route.follow({ ...own, mark: "0".repeat(32) }, log);
+  await follow({ ...own, port: other.port });
+  await follow({ ...own, mark: "0".repeat(32) });
   expect(log.said).toEqual([
     expect.stringMatching(/another server answers at its address$/),
     expect.stringMatching(/another server answers at its address$/),
@@ -143,16 +146,8 @@ it("another server at the address is not taken for it, nor one without this vers
   expect(await portOf(route.pool)).toBe(await portOf(through));
 });
 
-it("a server that no longer holds the cell forwards its calls", async ({
-  route,
-  placements,
-  log,
-  through,
-  skip,
-}) => {
-  skip(citusUrl === undefined, reason);
-  const [, other] = placements as [Placement, Placement];
-  await route.follow(other, log);
+it("a server that no longer holds the cell forwards its calls", async ({ route, follow, other, through }) => {
+  await follow(other);
   expect(await portOf(route.pool)).toBe(other.port);
   const note =
     "insert into mailbox_activity (bucket, minute, accepted, acknowledged, held, mailbox_id) values (1, 1, 1, 0, 0, gen_random_uuid())";
@@ -163,13 +158,11 @@ it("a server that no longer holds the cell forwards its calls", async ({
 
 it("an ordering key is locked where its messages are, whichever way a call takes", async ({
   route,
-  placements,
-  log,
+  follow,
+  own,
+  other,
   through,
-  skip,
 }) => {
-  skip(citusUrl === undefined, reason);
-  const [own, other] = placements as [Placement, Placement];
   const tried = async (pool: pg.Pool): Promise<unknown> => {
     const { rows } = await pool.query("select try_lock_message_keys($1, array['a', 'b']) as keys", [mailbox]);
     return rows[0]!.keys;
@@ -179,7 +172,7 @@ it("an ordering key is locked where its messages are, whichever way a call takes
     "select lock_message_keys($1, array['a']), lock_claim_ids(array['\\x01'::bytea], array[$1::uuid])";
   // From the server of the cell, from another, and from the coordinator.
   for (const placement of [own, other]) {
-    await route.follow(placement, log);
+    await follow(placement);
     await inTransaction(route.pool, async (client) => {
       await client.query(lock, [mailbox]);
       expect(await tried(through)).toEqual(["b"]);
@@ -222,9 +215,8 @@ it.for([
   },
 ])(
   "two folds of $what at once, one straight and one through the coordinator, count each row once",
-  async ({ table, fold, fill, sum }, { route, placements, log, through, skip }) => {
-    skip(citusUrl === undefined, reason);
-    await route.follow(placements[0]!, log);
+  async ({ table, fold, fill, sum }, { route, follow, own, through }) => {
+    await follow(own);
     const owner = [newRootId(Date.now()), newRootId(Date.now())];
     await through.query(fill, owner);
     // Each has the lock of folding on its own server, and both come to the same rows.
@@ -246,9 +238,7 @@ it.for([
 
 it("more processes than a worker has connections for are refused, which the coordinator would take", async ({
   through,
-  skip,
 }) => {
-  skip(citusUrl === undefined, reason);
   const { rows } = await through.query<{ room: number }>(
     `select current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as room`,
   );

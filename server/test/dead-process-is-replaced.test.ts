@@ -9,7 +9,11 @@ import { answerOk } from "./support/receiver.ts";
 import { until } from "./support/until.ts";
 import { childrenOf, metricOf, servingOf, signal, twoProcesses, untilServing } from "./support/workers.ts";
 
-const it = stagedTest({ ...twoProcesses, POSTRIDER_DELIVERY_TIMEOUT_MS: "1000" });
+const it = stagedTest({ ...twoProcesses, POSTRIDER_DELIVERY_TIMEOUT_MS: "1000" }).extend(
+  "load",
+  ({ service, account, target }) =>
+    startLoad({ service: () => service, account, targetIds: [target.id], senders: 16 }),
+);
 
 const accepted = 'postrider_http_requests_total{method="POST",route="/t/:target_id",status="202"}';
 
@@ -40,13 +44,11 @@ function keepKnocking(port: number): { refused: () => number; opened: () => numb
 describe("a process that is killed", () => {
   it("under load is replaced: nothing acknowledged is lost, the port stays open, and no count falls", async ({
     service,
-    account,
-    target,
+    load,
     pool,
     receiver,
   }) => {
     const knocks = keepKnocking(service.port);
-    const load = startLoad({ service: () => service, account, targetIds: [target.id], senders: 16 });
     const kills = 3;
     for (let kill = 0; kill < kills; kill++) {
       const goal = load.acknowledged().length + 100;
@@ -129,12 +131,10 @@ describe("a process that is killed", () => {
 
   it("by SIGTERM finishes what it has, and its place is taken before", async ({
     service,
-    account,
-    target,
+    load,
     pool,
     receiver,
   }) => {
-    const load = startLoad({ service: () => service, account, targetIds: [target.id], senders: 8 });
     await until(() => load.acknowledged().length >= 50);
     const [asked] = await untilServing(service, 2);
     process.kill(asked!, "SIGTERM");

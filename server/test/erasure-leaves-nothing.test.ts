@@ -45,20 +45,14 @@ const it = sharedStartedNodeTest()
     ({ node }) =>
       (text: string): Promise<string[]> =>
         placesOfText(node.pool, text),
-  )
-  .extend("untilStatus", file, ({ node, account }) => async (id: string, wanted: string): Promise<void> => {
-    await until(
-      async () => (await readEvent(node, account, id)).event.status,
-      (status) => status === wanted,
-    );
-  });
+  );
 
 describe("one event", () => {
   it("that was delivered loses payload and answers at once; what is left is that it was", async ({
     receiver,
     node,
     account,
-    untilStatus,
+    settled,
     placesOf,
     erase,
     read,
@@ -67,7 +61,7 @@ describe("one event", () => {
     receiver.answer = (_received, response) => response.writeHead(200).end(`thanks for ${words}`);
     const target = await createWebhookTarget(node, account, `${receiver.url}/a`);
     const id = await sendItem(node, account, target.id, { words });
-    await untilStatus(id, "DELIVERED");
+    await settled(id, "DELIVERED");
     expect(await placesOf(words)).toEqual(expect.arrayContaining(["events.payload"]));
     const answer = await erase(id);
     expect(answer.status).toBe(200);
@@ -95,7 +89,7 @@ describe("one event", () => {
     account,
     enable,
     erase,
-    untilStatus,
+    settled,
     placesOf,
     read,
   }) => {
@@ -108,7 +102,7 @@ describe("one event", () => {
     await erase(ids[3]!);
     expect((await readEvent(node, account, ids[3]!)).event.status).toBe("CANCELED");
     await enable(target.id, true);
-    for (const id of ids) if (id !== ids[3]) await untilStatus(id, "DELIVERED");
+    for (const id of ids) if (id !== ids[3]) await settled(id, "DELIVERED");
     await erase(ids[7]!);
     expect(await placesOf(`${secret}-g3-`)).toEqual([]);
     expect(await placesOf(`${secret}-g7-`)).toEqual([]);
@@ -134,7 +128,7 @@ describe("one event", () => {
     node,
     account,
     erase,
-    untilStatus,
+    settled,
     placesOf,
   }) => {
     const words = `${secret}-sent`;
@@ -149,7 +143,7 @@ describe("one event", () => {
     receiver.answer = answerOk;
     finish!();
     const after = await sendItem(node, account, target.id, { after: true });
-    await untilStatus(after, "DELIVERED");
+    await settled(after, "DELIVERED");
     const { event, delivery_attempts: attempts } = await readEvent(node, account, id);
     expect({ status: event.status, attempts }).toEqual({ status: "CANCELED", attempts: [] });
     expect(await placesOf(words)).toEqual([]);
@@ -159,7 +153,7 @@ describe("one event", () => {
     receiver,
     node,
     account,
-    untilStatus,
+    settled,
     erase,
     placesOf,
   }) => {
@@ -167,7 +161,7 @@ describe("one event", () => {
     receiver.answer = (_received, response) => response.writeHead(500).end(words);
     const target = await createWebhookTarget(node, account, `${receiver.url}/retry`);
     const id = await sendItem(node, account, target.id, { words });
-    await untilStatus(id, "RETRYING");
+    await settled(id, "RETRYING");
     await erase(id);
     receiver.answer = answerOk;
     const { event, delivery_attempts: attempts } = await readEvent(node, account, id);
@@ -192,7 +186,7 @@ describe("one event", () => {
   it("loses what the receiver for first steps has kept of it, and its key's digest", async ({
     node,
     account,
-    untilStatus,
+    settled,
     placesOf,
     erase,
   }) => {
@@ -202,7 +196,7 @@ describe("one event", () => {
     const body = { words };
     const headers = { "idempotency-key": "once" };
     const sent = await node.call("POST", `/t/${target.id}`, { key: account.api_key, body, headers });
-    await untilStatus(sent.body.id, "DELIVERED");
+    await settled(sent.body.id, "DELIVERED");
     expect(await placesOf(words)).toContain("tryout_requests.body");
     await erase(sent.body.id);
     expect(await placesOf(words)).toEqual([]);

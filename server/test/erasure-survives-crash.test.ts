@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { createMailboxTarget } from "./support/items.ts";
 import { holdRows } from "./support/heldLocks.ts";
 import { placesOfText } from "./support/placesOfText.ts";
 import { startService } from "./support/serviceProcess.ts";
@@ -16,14 +17,12 @@ it("an erasure goes on where it was after kill -9, counts each event once and le
   pool,
 }) => {
   let service = await startService({ storage: { databaseUrl: database.url } });
-  const { api_key: key } = await signUp(service);
-  const { body: box } = await service.call("POST", "/api/v1/targets", {
-    key,
-    body: { kind: "mailbox", name: "box" },
-  });
+  const account = await signUp(service);
+  const key = account.api_key;
+  const mailboxId = await createMailboxTarget(service, account);
   const send = async (n: number): Promise<string> => {
     const headers = { "x-correlation-id": "c" };
-    return (await service.call("POST", `/t/${box.id}`, { key, headers, body: { words, n } })).body.id;
+    return (await service.call("POST", `/t/${mailboxId}`, { key, headers, body: { words, n } })).body.id;
   };
   const ids: string[] = [];
   for (let batch = 0; batch < 40; batch++) {
@@ -59,7 +58,7 @@ it("an erasure goes on where it was after kill -9, counts each event once and le
   expect(list.erasures[0].erased + list.erasures[1].erased).toBe(ids.length);
   expect(body.erased).toBeGreaterThanOrEqual(ids.length - 1);
   expect(await placesOfText(pool, words)).toEqual([]);
-  expect((await service.call("GET", `/api/v1/mailboxes/${box.id}/stats`, { key })).body).toMatchObject({
+  expect((await service.call("GET", `/api/v1/mailboxes/${mailboxId}/stats`, { key })).body).toMatchObject({
     ready: 0,
     dead: 0,
   });

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { sharedNodeTest } from "./support/fixtures.ts";
-import { sendItem } from "./support/items.ts";
+import { createMailboxTarget, sendItem } from "./support/items.ts";
 import { signUp } from "./support/testNode.ts";
 
 const it = sharedNodeTest({ POSTRIDER_ROLES: "api" });
@@ -10,15 +10,10 @@ describe("the list of a customer's events", () => {
     const owner = await signUp(node);
     const { api_key: own } = owner;
     await node.call("PUT", "/api/v1/customers/acme", { key: own, body: {} });
-    const create = async (fields: object): Promise<string> => {
-      const { status, body } = await node.call("POST", "/api/v1/targets", {
-        key: own,
-        body: { kind: "mailbox", name: "box", ...fields },
-      });
-      expect(status).toBe(200);
-      return body.id;
-    };
-    const [ofAcme, other] = [await create({ customer_uid: "acme" }), await create({})];
+    const [ofAcme, other] = [
+      await createMailboxTarget(node, owner, { customer_uid: "acme" }),
+      await createMailboxTarget(node, owner),
+    ];
     const sent = await sendItem(node, owner, ofAcme, { event_type: "order.paid" });
     const otherSent = await sendItem(node, owner, other, { event_type: "order.paid" });
     const idsOf = async (query: string): Promise<string[]> => {
@@ -42,11 +37,7 @@ describe("the list of a customer's events", () => {
     const owner = await signUp(node);
     for (const uid of ["mine", "theirs"])
       await node.call("PUT", `/api/v1/customers/${uid}`, { key: owner.api_key, body: {} });
-    const { body } = await node.call("POST", "/api/v1/targets", {
-      key: owner.api_key,
-      body: { kind: "mailbox", name: "box", customer_uid: "theirs" },
-    });
-    await sendItem(node, owner, body.id, {});
+    await sendItem(node, owner, await createMailboxTarget(node, owner, { customer_uid: "theirs" }), {});
     const made = await node.call("POST", "/api/v1/keys", {
       session: owner.session_token,
       body: { name: "mine", scope: "customer", customer_uid: "mine" },

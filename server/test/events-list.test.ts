@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { eventStatuses } from "../src/items/eventStatuses.ts";
 import { bucketOf, newId } from "../src/postgres/ids.ts";
 import { dayMs, ensurePartitions } from "../src/postgres/partitions.ts";
 import { createWebhookTarget, sendItem } from "./support/items.ts";
@@ -213,28 +214,14 @@ describe("over events of every status", () => {
     correlated = await correlatedIds(node.pool, many);
   });
 
-  const statuses = [
-    "QUEUED",
-    "RETRYING",
-    "DELIVERED",
-    "FAILED",
-    "FILTERED",
-    "CANCELED",
-    "UNREAD",
-    "CLAIMED",
-    "ACKNOWLEDGED",
-    "EXPIRED",
-    "DEAD",
-  ];
-
   it("the list without a filter has each once, newest first, and the data has every status", () => {
     const ids = all.map((event) => event.id);
     expect(ids.length).toBeGreaterThan(3_000);
     expect(ids).toEqual([...new Set(ids)].sort().reverse());
-    expect([...new Set(all.map((event) => event.status))].sort()).toEqual(statuses.toSorted());
+    expect([...new Set(all.map((event) => event.status))].sort()).toEqual(eventStatuses.toSorted());
   });
 
-  it.for(statuses)(
+  it.for(eventStatuses)(
     "the list of %s is what reads as that, alone and with a target",
     async (status, { everyPage }) => {
       const expected = all.filter((event) => event.status === status);
@@ -261,7 +248,7 @@ describe("over events of every status", () => {
     expect(await everyPage("&correlation_id=c-10")).toEqual(all.filter((event) => correlated.has(event.id)));
   });
 
-  it.for(statuses)(
+  it.for(eventStatuses)(
     "%s reads the other way round when the oldest come first",
     async (status, { everyPageUp }) => {
       const expected = all.filter((event) => event.status === status).reverse();
@@ -281,7 +268,7 @@ describe("over events of every status", () => {
       const ofType = all.filter((event) => event.event_type === type);
       expect(await everyPage(`&event_type=${type}`)).toEqual(ofType);
       expect(await everyPageUp(`&event_type=${type}`)).toEqual(ofType.toReversed());
-      for (const status of statuses) {
+      for (const status of eventStatuses) {
         const both = ofType.filter((event) => event.status === status);
         expect(await everyPage(`&event_type=${type}&status=${status}`)).toEqual(both);
         const { endpoint_id: targetId } = (both[0] ?? ofType[0])!;

@@ -56,7 +56,8 @@ const it = nodeTest()
   .extend("tokenFor", file, ({ ask, mailsTo }) => async (account: Owner): Promise<string> => {
     await ask(account.user.email);
     return tokenOf((await mailsTo(account))[0]!);
-  });
+  })
+  .extend("token", ({ own, tokenFor }) => tokenFor(own.account));
 
 function mailSettings({ port }: MailServer): Record<string, string> {
   return {
@@ -127,8 +128,7 @@ describe("an address that has an account", () => {
     expect(mail.html).toContain(`<a href="${link}">`);
   });
 
-  it("has both steps on record, without the token", async ({ own: { account }, node, tokenFor, confirm }) => {
-    const token = await tokenFor(account);
+  it("has both steps on record, without the token", async ({ own: { account }, node, token, confirm }) => {
     await confirm(token);
     const about = { kind: "user", id: account.user.id, name: account.user.email };
     const [reset, requested] = await entries(node, account);
@@ -196,11 +196,10 @@ describe("an address that has no account", () => {
 describe("a link", () => {
   it("works once, also when it is used twice at the same moment", async ({
     own: { account },
-    tokenFor,
+    token,
     confirm,
     logIn,
   }) => {
-    const token = await tokenFor(account);
     const answers = await Promise.all([confirm(token), confirm(token, "another new horse")]);
     expect(answers.map(({ status }) => status)).toEqual(expect.arrayContaining([200, 410]));
     expect(await confirm(token)).toMatchObject(gone);
@@ -211,11 +210,10 @@ describe("a link", () => {
   it("works for thirty minutes, by the database's clock, and is forgotten afterwards", async ({
     own: { account },
     node,
-    tokenFor,
+    token,
     confirm,
     logIn,
   }) => {
-    const token = await tokenFor(account);
     const own = { user_id: account.user.id };
     const left = await secondsLeft(node.pool, "password_resets", own);
     expect(left).toBeGreaterThan(1700);
@@ -238,11 +236,10 @@ describe("a link", () => {
   it("ends when the password is changed by other means", async ({
     own: { account },
     node,
-    tokenFor,
+    token,
     confirm,
     logIn,
   }) => {
-    const token = await tokenFor(account);
     const { status } = await node.call("POST", "/api/v1/auth/password", {
       session: account.session_token,
       body: { current_password: account.password, new_password: "changed in between" },
@@ -262,8 +259,7 @@ describe("a link", () => {
     expect(await confirm(token)).toMatchObject(gone);
   });
 
-  it("is not used up by a password that is refused", async ({ own: { account }, tokenFor, confirm }) => {
-    const token = await tokenFor(account);
+  it("is not used up by a password that is refused", async ({ token, confirm }) => {
     for (const [password, message] of [
       ["short", "password must be at least 8 characters"],
       ["x".repeat(129), "password must be at most 128 characters"],

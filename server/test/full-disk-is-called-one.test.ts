@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { createMailboxTarget } from "./support/items.ts";
 import { startProgram } from "./support/program.ts";
 import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
@@ -32,11 +33,7 @@ describe.runIf(isMounted)("a disk that is full", () => {
     chmodSync(disk, 0o755);
     service = await startService({ storage: { dataDir: join(disk, "data") } });
     account = await signUp(service);
-    const { body } = await service.call("POST", "/api/v1/targets", {
-      key: account.api_key,
-      body: { kind: "mailbox", name: "inbox" },
-    });
-    mailboxId = body.id;
+    mailboxId = await createMailboxTarget(service, account);
   });
 
   it("is told of in the log, in /readyz and in refusals; with room again the service goes on", async () => {

@@ -1,6 +1,7 @@
 import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from "jose";
 import { beforeEach, describe, expect } from "vitest";
 import { canonicalJson } from "../src/handoff/card/cardSignature.ts";
+import { createMailboxTarget } from "./support/items.ts";
 import { createAgentTarget, requestAgentTarget } from "./support/agentTargets.ts";
 import { cardTest as it } from "./support/cardTest.ts";
 import { answerJson, type CardServer, startCardServer, wholeCard } from "./support/cardServer.ts";
@@ -235,11 +236,7 @@ describe("refreshing", () => {
     const stranger = await signUp(node);
     const foreign = await node.call("POST", `/api/v1/targets/${id}/refresh`, { key: stranger.api_key });
     expect(foreign.status).toBe(404);
-    const mailbox = await node.call("POST", "/api/v1/targets", {
-      key: account.api_key,
-      body: { kind: "mailbox", name: "m" },
-    });
-    expect((await refresh(mailbox.body.id as string)).status).toBe(400);
+    expect((await refresh(await createMailboxTarget(node, account))).status).toBe(400);
   });
 
   it("happens by itself when a card has expired", async ({ node, account, cards, serve, read }) => {

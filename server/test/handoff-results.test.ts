@@ -1,6 +1,12 @@
 import { describe, expect } from "vitest";
 import { createAgentTarget, requestAgentTarget, untilEnded } from "./support/agentTargets.ts";
-import { acceptedEvents, createWebhookTarget, readEvent, sendItem } from "./support/items.ts";
+import {
+  acceptedEvents,
+  createMailboxTarget,
+  createWebhookTarget,
+  readEvent,
+  sendItem,
+} from "./support/items.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, sharedServiceTest } from "./support/fixtures.ts";
@@ -10,13 +16,8 @@ const it = sharedServiceTest()
     "createMailbox",
     file,
     ({ account, service }) =>
-      async (owner: Account = account, fields: object = {}): Promise<string> => {
-        const { body } = await service.call("POST", "/api/v1/targets", {
-          key: owner.api_key,
-          body: { kind: "mailbox", name: "answers", ...fields },
-        });
-        return body.id as string;
-      },
+      (owner: Account = account, fields: Record<string, unknown> = {}): Promise<string> =>
+        createMailboxTarget(service, owner, fields),
   )
   .extend(
     "claimAll",

@@ -1,4 +1,5 @@
 import { expect } from "vitest";
+import { createMailboxTarget } from "./support/items.ts";
 import { openApi } from "./support/contract.ts";
 import { sharedNodeTest } from "./support/fixtures.ts";
 
@@ -31,11 +32,8 @@ it("every list that has pages is tried", () => {
 it.for(lists)(
   "%s refuses a cursor that makes no sense, naming %s",
   async ([path, name], { node, account }) => {
-    const mailbox = await node.call("POST", "/api/v1/targets", {
-      key: account.api_key,
-      body: { kind: "mailbox", name: "m" },
-    });
-    const asked = `${path.replaceAll(/\{\w+\}/g, mailbox.body.id)}?${name}=${encodeURIComponent(nonsense)}`;
+    const mailboxId = await createMailboxTarget(node, account);
+    const asked = `${path.replaceAll(/\{\w+\}/g, mailboxId)}?${name}=${encodeURIComponent(nonsense)}`;
     for (const credential of [{ session: account.session_token }, { key: account.api_key }]) {
       const { status, body } = await node.call("GET", asked, credential);
       if (status === 403) continue;

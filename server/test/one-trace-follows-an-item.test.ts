@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished } from "vitest";
 import { createAgentTarget, untilEnded } from "./support/agentTargets.ts";
-import { type CollectedSpan, startCollector } from "./support/collector.ts";
-import { databaseTest, file, stageTest } from "./support/fixtures.ts";
-import { createWebhookTarget, readEvent } from "./support/items.ts";
+import { type CollectedSpan, type Collector, startCollector } from "./support/collector.ts";
+import { file, serviceTest, stageTest } from "./support/fixtures.ts";
+import { createMailboxTarget, createWebhookTarget } from "./support/items.ts";
 import { answerOk } from "./support/receiver.ts";
-import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
+import type { ServiceProcess } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { placesOfText } from "./support/placesOfText.ts";
@@ -16,26 +16,18 @@ const saysModules = {
 };
 const kinds = { internal: 1, server: 2, client: 3, consumer: 5 };
 
-const stage = stageTest.extend("collector", async ({}, { onCleanup }) => {
+const stage = stageTest.extend("collector", ({}, { onCleanup }) => newCollector(onCleanup));
+
+const it = serviceTest()
+  .extend("collector", file, ({}, { onCleanup }) => newCollector(onCleanup))
+  .extend("service", file, ({ newService, collector }) => newService(collector.env))
+  .extend("mailboxId", ({ service, account }) => createMailboxTarget(service, account));
+
+async function newCollector(onCleanup: (cleanUp: () => Promise<void>) => void): Promise<Collector> {
   const collector = await startCollector();
   onCleanup(() => collector.stop());
   return collector;
-});
-
-const it = databaseTest()
-  .extend("collector", file, async ({}, { onCleanup }) => {
-    const collector = await startCollector();
-    onCleanup(() => collector.stop());
-    return collector;
-  })
-  .extend("service", file, async ({ database, collector }, { onCleanup }) => {
-    const service = await startService({ storage: { databaseUrl: database.url }, env: collector.env });
-    onCleanup(async () => {
-      await service.stop();
-    });
-    return service;
-  })
-  .extend("account", file, ({ service }) => signUp(service));
+}
 
 /** A client's own span, as it names it in `traceparent`. */
 function clientSpan(flags = "01") {
@@ -53,14 +45,6 @@ async function send(
   const answer = await service.call("POST", `/t/${targetId}`, { key: account.api_key, body, headers });
   expect(answer.status).toBe(202);
   return answer.body.id;
-}
-
-async function createMailbox(service: ServiceProcess, { api_key: key }: Account): Promise<string> {
-  const { body } = await service.call("POST", "/api/v1/targets", {
-    key,
-    body: { kind: "mailbox", name: "b" },
-  });
-  return body.id;
 }
 
 const ofTrace = (traceId: string) => (span: CollectedSpan) => span.traceId === traceId;
@@ -138,11 +122,11 @@ describe("a trace", () => {
   it("goes to the agent, and with the task's result to its consumer, whose own trace is linked to", async ({
     service,
     account,
+    call,
     agent,
+    mailboxId,
     collector,
   }) => {
-    const key = account.api_key;
-    const mailboxId = await createMailbox(service, account);
     const targetId = await createAgentTarget(service, account, agent.cardUrl, {
       result_target_id: mailboxId,
     });
@@ -154,17 +138,12 @@ describe("a trace", () => {
     const attempt = await collector.arrivals(1, isAttempt);
     expect(message!.traceparent).toBe(`00-${client.traceId}-${attempt[0]!.spanId}-01`);
     const consumer = clientSpan();
-    const claim = await service.call("POST", `/api/v1/mailboxes/${mailboxId}/claim`, {
-      key,
-      headers: consumer.headers,
-    });
+    const claim = await call("POST", `/api/v1/mailboxes/${mailboxId}/claim`, {}, consumer.headers);
     const [result] = claim.body.messages;
     expect(result.traceparent).toMatch(new RegExp(`^00-${client.traceId}-[0-9a-f]{16}-01$`));
-    const acked = await service.call("POST", `/api/v1/mailboxes/${mailboxId}/ack`, {
-      key,
-      body: { messages: [{ id: result.id, claim_token: result.claim_token }] },
-      headers: consumer.headers,
-    });
+    const messages = [{ id: result.id, claim_token: result.claim_token }];
+    const path = `/api/v1/mailboxes/${mailboxId}/ack`;
+    const acked = await call("POST", path, { messages }, consumer.headers);
     expect(acked.body.results).toMatchObject([{ ok: true }]);
     const spans = await collector.arrivals(5, ofTrace(client.traceId));
     expect(spans.map(({ name }) => name).toSorted()).toEqual([
@@ -186,17 +165,18 @@ describe("a trace", () => {
   it("goes to the consumer of a mailbox, by id too; a replay has its own, which is linked to its source's", async ({
     service,
     account,
+    call,
+    settled,
+    mailboxId,
     receiver,
     collector,
   }) => {
-    const key = account.api_key;
-    const mailboxId = await createMailbox(service, account);
     const client = clientSpan();
     const id = await send(service, account, mailboxId, client);
     const path = `/api/v1/mailbox-messages/${id}`;
-    const claimed = await service.call("POST", `${path}/claim`, { key });
+    const claimed = await call("POST", `${path}/claim`);
     expect(claimed.body.traceparent).toContain(client.traceId);
-    expect((await service.call("POST", `${path}/ack`, { key })).status).toBe(200);
+    expect((await call("POST", `${path}/ack`)).status).toBe(200);
     const spans = await collector.arrivals(3, ofTrace(client.traceId));
     expect(spans.map(({ name }) => name)).toEqual(["POST /t/:target_id", "claim", "acknowledge"]);
     expect(spans[2]).toMatchObject({ links: [], parentSpanId: spans[0]!.spanId });
@@ -204,11 +184,8 @@ describe("a trace", () => {
     const target = await createWebhookTarget(service, account, `${receiver.url}/replayed`);
     const source = clientSpan();
     const sourceId = await send(service, account, target.id, source);
-    await until(
-      () => readEvent(service, account, sourceId),
-      ({ event }) => event.status === "DELIVERED",
-    );
-    const replay = await service.call("POST", `/api/v1/events/${sourceId}/replay`, { key });
+    await settled(sourceId, "DELIVERED");
+    const replay = await call("POST", `/api/v1/events/${sourceId}/replay`);
     const [, again] = await receiver.arrivals(2, { path: "/replayed" });
     expect(again!.headers["traceparent"]).toContain(`00-${replay.body.id}-`);
     const replayed = await collector.arrivals(2, ofTrace(replay.body.id));
@@ -227,22 +204,19 @@ describe("a trace", () => {
   it("goes from a publication on to each of its items, to webhooks and consumers alike", async ({
     service,
     account,
+    call,
     receiver,
     collector,
   }) => {
-    const key = account.api_key;
-    await service.call("PUT", "/api/v1/customers/traced", { key, body: {} });
+    await call("PUT", "/api/v1/customers/traced", {});
     const ofCustomer = { customer_uid: "traced" };
     for (const name of ["a", "b"])
       await createWebhookTarget(service, account, `${receiver.url}/published-${name}`, ofCustomer);
-    const mailbox = await service.call("POST", "/api/v1/targets", {
-      key,
-      body: { kind: "mailbox", name: "c", ...ofCustomer },
-    });
+    const mailboxId = await createMailboxTarget(service, account, ofCustomer);
     const client = clientSpan();
-    const published = await service.call("POST", "/p/traced", { key, body: {}, ...client });
+    const published = await call("POST", "/p/traced", {}, client.headers);
     expect(published.status).toBe(202);
-    const claim = await service.call("POST", `/api/v1/mailboxes/${mailbox.body.id}/claim`, { key });
+    const claim = await call("POST", `/api/v1/mailboxes/${mailboxId}/claim`);
     const spans = await collector.arrivals(4, ofTrace(client.traceId));
     const intake = spans.find(({ kind }) => kind === kinds.server)!;
     expect(intake).toMatchObject({
@@ -252,7 +226,7 @@ describe("a trace", () => {
     });
     const attempts = spans.filter(({ kind }) => kind === kinds.client);
     const webhookItems = published.body.items.filter(
-      (item: { target_id: string }) => item.target_id !== mailbox.body.id,
+      (item: { target_id: string }) => item.target_id !== mailboxId,
     );
     expect(webhookItems).toHaveLength(2);
     expect(new Set(attempts.map(({ attributes }) => attributes["messaging.message.id"]))).toEqual(
@@ -297,7 +271,7 @@ describe("without a collector", () => {
       const service = await start({ ...saysModules, OTEL_SERVICE_NAME: "named-but-off" });
       const account = await signUp(service);
       const target = await createWebhookTarget(service, account, receiver.url);
-      const mailboxId = await createMailbox(service, account);
+      const mailboxId = await createMailboxTarget(service, account);
       const span = clientSpan();
       await send(service, account, target.id, span);
       await send(service, account, mailboxId, span);

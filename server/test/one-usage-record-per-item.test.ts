@@ -1,21 +1,18 @@
 import { expect } from "vitest";
-import { acceptedEvents, createWebhookTarget, sendItem, sendItems } from "./support/items.ts";
+import { acceptedEvents, createMailboxTarget, sendItems } from "./support/items.ts";
 import { type Answer, signUp } from "./support/testNode.ts";
-import { workspaceOf } from "./support/workspace.ts";
 import { sharedServiceTest } from "./support/fixtures.ts";
 
 const it = sharedServiceTest()
-  .extend("owner", ({ service }) => signUp(service))
   .extend(
     "post",
-    ({ service, owner }) =>
+    ({ service, own }) =>
       (path: string, headers: Record<string, string> = {}, payload = "{}"): Promise<Answer> =>
-        service.call("POST", path, { key: owner.api_key, payload, headers }),
+        service.call("POST", path, { key: own.account.api_key, payload, headers }),
   )
   /** Both nodes count the same, before and after the records were folded into the month's total. */
-  .extend("expectUsage", ({ service, owner, other }) => async (count: number): Promise<void> => {
-    expect(await acceptedEvents(service, owner)).toBe(count);
-    expect(await acceptedEvents(other, owner)).toBe(count);
+  .extend("expectUsage", ({ service, own, other }) => async (count: number): Promise<void> => {
+    for (const one of [service, other]) expect(await acceptedEvents(one, own.account)).toBe(count);
   });
 
 it.beforeAll(({ receiver }) => {
@@ -27,33 +24,23 @@ it.beforeAll(({ receiver }) => {
 it("counts each accepted item once, whatever its target's kind and whichever node took it", async ({
   expectUsage,
   service,
-  owner,
-  receiver,
+  own,
   other,
   post,
 }) => {
   await expectUsage(0);
-  const webhook = await createWebhookTarget(service, owner, receiver.url);
-  await sendItems(service, owner, webhook.id, 40);
-  await sendItems(other, owner, webhook.id, 40);
+  const webhook = await own.newTarget();
+  await sendItems(service, own.account, webhook.id, 40);
+  await sendItems(other, own.account, webhook.id, 40);
   await expectUsage(80);
-  const mailbox = await service.call("POST", "/api/v1/targets", {
-    key: owner.api_key,
-    body: { kind: "mailbox", name: "inbox" },
-  });
-  await sendItems(service, owner, mailbox.body.id, 15);
+  const mailboxId = await createMailboxTarget(service, own.account);
+  await sendItems(service, own.account, mailboxId, 15);
   expect((await post(`/e/${webhook.id}`)).status).toBe(202);
   await expectUsage(96);
 });
 
-it("counts nothing for duplicates, conflicts and rejections", async ({
-  service,
-  owner,
-  receiver,
-  post,
-  expectUsage,
-}) => {
-  const webhook = await createWebhookTarget(service, owner, receiver.url, { max_payload_bytes: 50 });
+it("counts nothing for duplicates, conflicts and rejections", async ({ service, own, post, expectUsage }) => {
+  const webhook = await own.newTarget({ max_payload_bytes: 50 });
   const path = `/t/${webhook.id}`;
   const key = { "idempotency-key": "once" };
   const statuses = [
@@ -72,56 +59,50 @@ it("counts nothing for duplicates, conflicts and rejections", async ({
 });
 
 it("counts an item that is filtered, fails, is retried or canceled like any other, and never again", async ({
-  service,
-  owner,
+  own,
   receiver,
   expectUsage,
 }) => {
-  const filtered = await createWebhookTarget(service, owner, receiver.url, { event_types: ["wanted"] });
-  await sendItem(service, owner, filtered.id, { event_type: "unwanted" });
-  const schedule = { retry_interval_seconds: 1, max_retries: 1 };
-  const broken = await createWebhookTarget(service, owner, `${receiver.url}/broken`, schedule);
-  const failing = await sendItem(service, owner, broken.id);
-  await workspaceOf(service, owner, receiver).settled(failing, "FAILED");
-  const waiting = await createWebhookTarget(service, owner, `${receiver.url}/broken`);
-  await sendItem(service, owner, waiting.id);
-  await service.call("DELETE", `/api/v1/targets/${waiting.id}`, { key: owner.api_key });
+  const filtered = await own.newTarget({ event_types: ["wanted"] });
+  await own.send(filtered.id, { event_type: "unwanted" });
+  const url = `${receiver.url}/broken`;
+  const broken = await own.newTarget({ url, retry_interval_seconds: 1, max_retries: 1 });
+  const failing = await own.send(broken.id);
+  await own.settled(failing, "FAILED");
+  const waiting = await own.newTarget({ url });
+  await own.send(waiting.id);
+  await own.call("DELETE", `/api/v1/targets/${waiting.id}`);
   await expectUsage(3);
 });
 
-it("counts no replay and no read", async ({ service, owner, receiver, expectUsage }) => {
-  const webhook = await createWebhookTarget(service, owner, `${receiver.url}/replayed`);
-  const id = await sendItem(service, owner, webhook.id);
-  await workspaceOf(service, owner, receiver).settled(id, "DELIVERED");
+it("counts no replay and no read", async ({ own, receiver, expectUsage }) => {
+  const webhook = await own.newTarget();
+  const id = await own.send(webhook.id);
+  await own.settled(id, "DELIVERED");
   for (let replay = 0; replay < 3; replay++) {
-    const answer = await service.call("POST", `/api/v1/events/${id}/replay`, { key: owner.api_key });
-    expect(answer.status).toBe(202);
+    expect((await own.call("POST", `/api/v1/events/${id}/replay`)).status).toBe(202);
   }
-  await receiver.arrivals(4, { path: "/replayed" });
+  await receiver.arrivals(4, { path: webhook.path });
   for (const path of ["/api/v1/events", `/api/v1/events/${id}`, "/api/v1/targets", "/api/v1/usage"]) {
-    await service.call("GET", path, { key: owner.api_key });
+    await own.call("GET", path);
   }
   await expectUsage(1);
 });
 
 it("counts a mailbox item once, however often it is listed, read, claimed and acknowledged", async ({
   service,
-  owner,
+  own,
   expectUsage,
 }) => {
-  const { body: mailbox } = await service.call("POST", "/api/v1/targets", {
-    key: owner.api_key,
-    body: { kind: "mailbox", name: "inbox" },
-  });
-  const id = await sendItem(service, owner, mailbox.id);
-  const key = owner.api_key;
+  const mailboxId = await createMailboxTarget(service, own.account);
+  const id = await own.send(mailboxId);
   const answers = [
-    await service.call("GET", `/api/v1/mailboxes/${mailbox.id}/messages?status=UNREAD`, { key }),
-    await service.call("GET", `/api/v1/mailbox-messages/${id}`, { key }),
-    await service.call("POST", `/api/v1/mailbox-messages/${id}/claim`, { key }),
-    await service.call("POST", `/api/v1/mailbox-messages/${id}/claim`, { key }),
-    await service.call("POST", `/api/v1/mailbox-messages/${id}/ack`, { key }),
-    await service.call("POST", `/api/v1/mailbox-messages/${id}/ack`, { key }),
+    await own.call("GET", `/api/v1/mailboxes/${mailboxId}/messages?status=UNREAD`),
+    await own.call("GET", `/api/v1/mailbox-messages/${id}`),
+    await own.call("POST", `/api/v1/mailbox-messages/${id}/claim`),
+    await own.call("POST", `/api/v1/mailbox-messages/${id}/claim`),
+    await own.call("POST", `/api/v1/mailbox-messages/${id}/ack`),
+    await own.call("POST", `/api/v1/mailbox-messages/${id}/ack`),
   ];
   expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 409, 200, 200]);
   await expectUsage(1);
@@ -129,14 +110,13 @@ it("counts a mailbox item once, however often it is listed, read, claimed and ac
 
 it("counts for the organization whose item it is, and for no other", async ({
   service,
-  owner,
-  receiver,
+  own,
   post,
   expectUsage,
 }) => {
   const neighbour = await signUp(service);
-  const webhook = await createWebhookTarget(service, owner, receiver.url);
-  await sendItems(service, owner, webhook.id, 7);
+  const webhook = await own.newTarget();
+  await sendItems(service, own.account, webhook.id, 7);
   await post(`/t/${webhook.id}`);
   expect((await service.call("POST", `/t/${webhook.id}`, { key: neighbour.api_key, body: {} })).status).toBe(
     404,

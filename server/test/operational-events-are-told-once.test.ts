@@ -2,7 +2,13 @@ import { describe, expect } from "vitest";
 import { Webhook } from "standardwebhooks";
 import { createAgentTarget } from "./support/agentTargets.ts";
 import { createTestDatabase } from "./support/database.ts";
-import { acceptedEvents, createWebhookTarget, sendItem, sendItems } from "./support/items.ts";
+import {
+  acceptedEvents,
+  createMailboxTarget,
+  createWebhookTarget,
+  sendItem,
+  sendItems,
+} from "./support/items.ts";
 import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
 import { startService } from "./support/serviceProcess.ts";
 import { type Account, type Answer, signUp } from "./support/testNode.ts";
@@ -31,6 +37,8 @@ const it = startedNodeTest()
     expect((await listen(box.account, box.id)).status).toBe(200);
     return box;
   })
+  /** One of the test's own. */
+  .extend("box", ({ listeningMailbox }) => listeningMailbox())
   /** Waits until what was noted so far has been told, or was none. */
   .extend("untilNothingIsNoted", file, ({ node }) => async (): Promise<void> => {
     await until(
@@ -116,12 +124,11 @@ describe("an organization that named targets hears", () => {
   });
 
   it("of a target that takes deliveries again after more than five minutes, not of one that stumbled", async ({
-    listeningMailbox,
+    box,
     node,
     receiver,
     untilNothingIsNoted,
   }) => {
-    const box = await listeningMailbox();
     const target = await createWebhookTarget(node, box.account, `${receiver.url}/again`);
     const failing = async (): Promise<number | null> =>
       (await node.call("GET", `/api/v1/targets/${target.id}`, { key: box.account.api_key })).body
@@ -141,12 +148,11 @@ describe("an organization that named targets hears", () => {
   });
 
   it("of many failed events in few items that count them", async ({
-    listeningMailbox,
+    box,
     node,
     receiver,
     untilNothingIsNoted,
   }) => {
-    const box = await listeningMailbox();
     const target = await createWebhookTarget(node, box.account, `${receiver.url}/half`, { max_retries: 0 });
     const ids = await sendItems(node, box.account, target.id, 80);
     const first = await untilTold(box, 1);
@@ -179,8 +185,7 @@ describe("an organization that named targets hears", () => {
 
   it.for(["rejected", "claimed too often", "rejected by hand"])(
     "of a message that is dead because it was %s",
-    async (how, { listeningMailbox, node }) => {
-      const box = await listeningMailbox();
+    async (how, { box, node }) => {
       const jobs = await createMailbox(node, { max_claims: 1 }, box.account);
       const id = await jobs.send({});
       if (how === "rejected by hand") {
@@ -198,8 +203,7 @@ describe("an organization that named targets hears", () => {
     },
   );
 
-  it("of an agent that waits for input", async ({ listeningMailbox, node, agent }) => {
-    const box = await listeningMailbox();
+  it("of an agent that waits for input", async ({ box, node, agent }) => {
     const target = await createAgentTarget(node, box.account, agent.cardUrl);
     const id = await sendItem(node, box.account, target, "input");
     expect(await untilTold(box, 1)).toMatchObject([
@@ -208,12 +212,11 @@ describe("an organization that named targets hears", () => {
   });
 
   it("of what it asked for, at each target, and of nothing once that is taken back", async ({
-    listeningMailbox,
+    box,
     node,
     listen,
     receiver,
   }) => {
-    const box = await listeningMailbox();
     const { account } = box;
     const other = await createMailbox(node, {}, account);
     const named = await listen(account, other.id, ["event.failed"]);
@@ -238,13 +241,12 @@ describe("an organization that named targets hears", () => {
 
 describe("nothing goes in a circle", () => {
   it("when operational events fail themselves, or disable the target that hears them", async ({
-    listeningMailbox,
+    box,
     node,
     receiver,
     listen,
     untilNothingIsNoted,
   }) => {
-    const box = await listeningMailbox();
     const { account } = box;
     const key = account.api_key;
     const broken = await createWebhookTarget(node, account, `${receiver.url}/500/ops`, { max_retries: 0 });
@@ -269,12 +271,12 @@ describe("nothing goes in a circle", () => {
   });
 
   it("when a message that tells of something is rejected, or replayed and rejected", async ({
+    box,
     listeningMailbox,
     node,
     receiver,
     untilNothingIsNoted,
   }) => {
-    const box = await listeningMailbox();
     const other = await listeningMailbox(box.account);
     const target = await createWebhookTarget(node, box.account, `${receiver.url}/500`, { max_retries: 0 });
     await sendItem(node, box.account, target.id);
@@ -324,11 +326,8 @@ describe("what was noted", () => {
       });
       const account = await signUp(sender);
       const key = account.api_key;
-      const { body: box } = await sender.call("POST", "/api/v1/targets", {
-        key,
-        body: { kind: "mailbox", name: "ops" },
-      });
-      await sender.call("POST", "/api/v1/notification-targets", { key, body: { target_id: box.id } });
+      const mailboxId = await createMailboxTarget(sender, account);
+      await sender.call("POST", "/api/v1/notification-targets", { key, body: { target_id: mailboxId } });
       const target = await createWebhookTarget(sender, account, `${receiver.url}/half`, { max_retries: 0 });
       const ids = await sendItems(sender, account, target.id, 50);
       const failed = async (): Promise<number> =>
@@ -341,7 +340,7 @@ describe("what was noted", () => {
       );
       const messages = await until(
         async () =>
-          (await tellers[0]!.call("GET", `/api/v1/mailboxes/${box.id}/messages`, { key })).body.messages,
+          (await tellers[0]!.call("GET", `/api/v1/mailboxes/${mailboxId}/messages`, { key })).body.messages,
         (list) => list.length > 0,
       );
       expect(messages).toHaveLength(1);

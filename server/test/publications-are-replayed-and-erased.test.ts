@@ -9,10 +9,9 @@ import { placesOfText } from "./support/placesOfText.ts";
 describe("a replay of a publication", () => {
   it("goes to those that failed, once, and not while a replay of them waits", async ({
     own,
-    newCustomer,
+    customer,
     receiver,
   }) => {
-    const customer = await newCustomer(own);
     const [good, bad] = [await customer.webhook(), await customer.webhook({ max_retries: 0 })];
     let isMended = false;
     receiver.answer = ({ path }, response) =>
@@ -42,10 +41,9 @@ describe("a replay of a publication", () => {
 
   it("to failed goes under webhook-ids of their own where the body asks for them", async ({
     own,
-    newCustomer,
+    customer,
     receiver,
   }) => {
-    const customer = await newCustomer(own);
     const target = await customer.webhook({ max_retries: 0 });
     let isMended = false;
     receiver.answer = (_received, response) => void response.writeHead(isMended ? 200 : 500).end();
@@ -62,10 +60,9 @@ describe("a replay of a publication", () => {
   it("goes to targets that were added since, as new items, once", async ({
     own,
     node,
-    newCustomer,
+    customer,
     receiver,
   }) => {
-    const customer = await newCustomer(own);
     const { body } = await customer.publish({ event_type: "a.b" });
     const added = await customer.webhook({ event_types: ["a.*"] });
     await customer.webhook({ event_types: ["b.*"] });
@@ -84,9 +81,8 @@ describe("a replay of a publication", () => {
 
 it("a repeated publication gets the first answer, also after a replay to added targets", async ({
   own,
-  newCustomer,
+  customer,
 }) => {
-  const customer = await newCustomer(own);
   await customer.webhook();
   await customer.mailbox();
   const publish = () => customer.publish({ n: 3 }, { "idempotency-key": "once" });
@@ -103,10 +99,9 @@ it("a repeated publication gets the first answer, also after a replay to added t
 
 it("erasing its last item empties the publication; those before it only leave it", async ({
   own,
-  newCustomer,
+  customer,
   node,
 }) => {
-  const customer = await newCustomer(own);
   for (let n = 0; n < 2; n++) await customer.webhook();
   const { body } = await customer.publish({ secret: "to be forgotten" }, { "x-correlation-id": "forget" });
   await allAre(own, body.id, "DELIVERED");
@@ -125,10 +120,9 @@ it("erasing its last item empties the publication; those before it only leave it
 
 it("erasing a correlation id empties a publication that reached nobody, too", async ({
   own,
-  newCustomer,
+  customer,
   node,
 }) => {
-  const customer = await newCustomer(own);
   const { body } = await customer.publish(
     { secret: "heard by nobody" },
     { "x-correlation-id": "nobody-heard" },

@@ -1,6 +1,6 @@
 import { describe, expect } from "vitest";
 import { createAgentTarget } from "./support/agentTargets.ts";
-import { allAre, readPublication, publishingTest as it } from "./support/publishing.ts";
+import { allAre, newCustomer, readPublication, publishingTest as it } from "./support/publishing.ts";
 import { acceptedEvents } from "./support/items.ts";
 import { isSignedWith } from "./support/receiver.ts";
 import { signUp } from "./support/testNode.ts";
@@ -15,10 +15,9 @@ describe("a publication", () => {
   it("reaches each target of the customer whose types match, signed, with the same bytes, and nobody else", async ({
     own,
     node,
-    newCustomer,
+    customer,
     receiver,
   }) => {
-    const [customer, other] = [await newCustomer(own), await newCustomer(own)];
     const [all, prefix, exact] = [
       await customer.webhook(),
       await customer.webhook({ event_types: ["invoice.*"] }),
@@ -27,7 +26,7 @@ describe("a publication", () => {
     const mailbox = await customer.mailbox();
     const missed = [
       await customer.webhook({ event_types: ["invoice", "invoices.*", "order.*"] }),
-      await other.webhook(),
+      await (await newCustomer(own)).webhook(),
       await own.newTarget(),
     ];
     const payload = { event_type: "invoice.paid", text: "grüße 😀" };
@@ -60,8 +59,7 @@ describe("a publication", () => {
     expect(await acceptedEvents(node, own.account)).toBe(4);
   });
 
-  it("without a customer reaches the targets that are nobody's", async ({ own, newCustomer, receiver }) => {
-    const customer = await newCustomer(own);
+  it("without a customer reaches the targets that are nobody's", async ({ own, customer, receiver }) => {
     const [theirs, ours] = [await customer.webhook(), await own.newTarget()];
     const { body } = await own.call("POST", "/p", { n: 1 });
     expect(body.items).toMatchObject([{ target_id: ours.id }]);
@@ -69,8 +67,7 @@ describe("a publication", () => {
     expect(receiver.at(theirs.path)).toEqual([]);
   });
 
-  it("that nothing matches is accepted, kept, and not billed", async ({ own, node, newCustomer }) => {
-    const customer = await newCustomer(own);
+  it("that nothing matches is accepted, kept, and not billed", async ({ own, node, customer }) => {
     await customer.webhook({ event_types: ["a.*"] });
     const { status, body } = await customer.publish({ event_type: "b" });
     expect([status, body.items]).toEqual([202, []]);
@@ -80,10 +77,9 @@ describe("a publication", () => {
 
   it("is held by disabled webhooks, and passes disabled mailboxes over", async ({
     own,
-    newCustomer,
+    customer,
     receiver,
   }) => {
-    const customer = await newCustomer(own);
     const webhook = await customer.webhook();
     const mailbox = await customer.mailbox();
     for (const id of [webhook.id, mailbox])
@@ -99,10 +95,10 @@ describe("a publication", () => {
   it("is one publication for one idempotency key, whoever asks how often", async ({
     own,
     node,
-    newCustomer,
+    customer,
     receiver,
   }) => {
-    const [customer, other] = [await newCustomer(own), await newCustomer(own)];
+    const other = await newCustomer(own);
     const webhook = await customer.webhook();
     await other.webhook();
     const key = { "idempotency-key": "once" };
@@ -123,10 +119,9 @@ describe("a publication", () => {
   it("is all or nothing: one target that takes no such payload refuses it", async ({
     own,
     node,
-    newCustomer,
+    customer,
     receiver,
   }) => {
-    const customer = await newCustomer(own);
     const [large, small] = [await customer.webhook(), await customer.webhook({ max_payload_bytes: 10 })];
     const key = { "idempotency-key": "k" };
     const refused = await customer.publish({ text: "more than ten bytes" }, key);
@@ -141,9 +136,8 @@ describe("a publication", () => {
   it("is refused as an item is: without a key, for unknown customers and bodies that are no JSON", async ({
     own,
     node,
-    newCustomer,
+    customer,
   }) => {
-    const customer = await newCustomer(own);
     const foreign = workspaceOf(node, await signUp(node), { url: "" });
     expect((await node.call("POST", `/p/${customer.uid}`, { body: {} })).status).toBe(401);
     expect((await node.call("POST", "/p", { body: {}, session: own.account.session_token })).status).toBe(
@@ -169,11 +163,10 @@ describe("a publication", () => {
 
   it("stores its payload once, and gives it to replays of its items", async ({
     own,
-    newCustomer,
+    customer,
     node,
     receiver,
   }) => {
-    const customer = await newCustomer(own);
     const targets = [await customer.webhook(), await customer.webhook()];
     const { body } = await customer.publish({ text: "stored once" });
     await allAre(own, body.id, "DELIVERED");
@@ -189,10 +182,9 @@ describe("a publication", () => {
 it("waits once in the row of its target, with those that came together, and all of them arrive", async ({
   own,
   node,
-  newCustomer,
+  customer,
   receiver,
 }) => {
-  const customer = await newCustomer(own);
   const webhooks = [await customer.webhook(), await customer.webhook(), await customer.webhook()];
   const enable = (enabled: boolean) =>
     Promise.all(webhooks.map(({ id }) => own.call("PATCH", `/api/v1/targets/${id}`, { enabled })));
@@ -227,11 +219,10 @@ it("waits once in the row of its target, with those that came together, and all 
 it("carries its payload to retries, agents, dead letters that are redriven, and replays of many", async ({
   own,
   node,
-  newCustomer,
+  customer,
   receiver,
   agent,
 }) => {
-  const customer = await newCustomer(own);
   const text = '{"event_type":"a.b","text":"the same bytes"}';
   const webhook = await customer.webhook({ retry_interval_seconds: 1 });
   const mailbox = await customer.mailbox({ max_claims: 1 });

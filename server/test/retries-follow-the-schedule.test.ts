@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect } from "vitest";
 import { until } from "./support/until.ts";
-import { acceptedEvents, createWebhookTarget, type EventView, readEvent, sendItem } from "./support/items.ts";
+import { acceptedEvents, createWebhookTarget, readEvent, sendItem } from "./support/items.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
 import { makeDue } from "./support/passedTime.ts";
 
@@ -48,19 +48,6 @@ const it = serviceTest({ POSTRIDER_DELIVERY_TIMEOUT_MS: "5000" })
     ({ pool }) =>
       (id: string): Promise<void> =>
         makeDue(pool, id),
-  )
-  .extend(
-    "eventIs",
-    file,
-    ({ service, account }) =>
-      async (id: string, status: string): Promise<EventView> => {
-        let view: EventView | undefined;
-        await until(async () => {
-          view = await readEvent(service, account, id);
-          return view.event.status === status;
-        });
-        return view!;
-      },
   );
 
 it.beforeAll(({ receiver }) => {
@@ -93,11 +80,11 @@ describe.concurrent("a delivery that fails", () => {
     sendTo,
     waitMsAfter,
     hasten,
-    eventIs,
+    settled,
     receiver,
   }) => {
     const { id, path } = await sendTo("/always", fail, { retry_interval_seconds: 60 });
-    const waiting = await eventIs(id, "RETRYING");
+    const waiting = await settled(id, "RETRYING");
     expect(waiting.event).toMatchObject({ max_retries: 2 });
     expect(waiting.delivery_attempts[0]).toMatchObject({
       status_code: 500,
@@ -108,7 +95,7 @@ describe.concurrent("a delivery that fails", () => {
     await hasten(id);
     expectWait(await waitMsAfter(id, 2), 144_000, 216_000);
     await hasten(id);
-    const { event, delivery_attempts: attempts } = await eventIs(id, "FAILED");
+    const { event, delivery_attempts: attempts } = await settled(id, "FAILED");
     expect(event.retry_count).toBe(2);
     expect(attempts.map((attempt) => attempt.status_code)).toEqual([500, 500, 500]);
     expect(receiver.at(path).map((one) => one.id)).toEqual([id, id, id]);
@@ -117,13 +104,13 @@ describe.concurrent("a delivery that fails", () => {
   it("that times out is tried again, and is DELIVERED when the receiver recovers", async ({
     sendTo,
     receiver,
-    eventIs,
+    settled,
   }) => {
     const { id, path } = await sendTo("/recovers", (response, number) => {
       if (number > 1) response.writeHead(204).end();
     });
     await receiver.arrivals(2, { path });
-    const { event, delivery_attempts: attempts } = await eventIs(id, "DELIVERED");
+    const { event, delivery_attempts: attempts } = await settled(id, "DELIVERED");
     expect(event.retry_count).toBe(1);
     expect(attempts).toMatchObject([
       { status_code: 0, error: "no answer within 5 s" },
@@ -131,9 +118,9 @@ describe.concurrent("a delivery that fails", () => {
     ]);
   });
 
-  it("with max_retries 0 is tried once", async ({ sendTo, eventIs, receiver }) => {
+  it("with max_retries 0 is tried once", async ({ sendTo, settled, receiver }) => {
     const { id, path } = await sendTo("/once", fail, { max_retries: 0 });
-    const { delivery_attempts: attempts } = await eventIs(id, "FAILED");
+    const { delivery_attempts: attempts } = await settled(id, "FAILED");
     expect(attempts).toHaveLength(1);
     expect(receiver.at(path)).toHaveLength(1);
   });
@@ -145,7 +132,7 @@ describe.concurrent("a delivery that fails", () => {
     ["nonsense: the schedule's wait", () => "soon", 48_000, 72_000],
   ])(
     "honours Retry-After as %s",
-    async ([what, value, shortestMs, longestMs], { sendTo, waitMsAfter, hasten, eventIs }) => {
+    async ([what, value, shortestMs, longestMs], { sendTo, waitMsAfter, hasten, settled }) => {
       const answer = (response: ServerResponse, number: number): void => {
         if (number > 1) response.writeHead(200).end();
         else response.writeHead(503, { "retry-after": value() }).end();
@@ -154,13 +141,14 @@ describe.concurrent("a delivery that fails", () => {
       const { id } = await sendTo(path, answer, { retry_interval_seconds: 60 });
       expectWait(await waitMsAfter(id, 1), shortestMs, longestMs);
       await hasten(id);
-      await eventIs(id, "DELIVERED");
+      await settled(id, "DELIVERED");
     },
   );
 
   it("can be replayed when it ended: a new event, not billed, with the full schedule", async ({
     sendTo,
-    eventIs,
+    settled,
+    call,
     service,
     account,
     receiver,
@@ -168,14 +156,12 @@ describe.concurrent("a delivery that fails", () => {
     const { id, path, targetId } = await sendTo("/replayed", (response, number) => {
       response.writeHead(number <= 3 ? 500 : 200).end();
     });
-    const before = await eventIs(id, "FAILED");
+    const before = await settled(id, "FAILED");
     const usage = await acceptedEvents(service, account);
-    const { status, body } = await service.call("POST", `/api/v1/events/${id}/replay`, {
-      key: account.api_key,
-    });
+    const { status, body } = await call("POST", `/api/v1/events/${id}/replay`);
     expect([status, body]).toEqual([202, { id: expect.any(String), status: "QUEUED", source_event_id: id }]);
     expect(body.id).not.toBe(id);
-    const { event } = await eventIs(body.id, "DELIVERED");
+    const { event } = await settled(body.id, "DELIVERED");
     expect(event).toMatchObject({ is_replay: 1, source_event_id: id, endpoint_id: targetId });
     const received = await receiver.arrivals(4, { path });
     expect([received.at(-1)!.id, received.at(-1)!.headers["x-event-id"]]).toEqual([id, body.id]);
@@ -191,9 +177,8 @@ describe.concurrent("a delivery that fails", () => {
 
 it("is delivered at once when its target is enabled again, with the full schedule", async ({
   sendTo,
-  eventIs,
-  service,
-  account,
+  settled,
+  call,
   receiver,
 }) => {
   let isHealthy = false;
@@ -202,13 +187,12 @@ it("is delivered at once when its target is enabled again, with the full schedul
     (response) => response.writeHead(isHealthy ? 200 : 500).end(),
     { retry_interval_seconds: 3600 },
   );
-  await eventIs(id, "RETRYING");
-  const enable = (enabled: boolean) =>
-    service.call("PATCH", `/api/v1/targets/${targetId}`, { key: account.api_key, body: { enabled } });
+  await settled(id, "RETRYING");
+  const enable = (enabled: boolean) => call("PATCH", `/api/v1/targets/${targetId}`, { enabled });
   await enable(false);
   isHealthy = true;
   await enable(true);
   await receiver.arrivals(2, { path });
-  const { event } = await eventIs(id, "DELIVERED");
+  const { event } = await settled(id, "DELIVERED");
   expect(event.retry_count).toBe(1);
 });

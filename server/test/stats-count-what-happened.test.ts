@@ -1,7 +1,7 @@
 import { describe, expect } from "vitest";
 import { foldMailboxActivity } from "../src/mailbox/finish/sweepMessages.ts";
 import { foldActivity } from "../src/stats/foldActivity.ts";
-import { createWebhookTarget, sendItem } from "./support/items.ts";
+import { createMailboxTarget, createWebhookTarget, sendItem } from "./support/items.ts";
 import { type Account, type Answer, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, startedNodeTest } from "./support/fixtures.ts";
@@ -22,13 +22,6 @@ const it = startedNodeTest({
     const { status, body } = await askStats(`?target_id=${targetId}`);
     expect(status).toBe(200);
     return body.totals;
-  })
-  .extend("hasStatus", file, ({ node, account }) => async (id: string, status: string): Promise<void> => {
-    await until(
-      async () =>
-        (await node.call("GET", `/api/v1/events/${id}`, { key: account.api_key })).body.event.status,
-      (now) => now === status,
-    );
   })
   .extend("fold", file, ({ node }) => async (): Promise<void> => {
     await foldMailboxActivity(node.pool);
@@ -61,15 +54,12 @@ const took = { p50: expect.any(Number), p95: expect.any(Number), p99: expect.any
 
 describe("the statistics of a target", () => {
   it("have what was accepted and delivered as soon as that is so, folded or not", async ({
-    node,
-    account,
-    receiver,
+    workspace: { newTarget, send, settled },
     totalsOf,
-    hasStatus,
     expectTotals,
     askStats,
   }) => {
-    const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/200`);
+    const { id: targetId } = await newTarget();
     expect(await totalsOf(targetId)).toEqual({
       accepted: 0,
       delivered: 0,
@@ -77,11 +67,11 @@ describe("the statistics of a target", () => {
       failed: 0,
       latency_ms: null,
     });
-    const first = await sendItem(node, account, targetId);
-    await hasStatus(first, "DELIVERED");
+    const first = await send(targetId);
+    await settled(first, "DELIVERED");
     await expectTotals(targetId, [1, 1, 0, 0]);
-    const more = await Promise.all(Array.from({ length: 40 }, () => sendItem(node, account, targetId)));
-    for (const id of more) await hasStatus(id, "DELIVERED");
+    const more = await Promise.all(Array.from({ length: 40 }, () => send(targetId)));
+    for (const id of more) await settled(id, "DELIVERED");
     await expectTotals(targetId, [41, 41, 0, 0]);
     const { body } = await askStats(`?target_id=${targetId}&step=60`);
     expect(body.step).toBe(60);
@@ -127,44 +117,39 @@ describe("the statistics of a target", () => {
   });
 
   it("have each attempt that is followed by another, and each last one that failed", async ({
-    node,
-    account,
+    workspace: { newTarget, send, settled },
     receiver,
-    hasStatus,
     expectTotals,
   }) => {
-    const fields = { max_retries: 1, retry_interval_seconds: 1 };
-    const failing = await createWebhookTarget(node, account, `${receiver.url}/500`, fields);
-    const failed = await sendItem(node, account, failing.id);
-    await hasStatus(failed, "FAILED");
-    await expectTotals(failing.id, [1, 0, 1, 1]);
+    const fields = { url: `${receiver.url}/500`, max_retries: 1, retry_interval_seconds: 1 };
+    const { id: targetId } = await newTarget(fields);
+    await settled(await send(targetId), "FAILED");
+    await expectTotals(targetId, [1, 0, 1, 1]);
   });
 
   it("count a replay as accepted, and an item that is filtered", async ({
-    node,
-    account,
-    receiver,
-    hasStatus,
+    workspace: { call, newTarget, send, settled },
     expectTotals,
   }) => {
-    const { id: targetId } = await createWebhookTarget(node, account, `${receiver.url}/200`, {
-      event_types: ["wanted"],
-    });
-    const id = await sendItem(node, account, targetId, { event_type: "wanted" });
-    await sendItem(node, account, targetId, { event_type: "other" });
-    await hasStatus(id, "DELIVERED");
-    const replay = await node.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key });
-    await hasStatus(replay.body.id, "DELIVERED");
+    const { id: targetId } = await newTarget({ event_types: ["wanted"] });
+    const id = await send(targetId, { event_type: "wanted" });
+    await send(targetId, { event_type: "other" });
+    await settled(id, "DELIVERED");
+    const replay = await call("POST", `/api/v1/events/${id}/replay`);
+    await settled(replay.body.id, "DELIVERED");
     await expectTotals(targetId, [3, 2, 0, 0]);
   });
 
-  it("of a mailbox have what was acknowledged as delivered", async ({ account, node, totalsOf, fold }) => {
-    const key = account.api_key;
-    const body = { kind: "mailbox", name: "box" };
-    const { id: mailbox } = (await node.call("POST", "/api/v1/targets", { key, body })).body;
-    const [first] = await Promise.all([1, 2, 3].map(() => sendItem(node, account, mailbox)));
-    await node.call("POST", `/api/v1/mailbox-messages/${first}/claim`, { key });
-    await node.call("POST", `/api/v1/mailbox-messages/${first}/ack`, { key });
+  it("of a mailbox have what was acknowledged as delivered", async ({
+    workspace: { account, call, send },
+    node,
+    totalsOf,
+    fold,
+  }) => {
+    const mailbox = await createMailboxTarget(node, account);
+    const [first] = await Promise.all([1, 2, 3].map(() => send(mailbox)));
+    await call("POST", `/api/v1/mailbox-messages/${first}/claim`);
+    await call("POST", `/api/v1/mailbox-messages/${first}/ack`);
     const expected = { accepted: 3, delivered: 1, retried: 0, failed: 0, latency_ms: null };
     expect(await totalsOf(mailbox)).toEqual(expected);
     await fold();

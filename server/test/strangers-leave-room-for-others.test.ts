@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import { createMailboxTarget } from "./support/items.ts";
 import { type Pipeline, pipeline } from "./support/pipelines.ts";
 import { itemBytes, plainKey } from "./support/plainRequest.ts";
 import { type Account, signUp } from "./support/testNode.ts";
@@ -16,11 +17,7 @@ const it = serviceTest({
 })
   .extend("newSender", file, ({ service }) => async (): Promise<Sender> => {
     const account = await signUp(service);
-    const { body } = await service.call("POST", "/api/v1/targets", {
-      key: account.api_key,
-      body: { kind: "mailbox", name: "inbox" },
-    });
-    return { ...account, mailbox: body.id };
+    return { ...account, mailbox: await createMailboxTarget(service, account) };
   })
   .extend("metric", file, ({ service }) => async (name: string): Promise<number> => {
     const headers = { authorization: "Bearer scraper", connection: "close" };

@@ -18,12 +18,6 @@ const it = sharedServiceTest()
   .extend("isDisabled", file, ({ readTarget }) => async (id: string): Promise<void> => {
     await until(async () => !(await readTarget(id)).enabled);
   })
-  /** The target's health is noted at once, an attempt with others a moment later. */
-  .extend("hasStatus", file, ({ service, account }) => async (id: string, status: string): Promise<void> => {
-    await until(async () => {
-      return (await readEvent(service, account, id)).event.status === status;
-    });
-  })
   .extend("failingSince", file, ({ readTarget }) => async (id: string): Promise<number | null> => {
     return (await readTarget(id)).failing_since ?? null;
   });
@@ -41,13 +35,14 @@ it("410 Gone fails the item at once, disables the target with the reason on it, 
   receiver,
   isDisabled,
   readTarget,
-  hasStatus,
+  settled,
 }) => {
   const target = await createWebhookTarget(service, account, `${receiver.url}/410`);
   const id = await sendItem(service, account, target.id);
   await isDisabled(target.id);
   expect((await readTarget(target.id)).disabled_reason).toContain("410 Gone");
-  await hasStatus(id, "FAILED");
+  // The target's health is noted at once, an attempt with others a moment later.
+  await settled(id, "FAILED");
   const { delivery_attempts: attempts } = await readEvent(service, account, id);
   expect(attempts).toMatchObject([{ status_code: 410, error: expect.stringContaining("410") }]);
   const log = await service.call("GET", `/api/v1/audit-log?object_id=${target.id}`, { key: account.api_key });
@@ -103,7 +98,7 @@ it("a target that failed every attempt for five days is disabled with the reason
   readTarget,
   pool,
   isDisabled,
-  hasStatus,
+  settled,
 }) => {
   const target = await createWebhookTarget(service, account, `${receiver.url}/500`);
   const id = await sendItem(service, account, target.id);
@@ -113,7 +108,7 @@ it("a target that failed every attempt for five days is disabled with the reason
   await sendItem(service, account, target.id);
   await isDisabled(target.id);
   expect((await readTarget(target.id)).disabled_reason).toContain("5 days");
-  await hasStatus(id, "RETRYING");
+  await settled(id, "RETRYING");
 });
 
 it("one success within the five days counts from the beginning", async ({

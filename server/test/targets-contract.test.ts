@@ -19,12 +19,13 @@ const it = sharedNodeTest()
     "created",
     file,
     ({ account, create }) =>
-      async (body: unknown, owner: Account = account): Promise<Record<string, unknown>> => {
+      async (body: unknown, owner: Account = account): Promise<Answer["body"]> => {
         const answer = await create(body, owner);
         expect(answer).toMatchObject({ status: 200 });
         return answer.body;
       },
-  );
+  )
+  .extend("target", ({ created }) => created(webhook));
 
 const refusedAddress =
   "url points to an address that is not allowed: POSTRIDER_ALLOWED_NETWORKS exempts networks";
@@ -36,8 +37,7 @@ const timestamps = {
 };
 
 describe("a webhook target", () => {
-  it("is created with its secret, and shown without it ever after", async ({ created, account, node }) => {
-    const target = await created(webhook);
+  it("is created with its secret, and shown without it ever after", async ({ target, account, node }) => {
     expect(target).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{32}$/),
       kind: "webhook",
@@ -60,7 +60,7 @@ describe("a webhook target", () => {
     });
     const { secret: _secret, ...shown } = target;
     for (const credential of [{ key: account.api_key }, { session: account.session_token }]) {
-      const alone = await node.call("GET", `/api/v1/targets/${String(target["id"])}`, credential);
+      const alone = await node.call("GET", `/api/v1/targets/${target.id}`, credential);
       expect(alone).toMatchObject({ status: 200, body: shown });
       expect(alone.body).toEqual(shown);
       const { body } = await node.call("GET", "/api/v1/targets", credential);
@@ -85,9 +85,9 @@ describe("a webhook target", () => {
   it("is disabled from its creation on if that is asked for", async ({ create, created, account, node }) => {
     const off = { ...webhook, enabled: false };
     const target = await created(off);
-    expect(target["enabled"]).toBe(false);
+    expect(target.enabled).toBe(false);
     const key = account.api_key;
-    const { body: event } = await node.call("POST", `/t/${String(target["id"])}`, { key, body: {} });
+    const { body: event } = await node.call("POST", `/t/${target.id}`, { key, body: {} });
     const read = await node.call("GET", `/api/v1/events/${event.id}`, { key });
     expect(read.body.event).toMatchObject({ status: "QUEUED", held: true });
     const made = await node.call("POST", "/api/v1/endpoints", { key, body: off });
@@ -134,7 +134,7 @@ describe("the list", () => {
     const first = await created(webhook, owner);
     const second = await created({ kind: "mailbox", name: "inbox" }, owner);
     const { body } = await node.call("GET", "/api/v1/targets", { key: owner.api_key });
-    expect(body.targets.map((target: { id: string }) => target.id)).toEqual([first["id"], second["id"]]);
+    expect(body.targets.map((target: { id: string }) => target.id)).toEqual([first.id, second.id]);
   });
 });
 
@@ -217,20 +217,13 @@ it("a workspace has at most 10,000 targets, however many are created at once", a
 });
 
 describe("another organization's target", () => {
-  it("does not exist, on any route, and stays as it is", async ({ created, node, account, neighbour }) => {
-    const target = await created(webhook);
-    const before = await node.call("GET", `/api/v1/targets/${String(target["id"])}`, {
+  it("does not exist, on any route, and stays as it is", async ({ target, node, account, neighbour }) => {
+    const before = await node.call("GET", `/api/v1/targets/${target.id}`, {
       key: account.api_key,
     });
     const unknown = "0".repeat(32);
-    const malformed = [
-      "x",
-      "%00",
-      "a".repeat(199),
-      `${String(target["id"])}0`,
-      String(target["id"]).toUpperCase(),
-    ];
-    for (const id of [String(target["id"]), unknown, ...malformed]) {
+    const malformed = ["x", "%00", "a".repeat(199), `${target.id}0`, target.id.toUpperCase()];
+    for (const id of [target.id, unknown, ...malformed]) {
       const key = neighbour.api_key;
       const path = `/api/v1/targets/${id}`;
       const answers = [
@@ -245,26 +238,25 @@ describe("another organization's target", () => {
         expect(answer).toMatchObject({ status: 404, body: { error: "not found" } });
       }
     }
-    const after = await node.call("GET", `/api/v1/targets/${String(target["id"])}`, { key: account.api_key });
+    const after = await node.call("GET", `/api/v1/targets/${target.id}`, { key: account.api_key });
     expect(after.body).toEqual(before.body);
   });
 });
 
 describe("rotation", () => {
   it("gives a new secret once, and says that one is in progress until the previous is deleted", async ({
-    created,
+    target,
     account,
     node,
   }) => {
-    const target = await created(webhook);
-    const path = `/api/v1/targets/${String(target["id"])}`;
+    const path = `/api/v1/targets/${target.id}`;
     const key = account.api_key;
     const rotated = await node.call("POST", `${path}/signing-secret/rotate`, { key });
     expect(rotated).toMatchObject({
       status: 200,
-      body: { id: target["id"], has_previous_signing_secret: true, secret: expect.stringMatching(/^whsec_/) },
+      body: { id: target.id, has_previous_signing_secret: true, secret: expect.stringMatching(/^whsec_/) },
     });
-    expect(rotated.body.secret).not.toBe(target["secret"]);
+    expect(rotated.body.secret).not.toBe(target.secret);
     const during = await node.call("GET", path, { key });
     expect(during.body).toMatchObject({ has_previous_signing_secret: true });
     expect(during.body).not.toHaveProperty("secret");
@@ -278,12 +270,11 @@ describe("rotation", () => {
   });
 
   it("to a secret of the caller's own can be repeated: the previous secret goes on signing", async ({
-    created,
+    target,
     account,
     node,
   }) => {
-    const target = await created(webhook);
-    const path = `/api/v1/targets/${String(target["id"])}`;
+    const path = `/api/v1/targets/${target.id}`;
     const session = account.session_token;
     await node.call("PATCH", "/api/v1/orgs", { session, body: { secrets_can_be_revealed: true } });
     const secret = `whsec_${randomBytes(32).toString("base64")}`;
@@ -291,7 +282,7 @@ describe("rotation", () => {
       const rotated = await node.call("POST", `${path}/signing-secret/rotate`, { session, body });
       expect(rotated).toMatchObject({ status: 200, body: { secret, has_previous_signing_secret: true } });
       const revealed = await node.call("POST", `${path}/signing-secret/reveal`, { session });
-      expect(revealed.body).toEqual({ secret, previous_secret: target["secret"] });
+      expect(revealed.body).toEqual({ secret, previous_secret: target.secret });
     }
     expect((await node.call("GET", path, { session })).body.previous_signing_secret_until).toBeTypeOf(
       "number",
@@ -307,14 +298,14 @@ describe("rotation", () => {
     const mailbox = await created({ kind: "mailbox", name: "inbox" });
     const hook = await created(webhook);
     const refusals = [
-      await node.call("POST", `/api/v1/targets/${String(mailbox["id"])}/signing-secret/rotate`, { key }),
-      await node.call("DELETE", `/api/v1/targets/${String(mailbox["id"])}/signing-secret/previous`, { key }),
-      await node.call("POST", `/api/v1/targets/${String(mailbox["id"])}/refresh`, { key }),
+      await node.call("POST", `/api/v1/targets/${mailbox.id}/signing-secret/rotate`, { key }),
+      await node.call("DELETE", `/api/v1/targets/${mailbox.id}/signing-secret/previous`, { key }),
+      await node.call("POST", `/api/v1/targets/${mailbox.id}/refresh`, { key }),
     ];
     for (const answer of refusals) {
       expect(answer).toMatchObject({ status: 400, body: { error: expect.stringContaining("mailbox") } });
     }
-    const refreshed = await node.call("POST", `/api/v1/targets/${String(hook["id"])}/refresh`, { key });
+    const refreshed = await node.call("POST", `/api/v1/targets/${hook.id}/refresh`, { key });
     expect(refreshed).toMatchObject({ status: 400, body: { error: expect.stringContaining("webhook") } });
   });
 });

@@ -1,5 +1,12 @@
 import { expect } from "vitest";
-import { createWebhookTarget, listEvents, readEvent, sendItem, sendItems } from "./support/items.ts";
+import {
+  createMailboxTarget,
+  createWebhookTarget,
+  listEvents,
+  readEvent,
+  sendItem,
+  sendItems,
+} from "./support/items.ts";
 import { answerOk } from "./support/receiver.ts";
 import { hotRows, storeDueItems } from "./support/storedItems.ts";
 import { until } from "./support/until.ts";
@@ -141,14 +148,11 @@ it("the messages of a deleted mailbox are CANCELED; acknowledged ones stay so", 
   listed,
 }) => {
   const key = account.api_key;
-  const { body: mailbox } = await node.call("POST", "/api/v1/targets", {
-    key,
-    body: { kind: "mailbox", name: "inbox" },
-  });
+  const mailboxId = await createMailboxTarget(node, account);
   const [done, claimed, unread] = [
-    await sendItem(node, account, mailbox.id),
-    await sendItem(node, account, mailbox.id),
-    await sendItem(node, account, mailbox.id),
+    await sendItem(node, account, mailboxId),
+    await sendItem(node, account, mailboxId),
+    await sendItem(node, account, mailboxId),
   ];
   await node.call("POST", `/api/v1/mailbox-messages/${done}/claim`, { key });
   await node.call("POST", `/api/v1/mailbox-messages/${done}/ack`, { key });
@@ -158,13 +162,13 @@ it("the messages of a deleted mailbox are CANCELED; acknowledged ones stay so", 
     "CLAIMED",
     "UNREAD",
   ]);
-  await deleteTarget(mailbox.id);
+  await deleteTarget(mailboxId);
   expect([await statusOf(done), await statusOf(claimed), await statusOf(unread)]).toEqual([
     "ACKNOWLEDGED",
     "CANCELED",
     "CANCELED",
   ]);
-  expect((await listed(mailbox.id, "CANCELED")).sort()).toEqual([claimed, unread].sort());
-  expect(await listed(mailbox.id, "ACKNOWLEDGED")).toEqual([done]);
-  expect(await countRows(node.pool, "messages", { mailbox_id: mailbox.id })).toBe(0);
+  expect((await listed(mailboxId, "CANCELED")).sort()).toEqual([claimed, unread].sort());
+  expect(await listed(mailboxId, "ACKNOWLEDGED")).toEqual([done]);
+  expect(await countRows(node.pool, "messages", { mailbox_id: mailboxId })).toBe(0);
 });

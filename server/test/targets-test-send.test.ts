@@ -92,14 +92,12 @@ describe("a test", () => {
       delivered: false,
       attempt: { status_code: 500, error: "receiver answered 500", response_body: "broken" },
     });
-    const key = own.account.api_key;
-    const { body } = await node.call("GET", `/api/v1/events?target_id=${id}`, { key });
-    expect(body.events).toEqual([]);
-    expect((await node.call("GET", `/api/v1/events/${answer.body.event_id}`, { key })).status).toBe(404);
+    expect((await own.call("GET", `/api/v1/events?target_id=${id}`)).body.events).toEqual([]);
+    expect((await own.call("GET", `/api/v1/events/${answer.body.event_id}`)).status).toBe(404);
     expect(await acceptedEvents(node, own.account)).toBe(0);
-    const stats = await node.call("GET", `/api/v1/stats?target_id=${id}&${aroundNow()}`, { key });
+    const stats = await own.call("GET", `/api/v1/stats?target_id=${id}&${aroundNow()}`);
     expect(stats.body.totals).toMatchObject({ accepted: 0, delivered: 0, retried: 0, failed: 0 });
-    const health = await node.call("GET", `/api/v1/targets/${id}/health`, { key });
+    const health = await own.call("GET", `/api/v1/targets/${id}/health`);
     expect(health.body).toMatchObject({ failing_since: null, last_attempt_at: null, circuit: "closed" });
     expect(await readTarget(id)).toEqual(before);
     expect(receiver.at(path)).toHaveLength(1);
@@ -109,7 +107,6 @@ describe("a test", () => {
     own,
     send,
     readTarget,
-    node,
     receiver,
   }) => {
     receiver.answer = (_received, response) => response.writeHead(410).end();
@@ -117,8 +114,7 @@ describe("a test", () => {
     expect((await send(id)).body).toMatchObject({ delivered: false, attempt: { status_code: 410 } });
     receiver.answer = answerOk;
     expect(await readTarget(id)).toMatchObject({ enabled: true });
-    const key = own.account.api_key;
-    await node.call("PATCH", `/api/v1/targets/${id}`, { key, body: { enabled: false } });
+    await own.call("PATCH", `/api/v1/targets/${id}`, { enabled: false });
     expect((await send(id)).body).toMatchObject({ delivered: true });
     expect(await readTarget(id)).toMatchObject({ enabled: false });
   });
@@ -139,8 +135,7 @@ describe("a test", () => {
     );
     const { body } = await send(target.id);
     expect(body).toMatchObject({ delivered: true });
-    const key = own.account.api_key;
-    const seen = await node.call("GET", `/api/v1/targets/${target.id}/tryout`, { key });
+    const seen = await own.call("GET", `/api/v1/targets/${target.id}/tryout`);
     expect(JSON.stringify(seen.body)).toContain(body.event_id);
   });
 });
@@ -155,10 +150,9 @@ describe("a test is refused", () => {
     });
   });
 
-  it("with a payload that the target does not take: 413", async ({ own, send, node }) => {
+  it("with a payload that the target does not take: 413", async ({ own, send }) => {
     const { id } = await own.newTarget();
-    const key = own.account.api_key;
-    await node.call("PATCH", `/api/v1/targets/${id}`, { key, body: { max_payload_bytes: 1024 } });
+    await own.call("PATCH", `/api/v1/targets/${id}`, { max_payload_bytes: 1024 });
     expect((await send(id, { payload: "x".repeat(2000) })).status).toBe(413);
   });
 

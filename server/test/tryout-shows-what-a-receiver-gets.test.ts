@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { expect } from "vitest";
-import { type Answer, signUp } from "./support/testNode.ts";
+import { signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
 
@@ -33,17 +33,6 @@ const it = serviceTest({ POSTRIDER_ALLOW_HTTP_TARGETS: "false", POSTRIDER_ALLOWE
         return body.id;
       },
   )
-  /** Resolves to the event's page once it has this status. */
-  .extend(
-    "untilStatus",
-    file,
-    ({ service, account }) =>
-      (id: string, status: string): Promise<Answer> =>
-        until(
-          () => service.call("GET", `/api/v1/events/${id}`, { key: account.api_key }),
-          ({ body }) => body.event.status === status,
-        ),
-  )
   .extend("received", file, ({ service, account }) => async (targetId: string): Promise<Received[]> => {
     const { body } = await service.call("GET", `/api/v1/targets/${targetId}/tryout`, {
       session: account.session_token,
@@ -68,7 +57,7 @@ it("shows the exact bytes and headers, whose signature any receiver would verify
   targetAt,
   send,
   received,
-  untilStatus,
+  settled,
 }) => {
   const target = await targetAt(tryoutUrl());
   const payload = '{"event_type": "order.created", "total": 12345678901234567890.10}';
@@ -81,33 +70,33 @@ it("shows the exact bytes and headers, whose signature any receiver would verify
   const headers = Object.fromEntries(request!.headers);
   expect(headers).toMatchObject({ "webhook-id": id, "x-event-type": "order.created" });
   expect(() => new Webhook(target.secret).verify(payload, headers)).not.toThrow();
-  const event = await untilStatus(id, "DELIVERED");
-  expect(event.body.delivery_attempts).toHaveLength(1);
+  const event = await settled(id, "DELIVERED");
+  expect(event.delivery_attempts).toHaveLength(1);
 });
 
 it("answers as its URL says, so that a failure and its mending can be tried", async ({
   targetAt,
   send,
   received,
-  untilStatus,
+  settled,
 }) => {
   const url = tryoutUrl();
   const target = await targetAt(`${url}?answer=503`);
   const id = await send(target.id, "{}");
-  const failed = await untilStatus(id, "RETRYING");
-  expect(failed.body.delivery_attempts).toMatchObject([{ status_code: 503 }]);
+  const failed = await settled(id, "RETRYING");
+  expect(failed.delivery_attempts).toMatchObject([{ status_code: 503 }]);
   expect(await received(target.id)).toMatchObject([{ answered: 503, signature_verified: true }]);
 });
 
 it("keeps the last fifty of a flood, all of which were delivered", async ({
   targetAt,
   send,
-  untilStatus,
+  settled,
   received,
 }) => {
   const target = await targetAt(tryoutUrl());
   const ids = await Promise.all(Array.from({ length: 200 }, () => send(target.id, '{"n":1}')));
-  await untilStatus(ids.at(-1)!, "DELIVERED");
+  await settled(ids.at(-1)!, "DELIVERED");
   const list = await until(
     () => received(target.id),
     ({ length }) => length >= 50,

@@ -9,8 +9,8 @@ import {
 import { createAttemptReport } from "../../../server/src/delivery/attempt/reportAttempt.ts";
 import { createOpenCircuits } from "../../../server/src/delivery/rows/openCircuits.ts";
 import { claimDeliveries, finishDeliveries, firstCursor } from "../../../server/src/delivery/rows/store.ts";
+import { attemptOf } from "../../../server/test/support/directItems.ts";
 import { noChanges } from "../../../server/test/support/idleSink.ts";
-import type { Delivery } from "../../../server/src/items/delivery.ts";
 import { createSecretBox, sealSigningSecret, type SecretBox } from "../../../server/src/items/secretBox.ts";
 import { signingSecretOf } from "../../../server/src/items/signature.ts";
 import { foldUsage } from "../../../server/src/billing/foldUsage.ts";
@@ -102,22 +102,6 @@ async function attemptDue({ pool }: World, targetId: string, outcome: 1 | 2): Pr
     deliveries.map((delivery) => attemptOf(delivery, outcome)),
   );
   assert.ok(isStored.every(Boolean));
-}
-
-function attemptOf({ eventId, rowId, leaseToken }: Delivery, outcome: 1 | 2) {
-  return {
-    eventId,
-    rowId,
-    leaseToken,
-    outcome,
-    delayMs: 0,
-    attemptedAtMs: Date.now(),
-    durationMs: 5,
-    statusCode: outcome === 1 ? 200 : 500,
-    error: outcome === 1 ? null : "the receiver answered 500",
-    responseBody: null,
-    headerSet: 0,
-  };
 }
 
 async function newWebhook(world: World, box: SecretBox, name: string): Promise<string> {

@@ -1,9 +1,9 @@
 import { describe, expect } from "vitest";
 import { databaseTest } from "../../test/support/fixtures.ts";
 import { idleSink } from "../../test/support/idleSink.ts";
+import { newItem } from "../../test/support/directItems.ts";
 import { storeApiKey, storeOrganization, storeTarget } from "../../test/support/storedItems.ts";
 import { KnownFilters } from "../filters/filter.ts";
-import { bucketOf, newId } from "../postgres/ids.ts";
 import { ensurePartitions } from "../postgres/partitions.ts";
 import { Turns } from "../runtime/turns.ts";
 import { createIntake } from "./intake.ts";
@@ -31,19 +31,7 @@ describe("items of a mailbox whose consumers are behind", () => {
     });
     const order: string[] = [];
     const put = async (targetId: string, name: string) => {
-      const { outcome } = await intake.add({
-        id: newId(bucketOf(targetId), Date.now()),
-        targetId,
-        key,
-        legacy: false,
-        payload: Buffer.from("{}"),
-        eventType: null,
-        correlationId: null,
-        orderingKey: null,
-        traceContext: null,
-        match: null,
-        idempotencyKey: null,
-      });
+      const { outcome } = await intake.add({ ...newItem(key, targetId), payload: Buffer.from("{}") });
       expect(outcome).toBe("unread");
       order.push(name);
     };

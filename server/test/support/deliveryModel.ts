@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type pg from "pg";
-import { bucketOf, newId, newRootId, slotOf } from "../../src/postgres/ids.ts";
+import { newId, newRootId, slotOf } from "../../src/postgres/ids.ts";
 import type { Delivery } from "../../src/items/delivery.ts";
 import {
   claimDeliveries,
@@ -12,6 +12,7 @@ import {
 import { acceptItems } from "../../src/intake/acceptItems.ts";
 import type { NewItem } from "../../src/items/item.ts";
 import { everyAttempt } from "./everyAttempt.ts";
+import { attemptOf, newItem } from "./directItems.ts";
 import { sweepDeliveries } from "../../src/delivery/rows/sweepDeliveries.ts";
 
 const key = `ak_live_${"1".repeat(64)}`;
@@ -49,19 +50,7 @@ export async function createPlayer(pool: pg.Pool): Promise<Player> {
   return {
     pool,
     targets,
-    item: (targetId, atMs = Date.now()) => ({
-      id: newId(bucketOf(targetId), atMs),
-      targetId,
-      key,
-      legacy: false,
-      payload: Buffer.from('{"some":"thing"}'),
-      eventType: null,
-      correlationId: null,
-      orderingKey: null,
-      traceContext: null,
-      match: null,
-      idempotencyKey: null,
-    }),
+    item: (targetId, atMs) => newItem(key, targetId, atMs),
     async accept(items, isImmediate) {
       const lease = newLease();
       const acceptances = await acceptItems(pool, items, lease, isImmediate);
@@ -101,22 +90,7 @@ export async function createPlayer(pool: pg.Pool): Promise<Player> {
     finish: (deliveries, outcomes) =>
       finishDeliveries(
         pool,
-        deliveries.map(({ eventId, rowId, leaseToken }, index) => {
-          const outcome = outcomes[index % outcomes.length]!;
-          return {
-            eventId,
-            rowId,
-            leaseToken,
-            outcome,
-            delayMs: 0,
-            attemptedAtMs: Date.now(),
-            durationMs: 1,
-            statusCode: 200,
-            error: outcome === 1 ? null : "it did not work",
-            responseBody: null,
-            headerSet: 0,
-          };
-        }),
+        deliveries.map((delivery, index) => attemptOf(delivery, outcomes[index % outcomes.length]!)),
       ),
   };
 }

@@ -1,8 +1,8 @@
 import type pg from "pg";
-import { bucketOf, newId } from "../../src/postgres/ids.ts";
 import { acceptItems } from "../../src/intake/acceptItems.ts";
 import { type ClaimDeps, claimMessages } from "../../src/mailbox/claim/claimMessages.ts";
 import { createWatermarks, type Watermarks } from "../../src/mailbox/claim/watermarks.ts";
+import { newItem } from "./directItems.ts";
 import { storeApiKey, storeOrganization, storeTarget } from "./storedItems.ts";
 
 /*
@@ -27,17 +27,9 @@ export async function storeMailboxes(pool: pg.Pool): Promise<() => Promise<strin
 /** Accepts messages in one batch; their ids, in order. */
 export async function putMessages(pool: pg.Pool, messages: readonly NewMessage[]): Promise<string[]> {
   const items = messages.map(({ mailbox, key }) => ({
-    id: newId(bucketOf(mailbox), Date.now()),
-    targetId: mailbox,
-    key: apiKey,
-    legacy: false,
+    ...newItem(apiKey, mailbox),
     payload: Buffer.from("1"),
-    eventType: null,
-    correlationId: null,
     orderingKey: key ?? null,
-    traceContext: null,
-    match: null,
-    idempotencyKey: null,
   }));
   const answers = await acceptItems(pool, items, { token: 1, durationMs: 1_000, deadlineMs: 0 }, () => false);
   for (const answer of answers)

@@ -1,28 +1,27 @@
-import { file, startedNodeTest } from "./fixtures.ts";
+import { startedNodeTest } from "./fixtures.ts";
 import { until } from "./until.ts";
 import type { Workspace } from "./workspace.ts";
 
 let customers = 0;
 
-/** A node of the file's own, and `newCustomer`, which makes one with ways to publish to it and to give it targets. */
-export const publishingTest = startedNodeTest().extend(
-  "newCustomer",
-  file,
-  () => async (workspace: Workspace) => {
-    const uid = `shop-${++customers}`;
-    await workspace.call("PUT", `/api/v1/customers/${uid}`, {});
-    return {
-      uid,
-      publish: (body: unknown, headers?: Record<string, string>) =>
-        workspace.call("POST", `/p/${uid}`, body, headers),
-      webhook: (fields: object = {}) => workspace.newTarget({ customer_uid: uid, ...fields }),
-      mailbox: async (fields: object = {}): Promise<string> => {
-        const body = { kind: "mailbox", name: "m", customer_uid: uid, ...fields };
-        return (await workspace.call("POST", "/api/v1/targets", body)).body.id;
-      },
-    };
-  },
-);
+/** A node of the file's own, and for each test a `customer` of its `own` workspace. */
+export const publishingTest = startedNodeTest().extend("customer", ({ own }) => newCustomer(own));
+
+/** Makes a customer, with ways to publish to it and to give it targets. */
+export async function newCustomer(workspace: Workspace) {
+  const uid = `shop-${++customers}`;
+  await workspace.call("PUT", `/api/v1/customers/${uid}`, {});
+  return {
+    uid,
+    publish: (body: unknown, headers?: Record<string, string>) =>
+      workspace.call("POST", `/p/${uid}`, body, headers),
+    webhook: (fields: object = {}) => workspace.newTarget({ customer_uid: uid, ...fields }),
+    mailbox: async (fields: object = {}): Promise<string> => {
+      const body = { kind: "mailbox", name: "m", customer_uid: uid, ...fields };
+      return (await workspace.call("POST", "/api/v1/targets", body)).body.id;
+    },
+  };
+}
 
 export const readPublication = async (workspace: Workspace, id: string) =>
   (await workspace.call("GET", `/api/v1/publications/${id}`)).body.publication;

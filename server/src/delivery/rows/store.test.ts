@@ -13,6 +13,7 @@ const it = databaseTest()
     const id = newId(bucket, Date.now());
     return storeTarget(pool, orgId, { id, version });
   })
+  .extend("target", ({ makeTarget }) => makeTarget(1))
   /** Stores a due item and gives its id. */
   .extend("store", file, ({ pool }) => async (targetId: string, item: Item = {}): Promise<string> => {
     const id = newId(bucketOf(targetId), Date.now());
@@ -129,12 +130,11 @@ describe("a claim", () => {
   });
 
   it("passes over an item whose event is gone, and takes none for one of another row", async ({
-    makeTarget,
+    target,
     store,
     pool,
     claim,
   }) => {
-    const target = await makeTarget(1);
     const [before, gone, kept] = [await store(target), await store(target), await store(target)].sort();
     await pool.query("delete from deliveries where id = $1", [kept]);
     await pool.query("update deliveries set event_ids = $2, due_at = 2 where id = $1", [gone, [gone, kept]]);
@@ -163,12 +163,11 @@ describe("a claim", () => {
   });
 
   it("takes what comes after that which another claim is about to take", async ({
-    makeTarget,
+    target,
     store,
     pool,
     claim,
   }) => {
-    const target = await makeTarget(8);
     const ids: string[] = [];
     for (let count = 0; count < 40; count++) ids.push(await store(target));
     await pool.query("update deliveries set due_at = array_position($1, id)", [ids]);
@@ -182,12 +181,11 @@ describe("a claim", () => {
   });
 
   it("does not say that nothing is due where another claim is under way", async ({
-    makeTarget,
+    target,
     store,
     pool,
     claim,
   }) => {
-    const target = await makeTarget(8);
     await store(target);
     const request = { only: [target], wide: [target] };
     const other = await pool.connect();
@@ -212,12 +210,12 @@ describe("a claim", () => {
   });
 
   it("takes of a wide target what it may, from however many rows, with each item's own event", async ({
+    target,
     makeTarget,
     store,
     pool,
     claim,
   }) => {
-    const target = await makeTarget(1);
     const rows: string[][] = [];
     for (let row = 0; row < 20; row++) {
       const ids: string[] = [];
