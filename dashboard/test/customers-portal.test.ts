@@ -3,8 +3,6 @@ import type { AddressInfo } from "node:net";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
-import { createWebhookTarget, readEvent, sendItem } from "../../server/test/support/items.ts";
-import { until } from "../../server/test/support/until.ts";
 import { stageOfFile } from "./support/stage.ts";
 
 const stage = stageOfFile();
@@ -42,23 +40,12 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
     example: { order: 1001 },
   });
   const fields = { name: "orders", customer_uid: "shop-7", max_retries: 0 };
-  const target = await createWebhookTarget(
-    stage.dashboard.service,
-    stage.account,
-    `${stage.receiver.url}/broken`,
-    fields,
-  );
-  await createWebhookTarget(stage.dashboard.service, stage.account, `${stage.receiver.url}/other`, {
-    name: "not theirs",
-    customer_uid: "shop-8",
-  });
-  const failed = await sendItem(stage.dashboard.service, stage.account, target.id, {
+  const target = await stage.targetAt("/broken", fields);
+  await stage.targetAt("/other", { name: "not theirs", customer_uid: "shop-8" });
+  const failed = await stage.workspace.send(target.id, {
     event_type: "order.paid",
   });
-  await until(
-    () => readEvent(stage.dashboard.service, stage.account, failed),
-    ({ event }) => event.status === "FAILED",
-  );
+  await stage.workspace.settled(failed, "FAILED");
   // Somebody of the organization is signed in beside it, which the portal does not look at.
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   const link = await newLink("shop-7");
@@ -131,8 +118,7 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
 
 it("lets a customer choose what an endpoint gets and what its deliveries carry, and shows no secret", async () => {
   await call("PUT", "/api/v1/customers/choosy", {});
-  const { service } = stage.dashboard;
-  const target = await createWebhookTarget(service, stage.account, `${stage.receiver.url}/chosen`, {
+  const target = await stage.targetAt("/chosen", {
     name: "chosen",
     customer_uid: "choosy",
     headers: { "X-Given": "nobody-sees-this" },
@@ -164,8 +150,8 @@ it("lets a customer choose what an endpoint gets and what its deliveries carry, 
   // The typed values are discarded with the form.
   await page.getByPlaceholder("kept as it is").nth(1).waitFor();
   expect(await page.content()).not.toContain("of-the-customer");
-  await sendItem(service, stage.account, target.id, { amount: 80 });
-  const sent = await sendItem(service, stage.account, target.id, { amount: 100 });
+  await stage.workspace.send(target.id, { amount: 80 });
+  const sent = await stage.workspace.send(target.id, { amount: 100 });
   expect(await stage.receiver.arrivals(1, { path: "/chosen" })).toMatchObject([
     { id: sent, headers: { authorization: "Bearer of-the-customer", "x-given": "nobody-sees-this" } },
   ]);
@@ -273,10 +259,7 @@ it("takes a new link where the page before it has ended, without a reload", asyn
 
 it("deletes an endpoint whose settings have unsaved changes, and asks nothing about them", async () => {
   await call("PUT", "/api/v1/customers/deleting", {});
-  await createWebhookTarget(stage.dashboard.service, stage.account, `${stage.receiver.url}/gone`, {
-    name: "gone soon",
-    customer_uid: "deleting",
-  });
+  await stage.targetAt("/gone", { name: "gone soon", customer_uid: "deleting" });
   const { page, problems } = await stage.dashboard.open();
   await page.goto(await newLink("deleting"));
   await page.getByRole("link", { name: "gone soon" }).click();

@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-import { createWebhookTarget } from "../../server/test/support/items.ts";
 import { until } from "../../server/test/support/until.ts";
 import { visit } from "./support/browser.ts";
 import { stageOfFile } from "./support/stage.ts";
@@ -8,7 +7,7 @@ const stage = stageOfFile();
 
 it("keeps what is typed while a target's settings are being saved", async () => {
   const { service } = stage.dashboard;
-  const target = await createWebhookTarget(service, stage.account, `${stage.receiver.url}/slow`);
+  const target = await stage.targetAt("/slow");
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/targets/${target.id}?tab=settings`);
   const answered = Promise.withResolvers<void>();
@@ -104,7 +103,7 @@ it("keeps a dialog in which something was typed open where a click misses it, an
 
 it("says of a target that was deleted elsewhere that it is no longer there, and keeps what is typed", async () => {
   const { service } = stage.dashboard;
-  const target = await createWebhookTarget(service, stage.account, `${stage.receiver.url}/doomed`);
+  const target = await stage.targetAt("/doomed");
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/targets/${target.id}?tab=settings`);
   await page.getByLabel("Description").fill("typed here");

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createMailboxTarget, createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
+import { createMailboxTarget, createWebhookTarget } from "../../server/test/support/items.ts";
 import { stageOfFile } from "./support/stage.ts";
 
 const stage = stageOfFile();
@@ -21,7 +21,7 @@ it("every page shows 88 targets, 20 mailboxes and 30 customers with at most six 
   for (let number = 0; number < 30; number++) {
     await service.call("PUT", `/api/v1/customers/c${number}`, { key, body: { name: `Customer ${number}` } });
   }
-  const item = await sendItem(service, stage.account, targets[0]!);
+  const item = await stage.workspace.send(targets[0]!);
   const paths = [
     "/",
     "/items",

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
+import { createWebhookTarget } from "../../server/test/support/items.ts";
 import { isSignedWith } from "../../server/test/support/receiver.ts";
 import { stageOfFile } from "./support/stage.ts";
 
@@ -101,7 +101,7 @@ it("makes a customer with a target that its receiver knows, and deletes both for
   const { body } = await stage.dashboard.service.call("GET", "/api/v1/targets?uid=shop-7-orders", {
     key: stage.account.api_key,
   });
-  const id = await sendItem(stage.dashboard.service, stage.account, body.targets[0].id);
+  const id = await stage.workspace.send(body.targets[0].id);
   const [arrived] = await stage.receiver.arrivals(1, { path: "/shop" });
   expect(arrived).toMatchObject({ id });
   expect(isSignedWith(secret, arrived!)).toBe(true);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
+import { createWebhookTarget } from "../../server/test/support/items.ts";
 import { isSignedWith } from "../../server/test/support/receiver.ts";
 import { untilFocused, visit } from "./support/browser.ts";
 import { stageOfFile } from "./support/stage.ts";
@@ -7,18 +7,11 @@ import { stageOfFile } from "./support/stage.ts";
 const stage = stageOfFile();
 
 it("rotates a secret without losing a delivery", async () => {
-  const target = await createWebhookTarget(
-    stage.dashboard.service,
-    stage.account,
-    `${stage.receiver.url}/rotated`,
-    {
-      name: "rotated",
-    },
-  );
+  const target = await stage.targetAt("/rotated", { name: "rotated" });
   const secrets = [target.secret];
   const sent: string[] = [];
   const send = async (): Promise<void> => {
-    sent.push(await sendItem(stage.dashboard.service, stage.account, target.id));
+    sent.push(await stage.workspace.send(target.id));
   };
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/targets/${target.id}?tab=secret`);

@@ -90,8 +90,8 @@ it("the overview opens in a browser whose language is no language tag", async ()
   await context.addInitScript(
     'Object.defineProperty(navigator, "language", { value: "en-US@posix", configurable: true })',
   );
-  const { id } = await createWebhookTarget(stage.dashboard.service, stage.account, stage.receiver.url);
-  await sendItem(stage.dashboard.service, stage.account, id);
+  const { id } = await stage.targetAt("");
+  await stage.workspace.send(id);
   await page.goto("/?skip=1");
   await page.locator(".uplot canvas").waitFor();
   expect(problems).toEqual([]);

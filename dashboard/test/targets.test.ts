@@ -1,20 +1,11 @@
 import { expect, it } from "vitest";
-import { createWebhookTarget, readEvent, sendItem, sendItems } from "../../server/test/support/items.ts";
-import { until } from "../../server/test/support/until.ts";
+import { createWebhookTarget, sendItems } from "../../server/test/support/items.ts";
 import { stageOfFile } from "./support/stage.ts";
 
 const stage = stageOfFile();
 
 it("finds a failing target, explains it, fixes it and replays all that failed", async () => {
-  const target = await createWebhookTarget(
-    stage.dashboard.service,
-    stage.account,
-    `${stage.receiver.url}/broken`,
-    {
-      name: "warehouse",
-      max_retries: 0,
-    },
-  );
+  const target = await stage.targetAt("/broken", { name: "warehouse", max_retries: 0 });
   const ids = await sendItems(stage.dashboard.service, stage.account, target.id, 3);
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/items?status=FAILED");
@@ -73,19 +64,10 @@ it("finds a failing target, explains it, fixes it and replays all that failed", 
 });
 
 it("replays all that match a filter, seen or not, and cancels what runs", async () => {
-  const target = await createWebhookTarget(
-    stage.dashboard.service,
-    stage.account,
-    `${stage.receiver.url}/many`,
-  );
+  const target = await stage.targetAt("/many");
   const ids = await sendItems(stage.dashboard.service, stage.account, target.id, 40);
   // On record, too: what has only arrived would not be counted.
-  for (const id of ids) {
-    await until(
-      () => readEvent(stage.dashboard.service, stage.account, id),
-      ({ event }) => event.status === "DELIVERED",
-    );
-  }
+  for (const id of ids) await stage.workspace.settled(id, "DELIVERED");
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/items?status=DELIVERED&target=${target.id}`);
   await expect.poll(() => page.locator("main a[href*='/items/']").count()).toBeGreaterThan(10);
@@ -105,9 +87,7 @@ it("replays all that match a filter, seen or not, and cancels what runs", async 
 
 it("asks before unsaved settings are left, and keeps them while the target changes elsewhere", async () => {
   const { service } = stage.dashboard;
-  const target = await createWebhookTarget(service, stage.account, `${stage.receiver.url}/unsaved`, {
-    name: "unsaved",
-  });
+  const target = await stage.targetAt("/unsaved", { name: "unsaved" });
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/targets/${target.id}?tab=settings`);
   const name = page.getByLabel("Name", { exact: true });
@@ -145,15 +125,10 @@ it("asks before unsaved settings are left, and keeps them while the target chang
 });
 
 it("keeps secret headers as they are, shows none, and asks what becomes of held items", async () => {
-  const target = await createWebhookTarget(
-    stage.dashboard.service,
-    stage.account,
-    `${stage.receiver.url}/headers`,
-    {
-      name: "with headers",
-      headers: { Authorization: "Bearer nobody-sees-this" },
-    },
-  );
+  const target = await stage.targetAt("/headers", {
+    name: "with headers",
+    headers: { Authorization: "Bearer nobody-sees-this" },
+  });
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/targets/${target.id}?tab=settings`);
   await page.getByRole("button", { name: "Add a header" }).click();
@@ -174,17 +149,17 @@ it("keeps secret headers as they are, shows none, and asks what becomes of held 
   });
   await page.getByRole("button", { name: "Pause", exact: true }).click();
   await page.getByRole("button", { name: "Enable", exact: true }).waitFor();
-  const id = await sendItem(stage.dashboard.service, stage.account, target.id);
+  const id = await stage.workspace.send(target.id);
   await page.getByRole("button", { name: "Enable…" }).click();
   await page.getByText("1 held item waits for it.").waitFor();
   await page.getByLabel("Discard them", { exact: false }).check();
   await page.getByLabel("Type discard to confirm").fill("discard");
   await page.getByRole("button", { name: "Enable and discard 1" }).click();
   await page.getByText("Enabled; 1 canceled.").waitFor();
-  expect(await readEvent(stage.dashboard.service, stage.account, id)).toMatchObject({
+  expect(await stage.workspace.read(id)).toMatchObject({
     event: { status: "CANCELED" },
   });
-  const sent = await sendItem(stage.dashboard.service, stage.account, target.id);
+  const sent = await stage.workspace.send(target.id);
   const [received] = await stage.receiver.arrivals(1, { path: "/headers" });
   expect(received).toMatchObject({
     id: sent,
@@ -197,15 +172,8 @@ it("keeps secret headers as they are, shows none, and asks what becomes of held 
 });
 
 it("cancels an item that waits, and erases one for who types it", async () => {
-  const target = await createWebhookTarget(
-    stage.dashboard.service,
-    stage.account,
-    `${stage.receiver.url}/broken`,
-    {
-      retry_interval_seconds: 3600,
-    },
-  );
-  const id = await sendItem(stage.dashboard.service, stage.account, target.id, {
+  const target = await stage.targetAt("/broken", { retry_interval_seconds: 3600 });
+  const id = await stage.workspace.send(target.id, {
     planted: "to be forgotten",
   });
   const { page, problems } = await stage.dashboard.openAs(stage.account);
@@ -225,11 +193,7 @@ it("cancels an item that waits, and erases one for who types it", async () => {
 });
 
 it("erases what all items of a correlation id held", async () => {
-  const target = await createWebhookTarget(
-    stage.dashboard.service,
-    stage.account,
-    `${stage.receiver.url}/erased`,
-  );
+  const target = await stage.targetAt("/erased");
   const { body } = await stage.dashboard.service.call("POST", `/t/${target.id}`, {
     key: stage.account.api_key,
     headers: { "x-correlation-id": "customer-7" },
@@ -256,11 +220,7 @@ it("erases what all items of a correlation id held", async () => {
 });
 
 it("keeps from a target what its filter does not match, once it was tried on a sample", async () => {
-  const target = await createWebhookTarget(
-    stage.dashboard.service,
-    stage.account,
-    `${stage.receiver.url}/filtered`,
-  );
+  const target = await stage.targetAt("/filtered");
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/targets/${target.id}?tab=settings`);
   const filter = page.getByLabel("Filter", { exact: true });
@@ -275,14 +235,13 @@ it("keeps from a target what its filter does not match, once it was tried on a s
   await page.getByText("and 80 is there").waitFor();
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();
-  const small = await sendItem(stage.dashboard.service, stage.account, target.id, { amount: 80 });
-  expect((await readEvent(stage.dashboard.service, stage.account, small)).event.status).toBe("FILTERED");
+  const small = await stage.workspace.send(target.id, { amount: 80 });
+  expect((await stage.workspace.read(small)).event.status).toBe("FILTERED");
   expect(problems.filter((problem) => !problem.includes("400"))).toEqual([]);
 });
 
 it("takes an object that is typed letter by letter, and says what is wrong with it meanwhile", async () => {
-  const { service } = stage.dashboard;
-  const target = await createWebhookTarget(service, stage.account, stage.receiver.url);
+  const target = await stage.targetAt("");
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/targets/${target.id}?tab=settings`);
   const metadata = page.getByLabel("Metadata");
@@ -317,14 +276,7 @@ it("says what is wrong with a URL beside its field", async () => {
 });
 
 it("deletes a target only for someone who types its name", async () => {
-  const target = await createWebhookTarget(
-    stage.dashboard.service,
-    stage.account,
-    `${stage.receiver.url}/gone`,
-    {
-      name: "short-lived",
-    },
-  );
+  const target = await stage.targetAt("/gone", { name: "short-lived" });
   const { page } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/targets/${target.id}?tab=settings`);
   await page.getByRole("button", { name: "Delete this target…" }).click();

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll } from "vitest";
+import { createWebhookTarget, type WebhookTarget } from "../../../server/test/support/items.ts";
 import { type Receiver, startReceiver } from "../../../server/test/support/receiver.ts";
 import type { Account } from "../../../server/test/support/testNode.ts";
+import { type Workspace, workspaceOf } from "../../../server/test/support/workspace.ts";
 import { type Dashboard, startDashboard } from "./dashboard.ts";
 
 /** The parts of tests that send, made when the first test of a file begins. */
@@ -10,6 +12,10 @@ export interface Stage {
   receiver: Receiver;
   /** One for all tests of the file. */
   account: Account;
+  /** The workspace of the account. */
+  workspace: Workspace;
+  /** Makes a webhook target of the account, at a path of the receiver. */
+  targetAt: (path: string, fields?: Record<string, unknown>) => Promise<WebhookTarget>;
 }
 
 /** Sets a file's stage before its tests, and clears it after them. */
@@ -23,7 +29,11 @@ export function stageOfFile(): Stage {
         else response.end("ok");
       }),
     ]);
-    stage.account = await stage.dashboard.newAccount();
+    const { dashboard, receiver } = stage;
+    stage.account = await dashboard.newAccount();
+    stage.workspace = workspaceOf(dashboard.service, stage.account, receiver);
+    stage.targetAt = (path, fields) =>
+      createWebhookTarget(dashboard.service, stage.account, receiver.url + path, fields);
   });
   afterAll(async () => {
     await stage.dashboard.stop();
