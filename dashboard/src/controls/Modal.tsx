@@ -25,9 +25,16 @@ export function Modal({ open, ...props }: ModalProps) {
   );
 }
 
+export interface DrawerProps {
+  title: string;
+  onClose: () => void;
+  /** Controls beside the one that closes it. */
+  aside?: ReactNode;
+  children: ReactNode;
+}
+
 /** A panel at the right edge, over the page that stays where it was. */
-export function Drawer({ open, ...props }: Omit<ModalProps, "dismissible" | "closesOutside" | "wide">) {
-  if (!open) return null;
+export function Drawer(props: DrawerProps) {
   return (
     <Suspense fallback={null}>
       <OpenDrawer {...props} />

@@ -3,9 +3,7 @@ import { X } from "lucide-react";
 import { useRef, useState } from "react";
 import { controls } from "../shell/focusOn.ts";
 import { IconButton } from "./Button.tsx";
-import type { ModalProps } from "./Modal.tsx";
-
-type OpenProps = Omit<ModalProps, "open">;
+import type { DrawerProps, ModalProps } from "./Modal.tsx";
 
 /** The fields of a dialog that take text. The first one has the focus when it opens; without one, the first control has it. */
 const typedInto = ":is(input:not([type=radio], [type=checkbox]), textarea):enabled:read-write";
@@ -18,7 +16,7 @@ export function OpenModal({
   dismissible = true,
   closesOutside = true,
   wide = false,
-}: OpenProps) {
+}: Omit<ModalProps, "open">) {
   const popup = useRef<HTMLDivElement>(null);
   const finalFocus = useFinalFocus();
   return (
@@ -55,7 +53,7 @@ export function OpenModal({
 }
 
 /** The panel itself. */
-export function OpenDrawer({ title, onClose, children }: OpenProps) {
+export function OpenDrawer({ title, onClose, aside, children }: DrawerProps) {
   const finalFocus = useFinalFocus();
   return (
     <Dialog.Root open onOpenChange={(next) => (next ? undefined : onClose())} modal="trap-focus">
@@ -67,7 +65,16 @@ export function OpenDrawer({ title, onClose, children }: OpenProps) {
           className="fixed inset-y-0 right-0 z-30 flex w-full max-w-160 flex-col bg-surface shadow-overlay"
         >
           <Dialog.Title className="sr-only">{title}</Dialog.Title>
-          {children}
+          <div className="flex h-13 shrink-0 items-center justify-between border-b px-4">
+            <span className="font-medium">{title}</span>
+            <div className="flex">
+              {aside}
+              <IconButton name="Close" onClick={onClose}>
+                <X size={16} aria-hidden />
+              </IconButton>
+            </div>
+          </div>
+          <div className="min-h-0 flex-1 overflow-y-auto p-4">{children}</div>
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>

@@ -1,5 +1,5 @@
 import { Link } from "@tanstack/react-router";
-import { ChevronDown, ChevronUp, Maximize2, X } from "lucide-react";
+import { ChevronDown, ChevronUp, Maximize2 } from "lucide-react";
 import { IconButton } from "../controls/Button.tsx";
 import { Drawer } from "../controls/Modal.tsx";
 import { useKeys } from "../shell/useKeys.ts";
@@ -27,43 +27,30 @@ export function ItemDrawer({ id, ids, onOpen }: ItemDrawerProps) {
     },
     id !== undefined,
   );
+  if (id === undefined) return null;
+  const aside = (
+    <>
+      <IconButton name="Previous item ([)" disabled={previous === undefined} onClick={() => onOpen(previous)}>
+        <ChevronUp size={16} aria-hidden />
+      </IconButton>
+      <IconButton name="Next item (])" disabled={next === undefined} onClick={() => onOpen(next)}>
+        <ChevronDown size={16} aria-hidden />
+      </IconButton>
+      <Link
+        to="/items/$id"
+        params={{ id }}
+        search={{}}
+        aria-label="Open as a page"
+        title="Open as a page"
+        className="inline-flex size-8 items-center justify-center rounded-control text-muted hover:bg-sunken hover:text-ink"
+      >
+        <Maximize2 size={14} aria-hidden />
+      </Link>
+    </>
+  );
   return (
-    <Drawer title="Item" open={id !== undefined} onClose={() => onOpen(undefined)}>
-      {id !== undefined && (
-        <>
-          <div className="flex h-13 shrink-0 items-center gap-1 border-b px-4">
-            <span className="font-medium">Item</span>
-            <div className="ml-auto flex">
-              <IconButton
-                name="Previous item ([)"
-                disabled={previous === undefined}
-                onClick={() => onOpen(previous)}
-              >
-                <ChevronUp size={16} aria-hidden />
-              </IconButton>
-              <IconButton name="Next item (])" disabled={next === undefined} onClick={() => onOpen(next)}>
-                <ChevronDown size={16} aria-hidden />
-              </IconButton>
-              <Link
-                to="/items/$id"
-                params={{ id }}
-                search={{}}
-                aria-label="Open as a page"
-                title="Open as a page"
-                className="inline-flex size-8 items-center justify-center rounded-control text-muted hover:bg-sunken hover:text-ink"
-              >
-                <Maximize2 size={14} aria-hidden />
-              </Link>
-              <IconButton name="Close" onClick={() => onOpen(undefined)}>
-                <X size={16} aria-hidden />
-              </IconButton>
-            </div>
-          </div>
-          <div className="min-h-0 flex-1 overflow-y-auto p-4">
-            <ItemDetail key={id} id={id} />
-          </div>
-        </>
-      )}
+    <Drawer title="Item" onClose={() => onOpen(undefined)} aside={aside}>
+      <ItemDetail key={id} id={id} />
     </Drawer>
   );
 }

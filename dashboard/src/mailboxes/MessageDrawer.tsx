@@ -1,8 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { X } from "lucide-react";
 import { keysQuery } from "../api/queries.ts";
 import type { Message, ReadMessage } from "../api/shapes.ts";
-import { IconButton } from "../controls/Button.tsx";
 import { Card, Facts } from "../controls/Card.tsx";
 import { Id } from "../controls/Copy.tsx";
 import { For } from "../controls/For.tsx";
@@ -25,17 +23,10 @@ interface MessageDrawerProps {
 
 /** One message, with its payload. Peeking changes nothing. */
 export function MessageDrawer({ id, listed, mailboxId, onClose }: MessageDrawerProps) {
+  if (id === undefined) return null;
   return (
-    <Drawer title="Message" open={id !== undefined} onClose={onClose}>
-      <div className="flex h-13 shrink-0 items-center border-b px-4">
-        <span className="font-medium">Message</span>
-        <IconButton name="Close" className="ml-auto" onClick={onClose}>
-          <X size={16} aria-hidden />
-        </IconButton>
-      </div>
-      <div className="min-h-0 flex-1 overflow-y-auto p-4">
-        {id !== undefined && <MessageDetail id={id} listed={listed} mailboxId={mailboxId} />}
-      </div>
+    <Drawer title="Message" onClose={onClose}>
+      <MessageDetail id={id} listed={listed} mailboxId={mailboxId} />
     </Drawer>
   );
 }

@@ -1,8 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { X } from "lucide-react";
 import { sentenceOf } from "../api/problem.ts";
 import { itemQuery } from "../api/queries.ts";
-import { IconButton } from "../controls/Button.tsx";
 import { Card, Facts } from "../controls/Card.tsx";
 import { Id } from "../controls/Copy.tsx";
 import { Drawer } from "../controls/Modal.tsx";
@@ -19,17 +17,10 @@ import { Moment } from "../time/Moment.tsx";
 
 /** One delivery beside the list that it stands in: what was sent, and what the receiver said. */
 export function DeliveryDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
+  if (id === undefined) return null;
   return (
-    <Drawer title="Delivery" open={id !== undefined} onClose={onClose}>
-      <div className="flex h-13 shrink-0 items-center justify-between border-b px-4">
-        <span className="font-medium">Delivery</span>
-        <IconButton name="Close" onClick={onClose}>
-          <X size={16} aria-hidden />
-        </IconButton>
-      </div>
-      <div className="min-h-0 flex-1 overflow-y-auto p-4">
-        {id !== undefined && <Delivery key={id} id={id} />}
-      </div>
+    <Drawer title="Delivery" onClose={onClose}>
+      <Delivery key={id} id={id} />
     </Drawer>
   );
 }

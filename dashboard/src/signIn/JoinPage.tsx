@@ -4,11 +4,10 @@ import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { Problem } from "../api/problem.ts";
 import { startSession } from "../api/session.ts";
-import { Button } from "../controls/Button.tsx";
-import { Form, TextField } from "../controls/Field.tsx";
+import { TextField } from "../controls/Field.tsx";
 import { NewPasswordField, OwnEmailField } from "../controls/SignInFields.tsx";
 import { AuthCard } from "./AuthCard.tsx";
-import { AuthProblem, NeutralAnswer, useRetryAfter } from "./AuthProblem.tsx";
+import { AuthForm } from "./AuthForm.tsx";
 import { useFragment } from "./useFragment.ts";
 
 /** Accepts an invitation. Its token stands behind the `#`, which browsers send nowhere. */
@@ -53,13 +52,12 @@ function useJoining(token: string, onGone: () => void) {
 function JoinForm({ token, onGone }: { token: string; onGone: () => void }) {
   const [typed, setTyped] = useState({ email: "", name: "", password: "" });
   const join = useJoining(token, onGone);
-  const { secondsLeft } = useRetryAfter(join.error);
   const field = (name: keyof typeof typed) => ({
     value: typed[name],
     onChange: (value: string) => setTyped({ ...typed, [name]: value }),
   });
   return (
-    <Form className="grid gap-3" onSubmit={() => join.mutate(typed)}>
+    <AuthForm asked={join} submit="Join" onSubmit={() => join.mutate(typed)}>
       <OwnEmailField {...field("email")} />
       <TextField
         label="Name"
@@ -70,12 +68,7 @@ function JoinForm({ token, onGone }: { token: string; onGone: () => void }) {
         onChange={(event) => field("name").onChange(event.target.value)}
       />
       <NewPasswordField {...field("password")} />
-      <AuthProblem error={join.error} />
-      <NeutralAnswer to={join.data} />
-      <Button type="submit" look="primary" busy={join.isPending} disabled={secondsLeft > 0}>
-        Join
-      </Button>
-    </Form>
+    </AuthForm>
   );
 }
 

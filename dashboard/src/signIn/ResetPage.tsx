@@ -3,11 +3,10 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { Problem } from "../api/problem.ts";
-import { Button, buttonLook } from "../controls/Button.tsx";
-import { Form } from "../controls/Field.tsx";
+import { buttonLook } from "../controls/Button.tsx";
 import { NewPasswordField } from "../controls/SignInFields.tsx";
 import { AuthCard, BackToSignIn } from "./AuthCard.tsx";
-import { AuthProblem, useRetryAfter } from "./AuthProblem.tsx";
+import { AuthForm } from "./AuthForm.tsx";
 import { useFragment } from "./useFragment.ts";
 
 /** Sets a new password by the token of a mailed link. */
@@ -33,16 +32,11 @@ function ResetForm({ token, onGone, onDone }: { token: string; onGone: () => voi
       if (error instanceof Problem && error.status === 410) onGone();
     },
   });
-  const { secondsLeft } = useRetryAfter(reset.error);
   return (
     <AuthCard title="Choose a new password" foot={<BackToSignIn />}>
-      <Form className="grid gap-3" onSubmit={() => reset.mutate()}>
+      <AuthForm asked={reset} submit="Set the password" onSubmit={() => reset.mutate()}>
         <NewPasswordField label="New password" value={password} onChange={setPassword} />
-        <AuthProblem error={reset.error} />
-        <Button type="submit" look="primary" busy={reset.isPending} disabled={secondsLeft > 0}>
-          Set the password
-        </Button>
-      </Form>
+      </AuthForm>
     </AuthCard>
   );
 }

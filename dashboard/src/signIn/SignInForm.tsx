@@ -2,11 +2,9 @@ import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { startSession } from "../api/session.ts";
-import { Button } from "../controls/Button.tsx";
 import { Checkbox } from "../controls/Checkbox.tsx";
-import { Form } from "../controls/Field.tsx";
 import { OwnEmailField, PasswordField } from "../controls/SignInFields.tsx";
-import { AuthProblem, useRetryAfter } from "./AuthProblem.tsx";
+import { AuthForm } from "./AuthForm.tsx";
 
 interface SignInFormProps {
   /** The user who has to sign in, where nobody else can. */
@@ -28,17 +26,11 @@ export function SignInForm({ email: known, onSignedIn, children }: SignInFormPro
       onSignedIn?.();
     },
   });
-  const { secondsLeft } = useRetryAfter(logIn.error);
   return (
-    <Form className="grid gap-3" onSubmit={() => logIn.mutate()}>
+    <AuthForm asked={logIn} submit="Sign in" onSubmit={() => logIn.mutate()} foot={children}>
       <OwnEmailField value={email} readOnly={known !== undefined} onChange={setEmail} />
       <PasswordField value={password} onChange={setPassword} />
       <Checkbox text="Stay signed in on this machine" isChecked={stays} onChange={setStays} />
-      <AuthProblem error={logIn.error} />
-      <Button type="submit" look="primary" busy={logIn.isPending} disabled={secondsLeft > 0}>
-        Sign in
-      </Button>
-      {children}
-    </Form>
+    </AuthForm>
   );
 }

@@ -3,12 +3,10 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { answer, client } from "../api/client.ts";
 import { startSession } from "../api/session.ts";
-import { Button } from "../controls/Button.tsx";
-import { Form } from "../controls/Field.tsx";
 import { NewPasswordField, OwnEmailField } from "../controls/SignInFields.tsx";
 import { keep } from "../start/kept.ts";
 import { AuthCard } from "./AuthCard.tsx";
-import { AuthProblem, NeutralAnswer, useRetryAfter } from "./AuthProblem.tsx";
+import { AuthForm } from "./AuthForm.tsx";
 
 /** Sign up. A taken email is answered in the same neutral words, so that nobody learns who has an account. */
 export function SignUpPage() {
@@ -24,7 +22,6 @@ export function SignUpPage() {
       void navigate({ to: "/start", search: {} });
     },
   });
-  const { secondsLeft } = useRetryAfter(signUp.error);
   return (
     <AuthCard
       title="Sign up"
@@ -37,15 +34,10 @@ export function SignUpPage() {
         </>
       }
     >
-      <Form className="grid gap-3" onSubmit={() => signUp.mutate()}>
+      <AuthForm asked={signUp} submit="Sign up" onSubmit={() => signUp.mutate()}>
         <OwnEmailField value={email} onChange={setEmail} />
         <NewPasswordField value={password} onChange={setPassword} />
-        <AuthProblem error={signUp.error} />
-        <NeutralAnswer to={signUp.data} />
-        <Button type="submit" look="primary" busy={signUp.isPending} disabled={secondsLeft > 0}>
-          Sign up
-        </Button>
-      </Form>
+      </AuthForm>
     </AuthCard>
   );
 }

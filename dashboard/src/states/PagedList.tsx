@@ -1,18 +1,15 @@
 import { type QueryKey, useInfiniteQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Button } from "../controls/Button.tsx";
-import { AsOf, FetchingBar, SkeletonRows } from "./Loaded.tsx";
+import { AsOf, FetchingBar, type ReadBefore, SkeletonRows } from "./Loaded.tsx";
 import { ProblemCard } from "./ProblemCard.tsx";
 
 /** The paged query of a list. */
-interface PagedQuery extends HasPages {
+interface PagedQuery extends HasPages, ReadBefore {
   isPending: boolean;
   isError: boolean;
   isLoadingError: boolean;
   isFetching: boolean;
-  error: unknown;
-  dataUpdatedAt: number;
-  refetch: () => Promise<unknown>;
 }
 
 interface HasPages {
@@ -24,7 +21,7 @@ interface HasPages {
 interface PagedListProps {
   query: PagedQuery;
   /** Refreshes the first page where the list itself is not refreshed. */
-  newest?: { isError: boolean; error: unknown; dataUpdatedAt: number; refetch: () => Promise<unknown> };
+  newest?: ReadBefore & { isError: boolean };
   isEmpty: boolean;
   empty: ReactNode;
   /** Beside why it cannot be read: a way on. */

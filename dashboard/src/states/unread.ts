@@ -1,12 +1,9 @@
 import type { ReadBefore } from "./Loaded.tsx";
 
-interface Read {
+interface Read extends ReadBefore {
   data: unknown;
   isPending: boolean;
   isError: boolean;
-  error: unknown;
-  dataUpdatedAt: number;
-  refetch: () => Promise<unknown>;
 }
 
 /** The state of several queries together. */
