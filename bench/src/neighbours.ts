@@ -11,12 +11,12 @@ const hangingRate = 50;
 /** Items per second to each healthy target while latency is measured. */
 const measuredRate = 200;
 
-/** A healthy target with a receiver of its own. */
-interface Neighbour {
-  name: string;
-  key: string;
-  target: string;
-  receiver: Program;
+/**
+ * The effect of 2,000 targets that never answer on a healthy target of the same organization and on one of another: both
+ * are measured before, beside and after them.
+ */
+export async function neighboursFigures(size: BenchSize): Promise<Figure[]> {
+  return (await measureNeighbours(size)).flatMap(({ name, alone, beside }) => compare(name, alone, beside));
 }
 
 /** Latency and throughput of a healthy target. */
@@ -31,14 +31,6 @@ export interface NeighbourMeasured {
   /** Before the hanging targets, and after them. */
   alone: readonly Measured[];
   beside: Measured;
-}
-
-/**
- * The effect of 2,000 targets that never answer on a healthy target of the same organization and on one of another: both
- * are measured before, beside and after them.
- */
-export async function neighboursFigures(size: BenchSize): Promise<Figure[]> {
-  return (await measureNeighbours(size)).flatMap(({ name, alone, beside }) => compare(name, alone, beside));
 }
 
 /** The measurements of `neighboursFigures`. */
@@ -71,6 +63,14 @@ export async function measureNeighbours(
   });
   for (const program of [...receivers, hanging]) await program.stop();
   return measured;
+}
+
+/** A healthy target with a receiver of its own. */
+interface Neighbour {
+  name: string;
+  key: string;
+  target: string;
+  receiver: Program;
 }
 
 async function settle(

@@ -17,15 +17,6 @@ const statisticsMs = 20;
 /** The goal of lists and the audit log: a person perceives it as immediate. */
 const listMs = 100;
 
-/** A request, and the name of its figure. */
-interface Question {
-  name: string;
-  path: string;
-  goalMs: number;
-}
-
-type Named = Omit<Question, "goalMs">;
-
 /** The latency of statistics, health and lists with ten million stored events and a million audit entries. */
 export async function tenMillionFigures(size: BenchSize): Promise<Figure[]> {
   // `--quick`.
@@ -64,6 +55,15 @@ async function answersTo(
     return { ...atMost(`${name}, p95`, p95, goalMs), value };
   });
 }
+
+/** A request, and the name of its figure. */
+interface Question {
+  name: string;
+  path: string;
+  goalMs: number;
+}
+
+type Named = Omit<Question, "goalMs">;
 
 function questionsOf(history: History): Question[] {
   return [

@@ -11,23 +11,6 @@ const latencyRate = 100;
 const deliveredWithinMs = 60_000;
 const recordedWithinMs = 10_000;
 
-/** The rates of one round. */
-interface Round {
-  /** Jobs per second until the last 202. */
-  accepted: number;
-  /** Jobs per second from the first post to the last delivery. */
-  delivered: number;
-}
-
-interface Measured {
-  side: Side;
-  rounds: Round[];
-  /** Milliseconds from the post to the delivery. */
-  latency: { p50: number; p99: number };
-  /** Jobs that were accepted and not received, or received and not recorded. */
-  lost: number;
-}
-
 /**
  * Queues from npm at Postrider's work, in alternating turns with it: a job comes by HTTP, is durable before its 202, is posted
  * with a signature, and the attempt is recorded. There is no goal.
@@ -47,6 +30,23 @@ export async function peerFigures(size: BenchSize): Promise<Figure[]> {
   });
   await receiver.stop();
   return figures;
+}
+
+/** The rates of one round. */
+interface Round {
+  /** Jobs per second until the last 202. */
+  accepted: number;
+  /** Jobs per second from the first post to the last delivery. */
+  delivered: number;
+}
+
+interface Measured {
+  side: Side;
+  rounds: Round[];
+  /** Milliseconds from the post to the delivery. */
+  latency: { p50: number; p99: number };
+  /** Jobs that were accepted and not received, or received and not recorded. */
+  lost: number;
 }
 
 async function measure(sides: Side[], receiverPort: number, turnMs: number): Promise<Measured[]> {

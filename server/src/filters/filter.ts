@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { type Read, unreadable } from "../http/contract/errors.ts";
+import type { NewContent } from "../items/item.ts";
 import { matchFilter, mostSteps, type Verdict } from "./matchFilter.ts";
 import { FilterError, type Pattern, readPattern } from "./pattern.ts";
 
@@ -57,12 +58,7 @@ function digestOf(text: string): string {
 }
 
 /** The parts of a posted item that a filter sees. */
-export interface Filtered {
-  payload: Buffer;
-  eventType: string | null;
-  correlationId: string | null;
-  orderingKey: string | null;
-}
+export type Filtered = Pick<NewContent, "payload" | "eventType" | "correlationId" | "orderingKey">;
 
 /** The document that a filter looks at. @param payload JSON. */
 function documentOf({ payload, eventType, correlationId, orderingKey }: Filtered): unknown {

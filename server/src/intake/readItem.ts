@@ -1,14 +1,10 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { parseJson } from "../http/contract/json.ts";
 import { ApiError } from "../http/contract/errors.ts";
+import type { NewContent } from "../items/item.ts";
 
 /** Attributes of an item that an ingestion request carries in addition to the payload. */
-export interface ItemDescription {
-  eventType: string | null;
-  correlationId: string | null;
-  orderingKey: string | null;
-  idempotencyKey: string | null;
-}
+type ItemDescription = Omit<NewContent, "key" | "payload" | "traceContext">;
 
 const maxIdempotencyKeyLength = 255;
 const maxOrderingKeyLength = 255;

@@ -132,7 +132,7 @@ export function createOutbound(options: OutboundOptions) {
 export function connectOutbound(
   config: Pick<Config, "allowHttpTargets" | "connectTimeoutMs" | "maxInFlight">,
   networks: ParsedNetworks,
-  local?: LocalReceiver,
+  local: LocalReceiver,
 ): Outbound {
   return createOutbound({
     local,

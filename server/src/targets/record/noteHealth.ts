@@ -29,17 +29,7 @@ export async function noteFailure(
 ): Promise<boolean> {
   const longAgo = nowSeconds - failingLimitSeconds;
   return inTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({
-      name: "lock_failing",
-      text: `select id
-             from targets
-             where id = $1
-               and enabled
-               and (failing_since is null or failing_since <= $2)
-             for no key update`,
-      values: [targetId, longAgo],
-    });
-    if (rowCount === 0) return false;
+    if (!(await lockEnabled(client, targetId, longAgo))) return false;
     const { rows } = await client.query<Changed & { enabled: boolean }>({
       name: "note_failure",
       text: `update targets
@@ -101,16 +91,7 @@ export async function disableTarget(
   reason: string,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
-    const { rowCount } = await client.query({
-      name: "lock_enabled",
-      text: `select id
-             from targets
-             where id = $1
-               and enabled
-             for no key update`,
-      values: [targetId],
-    });
-    if (rowCount === 0) return;
+    if (!(await lockEnabled(client, targetId))) return;
     const { rows } = await client.query<Changed>({
       name: "disable_target",
       text: `update targets
@@ -124,6 +105,25 @@ export async function disableTarget(
     });
     if (rows[0] !== undefined) await recordDisabled(client, rows[0], eventId);
   });
+}
+
+/**
+ * Locks a target if it is enabled.
+ * @param failingUntil if given, only one that works or has been failing since this moment or longer.
+ * @returns whether it is locked.
+ */
+async function lockEnabled(client: pg.PoolClient, targetId: string, failingUntil?: number): Promise<boolean> {
+  const { rowCount } = await client.query({
+    name: "lock_enabled",
+    text: `select id
+           from targets
+           where id = $1
+             and enabled
+             and ($2::bigint is null or failing_since is null or failing_since <= $2)
+           for no key update`,
+    values: [targetId, failingUntil ?? null],
+  });
+  return rowCount === 1;
 }
 
 type Changed = Pick<TargetRow, "id" | "org_id" | "name" | "disabled_reason">;

@@ -37,7 +37,7 @@ export async function rotateSecret(
   deps: TargetDeps,
   origin: Origin,
   id: string,
-  { secret: known, previous_secret_ends_in_seconds: endsIn }: Rotation = {},
+  { secret: known, previous_secret_ends_in_seconds: endsIn }: Rotation,
 ): Promise<{ ok: true; target: StoredTarget; secret: string } | Refused> {
   const chosen = chooseSecret(deps, known);
   if (!chosen.ok) return chosen;

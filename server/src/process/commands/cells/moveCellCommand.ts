@@ -57,7 +57,7 @@ export async function moveAndTell(
 }
 
 /** @throws {CommandError} when not all cells are on workers. */
-export async function refuseUndistributed({ client }: OnCoordinator): Promise<void> {
+async function refuseUndistributed({ client }: OnCoordinator): Promise<void> {
   const found = (await readDistribution(client))!;
   if (isComplete(found) && found.distributed.length > 0) return;
   throw new CommandError(
