@@ -1,7 +1,9 @@
 import { dropOwnTables, refuseForeignTables, refuseWhileRunning } from "../../backup/emptiness.ts";
 import { openSession } from "../../backup/takeSnapshot.ts";
 import type { Config } from "../../config/config.ts";
+import { migrationLockKey } from "../../postgres/migrate.ts";
 import { removeEmbedded } from "../../postgres/embedded/startEmbedded.ts";
+import { tryLock } from "../../postgres/pool.ts";
 import { placeOf } from "../../postgres/untilServes.ts";
 import type { Talk } from "./command.ts";
 import { keyPath } from "../database/encryptionKey.ts";
@@ -19,6 +21,11 @@ export async function resetDatabase(config: Config, { say, show }: Talk): Promis
   }
   const session = await openSession({ url: config.databaseUrl });
   try {
+    // A service that starts, a restore and another reset have it: after them, what is looked at here stays as it is.
+    if (!(await tryLock(session, migrationLockKey, "session"))) {
+      say("Waiting for another process that changes the schema …");
+      await session.query("select pg_advisory_lock($1)", [migrationLockKey]);
+    }
     await refuseForeignTables(session);
     await refuseWhileRunning(session);
     const removed = await dropOwnTables(session);

@@ -1,0 +1,53 @@
+import type pg from "pg";
+import { expect, onTestFinished } from "vitest";
+import { runDatabaseCommand, type Ended } from "../../../test/support/databaseCommand.ts";
+import type { TestDatabase } from "../../../test/support/database.ts";
+import { stageTest as it } from "../../../test/support/fixtures.ts";
+import { countLockWaits, holdReading } from "../../../test/support/heldLocks.ts";
+import { migrationLockKey } from "../../postgres/migrate.ts";
+import { newProcessRecord, noteAlive } from "../../postgres/processes.ts";
+
+function reset({ url }: TestDatabase): Promise<Ended> {
+  const key = Buffer.alloc(32, 7).toString("base64");
+  return runDatabaseCommand(["reset", "--yes"], { DATABASE_URL: url, POSTRIDER_ENCRYPTION_KEY: key });
+}
+
+/** Takes the lock that a service has while it starts. @returns lets it go. */
+async function lockSchema(pool: pg.Pool): Promise<() => void> {
+  const client = await pool.connect();
+  await client.query("select pg_advisory_lock($1)", [migrationLockKey]);
+  let isHeld = true;
+  const letGo = (): void => {
+    if (isHeld) client.release(true);
+    isHeld = false;
+  };
+  onTestFinished(letGo);
+  return letGo;
+}
+
+it("a reset waits for a service that starts, and then refuses", async ({ database, pool }) => {
+  const letGo = await lockSchema(pool);
+  const resetting = reset(database);
+  await expect.poll(() => countLockWaits(pool)).toBe(1);
+  await noteAlive(pool, newProcessRecord("1.2.3"));
+  letGo();
+  const { code, err } = await resetting;
+  expect([code, err]).toEqual([5, expect.stringMatching(/a service runs on the database/)]);
+});
+
+it("of two resets at once one removes everything, and the other finds nothing", async ({
+  database,
+  pool,
+}) => {
+  const letGo = await holdReading(pool, "organizations");
+  const resetting = [reset(database), reset(database)];
+  await expect.poll(() => countLockWaits(pool)).toBe(2);
+  await letGo();
+  const ended = await Promise.all(resetting);
+  expect(ended.map(({ code, err }) => [code, err.replace(/^Waiting .*/, "")])).toEqual([
+    [0, ""],
+    [0, ""],
+  ]);
+  const removed = ended.map(({ out }) => (JSON.parse(out) as { removed: boolean }).removed);
+  expect(new Set(removed)).toEqual(new Set([true, false]));
+});
