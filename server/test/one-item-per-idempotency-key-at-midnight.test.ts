@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { setImmediate as turn } from "node:timers/promises";
 import type pg from "pg";
 import { expect } from "vitest";
-import { bucketOf, newId, newRootId } from "../src/postgres/ids.ts";
+import { newRootId } from "../src/postgres/ids.ts";
 import { ensurePartitions } from "../src/postgres/partitions.ts";
 import { KnownFilters } from "../src/filters/filter.ts";
 import { acceptItems } from "../src/intake/acceptItems.ts";
@@ -13,6 +13,7 @@ import { createRandom } from "./support/billing/random.ts";
 import { until } from "./support/until.ts";
 import { storeApiKey, storeOrganization, storeTarget } from "./support/storedItems.ts";
 import { databaseTest, testPool } from "./support/fixtures.ts";
+import { newItem } from "./support/directItems.ts";
 import { idleSink } from "./support/idleSink.ts";
 
 /*
@@ -42,20 +43,11 @@ class Session {
   /** Accepts items with these keys in one batch, at `atMs` after midnight. */
   async accept(atMs: number, keys: string[], body = "1"): Promise<(Acceptance | UnmatchedItem)[]> {
     await this.setClock(atMs);
-    const nowMs = Date.now();
     return acceptItems(
       this.pool,
       keys.map((idempotencyKey) => ({
-        id: newId(bucketOf(targetId), nowMs),
-        targetId,
-        key: apiKey,
-        legacy: false,
+        ...newItem(apiKey, targetId),
         payload: Buffer.from(body),
-        eventType: null,
-        correlationId: null,
-        orderingKey: null,
-        traceContext: null,
-        match: null,
         idempotencyKey,
       })),
       { token: 1, durationMs: 1000, deadlineMs: 0 },

@@ -13,6 +13,11 @@ import { file, startedNodeTest } from "./support/fixtures.ts";
 const env = { POSTRIDER_ALLOW_HTTP_TARGETS: "true", POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" };
 
 const it = startedNodeTest()
+  .extend("failing", file, async ({}, { onCleanup }) => {
+    const failing = await startReceiver((_request, response) => void response.writeHead(500).end());
+    onCleanup(() => failing.stop());
+    return failing;
+  })
   // Only the first delivers, so that who sees what is certain.
   .extend("other", file, ({ newNode }) => newNode({ POSTRIDER_ROLES: "api" }))
   .extend("urls", file, async ({ node, other }) => [await node.listen(), await other.listen()] as const)
@@ -79,14 +84,12 @@ describe("a stream", () => {
     }
   });
 
-  it("tells when a failed attempt is repeated", async ({ own: { account }, node, follow }) => {
-    const failing = await startReceiver((_request, response) => void response.writeHead(503).end());
-    onTestFinished(() => failing.stop());
+  it("tells when a failed attempt is repeated", async ({ own: { account }, node, failing, follow }) => {
     const target = await createWebhookTarget(node, account, failing.url);
     const stream = await follow(account, { query: "?types=attempt" });
     const id = await sendItem(node, account, target.id);
     const { data } = await stream.next(of("attempt", id));
-    expect(data).toMatchObject({ status_code: 503, outcome: "retrying", error: expect.any(String) });
+    expect(data).toMatchObject({ status_code: 500, outcome: "retrying", error: expect.any(String) });
     expect(data.next_attempt_at).toBeGreaterThan(Date.now() / 1000 + 10);
     expect(stream.told.filter(({ event }) => event !== "attempt")).toEqual([]);
   });
@@ -95,10 +98,9 @@ describe("a stream", () => {
     own: { account },
     node,
     other,
+    failing,
     follow,
   }) => {
-    const failing = await startReceiver((_request, response) => void response.writeHead(500).end());
-    onTestFinished(() => failing.stop());
     const target = await createWebhookTarget(node, account, failing.url, { retry_interval_seconds: 3600 });
     const stream = await follow(account, { at: 1, query: "?types=target" });
     await sendItems(node, account, target.id, 12);
@@ -163,10 +165,9 @@ describe("a stream", () => {
   it("tells of the items that a replay of a publication makes", async ({
     own: { account },
     node,
+    failing,
     follow,
   }) => {
-    const failing = await startReceiver((_request, response) => void response.writeHead(500).end());
-    onTestFinished(() => failing.stop());
     const target = await createWebhookTarget(node, account, failing.url, { max_retries: 0 });
     const call = (path: string, body: object) =>
       node.call("POST", path, { key: account.api_key, body, headers: { "x-event-type": "order.made" } });

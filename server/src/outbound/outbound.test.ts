@@ -1,37 +1,13 @@
 import { createServer, type Socket } from "node:net";
-import { afterEach, expect, test } from "vitest";
-import { type RawReceiver, startRawReceiver } from "../../test/support/rawReceiver.ts";
-import { parseNetworks } from "./addressGuard.ts";
-import { createOutbound, type Outbound, type OutboundOptions, type OutboundRequest } from "./outbound.ts";
-
-const stops: (() => unknown)[] = [];
-afterEach(async () => {
-  await Promise.all(stops.splice(0).map((stop) => stop()));
-});
-
-function outboundWith(options: Partial<OutboundOptions> = {}): Outbound {
-  const outbound = createOutbound({
-    allowHttp: true,
-    networks: parseNetworks("127.0.0.0/8,::1/128"),
-    userAgent: "Postrider/test",
-    ...options,
-  });
-  stops.push(() => outbound.close());
-  return outbound;
-}
-
-async function receiverThat(...start: Parameters<typeof startRawReceiver>): Promise<RawReceiver> {
-  const receiver = await startRawReceiver(...start);
-  stops.push(() => receiver.stop());
-  return receiver;
-}
+import { expect, onTestFinished, test } from "vitest";
+import { ok, outboundWith, receiverThat } from "../../test/support/outboundParts.ts";
+import { startRawReceiver } from "../../test/support/rawReceiver.ts";
+import type { OutboundRequest } from "./outbound.ts";
 
 function post(url: string, more: Partial<OutboundRequest> = {}): OutboundRequest {
   const headers = ["content-type", "application/json"];
   return { method: "POST", url, headers, body: Buffer.from('{"a":1}'), ...more };
 }
-
-const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
 test("sends method, path, headers and body as given, and nothing the caller did not ask for", async () => {
   const receiver = await receiverThat((socket) => socket.write(ok));
@@ -329,7 +305,7 @@ test("an idle connection closes after its time", async () => {
 
 test("a connection that is never accepted ends at the connect timeout", async () => {
   const server = createServer().listen(0, "127.0.0.1");
-  stops.push(() => server.close());
+  onTestFinished(() => void server.close());
   const outbound = outboundWith({ connectTimeoutMs: 150, resolve: () => new Promise(() => undefined) });
   expect(await outbound.request(post("http://never.example/"))).toMatchObject({
     code: "connect_timeout",

@@ -1,27 +1,13 @@
-import { afterEach, expect, test } from "vitest";
-import { type RawReceiver, startRawReceiver } from "../../test/support/rawReceiver.ts";
+import { expect, test } from "vitest";
+import { outboundWith, receiverThat } from "../../test/support/outboundParts.ts";
 import { parseNetworks } from "./addressGuard.ts";
-import { createOutbound, type OutboundOptions } from "./outbound.ts";
-
-const stops: (() => unknown)[] = [];
-afterEach(async () => {
-  await Promise.all(stops.splice(0).map((stop) => stop()));
-});
+import type { OutboundOptions } from "./outbound.ts";
 
 async function start(options: Partial<OutboundOptions>) {
-  const receiver: RawReceiver = await startRawReceiver((socket) =>
+  const receiver = await receiverThat((socket) =>
     socket.end("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"),
   );
-  const outbound = createOutbound({
-    allowHttp: true,
-    networks: parseNetworks(""),
-    userAgent: "test",
-    ...options,
-  });
-  stops.push(
-    () => outbound.close(),
-    () => receiver.stop(),
-  );
+  const outbound = outboundWith({ networks: parseNetworks(""), ...options });
   const request = (host: string) =>
     outbound.request({ method: "POST", url: `http://${host}:${receiver.port}/`, headers: [] });
   return { receiver, request };

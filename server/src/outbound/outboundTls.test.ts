@@ -1,32 +1,18 @@
 import { readFileSync } from "node:fs";
-import { afterEach, expect, test } from "vitest";
-import { startRawReceiver } from "../../test/support/rawReceiver.ts";
-import { parseNetworks } from "./addressGuard.ts";
-import { createOutbound, type Outbound, type OutboundOptions } from "./outbound.ts";
+import { expect, test } from "vitest";
+import { ok, outboundWith, receiverThat } from "../../test/support/outboundParts.ts";
+import type { OutboundOptions } from "./outbound.ts";
 
 const certificates = new URL("../../test/support/certificates/", import.meta.url);
 const cert = readFileSync(new URL("server.pem", certificates));
 const key = readFileSync(new URL("server.key", certificates));
-const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
-
-const stops: (() => unknown)[] = [];
-afterEach(async () => {
-  await Promise.all(stops.splice(0).map((stop) => stop()));
-});
-
 async function start(options: Partial<OutboundOptions>) {
-  const receiver = await startRawReceiver((socket) => socket.write(ok), { cert, key });
-  const outbound: Outbound = createOutbound({
+  const receiver = await receiverThat((socket) => socket.write(ok), { cert, key });
+  const outbound = outboundWith({
     allowHttp: false,
-    networks: parseNetworks("127.0.0.0/8"),
-    userAgent: "Postrider/test",
     resolve: () => Promise.resolve(["127.0.0.1"]),
     ...options,
   });
-  stops.push(
-    () => outbound.close(),
-    () => receiver.stop(),
-  );
   const request = (host: string, port = receiver.port) =>
     outbound.request({
       method: "POST",
@@ -76,8 +62,7 @@ test("a session made under one name does not carry over to another", async () =>
 });
 
 test("a port that does not speak TLS", async () => {
-  const plain = await startRawReceiver(() => undefined);
-  stops.push(() => plain.stop());
+  const plain = await receiverThat(() => undefined);
   const { request } = await start({ ca: cert });
   // A TLS client speaks first; a plain server that only reads never ends the handshake.
   const silent = await start({ ca: cert, connectTimeoutMs: 150 });

@@ -1,28 +1,7 @@
-import { afterEach, describe, expect, test } from "vitest";
-import { type RawReceiver, startRawReceiver } from "../../test/support/rawReceiver.ts";
-import { parseNetworks } from "./addressGuard.ts";
+import { describe, expect, test } from "vitest";
+import { ok, outboundWith, receiverThat } from "../../test/support/outboundParts.ts";
 import type { ExchangeResult } from "./exchangeResult.ts";
-import { createOutbound, type Outbound } from "./outbound.ts";
-
-const stops: (() => unknown)[] = [];
-afterEach(async () => {
-  await Promise.all(stops.splice(0).map((stop) => stop()));
-});
-
-function openOutbound(): Outbound {
-  const networks = parseNetworks("127.0.0.0/8");
-  const outbound = createOutbound({ allowHttp: true, networks, userAgent: "Postrider/test" });
-  stops.push(() => outbound.close());
-  return outbound;
-}
-
-async function receiver(...args: Parameters<typeof startRawReceiver>): Promise<RawReceiver> {
-  const raw = await startRawReceiver(...args);
-  stops.push(() => raw.stop());
-  return raw;
-}
-
-const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+import type { Outbound } from "./outbound.ts";
 
 /** Sends `count` requests, each from inside the end of the one before, and gives what came of them. */
 function sendInTurn(outbound: Outbound, urls: string[], count: number): Promise<ExchangeResult[]> {
@@ -49,8 +28,8 @@ function statuses(results: ExchangeResult[]): (number | string)[] {
 
 describe("requests that start at the end of an answer", () => {
   test("go out on its connection, in order", async () => {
-    const one = await receiver((socket) => socket.write(ok));
-    expect(statuses(await sendInTurn(openOutbound(), [one.url], 300))).toEqual([200]);
+    const one = await receiverThat((socket) => socket.write(ok));
+    expect(statuses(await sendInTurn(outboundWith(), [one.url], 300))).toEqual([200]);
     expect(one.connections).toBe(1);
     expect(one.requests.map((request) => request.split(" ")[1])).toEqual(
       Array.from({ length: 300 }, (_, index) => `/hook/${index}`),
@@ -58,15 +37,15 @@ describe("requests that start at the end of an answer", () => {
   });
 
   test("go to other origins as well, on connections of theirs", async () => {
-    const two = await Promise.all([0, 1].map(() => receiver((socket) => socket.write(ok))));
-    const results = await sendInTurn(openOutbound(), [two[0]!.url, two[0]!.url, two[1]!.url], 300);
+    const two = await Promise.all([0, 1].map(() => receiverThat((socket) => socket.write(ok))));
+    const results = await sendInTurn(outboundWith(), [two[0]!.url, two[0]!.url, two[1]!.url], 300);
     expect(statuses(results)).toEqual([200]);
     expect(two.map(({ connections }) => connections)).toEqual([1, 1]);
   });
 
   test("may be many at once, to one origin and to others", async () => {
-    const two = await Promise.all([0, 1].map(() => receiver((socket) => socket.write(ok))));
-    const outbound = openOutbound();
+    const two = await Promise.all([0, 1].map(() => receiverThat((socket) => socket.write(ok))));
+    const outbound = outboundWith();
     const results: ExchangeResult[] = [];
     await new Promise<void>((resolve) => {
       const send = (generation: number, url: string): void =>
@@ -82,12 +61,12 @@ describe("requests that start at the end of an answer", () => {
   });
 
   test("survive a receiver that closes after each answer, whether it says so or not", async () => {
-    const saying = await receiver((socket) => {
+    const saying = await receiverThat((socket) => {
       socket.end("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok");
     });
-    expect(statuses(await sendInTurn(openOutbound(), [saying.url], 50))).toEqual([200]);
-    const silent = await receiver((socket) => socket.end(ok));
-    expect(statuses(await sendInTurn(openOutbound(), [silent.url], 50))).toEqual([200]);
+    expect(statuses(await sendInTurn(outboundWith(), [saying.url], 50))).toEqual([200]);
+    const silent = await receiverThat((socket) => socket.end(ok));
+    expect(statuses(await sendInTurn(outboundWith(), [silent.url], 50))).toEqual([200]);
   });
 
   test("survive answers that are cut, that break off and that are no HTTP", async () => {
@@ -99,19 +78,19 @@ describe("requests that start at the end of an answer", () => {
       "what?\r\n\r\n",
       `${ok}${ok}`,
     ];
-    const odd = await receiver((socket) => {
+    const odd = await receiverThat((socket) => {
       const answer = answers[number++ % answers.length]!;
       if (answer.includes(": 9")) socket.end(answer);
       else socket.write(answer);
     });
-    const results = await sendInTurn(openOutbound(), [odd.url], 50);
+    const results = await sendInTurn(outboundWith(), [odd.url], 50);
     expect(results).toHaveLength(50);
     expect(results.filter(({ kind }) => kind === "response").length).toBeGreaterThan(15);
   });
 
   test("come back as errors once the client is closed", async () => {
-    const one = await receiver((socket) => socket.write(ok));
-    const outbound = openOutbound();
+    const one = await receiverThat((socket) => socket.write(ok));
+    const outbound = outboundWith();
     const results = await new Promise<ExchangeResult[]>((resolve) => {
       outbound.send({ method: "GET", url: one.url, headers: [] }, (first) => {
         outbound.close();

@@ -1,38 +1,23 @@
 import type { Socket } from "node:net";
-import { afterEach, expect, test } from "vitest";
-import { type RawReceiver, startRawReceiver } from "../../test/support/rawReceiver.ts";
+import { expect, test } from "vitest";
+import { ok, outboundWith, receiverThat } from "../../test/support/outboundParts.ts";
+import type { RawReceiver } from "../../test/support/rawReceiver.ts";
 import { until } from "../../test/support/until.ts";
-import { parseNetworks } from "./addressGuard.ts";
 import type { ExchangeResult } from "./exchangeResult.ts";
-import { createOutbound, type Outbound, type OutboundOptions } from "./outbound.ts";
-
-const stops: (() => unknown)[] = [];
-afterEach(async () => {
-  await Promise.all(stops.splice(0).map((stop) => stop()));
-});
-
-function outboundWith(options: Partial<OutboundOptions>): Outbound {
-  const networks = parseNetworks("127.0.0.0/8");
-  const outbound = createOutbound({ allowHttp: true, networks, userAgent: "Postrider/test", ...options });
-  stops.push(() => outbound.close());
-  return outbound;
-}
+import type { Outbound } from "./outbound.ts";
 
 interface Receiver extends RawReceiver {
   /** Sockets that have carried a request, in the order of their first. */
   sockets: Socket[];
 }
 
-const ok = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
-
 /** Answers every request at once, or never when it `holds`. */
 async function receiver(holds = false): Promise<Receiver> {
   const sockets: Socket[] = [];
-  const raw = await startRawReceiver((socket) => {
+  const raw = await receiverThat((socket) => {
     if (!sockets.includes(socket)) sockets.push(socket);
     if (!holds) socket.write(ok);
   });
-  stops.push(() => raw.stop());
   return Object.assign(raw, { sockets });
 }
 
@@ -145,14 +130,13 @@ test("a connection that is lost passes its place on to the first that waits", as
 
 test("a repeated request goes out on a new connection, although idle ones are there", async () => {
   const first: Socket[] = [];
-  const raw = await startRawReceiver((socket, number) => {
+  const raw = await receiverThat((socket, number) => {
     if (number <= 3) first.push(socket);
     // The three are idle together, and each of them meets the keep-alive race.
     if (number === 3) for (const each of first) each.write(ok);
     else if (number > 3) void (first.includes(socket) ? socket.resetAndDestroy() : socket.write(ok));
   });
-  stops.push(() => raw.stop());
-  const outbound = outboundWith({});
+  const outbound = outboundWith();
   await Promise.all([get(outbound, raw), get(outbound, raw), get(outbound, raw)]);
   expect(raw.connections).toBe(3);
   expect(await get(outbound, raw)).toMatchObject({ status: 200 });
