@@ -19,7 +19,7 @@ import { createQueries } from "../postgres/tables.ts";
 import { createReplayWorker } from "../replays/worker.ts";
 import { createSenders } from "../targets/kinds.ts";
 import { registerPlaceMetric } from "../telemetry/processMetrics.ts";
-import { registerDatabaseMetrics } from "../telemetry/databaseMetrics.ts";
+import { registerDatabaseMetrics } from "../delivery/rows/databaseMetrics.ts";
 import type { Log } from "../telemetry/log.ts";
 import type { ServiceDeps, SharedParts } from "./assemble.ts";
 

@@ -2,6 +2,7 @@ import type pg from "pg";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { firstIdAt } from "../../postgres/ids.ts";
 import { dayMs } from "../../postgres/partitions.ts";
+import { waitingTargets } from "./waitingTargets.ts";
 
 const maxTargetsPerRun = 100;
 const rowsPerCall = 5_000;
@@ -13,21 +14,7 @@ const itemsPerCall = 2_000;
  */
 export async function cancelOrphans(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ bucket: number; target_id: string }>(
-    `with recursive waiting as (
-       select -1::smallint as bucket, '00000000-0000-0000-0000-000000000000'::uuid as target_id
-       union all
-       select following.bucket, following.target_id
-       from waiting w
-       -- One step of the index deliveries_due, however many rows the target has.
-       cross join lateral (
-         select d.bucket, d.target_id
-         from deliveries d
-         where d.lease_until is null
-           and (d.bucket, d.target_id) > (w.bucket, w.target_id)
-         order by d.bucket, d.target_id, d.due_at
-         limit 1
-       ) following
-     )
+    `with recursive ${waitingTargets}
      select w.bucket, w.target_id
      from waiting w
      where w.bucket >= 0

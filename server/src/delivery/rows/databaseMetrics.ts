@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Registry } from "prom-client";
-import { gaugesOn, keepReading } from "./processMetrics.ts";
+import { gaugesOn, keepReading } from "../../telemetry/processMetrics.ts";
+import { waitingTargets } from "./waitingTargets.ts";
 
 const gauges = {
   postrider_due_deliveries: "Deliveries that are due now and leased by nobody (counted up to some 100,000).",
@@ -42,31 +43,12 @@ const itemsOfTarget = `
     and d.target_id = t.target_id
     and d.lease_until is null`;
 
-/**
- * A loose scan: one step of the index per waiting target, up to 10,000 of them, so that what is held for a target that
- * is disabled is not looked through for what is due.
- */
+/** Up to 10,000 waiting targets, so that what is held for a target that is disabled is not looked through for what is due. */
 const waitingText = `
   with recursive now as (
     select extract(epoch from clock_timestamp()) * 1000 as ms
   ),
-  waiting as (
-    select
-      -1::smallint as bucket,
-      '00000000-0000-0000-0000-000000000000'::uuid as target_id,
-      null::bigint as due_at
-    union all
-    select following.bucket, following.target_id, following.due_at
-    from waiting w
-    cross join lateral (
-      select d.bucket, d.target_id, d.due_at
-      from deliveries d
-      where d.lease_until is null
-        and (d.bucket, d.target_id) > (w.bucket, w.target_id)
-      order by d.bucket, d.target_id, d.due_at
-      limit 1
-    ) following
-  ),
+  ${waitingTargets},
   target as materialized (
     select w.bucket, w.target_id, w.due_at, coalesce(t.enabled, true) as enabled
     from waiting w
