@@ -150,6 +150,32 @@ describe("a call", () => {
     expect(seen).toHaveLength(1);
   });
 
+  it.for([
+    [200, { id: "1", status: "QUEUED" }, "the answer is 200 in place of 202"],
+    [202, undefined, "the answer is not JSON"],
+  ] as const)(
+    "takes no item for accepted that something else answered with %s",
+    async ([status, body, what]) => {
+      const client = await clientOf([{ status, body }]);
+      await expect(client.sendItem("t1", {})).rejects.toMatchObject({
+        name: "PostriderError",
+        status,
+        message: `${what}: is this the address of a Postrider service?`,
+      });
+      expect(seen).toHaveLength(1);
+    },
+  );
+
+  it.for([301, 302, 307, 308])("follows no redirect (%s), and says where it leads", async (status) => {
+    const location = "https://postrider.example/t/t1";
+    const client = await clientOf([{ status, headers: { location } }]);
+    const message = `the address redirects to ${location}: give the one that it leads to`;
+    await expect(client.sendItem("t1", {})).rejects.toMatchObject({ status, message });
+    await expect(client.listTargets()).rejects.toMatchObject({ status, message });
+    await expect(client.follow().next()).rejects.toMatchObject({ status, message });
+    expect(seen).toHaveLength(3);
+  });
+
   it("rejects with the status alone when something else answers", async () => {
     const client = await clientOf([{ status: 418, body: ["teapot"] }]);
     await expect(client.readUsage()).rejects.toMatchObject({

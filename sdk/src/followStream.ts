@@ -66,12 +66,17 @@ export async function* followStream(
       yield* readOnce(transport, `/api/v1/stream${query}`, place, signal);
     } catch (error) {
       if (isOver(signal)) return;
-      if (error instanceof PostriderError && [400, 401, 403].includes(error.status)) throw error;
+      if (error instanceof PostriderError && isForGood(error.status)) throw error;
     }
     const longestMs = Math.min(transport.retryBaseMs * 2 ** place.failures++, maxWaitMs);
     const waitMs = longestMs * (0.5 + Math.random() / 2);
     await pause(waitMs, signal).catch(() => undefined);
   }
+}
+
+/** A redirect or a refusal that stays. */
+function isForGood(status: number): boolean {
+  return (status >= 300 && status < 400) || [400, 401, 403].includes(status);
 }
 
 interface Place {
@@ -97,6 +102,7 @@ async function* readOnce(
   try {
     const headers = { ...transport.headers, accept: "text/event-stream" };
     const response = await transport.fetch(transport.baseUrl + path, {
+      redirect: "manual",
       headers: place.lastId === undefined ? headers : { ...headers, "last-event-id": place.lastId },
       signal: signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]),
     });

@@ -56,7 +56,7 @@ export async function callOperation(
   const repeatable = row.idempotent || row.key !== undefined;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await attemptOnce(transport, url, init, options);
+      return await attemptOnce(transport, url, { row, init }, options);
     } catch (error) {
       const failure = toFailure(error, options.signal);
       if (attempt >= transport.maxAttempts || !isWorthRepeating(failure, repeatable)) throw failure;
@@ -110,34 +110,57 @@ function carried(option: string, value: string): string {
 async function attemptOnce(
   transport: Transport,
   url: string,
-  init: RequestInit,
+  { row, init }: { row: OperationRow; init: RequestInit },
   options: Options,
 ): Promise<unknown> {
   const timeout = AbortSignal.timeout(options.timeoutMs ?? transport.timeoutMs);
   const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
-  const response = await transport.fetch(url, { ...init, signal });
+  // A redirect that is followed turns a POST into a GET, and leaves the credential behind where it leads to another origin.
+  const response = await transport.fetch(url, { ...init, redirect: "manual", signal });
   const text = await response.text();
   if (!response.ok) throw refusalOf(response, text);
-  return text === "" ? undefined : parse(text, response);
+  const answer = parse(text, response);
+  // The service accepts items with 202 alone; a page of a proxy that answers 200 has stored nothing.
+  if (isOfItem(row) && response.status !== 202)
+    throw foreign(`the answer is ${response.status} in place of 202`, response);
+  return answer;
 }
 
-function parse(text: string, { status }: Response): unknown {
+/** Whether an item is handed over. */
+function isOfItem({ headers }: OperationRow): boolean {
+  return Object.hasOwn(headers, "eventType");
+}
+
+function parse(text: string, response: Response): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    const message = "the answer is not JSON: is this the address of a Postrider service?";
-    throw new PostriderError(message, { status, cause });
+    throw foreign("the answer is not JSON", response, cause);
   }
 }
 
-/** The service's refusal of a request. */
-export function refusalOf({ status, headers }: Response, text: string): PostriderError {
+/** An answer that another service than Postrider gave. */
+function foreign(what: string, { status }: Response, cause?: unknown): PostriderError {
+  return new PostriderError(`${what}: is this the address of a Postrider service?`, { status, cause });
+}
+
+/** The service's refusal of a request, or the redirect of something before it. */
+export function refusalOf(response: Response, text: string): PostriderError {
+  const { status, headers } = response;
+  // Browsers hide where a redirect leads to, and its status.
+  if (response.type === "opaqueredirect") return redirected("elsewhere", 302);
+  const location = headers.get("location");
+  if (status >= 300 && status < 400 && location !== null) return redirected(`to ${location}`, status);
   return new PostriderError(messageOf(text) ?? `the service answered ${status}`, {
     status,
     code: headers.get("x-error-code") ?? undefined,
     requestId: headers.get("x-request-id") ?? undefined,
     retryAfterSeconds: secondsOf(headers.get("retry-after")),
   });
+}
+
+function redirected(where: string, status: number): PostriderError {
+  return new PostriderError(`the address redirects ${where}: give the one that it leads to`, { status });
 }
 
 function messageOf(text: string): string | undefined {
