@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished } from "vitest";
-import { startDatabaseProxy } from "./support/databaseProxy.ts";
 import { createWebhookTarget, createMailboxTarget } from "./support/items.ts";
 import {
   type ItemParts,
@@ -10,7 +9,6 @@ import {
   requestBytes,
 } from "./support/plainRequest.ts";
 import { exchangeBytes, openRawConnection, opener, type WireAnswer } from "./support/rawConnection.ts";
-import { startService } from "./support/serviceProcess.ts";
 import { type Account, signUp } from "./support/testNode.ts";
 import { file, sharedServiceTest } from "./support/fixtures.ts";
 import { writtenSoFar } from "./support/writtenLines.ts";
@@ -248,14 +246,8 @@ describe("an answer is the same whichever way its request took", () => {
     expect(withoutChance(await connection.answer())).toEqual(fast);
   });
 
-  it("an item while the database is away", async ({ database }) => {
-    const proxy = await startDatabaseProxy(database);
-    onTestFinished(() => proxy.stop());
-    const cut = await startService({ storage: { databaseUrl: proxy.url } });
-    onTestFinished(async () => {
-      cut.kill("SIGKILL");
-      await cut.ended;
-    });
+  it("an item while the database is away", async ({ proxy, newService }) => {
+    const cut = await newService({}, proxy.url);
     proxy.accepts = false;
     proxy.sever();
     const answers: WireAnswer[] = [];

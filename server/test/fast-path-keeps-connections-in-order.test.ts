@@ -4,7 +4,6 @@ import { describe, expect, onTestFinished } from "vitest";
 import { acceptedEvents } from "./support/items.ts";
 import { type ItemParts, itemBytes, onFastPath, plainId, plainKey } from "./support/plainRequest.ts";
 import { exchangeBytes, openRawConnection, opener } from "./support/rawConnection.ts";
-import { startService } from "./support/serviceProcess.ts";
 import { until } from "./support/until.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
 import { writtenSoFar } from "./support/writtenLines.ts";
@@ -187,15 +186,11 @@ it("a request on the fast path has one line in the log and counts under its rout
 });
 
 it("a service that stops ends idle connections, and the one of a request under way with its answer", async ({
-  database,
+  newService,
   bytesOf,
   pool,
 }) => {
-  const stopping = await startService({ storage: { databaseUrl: database.url } });
-  onTestFinished(async () => {
-    stopping.kill("SIGKILL");
-    await stopping.ended;
-  });
+  const stopping = await newService();
   const [fresh, idle, busy] = [
     await openRawConnection(stopping.port),
     await openRawConnection(stopping.port),

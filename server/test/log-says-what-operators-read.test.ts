@@ -1,10 +1,9 @@
 import { expect, onTestFinished } from "vitest";
-import { databaseTest } from "./support/fixtures.ts";
-import { createMailboxTarget, createWebhookTarget } from "./support/items.ts";
-import { type ServiceProcess, startService } from "./support/serviceProcess.ts";
+import { serviceTest } from "./support/fixtures.ts";
+import { createMailboxTarget } from "./support/items.ts";
 import { startReceiver } from "./support/receiver.ts";
 import { signUp } from "./support/testNode.ts";
-import { until } from "./support/until.ts";
+import { workspaceOf } from "./support/workspace.ts";
 
 /** By default the log has sums; a flood of requests or refusals is no flood of lines. */
 
@@ -13,42 +12,27 @@ const refusals = 60;
 
 type Line = Record<string, unknown> & { msg: string };
 
-const it = databaseTest().extend("linesOf", { scope: "test" }, ({ database }) =>
+const it = serviceTest().extend("linesOf", { scope: "test" }, ({ newService }) =>
   /** Runs a service through some items, refusals and failing attempts, and gives what it wrote until it ended. */
   async (env: Record<string, string>): Promise<{ lines: Line[]; failingId: string }> => {
     const receiver = await startReceiver();
     onTestFinished(() => receiver.stop());
-    const service = await startService({
-      storage: { databaseUrl: database.url },
-      env: { LOG_LEVEL: "info", ...env },
-    });
-    onTestFinished(async () => {
-      service.kill("SIGKILL");
-      await service.ended;
-    });
+    const service = await newService({ LOG_LEVEL: "info", ...env });
     const account = await signUp(service);
     const mailbox = await createMailboxTarget(service, account);
-    const path = `/t/${mailbox}`;
-    for (let n = 0; n < items; n++) await service.call("POST", path, { key: account.api_key, body: {} });
+    const owner = workspaceOf(service, account, receiver);
+    for (let n = 0; n < items; n++) await owner.send(mailbox);
     const key = `ak_live_${"0".repeat(64)}`;
-    for (let n = 0; n < refusals; n++) await service.call("POST", path, { key, body: {} });
+    for (let n = 0; n < refusals; n++) await service.call("POST", `/t/${mailbox}`, { key, body: {} });
     receiver.answer = (_received, response) => void response.writeHead(500).end();
-    const { id } = await createWebhookTarget(service, account, `${receiver.url}/broken`);
-    await service.call("POST", `/t/${id}`, { key: account.api_key, body: {} });
-    await untilRetrying(service, account.api_key);
+    const { id } = await owner.newTarget();
+    await owner.settled(await owner.send(id), "RETRYING");
     service.kill("SIGTERM");
     await service.ended;
     const lines = service.output().match(/^\{.*\}$/gm) ?? [];
     return { lines: lines.map((line) => JSON.parse(line) as Line), failingId: id };
   },
 );
-
-function untilRetrying(service: ServiceProcess, key: string): Promise<unknown> {
-  return until(
-    async () => (await service.call("GET", "/api/v1/events?status=RETRYING", { key })).body.events.length,
-    (count) => count === 1,
-  );
-}
 
 it("starts, stops, refusals by kind and failing targets: one line each, however many there were", async ({
   linesOf,
