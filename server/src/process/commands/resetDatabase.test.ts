@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type pg from "pg";
 import { expect, onTestFinished } from "vitest";
 import { runDatabaseCommand, type Ended } from "../../../test/support/databaseCommand.ts";
@@ -7,8 +10,9 @@ import { countLockWaits, holdReading } from "../../../test/support/heldLocks.ts"
 import { migrationLockKey } from "../../postgres/migrate.ts";
 import { newProcessRecord, noteAlive } from "../../postgres/processes.ts";
 
+const key = Buffer.alloc(32, 7).toString("base64");
+
 function reset({ url }: TestDatabase): Promise<Ended> {
-  const key = Buffer.alloc(32, 7).toString("base64");
   return runDatabaseCommand(["reset", "--yes"], { DATABASE_URL: url, POSTRIDER_ENCRYPTION_KEY: key });
 }
 
@@ -24,6 +28,21 @@ async function lockSchema(pool: pg.Pool): Promise<() => void> {
   onTestFinished(letGo);
   return letGo;
 }
+
+it("a reset names the file of the key only where there is one", async ({}) => {
+  const dataDir = mkdtempSync(join(tmpdir(), "postrider-reset-"));
+  onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
+  const resetEmbedded = (): Promise<Ended> => {
+    mkdirSync(join(dataDir, "postgresql"));
+    return runDatabaseCommand(["reset", "--yes"], { POSTRIDER_DATA_DIR: dataDir });
+  };
+  expect(await resetEmbedded()).toMatchObject({ code: 0, err: "" });
+  writeFileSync(join(dataDir, "encryption.key"), key, { mode: 0o600 });
+  expect(await resetEmbedded()).toMatchObject({
+    code: 0,
+    err: expect.stringMatching(/encryption key stays/),
+  });
+});
 
 it("a reset waits for a service that starts, and then refuses", async ({ database, pool }) => {
   const letGo = await lockSchema(pool);

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { dropOwnTables, refuseForeignTables, refuseWhileRunning } from "../../backup/emptiness.ts";
 import { openSession } from "../../backup/takeSnapshot.ts";
 import type { Config } from "../../config/config.ts";
@@ -14,7 +15,7 @@ export async function resetDatabase(config: Config, { say, show }: Talk): Promis
   if (config.databaseUrl === undefined) {
     const removed = await removeEmbedded(config.dataDir, { command: "postrider reset" });
     unmarkMoved(config.dataDir);
-    if (removed)
+    if (removed && existsSync(keyPath(config.dataDir)))
       say(`The encryption key stays in ${keyPath(config.dataDir)}, for backups that were made with it`);
     show({ database: config.dataDir, removed });
     return;
