@@ -29,14 +29,44 @@ export async function readGiven(stdin: Session["stdin"], file: string, what: str
   }
 }
 
-/** The same, parsed. @throws {UsageError} when it is no JSON. */
+/** The same, parsed. @throws {UsageError} when it is no JSON, or has a number that would be sent as another. */
 export async function readGivenJson(stdin: Session["stdin"], file: string, what: string): Promise<unknown> {
   const bytes = await readGiven(stdin, file, what);
+  let value: unknown;
   try {
-    return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown;
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes)) as unknown;
   } catch (cause) {
     throw new UsageError(`${what} is no JSON: ${(cause as Error).message}`, { cause });
   }
+  const path = pathOfChanged(value, compared.includes(what) ? isInfinite : isImprecise);
+  if (path === undefined) return value;
+  throw new UsageError(`${what}${path} is a number too large to keep: give it as a string`);
+}
+
+/** Values whose numbers are compared as doubles, so that they may be rounded. */
+const compared = ["the filter", "the sample", "the schema"];
+
+/** The path of the first number that is printed as another than was read: `.a.0`. */
+function pathOfChanged(value: unknown, isChanged: (value: number) => boolean, path = ""): string | undefined {
+  if (typeof value === "number") return isChanged(value) ? path : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, member] of Object.entries(value)) {
+    const found = pathOfChanged(member, isChanged, `${path}.${name}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** 1e400, which would be printed as null. */
+function isInfinite(value: number): boolean {
+  return !Number.isFinite(value);
+}
+
+/** Whether a whole number may have been rounded: beyond 2^53 only one of up to 15 digits was surely read as itself. */
+function isImprecise(value: number): boolean {
+  if (isInfinite(value)) return true;
+  const digits = value.toExponential().replace(/^-|e.*$|\./g, "");
+  return Math.abs(value) > Number.MAX_SAFE_INTEGER && digits.length > 15;
 }
 
 /** The same, which has to be an object. @throws {UsageError} */
