@@ -9,6 +9,7 @@ const storageTests: readonly string[] = [
   "serves-without-rights",
   // Plans of statements, and how much they read.
   "claims-stay-cheap-at-midnight",
+  "event-reads-stay-in-their-days",
   "events-list-stays-fast",
   "publications-list-stays-fast",
   "stats-stay-fast",

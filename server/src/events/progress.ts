@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 import { bucketOf, firstIdAt, idTimeMs, lastIdOfSlot } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
-import { deliveredGroupOf } from "./statuses.ts";
-import type { StoredEvent } from "./store.ts";
+import { deliveredGroupOf, within } from "./statuses.ts";
+import { boundsOf, type StoredEvent } from "./store.ts";
 
 /** How far the delivery of an event has come. */
 export interface Progress {
@@ -49,6 +49,8 @@ async function readLastAttempts(
   snapshot: Queries,
   events: readonly Progressing[],
 ): Promise<Map<string, LastAttempt>> {
+  // Only the days of these events are planned.
+  const bounds = boundsOf(events.map(({ id }) => id));
   // Each half is served by its own partial index.
   const half = (outcome: "=" | "<>") => sql`
     select a.number, a.status_code, a.duration_ms, a.error
@@ -56,6 +58,7 @@ async function readLastAttempts(
     where a.org_id = e.org_id
       and a.event_id = e.id
       and a.outcome ${sql.raw(outcome)} 1
+      ${within(bounds, sql`a.event_id`)}
   `;
   const { rows } = await sql<LastAttempt & { id: string }>`
     select
@@ -75,7 +78,7 @@ async function readLastAttempts(
         select 1, g.status_codes[g.place], g.durations_ms[g.place], null
         from (
           select *, array_position(g.event_ids, e.id) as place
-          ${deliveredGroupOf()}
+          ${deliveredGroupOf(bounds)}
         ) g
       ) a
       order by a.number desc

@@ -72,9 +72,9 @@ const maxInterventionsShown = 100;
  */
 export async function readMessage(deps: ReadDeps, orgId: string, id: string): Promise<string | undefined> {
   if (!isId(id)) return undefined;
-  const { rows: items } = await deps.pool.query<{ mailbox_id: string }>({
+  const { rows: items } = await deps.pool.query<{ mailbox_id: string; publication_id: string | null }>({
     name: "find_message",
-    text: `select e.target_id as mailbox_id
+    text: `select e.target_id as mailbox_id, e.publication_id
            from events e
            where e.org_id = $1
              and e.id = $2
@@ -101,14 +101,14 @@ export async function readMessage(deps: ReadDeps, orgId: string, id: string): Pr
            ) as interventions
            from events e
            left join publications p
-             on p.bucket = get_byte(uuid_send(e.publication_id), 15)
-             and p.id = e.publication_id
+             on p.bucket = get_byte(uuid_send($6), 15)
+             and p.id = $6
            left join messages m on m.bucket = $3 and m.id = $5
            left join closed_messages c on c.bucket = $3 and c.mailbox_id = $4 and c.id = $5
            where e.bucket = $3
              and e.target_id = $4
              and e.id = $5`,
-    values: [mailbox.nowMs, mailbox.maxClaims, mailbox.bucket, mailbox.id, id],
+    values: [mailbox.nowMs, mailbox.maxClaims, mailbox.bucket, mailbox.id, id, items[0]!.publication_id],
   });
   const row = rows[0];
   if (row === undefined) return undefined;

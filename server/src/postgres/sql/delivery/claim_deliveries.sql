@@ -81,6 +81,8 @@ declare
   -- The running count of the items that are leased, and these.
   v_ends integer[];
   v_event_ids uuid[];
+  v_low_id uuid;
+  v_high_id uuid;
 begin
   if p_only is null then
     with recursive circle as (
@@ -281,9 +283,12 @@ begin
         cross join unnest(x.taken_ids) with ordinality as i (id, n)
         order by x.place, i.n
       ),
+      -- PostgreSQL has min and max of a uuid only from version 18 on.
+      min(t.taken_ids[1]::text collate "C")::uuid,
+      max(t.taken_ids[cardinality(t.taken_ids)]::text collate "C")::uuid,
       count(distinct t.number)
     into v_numbers, v_ids, v_row_ids, v_kinds, v_attempts, v_schedules, v_org_ids, v_due_at, v_ends, v_event_ids,
-      v_met
+      v_low_id, v_high_id, v_met
     from taken t;
 
     if v_ids <> v_row_ids then
@@ -355,7 +360,9 @@ begin
       where x.bucket = get_byte(uuid_send(v_row_ids[r.n]), 15)
         and x.target_id = v_target_ids[v_numbers[r.n]]
         and x.id = any (i.ids)
-        -- Lets the executor leave out the other days of `events`: a row's items are of one day.
+        -- Lets the executor leave out the other days of `events` at its start, and then those of other rows: a row's
+        -- items are of one day.
+        and x.id between v_low_id and v_high_id
         and x.id between i.ids[1] and i.ids[cardinality(i.ids)]
     ) e;
   end if;

@@ -30,6 +30,9 @@ returns table (
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);
+  -- The range of the ids, with which the executor leaves out the other days of `events` at its start.
+  v_low_id uuid;
+  v_high_id uuid;
   v_key_ids uuid[];
   v_key_orgs uuid[];
   v_keyed record;
@@ -40,6 +43,10 @@ begin
   into v_key_ids, v_key_orgs
   from unnest(p_key_hashes) with ordinality as p (key_hash, number)
   left join api_keys k on k.key_hash = p.key_hash;
+
+  select min(i.id::text collate "C")::uuid, max(i.id::text collate "C")::uuid
+  into v_low_id, v_high_id
+  from unnest(p_ids) as i (id);
 
   -- Locks of ordering keys come before row locks: the holder of a key's lock may skip locked rows, never the reverse.
   for v_keyed in
@@ -114,7 +121,8 @@ begin
     convert_from(coalesce(p.payload, e.payload), 'UTF8'),
     e.trace_context
   from leased l
-  join events e on e.bucket = l.bucket and e.target_id = l.mailbox_id and e.id = l.id
+  join events e
+    on e.bucket = l.bucket and e.target_id = l.mailbox_id and e.id = l.id and e.id between v_low_id and v_high_id
   left join publications p on p.bucket = get_byte(uuid_send(e.publication_id), 15) and p.id = e.publication_id;
 
   return query
@@ -135,10 +143,12 @@ begin
     v_key_ids[i.key], e.target_id, null::integer, null::bigint, null::text, null::text, null::text, null::text,
     null::bytea
   from unnest(p_ids, p_keys) with ordinality as i (id, key, number)
-  left join events e on e.org_id = v_key_orgs[i.key] and e.id = i.id and is_pulled(e.kind)
+  left join events e
+    on e.org_id = v_key_orgs[i.key] and e.id = i.id and e.id between v_low_id and v_high_id and is_pulled(e.kind)
   left join targets t on t.id = e.target_id
   left join closed_messages c
     on c.bucket = get_byte(uuid_send(i.id), 15) and c.mailbox_id = e.target_id and c.id = i.id
+      and c.id between v_low_id and v_high_id
   left join messages m on m.bucket = get_byte(uuid_send(i.id), 15) and m.id = i.id
   where not exists (
     select

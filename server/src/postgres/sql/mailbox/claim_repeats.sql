@@ -65,6 +65,10 @@ returns table (
 ) language plpgsql as $$
 #variable_conflict use_column
 begin
+  -- Most requests are no repeats, and a scan of all days of `events` is dear to set up.
+  if p_repeated = '{}' then
+    return;
+  end if;
   return query
   select row(n, 'repeated', null, null, null)::claim_head, null::mailbox_rest, null::uuid, null::integer,
     null::text, null::text, null::text, null::text, null::bytea, null::uuid
