@@ -147,8 +147,13 @@ export function unreadable(message: string): Unreadable {
 
 /** The value that was read. @throws {ApiError} 400 with the message. */
 export function orInvalid<T>(read: Read<T>): T {
-  if (!read.ok) throw new ApiError(400, read.message);
+  if (!read.ok) throw invalid(read.message);
   return read.value;
+}
+
+/** 400 for what the caller gave; the message is a sentence that names it. */
+export function invalid(message: string): ApiError {
+  return new ApiError(400, message);
 }
 
 /** An outcome by its name alone, or with more, under `kind` or `outcome`. */

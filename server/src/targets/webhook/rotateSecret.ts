@@ -4,28 +4,22 @@ import { newSigningSecret, parseSigningSecret } from "../../items/signature.ts";
 import { openSigningKey, sealSigningSecret } from "../../items/secretBox.ts";
 import { inTransactionOf, type Queries } from "../../postgres/tables.ts";
 import type { TargetDeps } from "../record/kind.ts";
-import { invalid, type Refused } from "../record/refusal.ts";
-import {
-  changeTarget,
-  changeTargetIn,
-  type Stored,
-  type StoredTarget,
-  type TargetChange,
-} from "../record/store.ts";
+import { changeTarget, changeTargetIn, type StoredTarget, type TargetChange } from "../record/store.ts";
 import type { Rotation } from "./schemas.ts";
+import { invalid } from "../../http/contract/errors.ts";
 
-/** A new signing secret: a random one, or one that receivers know already. */
+/** A new signing secret: a random one, or one that receivers know already. @throws {ApiError} 400 for text that is no secret. */
 export function chooseSecret(
   { randomBytes }: Pick<TargetDeps, "randomBytes">,
   known: string | undefined,
-): { ok: true; secret: string } | Refused {
-  if (known === undefined) return { ok: true, secret: newSigningSecret(randomBytes) };
+): string {
+  if (known === undefined) return newSigningSecret(randomBytes);
   try {
     parseSigningSecret(known);
   } catch (error) {
-    return invalid(`secret is none: ${(error as Error).message}`);
+    throw invalid(`secret is none: ${(error as Error).message}`);
   }
-  return { ok: true, secret: known };
+  return known;
 }
 
 /**
@@ -38,12 +32,10 @@ export async function rotateSecret(
   origin: Origin,
   id: string,
   { secret: known, previous_secret_ends_in_seconds: endsIn }: Rotation,
-): Promise<{ ok: true; target: StoredTarget; secret: string } | Refused> {
-  const chosen = chooseSecret(deps, known);
-  if (!chosen.ok) return chosen;
-  const { secret } = chosen;
+): Promise<{ target: StoredTarget; secret: string }> {
+  const secret = chooseSecret(deps, known);
   const previousUntil = endsIn === undefined ? null : Math.floor(deps.nowMs() / 1000) + endsIn;
-  const stored = await changeTarget(deps, {
+  const target = await changeTarget(deps, {
     origin,
     id,
     action: "target.secret_rotated",
@@ -51,10 +43,9 @@ export async function rotateSecret(
     async decide(transaction, present) {
       if (known !== undefined && (await isPresentSecret(deps, transaction, id, known))) {
         const isEnding = present.has_previous_secret && previousUntil !== null;
-        return { ok: true, columns: isEnding ? { previous_secret_until: previousUntil } : {} };
+        return { columns: isEnding ? { previous_secret_until: previousUntil } : {} };
       }
       return {
-        ok: true,
         columns: {
           previous_secret: sql`secret` as never,
           previous_secret_until: previousUntil,
@@ -70,7 +61,7 @@ export async function rotateSecret(
       };
     },
   });
-  return stored.ok ? { ...stored, secret } : stored;
+  return { target, secret };
 }
 
 async function isPresentSecret(
@@ -92,9 +83,8 @@ export async function deletePreviousSecret(
   deps: TargetDeps,
   origin: Origin,
   target: StoredTarget,
-): Promise<Stored> {
-  if (!target.has_previous_secret) return { ok: true, target };
-  return changeTarget(deps, endOfRotation(origin, target.id));
+): Promise<void> {
+  if (target.has_previous_secret) await changeTarget(deps, endOfRotation(origin, target.id));
 }
 
 function endOfRotation(origin: Origin, id: string): TargetChange {

@@ -1,7 +1,6 @@
 import { sealSigningSecret } from "../../items/secretBox.ts";
 import type { Creation, Kind, KindChange, TargetDeps } from "../record/kind.ts";
 import { deliveryValues, type Given } from "../record/fields.ts";
-import { invalid, type Refused } from "../record/refusal.ts";
 import type { StoredTarget, TargetKey } from "../record/store.ts";
 import { checkCatalogue, eventTypesFault } from "./eventTypes.ts";
 import { decideHeaders, endHeaderSet, noteHeaderSet, refuseOtherOrigin } from "./headerSets.ts";
@@ -11,6 +10,7 @@ import { signingScheme, webhookFields } from "./schemas.ts";
 import { webhookSender } from "./send/sendWebhook.ts";
 import { checkTargetUrl } from "../../outbound/targetUrl.ts";
 import { isTryoutUrl, refuseTryoutUrl } from "../../tryout/store.ts";
+import { invalid } from "../../http/contract/errors.ts";
 
 type Fields = typeof webhookFields;
 
@@ -41,26 +41,23 @@ async function create(
   deps: TargetDeps,
   input: Given<Fields["created"]>,
   { id }: TargetKey,
-): Promise<Creation | Refused> {
+): Promise<Creation> {
   const { url, event_types: eventTypes = [] } = input;
-  if (url === undefined) return invalid("url is required for a webhook target");
+  if (url === undefined) throw invalid("url is required for a webhook target");
   const fault = eventTypesFault(eventTypes) ?? (await urlFault(deps, url));
-  if (fault !== undefined) return invalid(fault);
-  const chosen = chooseSecret(deps, input.secret);
-  if (!chosen.ok) return chosen;
+  if (fault !== undefined) throw invalid(fault);
+  const secret = chooseSecret(deps, input.secret);
   const headers = sealHeaders({ box: deps.box, targetId: id, present: null }, input.headers ?? {});
-  if (!headers.ok) return headers;
   return {
-    ok: true,
     columns: {
       url,
       event_types: eventTypes,
-      headers: headers.stored,
-      header_set: headers.stored === null ? null : 1,
-      secret: sealSigningSecret(deps.box, id, chosen.secret),
+      headers,
+      header_set: headers === null ? null : 1,
+      secret: sealSigningSecret(deps.box, id, secret),
     },
     save: noteHeaderSet,
-    secret: chosen.secret,
+    secret,
   };
 }
 
@@ -68,14 +65,12 @@ async function change(
   deps: TargetDeps,
   { url, event_types: eventTypes, headers }: Given<Fields["changed"]>,
   present: StoredTarget,
-): Promise<KindChange | Refused> {
+): Promise<KindChange> {
   const fault = eventTypesFault(eventTypes) ?? (url === undefined ? undefined : await urlFault(deps, url));
-  if (fault !== undefined) return invalid(fault);
-  const refused = refuseOtherOrigin(present, { url, headers });
-  if (refused !== undefined) return refused;
+  if (fault !== undefined) throw invalid(fault);
+  refuseOtherOrigin(present, { url, headers });
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
   return {
-    ok: true,
     columns: {
       ...(eventTypes !== undefined && { event_types: eventTypes }),
       // The five days after which failing disables a target start again with a new URL.
