@@ -2,15 +2,7 @@ import { Type } from "typebox";
 import type { Config } from "../config/config.ts";
 import { originOf } from "../audit/origin.ts";
 import { users, usersAndKeys } from "../http/contract/access.ts";
-import {
-  ApiError,
-  notFound,
-  orInvalid,
-  orRefused,
-  unauthorized,
-  workspacePending,
-  workspaceSuspended,
-} from "../http/contract/errors.ts";
+import { orInvalid } from "../http/contract/errors.ts";
 import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
@@ -57,13 +49,7 @@ const deleteRoute = route("deleteKey", "DELETE /api/v1/keys/:id", {
   errors: { 409: "It is the last key, or the one that authenticates the request" },
   ...removal(async (call, keyId, deps: KeyDeps) => {
     const callerKeyId = call.caller.kind === "apiKey" ? call.caller.keyId : undefined;
-    orRefused(await deleteKey(deps.pool, originOf(call), { keyId, callerKeyId }), "deleted", {
-      not_found: notFound,
-      own_key: () =>
-        new ApiError(409, "an API key cannot delete itself: use another key or a session", "own_key"),
-      last_key: () =>
-        new ApiError(409, "the last API key cannot be deleted: create another one first", "last_key"),
-    });
+    await deleteKey(deps.pool, originOf(call), { keyId, callerKeyId });
   }),
 });
 
@@ -94,14 +80,7 @@ function createRoute(deps: KeyDeps): RouteRecord {
       const name = orInvalid(readName(call.body.name));
       const scope = orInvalid(readScope(call.body));
       const input = { name, maxKeys, nowMs: deps.nowMs(), scope };
-      const { id, key } = orRefused(await createKey(deps.pool, originOf(call), input), "created", {
-        gone: unauthorized,
-        suspended: workspaceSuspended,
-        pending: workspacePending,
-        too_many: () =>
-          new ApiError(409, `the workspace has ${maxKeys} API keys, the most there can be: delete one first`),
-        invalid: ({ message }) => new ApiError(400, message),
-      });
+      const { id, key } = await createKey(deps.pool, originOf(call), input);
       return { id, name, key, ...scopeAnswer(scope) };
     },
   })(deps);

@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import type pg from "pg";
 import { holdCustomer } from "../customers/store.ts";
-import { type Read, unreadable } from "../http/contract/errors.ts";
+import { invalid, type Read, unreadable } from "../http/contract/errors.ts";
 import { type KeyScope, keyScopes } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
 import { noSuchCustomer, Uid } from "../targets/record/names.ts";
@@ -67,27 +67,27 @@ export function scopeAnswer(scope: KeyScope | undefined): Fields {
 /**
  * Checks, before a limited key is stored, that its customer or mailboxes exist. The customer cannot be deleted until the
  * transaction ends.
- * @returns why the scope is refused, as a sentence for the caller; undefined when it is good.
+ * @throws {ApiError} 400
  */
-export async function scopeFault(
+export async function refuseUnknownScope(
   client: pg.ClientBase,
   orgId: string,
   scope: KeyScope,
-): Promise<string | undefined> {
+): Promise<void> {
   switch (scope.kind) {
     case "customer": {
       const { customerUid: uid } = scope;
       const customer = await holdCustomer(client, { orgId, uid });
-      return customer === undefined ? noSuchCustomer(uid) : undefined;
+      if (customer === undefined) throw invalid(noSuchCustomer(uid));
+      return;
     }
     case "consume": {
       const unknown = await findUnknownMailbox(client, orgId, scope.mailboxIds);
-      if (unknown === undefined) return undefined;
-      return `mailbox_ids: ${JSON.stringify(unknown)} is no mailbox of this workspace`;
+      if (unknown === undefined) return;
+      throw invalid(`mailbox_ids: ${JSON.stringify(unknown)} is no mailbox of this workspace`);
     }
     case "send":
     case "read":
-      return undefined;
   }
 }
 

@@ -8,6 +8,7 @@ import { createOrganization, type NewOrganization, type Organization } from "./o
 import type { Passwords } from "./passwords.ts";
 import { insertUser } from "./userStore.ts";
 import type { User } from "./schemas.ts";
+import { CommandError } from "../runtime/commandError.ts";
 
 export interface ProvisionInput {
   name: string;
@@ -18,30 +19,24 @@ export interface ProvisionInput {
   owner?: { email: string; password: string } | undefined;
 }
 
-export type ProvisionOutcome =
-  | {
-      outcome: "created";
-      organization: Organization;
-      /** The text of the first key, which is not stored. */
-      apiKey: string;
-      user: User | undefined;
-    }
-  /** The owner's address is not one; `message` is a sentence for the operator. */
-  | { outcome: "invalid"; message: string }
-  /** The owner's address has an account already; nothing was created. */
-  | { outcome: "email_taken" }
-  | { outcome: "overloaded" };
+export interface Provisioned {
+  organization: Organization;
+  /** The text of the first key, which is not stored. */
+  apiKey: string;
+  user: User | undefined;
+}
 
-/** Creates an organization outside signup, for the operator's command line; it has a key in any billing state. */
+/**
+ * Creates an organization outside signup, for the operator's command line; it has a key in any billing state.
+ * @throws {CommandError} when the owner's address is none, or has an account already; nothing is created then.
+ */
 export async function provisionOrganization(
   deps: PasswordDeps,
   { name, billingStatus, operator = "unknown", owner }: ProvisionInput,
-): Promise<ProvisionOutcome> {
+): Promise<Provisioned> {
   const login = owner && (await readLogin(deps.passwords, owner));
-  if (login !== undefined && "outcome" in login) return login;
   const nowMs = deps.nowMs();
   return inTransaction(deps.pool, async (client) => {
-    await client.query("savepoint organization");
     const organization = await createOrganization(client, {
       name,
       billingStatus,
@@ -59,7 +54,7 @@ export async function provisionOrganization(
         after: { name, billing_status: billingStatus, email: login?.address.email ?? null },
       },
     );
-    if (login === undefined) return { outcome: "created", organization, apiKey: key, user: undefined };
+    if (login === undefined) return { organization, apiKey: key, user: undefined };
     const user = await insertUser(client, {
       ...login,
       id: newRootId(nowMs),
@@ -68,23 +63,16 @@ export async function provisionOrganization(
       name: login.address.localPart,
       nowMs,
     });
-    if (user === undefined) {
-      await client.query("rollback to savepoint organization");
-      return { outcome: "email_taken" };
-    }
-    return { outcome: "created", organization, apiKey: key, user };
+    if (user === undefined) throw new CommandError("the email has an account already", "conflict");
+    return { organization, apiKey: key, user };
   });
 }
 
 async function readLogin(
   passwords: Passwords,
   owner: { email: string; password: string },
-): Promise<
-  | { address: EmailAddress; passwordHash: string }
-  | Extract<ProvisionOutcome, { outcome: "invalid" | "overloaded" }>
-> {
+): Promise<{ address: EmailAddress; passwordHash: string }> {
   const address = readEmail(owner.email);
-  if (!address.ok) return { outcome: "invalid", message: address.message };
-  const passwordHash = await passwords.hash(owner.password);
-  return passwordHash === undefined ? { outcome: "overloaded" } : { address: address.value, passwordHash };
+  if (!address.ok) throw new CommandError(address.message, "usage");
+  return { address: address.value, passwordHash: await passwords.hash(owner.password) };
 }

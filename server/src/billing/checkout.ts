@@ -10,6 +10,7 @@ import {
 } from "./accountStore.ts";
 import { noteDeletedCustomer } from "./syncSubscription.ts";
 import { type Processor, stripeLibrary } from "./processor.ts";
+import { ApiError, found } from "../http/contract/errors.ts";
 
 export interface CheckoutDeps extends Processor {
   /** The pool of the organization's cell. */
@@ -22,31 +23,26 @@ export interface CheckoutDeps extends Processor {
 /** Attempts of one call: a deleted customer, a used page and a changed parameter cost one each. */
 const tries = 4;
 
-export type CheckoutOutcome =
-  | { outcome: "open"; url: string }
-  /** There is no such organization. */
-  | { outcome: "not_found" }
-  | { outcome: "exempt" }
-  /** The organization has a subscription already. */
-  | { outcome: "subscribed" }
-  /** Other requests changed the payment page during every attempt. */
-  | { outcome: "busy" };
-
 /**
  * Opens a hosted payment page for the organization. A second request leads to the same page. A workspace with a
  * subscription gets none, because two subscriptions would each bill the same usage.
- * @throws the processor's errors.
+ * @returns the page's URL.
+ * @throws {ApiError} 409 when the workspace is exempt or has a subscription; 503 when other requests changed the page during every
+ *   attempt. Throws the processor's errors, too.
  */
-export async function openCheckout(deps: CheckoutDeps, orgId: string): Promise<CheckoutOutcome> {
-  const organization = await findOrganization(deps.pool, orgId);
-  if (organization === undefined) return { outcome: "not_found" };
-  if (organization.billing_status === "exempt") return { outcome: "exempt" };
+export async function openCheckout(deps: CheckoutDeps, orgId: string): Promise<string> {
+  const organization = found(await findOrganization(deps.pool, orgId));
+  if (organization.billing_status === "exempt") {
+    throw new ApiError(409, "this workspace is exempt from billing", "workspace_exempt");
+  }
   for (let attempt = 1; attempt <= tries; attempt++) {
     const customer = await findCustomer(deps, orgId, organization);
-    const page = customer && (await findPage(deps, customer));
-    if (page !== undefined) return page;
+    const url = customer && (await findPage(deps, customer));
+    if (url !== undefined) return url;
   }
-  return { outcome: "busy" };
+  throw new ApiError(503, "the payment page is being changed by another request: try again", {
+    retryAfterSeconds: 1,
+  });
 }
 
 interface Organization {
@@ -97,15 +93,17 @@ async function findCustomer(
 }
 
 /** Finds or creates the customer's payment page; undefined when the next attempt may succeed. */
-async function findPage(
-  deps: CheckoutDeps,
-  customer: Customer,
-): Promise<Extract<CheckoutOutcome, { outcome: "open" | "subscribed" }> | undefined> {
+async function findPage(deps: CheckoutDeps, customer: Customer): Promise<string | undefined> {
   try {
-    if (await hasSubscription(deps, customer.customer_id)) return { outcome: "subscribed" };
+    if (await hasSubscription(deps, customer.customer_id)) {
+      throw new ApiError(
+        409,
+        "this workspace has a subscription: change its payment method in the portal",
+        "subscription_exists",
+      );
+    }
     const known = customer.checkout_session_id;
-    const url = known === null ? await createPage(deps, customer) : await reopenPage(deps, customer, known);
-    return url === undefined ? undefined : { outcome: "open", url };
+    return known === null ? await createPage(deps, customer) : await reopenPage(deps, customer, known);
   } catch (error) {
     if (!isMissing(error, "customer")) throw error;
     if (await isDeleted(deps.stripe, customer.customer_id)) {

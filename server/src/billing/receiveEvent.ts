@@ -1,7 +1,8 @@
 import type { Stripe } from "stripe";
 import { holdInvoice } from "./holdInvoices.ts";
-import { askProcessor, type Processor, type ProcessorFailure } from "./processor.ts";
+import { askForCaller, type Processor } from "./processor.ts";
 import type { Parts } from "../items/parts.ts";
+import { ApiError, invalid } from "../http/contract/errors.ts";
 
 /** How old a signature may be. */
 const toleranceSeconds = 300;
@@ -26,28 +27,21 @@ const handledTypes = new Set([
 
 export type ReceiveDeps = Processor & Pick<Parts, "pool" | "nowMs">;
 
-export type ReceiveOutcome =
-  /** `waits`: the notice is stored and has to be processed. */
-  | { outcome: "received"; waits: boolean }
-  /** The signature is missing, wrong or too old, or the body is not an event. */
-  | { outcome: "invalid"; message: string; cause?: unknown }
-  /** The new invoice could not be held; the processor sends the notice again. */
-  | ProcessorFailure;
-
 /**
  * Verifies a notice of the processor by its signature over the bytes as received, with either secret during a
  * rotation, and stores it once per event id; it is processed afterwards. Only the notice of a new invoice is
  * processed before it is answered: the processor keeps the draft open until it has an answer, and then it is held.
+ * @returns whether the notice has to be processed.
+ * @throws {ApiError} 400 when the signature is missing, wrong or too old, or the body is not an event; 503 or 502 when the new invoice
+ *   could not be held, so that the processor sends the notice again.
  */
 export async function receiveEvent(
   deps: ReceiveDeps,
   body: unknown,
   signature: string | string[] | undefined,
-): Promise<ReceiveOutcome> {
-  const verified = verify(deps, body, signature);
-  if (verified.outcome === "invalid") return verified;
-  const notice = readNotice(verified.event);
-  if (notice === undefined) return { outcome: "received", waits: false };
+): Promise<boolean> {
+  const notice = readNotice(verify(deps, body, signature));
+  if (notice === undefined) return false;
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
   const { rows } = await deps.pool.query<{ waits: boolean }>({
     name: "store_billing_event",
@@ -63,11 +57,10 @@ export async function receiveEvent(
     values: [notice.id, notice.type, notice.customerId, notice.objectId, nowSeconds],
   });
   const waits = rows[0]!.waits;
-  if (!waits || notice.type !== "invoice.created") return { outcome: "received", waits };
-  const held = await askProcessor(() => holdInvoice(deps, notice.customerId, notice.objectId));
-  if (held.outcome !== "answered") return held;
+  if (!waits || notice.type !== "invoice.created") return waits;
+  await askForCaller(() => holdInvoice(deps, notice.customerId, notice.objectId));
   await deps.pool.query("update billing_events set processed_at = $2 where id = $1", [notice.id, nowSeconds]);
-  return { outcome: "received", waits: false };
+  return false;
 }
 
 /** The stored fields of an event; undefined for a type or an object that is not handled. */
@@ -81,23 +74,19 @@ function readNotice(event: Stripe.Event) {
   return { id, type: event.type, customerId, objectId };
 }
 
-function verify(
-  deps: ReceiveDeps,
-  body: unknown,
-  signature: string | string[] | undefined,
-): { outcome: "verified"; event: Stripe.Event } | Extract<ReceiveOutcome, { outcome: "invalid" }> {
+/** @throws {ApiError} 400 for what is no event of the processor. */
+function verify(deps: ReceiveDeps, body: unknown, signature: string | string[] | undefined): Stripe.Event {
   if (!Buffer.isBuffer(body) || typeof signature !== "string" || !isSigned(deps, body, signature)) {
-    return { outcome: "invalid", message: "the signature of the payment processor is missing or wrong" };
+    throw invalid("the signature of the payment processor is missing or wrong");
   }
+  let event: unknown;
   try {
-    const event: unknown = JSON.parse(body.toString("utf8"));
-    if (event !== null && typeof event === "object") {
-      return { outcome: "verified", event: event as Stripe.Event };
-    }
-  } catch (error) {
-    return { outcome: "invalid", message: "the body is not valid JSON", cause: error };
+    event = JSON.parse(body.toString("utf8"));
+  } catch (cause) {
+    throw new ApiError(400, "the body is not valid JSON", { cause });
   }
-  return { outcome: "invalid", message: "the body is not an event" };
+  if (event === null || typeof event !== "object") throw invalid("the body is not an event");
+  return event as Stripe.Event;
 }
 
 function isSigned({ stripe, config, nowMs }: ReceiveDeps, body: Buffer, signature: string): boolean {

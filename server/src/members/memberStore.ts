@@ -7,6 +7,7 @@ import type { Origin } from "../audit/origin.ts";
 import type { Role } from "../http/contract/access.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { Member } from "./schemas.ts";
+import { ApiError, found, unauthorized } from "../http/contract/errors.ts";
 
 /** The most users of an organization. */
 export const maxMembers = 200;
@@ -29,29 +30,16 @@ export async function listMembers(
   return rows;
 }
 
-export type MemberRefusal =
-  /** The organization was deleted meanwhile. */
-  | "no_organization"
-  /** The organization has no such user. */
-  | "not_found"
-  /** The organization would be without an admin. */
-  | "last_admin";
-
-export type ChangeRoleOutcome = { outcome: "changed"; member: StoredMember } | { outcome: MemberRefusal };
-
-/** Gives a user another role, which holds from the user's next request on. */
+/** Gives a user another role, which holds from the user's next request on. @throws {ApiError} 404; 409 for the last admin. */
 export function changeRole(
   pool: pg.Pool,
   origin: Origin,
   { userId, role }: { userId: string; role: Role },
-): Promise<ChangeRoleOutcome> {
+): Promise<StoredMember> {
   return inTransaction(pool, async (client) => {
     const member = await lockMember(client, origin.orgId, userId);
-    if (typeof member === "string") return { outcome: member };
-    if (member.role === role) return { outcome: "changed", member };
-    if (role !== "admin" && (await isLastAdmin(client, origin.orgId, member))) {
-      return { outcome: "last_admin" };
-    }
+    if (member.role === role) return member;
+    if (role !== "admin") await refuseLastAdmin(client, origin.orgId, member);
     await client.query("update users set role = $2 where id = $1", [userId, role]);
     await recordChange(client, origin, {
       action: "member.role_changed",
@@ -59,20 +47,18 @@ export function changeRole(
       before: { role: member.role },
       after: { role },
     });
-    return { outcome: "changed", member: { ...member, role } };
+    return { ...member, role };
   });
 }
 
-/** Removes a user: deletes the account and its sessions. API keys belong to the organization and stay. */
-export function removeMember(
-  pool: pg.Pool,
-  origin: Origin,
-  userId: string,
-): Promise<"removed" | MemberRefusal> {
+/**
+ * Removes a user: deletes the account and its sessions. API keys belong to the organization and stay.
+ * @throws {ApiError} 404; 409 for the last admin.
+ */
+export function removeMember(pool: pg.Pool, origin: Origin, userId: string): Promise<void> {
   return inTransaction(pool, async (client) => {
     const member = await lockMember(client, origin.orgId, userId);
-    if (typeof member === "string") return member;
-    if (await isLastAdmin(client, origin.orgId, member)) return "last_admin";
+    await refuseLastAdmin(client, origin.orgId, member);
     const { email, name, role } = member;
     await recordChange(client, origin, {
       action: "member.removed",
@@ -85,17 +71,12 @@ export function removeMember(
              where id = $1`,
       values: [userId],
     });
-    return "removed";
   });
 }
 
 /** Reads a user and takes the organization's lock, which serializes all changes of its users. */
-async function lockMember(
-  client: pg.ClientBase,
-  orgId: string,
-  userId: string,
-): Promise<StoredMember | Exclude<MemberRefusal, "last_admin">> {
-  if ((await lockOrganization(client, orgId)) === undefined) return "no_organization";
+async function lockMember(client: pg.ClientBase, orgId: string, userId: string): Promise<StoredMember> {
+  if ((await lockOrganization(client, orgId)) === undefined) throw unauthorized();
   const { rows } = await client.query<StoredMember>({
     name: "lock_member",
     text: `${ofOrganization}
@@ -103,11 +84,12 @@ async function lockMember(
            for update of u`,
     values: [orgId, userId],
   });
-  return rows[0] ?? "not_found";
+  return found(rows[0]);
 }
 
-async function isLastAdmin(client: pg.ClientBase, orgId: string, member: StoredMember): Promise<boolean> {
-  if (member.role !== "admin") return false;
+/** @throws {ApiError} 409 when the organization would be without an admin. */
+async function refuseLastAdmin(client: pg.ClientBase, orgId: string, member: StoredMember): Promise<void> {
+  if (member.role !== "admin") return;
   const { rowCount } = await client.query({
     name: "find_another_admin",
     text: `select
@@ -118,7 +100,12 @@ async function isLastAdmin(client: pg.ClientBase, orgId: string, member: StoredM
            limit 1`,
     values: [orgId, member.id],
   });
-  return rowCount === 0;
+  if (rowCount !== 0) return;
+  throw new ApiError(
+    409,
+    "the last admin cannot be removed or get another role: make another admin first",
+    "last_admin",
+  );
 }
 
 const columns = `u.id, u.email, u.name, u.role, u.created_at,

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { RoleName } from "../accounts/schemas.ts";
 import { originOf } from "../audit/origin.ts";
 import { users, usersAndKeys } from "../http/contract/access.ts";
-import { ApiError, idOf, notFound, orRefused, unauthorized } from "../http/contract/errors.ts";
+import { idOf } from "../http/contract/errors.ts";
 import { removal, routesOf } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { pageCursor } from "../http/contract/schemas.ts";
@@ -14,17 +14,6 @@ import examples from "./examples.json" with { type: "json" };
 const route = routesOf<{ pool: pg.Pool }>("Members");
 
 const errors = { 409: "It is the last admin (`last_admin`)" };
-
-const refusals = {
-  no_organization: unauthorized,
-  not_found: notFound,
-  last_admin: () =>
-    new ApiError(
-      409,
-      "the last admin cannot be removed or get another role: make another admin first",
-      "last_admin",
-    ),
-};
 
 const listRoute = route("listMembers", "GET /api/v1/members", {
   access: usersAndKeys("viewer", readKeys),
@@ -50,10 +39,9 @@ const changeRoleRoute = route("changeRole", "PATCH /api/v1/members/:id", {
   response: { 200: Member },
   errors,
   examples: { request: { "Only looks from now on": { role: "viewer" } } },
-  async handle(call, deps) {
+  handle(call, deps) {
     const { params, body } = call;
-    const input = { userId: idOf(params.id), role: body.role };
-    return orRefused(await changeRole(deps.pool, originOf(call), input), "changed", refusals).member;
+    return changeRole(deps.pool, originOf(call), { userId: idOf(params.id), role: body.role });
   },
 });
 
@@ -63,9 +51,7 @@ const removeRoute = route("removeMember", "DELETE /api/v1/members/:id", {
   summary: "Remove a member, whose account and sessions end at once",
   description: "API keys belong to the organization and stay.",
   errors,
-  ...removal(async (call, id, deps: { pool: pg.Pool }) =>
-    orRefused(await removeMember(deps.pool, originOf(call), id), "removed", refusals),
-  ),
+  ...removal((call, id, deps: { pool: pg.Pool }) => removeMember(deps.pool, originOf(call), id)),
 });
 
 /** The users of an organization and their roles. */

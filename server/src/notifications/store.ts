@@ -12,6 +12,7 @@ import { callFunction } from "../postgres/hot/callFunction.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import { itemChange } from "../items/changes.ts";
 import type { Parts } from "../items/parts.ts";
+import { ApiError, invalid, found, notFound } from "../http/contract/errors.ts";
 
 /** Events of the service itself, as the `event_type` of an item. */
 export const operationalEventTypes = [
@@ -34,18 +35,17 @@ export const NotificationTarget = Type.Object(
 );
 export type NotificationTarget = Static<typeof NotificationTarget>;
 
-export const maxPerOrganization = 10;
+const maxPerOrganization = 10;
 
-export type SaveOutcome =
-  | { outcome: "saved"; notificationTarget: NotificationTarget }
-  | { outcome: "not_found" | "is_agent" | "too_many" };
-
-/** Makes a target receive operational events of these types only. */
+/**
+ * Makes a target receive operational events of these types only.
+ * @throws {ApiError} 404; 400 for an agent; 409 when the organization has {@link maxPerOrganization}.
+ */
 export async function saveNotificationTarget(
   queries: Queries,
   origin: Origin,
   { id, target_id: targetId, event_types: eventTypes, created_at: createdAt }: NotificationTarget,
-): Promise<SaveOutcome> {
+): Promise<NotificationTarget> {
   const { orgId } = origin;
   return inTransactionOf(queries, async (transaction) => {
     // The organization's lock serializes calls, so that the limit holds.
@@ -62,15 +62,17 @@ export async function saveNotificationTarget(
       .where("org_id", "=", orgId)
       .forKeyShare()
       .executeTakeFirst();
-    if (target === undefined) return { outcome: "not_found" };
-    if (isHandoff(kindNumbers[target.kind])) return { outcome: "is_agent" };
+    if (target === undefined) throw notFound();
+    if (isHandoff(kindNumbers[target.kind]))
+      throw invalid("target_id must be a webhook or a mailbox: agents hear of nothing");
     const { rows: others } = await sql<{ count: number }>`
       select count(*) as count
       from notification_targets
       where org_id = ${orgId}
         and target_id <> ${targetId}
     `.execute(transaction);
-    if (others[0]!.count >= maxPerOrganization) return { outcome: "too_many" };
+    if (others[0]!.count >= maxPerOrganization)
+      throw new ApiError(409, `a workspace has at most ${maxPerOrganization} notification targets`);
     const { rows } = await sql<NotificationTarget>`
       insert into notification_targets as n (id, org_id, target_id, event_types, created_at)
       values (${id}, ${orgId}, ${targetId}, ${eventTypes}, ${createdAt})
@@ -83,7 +85,7 @@ export async function saveNotificationTarget(
       object: { kind: "target", id: targetId },
       after: { event_types: eventTypes },
     });
-    return { outcome: "saved", notificationTarget: rows[0]! };
+    return rows[0]!;
   });
 }
 
@@ -93,8 +95,8 @@ export function listNotificationTargets(pool: pg.Pool, page: NewestFirst): Promi
   return newestFirst(pool, { name: "list_notification_targets", select }, page);
 }
 
-/** Removes a notification target. @returns false when the organization has no such one. */
-export function removeNotificationTarget(pool: pg.Pool, origin: Origin, id: string): Promise<boolean> {
+/** Removes a notification target. @throws {ApiError} 404 when the organization has no such one. */
+export function removeNotificationTarget(pool: pg.Pool, origin: Origin, id: string): Promise<void> {
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<Pick<NotificationTarget, "target_id" | "event_types">>(
       `delete from notification_targets
@@ -103,14 +105,12 @@ export function removeNotificationTarget(pool: pg.Pool, origin: Origin, id: stri
        returning target_id, event_types`,
       [origin.orgId, id],
     );
-    const removed = rows[0];
-    if (removed === undefined) return false;
+    const removed = found(rows[0]);
     await recordChange(client, origin, {
       action: "notification_target.removed",
       object: { kind: "target", id: removed.target_id },
       before: { event_types: removed.event_types },
     });
-    return true;
   });
 }
 

@@ -13,6 +13,15 @@ import { functionQuery, inTransactionOf, type Queries } from "../postgres/tables
 import { itemsWithinReach } from "./readPublication.ts";
 import { maxItems } from "../intake/publishItems.ts";
 import type { PublicationReplay } from "./schemas.ts";
+import {
+  type ApiError,
+  found,
+  notFound,
+  workspaceSuspended,
+  workspacePending,
+  payloadErased,
+} from "../http/contract/errors.ts";
+import { largerThan, tooManyTargets } from "../intake/refusals.ts";
 
 type Replayed = Static<typeof PublicationReplay>;
 type ReplayedItem = Replayed["items"][number];
@@ -29,36 +38,26 @@ interface FailedReplay extends PublicationKey {
   isNewWebhookId: boolean;
 }
 
-/** The outcome of replaying a publication; `too_large` names the target whose limit is exceeded. */
-export type PublicationReplayOutcome =
-  | { outcome: "replayed"; replayed: Replayed }
-  | { outcome: "not_found" | "erased" | "suspended" | "pending" | "too_many_targets" }
-  | { outcome: "too_large"; targetId: string };
-
 /**
  * Replays the items of a publication that are FAILED or DEAD. Items whose latest replay is waiting or succeeded are left out, so that
  * the call can be repeated, and so are items beyond the reach of a caller that is limited to a customer.
+ * @throws {ApiError} 404
  */
-export async function replayToFailed(
-  deps: ReplayDeps,
-  replay: FailedReplay,
-): Promise<PublicationReplayOutcome> {
+export async function replayToFailed(deps: ReplayDeps, replay: FailedReplay): Promise<Replayed> {
   deps.clock.refuseApart();
   const replayed = await withPartitions(deps.pool, () => replayFailedItems(deps, replay));
-  if (replayed === undefined) return { outcome: "not_found" };
   await dispatchItems(deps, replay, replayed.items);
-  return { outcome: "replayed", replayed };
+  return replayed;
 }
 
-/** Replays them in one transaction; undefined when the organization has no such publication. */
+/** Replays them in one transaction. */
 function replayFailedItems(
   deps: ReplayDeps,
   { orgId, id, customerUid, isNewWebhookId }: FailedReplay,
-): Promise<Replayed | undefined> {
+): Promise<Replayed> {
   const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
   return inTransactionOf(deps.queries, async (transaction) => {
     const itemIds = await lockItems(transaction, { orgId, id });
-    if (itemIds === undefined) return undefined;
     const stored = await readEvents(transaction, scope, itemIds);
     const events = await itemsWithinReach(transaction, stored, customerUid);
     const ids = events.map((event) => event.id);
@@ -75,18 +74,18 @@ function replayFailedItems(
   });
 }
 
-/** Publishes to targets that match now and were not reached: new items, which are billed. */
-export async function publishToAdded(
-  deps: ReplayDeps,
-  { orgId, id }: PublicationKey,
-): Promise<PublicationReplayOutcome> {
+/**
+ * Publishes to targets that match now and were not reached: new items, which are billed.
+ * @throws {ApiError} when the publication or its payload is gone, too many targets would be reached, one of them takes less, or the
+ *   organization's billing state allows no items.
+ */
+export async function publishToAdded(deps: ReplayDeps, { orgId, id }: PublicationKey): Promise<Replayed> {
   deps.clock.refuseApart();
   const added = await addMatched(deps, { orgId, id });
-  if (added === undefined) return { outcome: "erased" };
   const { code, item_ids: ids, target_ids: targetIds, kinds } = added;
-  if (code === "l") return { outcome: "too_large", targetId: targetIds?.[0] ?? "" };
+  if (code === "l") throw largerThan(targetIds?.[0] ?? "");
   const refusal = addRefusals[code!];
-  if (refusal !== undefined) return { outcome: refusal };
+  if (refusal !== undefined) throw refusal();
   const items = (ids ?? []).map((item, index): ReplayedItem => ({
     id: item!,
     target_id: targetIds![index]!,
@@ -94,10 +93,10 @@ export async function publishToAdded(
     source_event_id: null,
   }));
   await dispatchItems(deps, { orgId, id }, items);
-  return { outcome: "replayed", replayed: { items, skipped: [] } };
+  return { items, skipped: [] };
 }
 
-/** Calls `publish_to_added` until the filters of all targets that it would reach are matched; undefined when it was erased. */
+/** Calls `publish_to_added` until the filters of all targets that it would reach are matched. @throws {ApiError} 410 */
 async function addMatched({ pool, queries }: ReplayDeps, { orgId, id }: PublicationKey) {
   const matches: [string, boolean][] = [];
   for (;;) {
@@ -113,7 +112,7 @@ async function addMatched({ pool, queries }: ReplayDeps, { orgId, id }: Publicat
     if (result.code !== "v") return result;
     const filters = await openFilters((result.filters ?? []).filter((filter) => filter !== null));
     const filtered = await readFiltered(queries, { orgId, id });
-    if (filtered.payload.length === 0) return undefined;
+    if (filtered.payload.length === 0) throw payloadErased();
     matches.push(...(await matchesFilters(filtered, filters)));
   }
 }
@@ -137,15 +136,19 @@ function publicationOf(queries: Queries, { orgId, id }: PublicationKey) {
     .where("org_id", "=", orgId);
 }
 
-/** Codes of `publish_to_added` for publications that it did not send. */
-const addRefusals: Readonly<
-  Record<string, "not_found" | "erased" | "suspended" | "pending" | "too_many_targets">
-> = { n: "not_found", e: "erased", s: "suspended", p: "pending", m: "too_many_targets" };
+/** By the codes of `publish_to_added` for publications that it did not send. */
+const addRefusals: Readonly<Record<string, () => ApiError>> = {
+  n: notFound,
+  e: payloadErased,
+  s: workspaceSuspended,
+  p: workspacePending,
+  m: tooManyTargets,
+};
 
 /** Locks a publication, so that replays of it run one after the other, and gives the ids of its items. */
-async function lockItems(transaction: Queries, key: PublicationKey): Promise<string[] | undefined> {
+async function lockItems(transaction: Queries, key: PublicationKey): Promise<string[]> {
   const row = await publicationOf(transaction, key).select("event_ids").forNoKeyUpdate().executeTakeFirst();
-  return row?.event_ids;
+  return found(row).event_ids;
 }
 
 function isFailed({ status }: StoredEvent): boolean {
