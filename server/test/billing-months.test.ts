@@ -36,12 +36,15 @@ describe("months", () => {
     const processor = { stripe: lab.stripe, config: lab.config };
     const nowMs = (): number => lab.nowSeconds() * 1000;
     expect(await reconcile({ pool, nowMs, processor }, orgId)).toMatchObject({
-      latest_invoice: {
-        status: "paid",
-        period_end: periodBounds(addMonths(october, 1)).endSeconds,
-        subtotal_cents: 10,
-        local_estimate_cents: 10,
-        difference_cents: 0,
+      outcome: "compared",
+      comparison: {
+        latest_invoice: {
+          status: "paid",
+          period_end: periodBounds(addMonths(october, 1)).endSeconds,
+          subtotal_cents: 10,
+          local_estimate_cents: 10,
+          difference_cents: 0,
+        },
       },
     });
   });

@@ -230,10 +230,13 @@ describe("an operator's decision", () => {
     const processor = { stripe: lab.stripe, config: lab.config };
     const nowMs = (): number => lab.nowSeconds() * 1000;
     expect(await reconcile({ pool, nowMs, processor }, orgId)).toMatchObject({
-      status: "reconciled",
-      accepted_events: 5111,
-      processor_events: 111,
-      estimated_cents: 10,
+      outcome: "compared",
+      comparison: {
+        status: "reconciled",
+        accepted_events: 5111,
+        processor_events: 111,
+        estimated_cents: 10,
+      },
     });
   });
 });

@@ -43,7 +43,10 @@ it("locks no partition of an earlier day, and finds what there is", async ({ eve
     const [found] = await readEvents(snapshot, scope, [id]);
     expect((await readProgress(snapshot, [found!])).get(id)).toMatchObject({ attempts: 0 });
     expect(await readAttempts(snapshot, found!)).toEqual([]);
-    expect(await readPayload(snapshot, scope, id)).toEqual(Buffer.from('{"n":1}'));
+    expect(await readPayload(snapshot, scope, id)).toEqual({
+      outcome: "read",
+      payload: Buffer.from('{"n":1}'),
+    });
     expect(await lockedDays(snapshot)).toEqual([today]);
     expect([...(await latestReplays(snapshot, scope, [id]))]).toEqual([]);
     // Replays come later; a day earlier, because clocks may differ.

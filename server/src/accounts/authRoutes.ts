@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import type { Config } from "../config/config.ts";
 import { anyone, users, usersAndKeys } from "../http/contract/access.ts";
-import { ApiError, orInvalid, tooManySigningIn, unauthorized } from "../http/contract/errors.ts";
+import { ApiError, orInvalid, orRefused, tooManySigningIn, unauthorized } from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
 import { routesOf } from "../http/contract/route.ts";
 import { everyKey, noLimitedKey } from "../http/contract/scope.ts";
@@ -113,8 +113,8 @@ const signupRoute = route("signUp", "POST /api/v1/auth/signup", {
     await countRequest(deps.pool, { scope: "signup", limit: deps.config.signupLimit }, call);
     const input = { address, password: body.password, name: body.name };
     const signedUp = await signUp(deps, input, traceOf(call.request));
-    if (signedUp === undefined) return { message: takenMessage };
-    const { user, sessionToken, apiKey } = signedUp;
+    if (signedUp.outcome === "email_taken") return { message: takenMessage };
+    const { user, sessionToken, apiKey } = orRefused(signedUp, "created", { overloaded: tooManySigningIn });
     return { user, session_token: sessionToken, ...(apiKey !== undefined && { api_key: apiKey }) };
   },
 });
@@ -134,7 +134,9 @@ const loginRoute = route("logIn", "POST /api/v1/auth/login", {
     if (body.email.trim() === "" || body.password === "") throw new ApiError(400, needsEmailAndPassword);
     if (deps.passwords.isFull()) throw tooManySigningIn();
     await countRequest(deps.pool, { scope: "login", limit: deps.config.loginLimit }, call);
-    const { user, sessionToken } = await logIn(deps, body, traceOf(call.request));
+    const loggedIn = await logIn(deps, body, traceOf(call.request));
+    const refusals = { refused: unauthorized, overloaded: tooManySigningIn };
+    const { user, sessionToken } = orRefused(loggedIn, "started", refusals);
     return { user, session_token: sessionToken };
   },
 });
@@ -163,7 +165,11 @@ const passwordRoute = route("changePassword", "POST /api/v1/auth/password", {
     if (deps.passwords.isFull()) throw tooManySigningIn();
     await countRequest(deps.pool, { scope: "password", limit: deps.config.loginLimit, userId }, call);
     const input = { userId, tokenHash, present: body.current_password, wanted: body.new_password };
-    await changePassword(deps, originOf(call), input);
+    orRefused(await changePassword(deps, originOf(call), input), "changed", {
+      wrong_password: () => new ApiError(403, "current_password is wrong", "password_wrong"),
+      gone: unauthorized,
+      overloaded: tooManySigningIn,
+    });
     return { ok: true };
   },
 });

@@ -9,8 +9,6 @@ import { endSessionsOfUser } from "./sessionStore.ts";
 import { findPasswordHash, findUserByEmail, lockUser, setPasswordHash } from "./userStore.ts";
 import type { User } from "./schemas.ts";
 import type { Parts } from "../items/parts.ts";
-import { ApiError, unauthorized } from "../http/contract/errors.ts";
-import { CommandError } from "../runtime/commandError.ts";
 
 export interface PasswordDeps extends Pick<Parts, "pool" | "nowMs"> {
   passwords: Passwords;
@@ -26,53 +24,64 @@ export interface OperatorDeps extends PasswordDeps {
   audit: (line: string) => void;
 }
 
-/**
- * Gives a user another password. Every other session of the user ends.
- * @throws {ApiError} 403 when the present password is wrong, which the audit log records; 401 when the user was removed, or has got
- *   another password meanwhile.
- */
+export type ChangePasswordOutcome =
+  | "changed"
+  /** The present password is wrong, which the audit log records. */
+  | "wrong_password"
+  /** The user was removed, or has got another password meanwhile. */
+  | "gone"
+  | "overloaded";
+
+/** Gives a user another password. Every other session of the user ends. */
 export async function changePassword(
   deps: PasswordDeps,
   origin: Origin,
   input: { userId: string; tokenHash: Buffer; present: string; wanted: string },
-): Promise<void> {
+): Promise<ChangePasswordOutcome> {
   const { userId, tokenHash } = input;
   const stored = await findPasswordHash(deps.pool, userId);
-  if (stored === undefined) throw unauthorized();
+  if (stored === undefined) return "gone";
   const object = { kind: "user", id: userId } as const;
-  if (!(await deps.passwords.verify(input.present, stored))) {
+  const verified = await deps.passwords.verify(input.present, stored);
+  if (verified === "overloaded") return verified;
+  if (verified === "wrong") {
     await inTransaction(deps.pool, (client) =>
       recordChange(client, origin, { action: "password.change_refused", object }),
     );
-    throw new ApiError(403, "current_password is wrong", "password_wrong");
+    return "wrong_password";
   }
   const passwordHash = await deps.passwords.hash(input.wanted);
-  await inTransaction(deps.pool, async (client) => {
-    if (!(await lockUser(client, userId, stored))) throw unauthorized();
+  if (passwordHash === undefined) return "overloaded";
+  return inTransaction(deps.pool, async (client) => {
+    if (!(await lockUser(client, userId, stored))) return "gone";
     const ended = await replacePassword(client, userId, passwordHash, tokenHash);
     await recordChange(client, origin, {
       action: "password.changed",
       object,
       after: { sessions_ended: ended },
     });
+    return "changed";
   });
 }
 
-/**
- * Gives a user another password by order of an operator, whatever the present one is. Every session of the user ends.
- * @throws {CommandError} when no account has the address.
- */
+export type ResetPasswordOutcome =
+  | { outcome: "reset"; user: User; sessionsEnded: number }
+  /** No account has the address. */
+  | { outcome: "not_found" }
+  | { outcome: "overloaded" };
+
+/** Gives a user another password by order of an operator, whatever the present one is. Every session of the user ends. */
 export async function resetPassword(
   deps: PasswordDeps,
   input: { email: string; wanted: string; operator: string },
-): Promise<{ user: User; sessionsEnded: number }> {
+): Promise<ResetPasswordOutcome> {
   const passwordHash = await deps.passwords.hash(input.wanted);
+  if (passwordHash === undefined) return { outcome: "overloaded" };
   const found = await findUserByEmail(deps.pool, emailKey(input.email));
-  const noAccount = (): CommandError => new CommandError("no account has this address", "notFound");
-  if (found === undefined) throw noAccount();
+  if (found === undefined) return { outcome: "not_found" };
   const { user } = found;
   return inTransaction(deps.pool, async (client) => {
-    if (!(await lockUser(client, user.id))) throw noAccount();
+    if (!(await lockUser(client, user.id))) return { outcome: "not_found" };
     const sessionsEnded = await replacePassword(client, user.id, passwordHash);
     const origin = { orgId: user.org_id, actor: { kind: "operator", name: input.operator } as const };
     await recordChange(client, origin, {
@@ -80,7 +89,7 @@ export async function resetPassword(
       object: { kind: "user", id: user.id, name: user.email },
       after: { sessions_ended: sessionsEnded },
     });
-    return { user, sessionsEnded };
+    return { outcome: "reset", user, sessionsEnded };
   });
 }
 

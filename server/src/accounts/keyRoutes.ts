@@ -2,7 +2,15 @@ import { Type } from "typebox";
 import type { Config } from "../config/config.ts";
 import { originOf } from "../audit/origin.ts";
 import { users, usersAndKeys } from "../http/contract/access.ts";
-import { orInvalid } from "../http/contract/errors.ts";
+import {
+  ApiError,
+  notFound,
+  orInvalid,
+  orRefused,
+  unauthorized,
+  workspacePending,
+  workspaceSuspended,
+} from "../http/contract/errors.ts";
 import { removal, routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { Id, NullableTimestamp, Timestamp } from "../http/contract/schemas.ts";
@@ -49,7 +57,13 @@ const deleteRoute = route("deleteKey", "DELETE /api/v1/keys/:id", {
   errors: { 409: "It is the last key, or the one that authenticates the request" },
   ...removal(async (call, keyId, deps: KeyDeps) => {
     const callerKeyId = call.caller.kind === "apiKey" ? call.caller.keyId : undefined;
-    await deleteKey(deps.pool, originOf(call), { keyId, callerKeyId });
+    orRefused(await deleteKey(deps.pool, originOf(call), { keyId, callerKeyId }), "deleted", {
+      not_found: notFound,
+      own_key: () =>
+        new ApiError(409, "an API key cannot delete itself: use another key or a session", "own_key"),
+      last_key: () =>
+        new ApiError(409, "the last API key cannot be deleted: create another one first", "last_key"),
+    });
   }),
 });
 
@@ -80,7 +94,14 @@ function createRoute(deps: KeyDeps): RouteRecord {
       const name = orInvalid(readName(call.body.name));
       const scope = orInvalid(readScope(call.body));
       const input = { name, maxKeys, nowMs: deps.nowMs(), scope };
-      const { id, key } = await createKey(deps.pool, originOf(call), input);
+      const { id, key } = orRefused(await createKey(deps.pool, originOf(call), input), "created", {
+        gone: unauthorized,
+        suspended: workspaceSuspended,
+        pending: workspacePending,
+        too_many: () =>
+          new ApiError(409, `the workspace has ${maxKeys} API keys, the most there can be: delete one first`),
+        invalid: ({ message }) => new ApiError(400, message),
+      });
       return { id, name, key, ...scopeAnswer(scope) };
     },
   })(deps);

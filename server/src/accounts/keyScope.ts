@@ -1,7 +1,7 @@
 import { type Static, Type } from "typebox";
 import type pg from "pg";
 import { holdCustomer } from "../customers/store.ts";
-import { invalid, type Read, unreadable } from "../http/contract/errors.ts";
+import { type Read, unreadable } from "../http/contract/errors.ts";
 import { type KeyScope, keyScopes } from "../http/contract/scope.ts";
 import { isId } from "../postgres/ids.ts";
 import { noSuchCustomer, Uid } from "../targets/record/names.ts";
@@ -67,27 +67,27 @@ export function scopeAnswer(scope: KeyScope | undefined): Fields {
 /**
  * Checks, before a limited key is stored, that its customer or mailboxes exist. The customer cannot be deleted until the
  * transaction ends.
- * @throws {ApiError} 400
+ * @returns why the scope is refused, as a sentence for the caller; undefined when it is good.
  */
-export async function refuseUnknownScope(
+export async function scopeFault(
   client: pg.ClientBase,
   orgId: string,
   scope: KeyScope,
-): Promise<void> {
+): Promise<string | undefined> {
   switch (scope.kind) {
     case "customer": {
       const { customerUid: uid } = scope;
       const customer = await holdCustomer(client, { orgId, uid });
-      if (customer === undefined) throw invalid(noSuchCustomer(uid));
-      return;
+      return customer === undefined ? noSuchCustomer(uid) : undefined;
     }
     case "consume": {
       const unknown = await findUnknownMailbox(client, orgId, scope.mailboxIds);
-      if (unknown === undefined) return;
-      throw invalid(`mailbox_ids: ${JSON.stringify(unknown)} is no mailbox of this workspace`);
+      if (unknown === undefined) return undefined;
+      return `mailbox_ids: ${JSON.stringify(unknown)} is no mailbox of this workspace`;
     }
     case "send":
     case "read":
+      return undefined;
   }
 }
 

@@ -5,16 +5,9 @@ import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { Tables } from "../postgres/tables.ts";
 import { type KeyScope, type ScopeColumns, scopeColumns, scopeOf } from "../http/contract/scope.ts";
-import { refuseUnknownScope, scopeAnswer } from "./keyScope.ts";
+import { scopeAnswer, scopeFault } from "./keyScope.ts";
 import { newCredential } from "../http/contract/credentials.ts";
 import { countOfOrganization, lockOrganization } from "./organizationStore.ts";
-import {
-  ApiError,
-  found,
-  unauthorized,
-  workspaceSuspended,
-  workspacePending,
-} from "../http/contract/errors.ts";
 
 export interface NewKey {
   orgId: string;
@@ -60,11 +53,18 @@ export async function insertKey(
   return { id, key };
 }
 
-/**
- * Creates a key; creations and deletions are serialized by a lock on the organization's row.
- * @throws {ApiError} when the organization was deleted meanwhile, its billing state allows no new key, it has `maxKeys` keys, or the
- *   scope names an unknown customer or mailbox.
- */
+export type CreateKeyOutcome =
+  | { outcome: "created"; id: string; key: string }
+  /** The organization was deleted meanwhile. */
+  | { outcome: "gone" }
+  /** The organization's billing state allows no new key. */
+  | { outcome: "suspended" | "pending" }
+  /** The organization has `maxKeys` keys. */
+  | { outcome: "too_many" }
+  /** The scope names an unknown customer or mailbox. */
+  | { outcome: "invalid"; message: string };
+
+/** Creates a key; creations and deletions are serialized by a lock on the organization's row. */
 export async function createKey(
   pool: pg.Pool,
   origin: Origin,
@@ -74,28 +74,23 @@ export async function createKey(
     nowMs,
     scope,
   }: Omit<NewKey, "orgId"> & { /** The most that the organization may have. */ maxKeys: number },
-): Promise<{ id: string; key: string }> {
+): Promise<CreateKeyOutcome> {
   const { orgId } = origin;
   return inTransaction(pool, async (client) => {
     const organization = await lockOrganization(client, orgId);
-    if (organization === undefined) throw unauthorized();
+    if (organization === undefined) return { outcome: "gone" };
     const status = organization.billing_status;
-    if (status === "suspended") throw workspaceSuspended();
-    if (status === "pending") throw workspacePending();
-    if ((await countOfOrganization(client, "api_keys", orgId)) >= maxKeys) {
-      throw new ApiError(
-        409,
-        `the workspace has ${maxKeys} API keys, the most there can be: delete one first`,
-      );
-    }
-    if (scope !== undefined) await refuseUnknownScope(client, orgId, scope);
+    if (status === "suspended" || status === "pending") return { outcome: status };
+    if ((await countOfOrganization(client, "api_keys", orgId)) >= maxKeys) return { outcome: "too_many" };
+    const message = scope && (await scopeFault(client, orgId, scope));
+    if (message !== undefined) return { outcome: "invalid", message };
     const made = await insertKey(client, { orgId, name, nowMs, scope });
     await recordChange(client, origin, {
       action: "key.created",
       object: { kind: "key", id: made.id, name },
       after: { name, ...scopeAnswer(scope) },
     });
-    return made;
+    return { outcome: "created", ...made };
   });
 }
 
@@ -114,16 +109,24 @@ export async function listKeys(pool: pg.Pool, orgId: string): Promise<ListedKey[
   );
 }
 
+export type DeleteKeyOutcome =
+  | "deleted"
+  /** The organization has no such key. */
+  | "not_found"
+  /** The request was authenticated with this key. */
+  | "own_key"
+  /** The organization has no other key. */
+  | "last_key";
+
 /**
  * Deletes a key; the next request with it is refused on every node.
  * @param input.callerKeyId the key that authenticates the request, if one does.
- * @throws {ApiError} 404; 409 for the key that authenticates the request, and for the organization's last one.
  */
 export async function deleteKey(
   pool: pg.Pool,
   origin: Origin,
   { keyId, callerKeyId }: { keyId: string; callerKeyId: string | undefined },
-): Promise<void> {
+): Promise<DeleteKeyOutcome> {
   const { orgId } = origin;
   return inTransaction(pool, async (client) => {
     await lockOrganization(client, orgId);
@@ -135,15 +138,14 @@ export async function deleteKey(
                and org_id = $2`,
       values: [keyId, orgId],
     });
-    const key = found(rows[0]);
-    if (keyId === callerKeyId)
-      throw new ApiError(409, "an API key cannot delete itself: use another key or a session", "own_key");
-    if ((await countOfOrganization(client, "api_keys", orgId)) === 1)
-      throw new ApiError(409, "the last API key cannot be deleted: create another one first", "last_key");
+    const found = rows[0];
+    if (found === undefined) return "not_found";
+    if (keyId === callerKeyId) return "own_key";
+    if ((await countOfOrganization(client, "api_keys", orgId)) === 1) return "last_key";
     await recordChange(client, origin, {
       action: "key.deleted",
-      object: { kind: "key", id: keyId, name: key.name },
-      before: { name: key.name, ...scopeAnswer(scopeOf(key)) },
+      object: { kind: "key", id: keyId, name: found.name },
+      before: { name: found.name, ...scopeAnswer(scopeOf(found)) },
     });
     await client.query({
       name: "delete_key",
@@ -152,5 +154,6 @@ export async function deleteKey(
                and org_id = $2`,
       values: [keyId, orgId],
     });
+    return "deleted";
   });
 }

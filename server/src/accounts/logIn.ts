@@ -7,32 +7,37 @@ import type { PasswordDeps } from "./changePassword.ts";
 import { startSession } from "./sessionStore.ts";
 import { findUserByEmail, lockUser } from "./userStore.ts";
 import type { User } from "./schemas.ts";
-import { unauthorized } from "../http/contract/errors.ts";
+
+export type LogInOutcome =
+  | { outcome: "started"; user: User; sessionToken: string }
+  /** The address has no account, or the password is wrong. */
+  | { outcome: "refused" }
+  | { outcome: "overloaded" };
 
 /**
  * Starts a session for a user who knows the password. An unknown address costs the same work as a wrong password,
  * including the audit entry, so that the time of an answer does not tell who has an account.
- * @throws {ApiError} 401 when the address has no account, or the password is wrong.
  */
 export async function logIn(
   deps: PasswordDeps,
   input: { email: string; password: string },
   request: RequestTrace,
-): Promise<{ user: User; sessionToken: string }> {
+): Promise<LogInOutcome> {
   const found = await findUserByEmail(deps.pool, emailKey(input.email));
-  const isRight = await deps.passwords.verify(input.password, found?.passwordHash);
-  if (found === undefined || !isRight) {
+  const verified = await deps.passwords.verify(input.password, found?.passwordHash);
+  if (verified === "overloaded") return { outcome: verified };
+  if (found === undefined || verified === "wrong") {
     await recordRefusal(deps.pool, found?.user, request);
-    throw unauthorized();
+    return { outcome: "refused" };
   }
   const { user, passwordHash } = found;
   return inTransaction(deps.pool, async (client) => {
-    if (!(await lockUser(client, user.id, passwordHash))) throw unauthorized();
+    if (!(await lockUser(client, user.id, passwordHash))) return { outcome: "refused" };
     const sessionToken = await startSession(client, user.id);
     const object = { kind: "user", id: user.id, name: user.email } as const;
     const origin = { orgId: user.org_id, actor: object, request };
     await recordChange(client, origin, { action: "session.started", object });
-    return { user, sessionToken };
+    return { outcome: "started", user, sessionToken };
   });
 }
 

@@ -1,5 +1,4 @@
 import { hash, verify } from "@node-rs/argon2";
-import { tooManySigningIn } from "../http/contract/errors.ts";
 
 /** OWASP's parameters for argon2id, the library's default algorithm: 19 MiB, two passes, one lane. */
 const cost = { memoryCost: 19_456, timeCost: 2, parallelism: 1, outputLen: 32 };
@@ -23,8 +22,8 @@ export function createPasswords(limits: typeof defaultLimits = defaultLimits) {
   /** Whether too many passwords wait; routes ask before they count a request against its rate limit. */
   const isFull = (): boolean => running >= limits.concurrency && waiting.length >= limits.maxWaiting;
 
-  async function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (isFull()) throw tooManySigningIn();
+  async function inTurn<T>(work: () => Promise<T>): Promise<T | undefined> {
+    if (isFull()) return undefined;
     // A finished hash passes its slot to the first in the queue.
     if (running < limits.concurrency) running++;
     else await new Promise<void>((resolve) => waiting.push(resolve));
@@ -38,15 +37,20 @@ export function createPasswords(limits: typeof defaultLimits = defaultLimits) {
   }
 
   return {
-    /** Gives the argon2id hash in PHC form. @throws {ApiError} 503, without work, when too many passwords wait. */
+    /** Gives the argon2id hash in PHC form; undefined, without work, when too many passwords wait. */
     hash: (password: string) => inTurn(() => hash(password, cost)),
     /**
-     * Says whether `password` has the hash `stored`. Without a hash (there is no such account) it does the same work and
-     * answers false.
-     * @throws {ApiError} 503, without work, when too many passwords wait.
+     * Compares `password` with the hash `stored`. Without a hash (there is no such account) it does the same work and
+     * answers `wrong`. It answers `overloaded`, without work, when too many passwords wait.
      */
-    verify: async (password: string, stored: string | undefined): Promise<boolean> =>
-      (await inTurn(() => verify(stored ?? unmatchableHash, password))) && stored !== undefined,
+    verify: async (
+      password: string,
+      stored: string | undefined,
+    ): Promise<"right" | "wrong" | "overloaded"> => {
+      const isSame = await inTurn(() => verify(stored ?? unmatchableHash, password));
+      if (isSame === undefined) return "overloaded";
+      return isSame && stored !== undefined ? "right" : "wrong";
+    },
     isFull,
   };
 }

@@ -8,7 +8,6 @@ import { createOrganization, type NewOrganization, type Organization } from "./o
 import type { Passwords } from "./passwords.ts";
 import { insertUser } from "./userStore.ts";
 import type { User } from "./schemas.ts";
-import { CommandError } from "../runtime/commandError.ts";
 
 export interface ProvisionInput {
   name: string;
@@ -19,24 +18,30 @@ export interface ProvisionInput {
   owner?: { email: string; password: string } | undefined;
 }
 
-export interface Provisioned {
-  organization: Organization;
-  /** The text of the first key, which is not stored. */
-  apiKey: string;
-  user: User | undefined;
-}
+export type ProvisionOutcome =
+  | {
+      outcome: "created";
+      organization: Organization;
+      /** The text of the first key, which is not stored. */
+      apiKey: string;
+      user: User | undefined;
+    }
+  /** The owner's address is not one; `message` is a sentence for the operator. */
+  | { outcome: "invalid"; message: string }
+  /** The owner's address has an account already; nothing was created. */
+  | { outcome: "email_taken" }
+  | { outcome: "overloaded" };
 
-/**
- * Creates an organization outside signup, for the operator's command line; it has a key in any billing state.
- * @throws {CommandError} when the owner's address is none, or has an account already; nothing is created then.
- */
+/** Creates an organization outside signup, for the operator's command line; it has a key in any billing state. */
 export async function provisionOrganization(
   deps: PasswordDeps,
   { name, billingStatus, operator = "unknown", owner }: ProvisionInput,
-): Promise<Provisioned> {
+): Promise<ProvisionOutcome> {
   const login = owner && (await readLogin(deps.passwords, owner));
+  if (login !== undefined && "outcome" in login) return login;
   const nowMs = deps.nowMs();
   return inTransaction(deps.pool, async (client) => {
+    await client.query("savepoint organization");
     const organization = await createOrganization(client, {
       name,
       billingStatus,
@@ -54,7 +59,7 @@ export async function provisionOrganization(
         after: { name, billing_status: billingStatus, email: login?.address.email ?? null },
       },
     );
-    if (login === undefined) return { organization, apiKey: key, user: undefined };
+    if (login === undefined) return { outcome: "created", organization, apiKey: key, user: undefined };
     const user = await insertUser(client, {
       ...login,
       id: newRootId(nowMs),
@@ -63,16 +68,23 @@ export async function provisionOrganization(
       name: login.address.localPart,
       nowMs,
     });
-    if (user === undefined) throw new CommandError("the email has an account already", "conflict");
-    return { organization, apiKey: key, user };
+    if (user === undefined) {
+      await client.query("rollback to savepoint organization");
+      return { outcome: "email_taken" };
+    }
+    return { outcome: "created", organization, apiKey: key, user };
   });
 }
 
 async function readLogin(
   passwords: Passwords,
   owner: { email: string; password: string },
-): Promise<{ address: EmailAddress; passwordHash: string }> {
+): Promise<
+  | { address: EmailAddress; passwordHash: string }
+  | Extract<ProvisionOutcome, { outcome: "invalid" | "overloaded" }>
+> {
   const address = readEmail(owner.email);
-  if (!address.ok) throw new CommandError(address.message, "usage");
-  return { address: address.value, passwordHash: await passwords.hash(owner.password) };
+  if (!address.ok) return { outcome: "invalid", message: address.message };
+  const passwordHash = await passwords.hash(owner.password);
+  return passwordHash === undefined ? { outcome: "overloaded" } : { address: address.value, passwordHash };
 }

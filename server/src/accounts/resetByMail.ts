@@ -7,7 +7,6 @@ import { inTransaction } from "../postgres/pool.ts";
 import { type PasswordDeps, replacePassword } from "./changePassword.ts";
 import { findReset, resetMinutes, startReset, useReset } from "./resetStore.ts";
 import { findUserByEmail, lockUser, readUser } from "./userStore.ts";
-import { ApiError } from "../http/contract/errors.ts";
 
 /**
  * Creates the mail with which the owner of an account resets the password; undefined when the address has no account. The
@@ -35,37 +34,30 @@ export async function prepareResetMail(
   return resetMail({ email: user.email, publicUrl: input.publicUrl, token });
 }
 
-/**
- * Gives the user of a mailed link another password, once. Every session of the user ends.
- * @throws {ApiError} 410 when the link is unknown, was used or replaced, or has expired.
- */
+/** `gone`: the link is unknown, was used or replaced, or has expired. */
+export type ResetByTokenOutcome = "reset" | "gone" | "overloaded";
+
+/** Gives the user of a mailed link another password, once. Every session of the user ends. */
 export async function resetByToken(
   deps: PasswordDeps,
   input: { token: string; wanted: string },
   request: RequestTrace,
-): Promise<void> {
+): Promise<ResetByTokenOutcome> {
   const tokenHash = hashCredential(input.token);
   const userId = await findReset(deps.pool, tokenHash);
   const user = userId === undefined ? undefined : await readUser(deps.pool, userId);
-  if (user === undefined) throw linkGone();
+  if (user === undefined) return "gone";
   const passwordHash = await deps.passwords.hash(input.wanted);
-  await inTransaction(deps.pool, async (client) => {
-    if (!(await lockUser(client, user.id)) || !(await useReset(client, tokenHash))) throw linkGone();
+  if (passwordHash === undefined) return "overloaded";
+  return inTransaction(deps.pool, async (client) => {
+    if (!(await lockUser(client, user.id)) || !(await useReset(client, tokenHash))) return "gone";
     const ended = await replacePassword(client, user.id, passwordHash);
     const object = { kind: "user", id: user.id, name: user.email } as const;
     const origin = { orgId: user.org_id, actor: object, request };
     const after = { sessions_ended: ended };
     await recordChange(client, origin, { action: "password.reset", object, after });
+    return "reset";
   });
-}
-
-/** One message for every link that does not work. */
-function linkGone(): ApiError {
-  return new ApiError(
-    410,
-    "the link was used or replaced by a newer one, or has expired: ask for another",
-    "reset_gone",
-  );
 }
 
 /**

@@ -1,4 +1,5 @@
-import { UsageError } from "../runtime/commandError.ts";
+import { CommandError, UsageError } from "../runtime/commandError.ts";
+import { orRefused } from "../http/contract/errors.ts";
 import { type OperatorDeps, resetPassword } from "./changePassword.ts";
 import { Password } from "./schemas.ts";
 
@@ -23,7 +24,11 @@ export function readResetPasswordCommand(args: string[]): (deps: ResetPasswordDe
   }
   return async (deps) => {
     const wanted = requirePassword(deps.password);
-    const { user, sessionsEnded } = await resetPassword(deps, { email, wanted, operator: deps.operator });
+    const reset = await resetPassword(deps, { email, wanted, operator: deps.operator });
+    const { user, sessionsEnded } = orRefused(reset, "reset", {
+      not_found: () => new CommandError("no account has this address", "notFound"),
+      overloaded: () => new CommandError("too many passwords wait to be hashed: try again", "failed"),
+    });
     const what = { user_id: user.id, org_id: user.org_id, sessions_ended: sessionsEnded };
     const time = new Date(deps.nowMs()).toISOString();
     deps.audit(JSON.stringify({ audit: "reset-password", time, operator: deps.operator, ...what }));

@@ -2,7 +2,7 @@ import { Type } from "typebox";
 import { traceOf } from "../audit/origin.ts";
 import type { Config } from "../config/config.ts";
 import { anyone } from "../http/contract/access.ts";
-import { ApiError, orInvalid, tooManySigningIn } from "../http/contract/errors.ts";
+import { ApiError, orInvalid, orRefused, tooManySigningIn } from "../http/contract/errors.ts";
 import { routesOf } from "../http/contract/route.ts";
 import type { Mailer } from "../mail/mailer.ts";
 import type { PasswordDeps } from "./changePassword.ts";
@@ -75,7 +75,16 @@ const confirmRoute = route("confirmPasswordReset", "POST /api/v1/auth/password-r
     if (deps.passwords.isFull()) throw tooManySigningIn();
     await countRequest(deps.pool, { scope: "password-reset-confirm", limit: deps.config.loginLimit }, call);
     const input = { token: call.body.token, wanted: call.body.password };
-    await resetByToken(deps, input, traceOf(call.request));
+    orRefused(await resetByToken(deps, input, traceOf(call.request)), "reset", {
+      // One message for every link that does not work.
+      gone: () =>
+        new ApiError(
+          410,
+          "the link was used or replaced by a newer one, or has expired: ask for another",
+          "reset_gone",
+        ),
+      overloaded: tooManySigningIn,
+    });
     return { ok: true };
   },
 });

@@ -16,27 +16,32 @@ export interface SignUpDeps extends PasswordDeps {
   config: Pick<Config, "billing">;
 }
 
-export interface SignedUp {
-  user: User;
-  sessionToken: string;
-  /** Undefined while the workspace is pending. */
-  apiKey: string | undefined;
-}
+export type SignUpOutcome =
+  | {
+      outcome: "created";
+      user: User;
+      sessionToken: string;
+      /** Undefined while the workspace is pending. */
+      apiKey: string | undefined;
+    }
+  /** The address has an account already; nothing changed. */
+  | { outcome: "email_taken" }
+  | { outcome: "overloaded" };
 
 /**
  * Creates a user with an organization, a default API key and a session, in one transaction. A taken address takes as
  * long, so that the time of an answer does not tell who has an account: both cases hash the password, make the same
  * number of round trips and commit a transaction that wrote something.
- * @returns undefined when the address has an account already; nothing changed then.
  */
 export async function signUp(
   deps: SignUpDeps,
   input: { address: EmailAddress; password: string; name?: string | undefined },
   request: RequestTrace,
-): Promise<SignedUp | undefined> {
+): Promise<SignUpOutcome> {
   const { address } = input;
   const name = input.name?.trim() || address.localPart;
   const passwordHash = await deps.passwords.hash(input.password);
+  if (passwordHash === undefined) return { outcome: "overloaded" };
   const nowMs = deps.nowMs();
   const id = newRootId(nowMs);
   return inTransaction(deps.pool, async (client) => {
@@ -57,9 +62,9 @@ export async function signUp(
     const user = await insertUser(client, { id, orgId, role: "admin", address, name, passwordHash, nowMs });
     if (user === undefined) {
       await client.query("rollback to savepoint account");
-      return undefined;
+      return { outcome: "email_taken" };
     }
     const sessionToken = await startSession(client, user.id);
-    return { user, sessionToken, apiKey: apiKey?.key };
+    return { outcome: "created", user, sessionToken, apiKey: apiKey?.key };
   });
 }

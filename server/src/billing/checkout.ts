@@ -10,7 +10,6 @@ import {
 } from "./accountStore.ts";
 import { noteDeletedCustomer } from "./syncSubscription.ts";
 import { type Processor, stripeLibrary } from "./processor.ts";
-import { ApiError, found } from "../http/contract/errors.ts";
 
 export interface CheckoutDeps extends Processor {
   /** The pool of the organization's cell. */
@@ -23,26 +22,31 @@ export interface CheckoutDeps extends Processor {
 /** Attempts of one call: a deleted customer, a used page and a changed parameter cost one each. */
 const tries = 4;
 
+export type CheckoutOutcome =
+  | { outcome: "open"; url: string }
+  /** There is no such organization. */
+  | { outcome: "not_found" }
+  | { outcome: "exempt" }
+  /** The organization has a subscription already. */
+  | { outcome: "subscribed" }
+  /** Other requests changed the payment page during every attempt. */
+  | { outcome: "busy" };
+
 /**
  * Opens a hosted payment page for the organization. A second request leads to the same page. A workspace with a
  * subscription gets none, because two subscriptions would each bill the same usage.
- * @returns the page's URL.
- * @throws {ApiError} 409 when the workspace is exempt or has a subscription; 503 when other requests changed the page during every
- *   attempt. Throws the processor's errors, too.
+ * @throws the processor's errors.
  */
-export async function openCheckout(deps: CheckoutDeps, orgId: string): Promise<string> {
-  const organization = found(await findOrganization(deps.pool, orgId));
-  if (organization.billing_status === "exempt") {
-    throw new ApiError(409, "this workspace is exempt from billing", "workspace_exempt");
-  }
+export async function openCheckout(deps: CheckoutDeps, orgId: string): Promise<CheckoutOutcome> {
+  const organization = await findOrganization(deps.pool, orgId);
+  if (organization === undefined) return { outcome: "not_found" };
+  if (organization.billing_status === "exempt") return { outcome: "exempt" };
   for (let attempt = 1; attempt <= tries; attempt++) {
     const customer = await findCustomer(deps, orgId, organization);
-    const url = customer && (await findPage(deps, customer));
-    if (url !== undefined) return url;
+    const page = customer && (await findPage(deps, customer));
+    if (page !== undefined) return page;
   }
-  throw new ApiError(503, "the payment page is being changed by another request: try again", {
-    retryAfterSeconds: 1,
-  });
+  return { outcome: "busy" };
 }
 
 interface Organization {
@@ -93,17 +97,15 @@ async function findCustomer(
 }
 
 /** Finds or creates the customer's payment page; undefined when the next attempt may succeed. */
-async function findPage(deps: CheckoutDeps, customer: Customer): Promise<string | undefined> {
+async function findPage(
+  deps: CheckoutDeps,
+  customer: Customer,
+): Promise<Extract<CheckoutOutcome, { outcome: "open" | "subscribed" }> | undefined> {
   try {
-    if (await hasSubscription(deps, customer.customer_id)) {
-      throw new ApiError(
-        409,
-        "this workspace has a subscription: change its payment method in the portal",
-        "subscription_exists",
-      );
-    }
+    if (await hasSubscription(deps, customer.customer_id)) return { outcome: "subscribed" };
     const known = customer.checkout_session_id;
-    return known === null ? await createPage(deps, customer) : await reopenPage(deps, customer, known);
+    const url = known === null ? await createPage(deps, customer) : await reopenPage(deps, customer, known);
+    return url === undefined ? undefined : { outcome: "open", url };
   } catch (error) {
     if (!isMissing(error, "customer")) throw error;
     if (await isDeleted(deps.stripe, customer.customer_id)) {

@@ -4,6 +4,7 @@ import { readEmail } from "../accounts/emailAddress.ts";
 import { readName } from "../accounts/schemas.ts";
 import type { OperatorDeps } from "../accounts/changePassword.ts";
 import { provisionOrganization } from "../accounts/provision.ts";
+import { orRefused } from "../http/contract/errors.ts";
 import { type BillingStatus, billingStatuses } from "../postgres/tables.ts";
 import { CommandError, UsageError } from "../runtime/commandError.ts";
 import { readWords } from "../runtime/readWords.ts";
@@ -55,7 +56,12 @@ function create(args: string[]): OrgCommand {
     const owner =
       email === undefined ? undefined : { email, password: randomBytes(18).toString("base64url") };
     const input = { name: readable.value, billingStatus: status, owner, operator: deps.operator };
-    const { organization, apiKey } = await provisionOrganization(deps, input);
+    const created = await provisionOrganization(deps, input);
+    const { organization, apiKey } = orRefused(created, "created", {
+      invalid: ({ message }) => new CommandError(message, "usage"),
+      email_taken: () => new CommandError("the email has an account already", "conflict"),
+      overloaded: () => new CommandError("too many passwords wait to be hashed: try again", "failed"),
+    });
     audit(deps, "org create", { org_id: organization.id, to: status });
     // The key and the password are shown here and nowhere else.
     showResult(deps, { ...organization, api_key: apiKey, ...(owner && { owner }) }, isJson);
@@ -113,7 +119,14 @@ function settle(args: string[]): OrgCommand {
   return async (deps) => {
     const nowSeconds = secondsOf(deps);
     const by = { identifier, outcome, operator: deps.operator, nowSeconds } as const;
-    await settleByOperator(deps.pool, by);
+    orRefused(await settleByOperator(deps.pool, by), "settled", {
+      not_found: () => new CommandError(`there is no unsettled batch ${identifier}`, "notFound"),
+      another_open: () =>
+        new CommandError(
+          "another batch of the same customer is under way: try again when it is settled",
+          "failed",
+        ),
+    });
     audit(deps, "org settle-batch", { identifier, outcome });
     showResult(deps, { identifier, outcome }, isJson);
   };

@@ -2,7 +2,6 @@ import { createRequire } from "node:module";
 import type { Stripe } from "stripe";
 import type { StripeConfig } from "../config/config.ts";
 import { type Period, periodBounds } from "./ledger.ts";
-import { ApiError } from "../http/contract/errors.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -46,7 +45,7 @@ export interface Processor {
 }
 
 /** Why the processor gave no answer: it does not answer now, or it refused, which an operator has to look into. */
-interface ProcessorFailure {
+export interface ProcessorFailure {
   outcome: "unavailable" | "refused";
   cause: Error;
 }
@@ -63,23 +62,6 @@ export async function askProcessor<T>(
     const isTransient = status === undefined || status === 409 || status === 429 || status >= 500;
     return { outcome: isTransient ? "unavailable" : "refused", cause: error };
   }
-}
-
-/**
- * Runs a request to the processor for the caller of a route.
- * @throws {ApiError} 503 when the processor does not answer now, 502 when it refused.
- */
-export async function askForCaller<T>(request: () => Promise<T>): Promise<T> {
-  const asked = await askProcessor(request);
-  if (asked.outcome === "answered") return asked.answer;
-  const { outcome, cause } = asked;
-  if (outcome === "unavailable") {
-    const message = "the payment processor does not answer: try again";
-    throw new ApiError(503, message, { cause, retryAfterSeconds: 5 });
-  }
-  throw new ApiError(502, "the payment processor refused the request: its settings need an operator", {
-    cause,
-  });
 }
 
 /**

@@ -1,8 +1,7 @@
 import type { Stripe } from "stripe";
 import { holdInvoice } from "./holdInvoices.ts";
-import { askForCaller, type Processor } from "./processor.ts";
+import { askProcessor, type Processor, type ProcessorFailure } from "./processor.ts";
 import type { Parts } from "../items/parts.ts";
-import { ApiError, invalid } from "../http/contract/errors.ts";
 
 /** How old a signature may be. */
 const toleranceSeconds = 300;
@@ -27,21 +26,28 @@ const handledTypes = new Set([
 
 export type ReceiveDeps = Processor & Pick<Parts, "pool" | "nowMs">;
 
+export type ReceiveOutcome =
+  /** `waits`: the notice is stored and has to be processed. */
+  | { outcome: "received"; waits: boolean }
+  /** The signature is missing, wrong or too old, or the body is not an event. */
+  | { outcome: "invalid"; message: string; cause?: unknown }
+  /** The new invoice could not be held; the processor sends the notice again. */
+  | ProcessorFailure;
+
 /**
  * Verifies a notice of the processor by its signature over the bytes as received, with either secret during a
  * rotation, and stores it once per event id; it is processed afterwards. Only the notice of a new invoice is
  * processed before it is answered: the processor keeps the draft open until it has an answer, and then it is held.
- * @returns whether the notice has to be processed.
- * @throws {ApiError} 400 when the signature is missing, wrong or too old, or the body is not an event; 503 or 502 when the new invoice
- *   could not be held, so that the processor sends the notice again.
  */
 export async function receiveEvent(
   deps: ReceiveDeps,
   body: unknown,
   signature: string | string[] | undefined,
-): Promise<boolean> {
-  const notice = readNotice(verify(deps, body, signature));
-  if (notice === undefined) return false;
+): Promise<ReceiveOutcome> {
+  const verified = verify(deps, body, signature);
+  if (verified.outcome === "invalid") return verified;
+  const notice = readNotice(verified.event);
+  if (notice === undefined) return { outcome: "received", waits: false };
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
   const { rows } = await deps.pool.query<{ waits: boolean }>({
     name: "store_billing_event",
@@ -57,10 +63,11 @@ export async function receiveEvent(
     values: [notice.id, notice.type, notice.customerId, notice.objectId, nowSeconds],
   });
   const waits = rows[0]!.waits;
-  if (!waits || notice.type !== "invoice.created") return waits;
-  await askForCaller(() => holdInvoice(deps, notice.customerId, notice.objectId));
+  if (!waits || notice.type !== "invoice.created") return { outcome: "received", waits };
+  const held = await askProcessor(() => holdInvoice(deps, notice.customerId, notice.objectId));
+  if (held.outcome !== "answered") return held;
   await deps.pool.query("update billing_events set processed_at = $2 where id = $1", [notice.id, nowSeconds]);
-  return false;
+  return { outcome: "received", waits: false };
 }
 
 /** The stored fields of an event; undefined for a type or an object that is not handled. */
@@ -74,19 +81,23 @@ function readNotice(event: Stripe.Event) {
   return { id, type: event.type, customerId, objectId };
 }
 
-/** @throws {ApiError} 400 for what is no event of the processor. */
-function verify(deps: ReceiveDeps, body: unknown, signature: string | string[] | undefined): Stripe.Event {
+function verify(
+  deps: ReceiveDeps,
+  body: unknown,
+  signature: string | string[] | undefined,
+): { outcome: "verified"; event: Stripe.Event } | Extract<ReceiveOutcome, { outcome: "invalid" }> {
   if (!Buffer.isBuffer(body) || typeof signature !== "string" || !isSigned(deps, body, signature)) {
-    throw invalid("the signature of the payment processor is missing or wrong");
+    return { outcome: "invalid", message: "the signature of the payment processor is missing or wrong" };
   }
-  let event: unknown;
   try {
-    event = JSON.parse(body.toString("utf8"));
-  } catch (cause) {
-    throw new ApiError(400, "the body is not valid JSON", { cause });
+    const event: unknown = JSON.parse(body.toString("utf8"));
+    if (event !== null && typeof event === "object") {
+      return { outcome: "verified", event: event as Stripe.Event };
+    }
+  } catch (error) {
+    return { outcome: "invalid", message: "the body is not valid JSON", cause: error };
   }
-  if (event === null || typeof event !== "object") throw invalid("the body is not an event");
-  return event as Stripe.Event;
+  return { outcome: "invalid", message: "the body is not an event" };
 }
 
 function isSigned({ stripe, config, nowMs }: ReceiveDeps, body: Buffer, signature: string): boolean {

@@ -3,9 +3,8 @@ import { type Static, Type } from "typebox";
 import type pg from "pg";
 import { nullable, nullableInteger, NullableString, oneOf, Timestamp } from "../http/contract/schemas.ts";
 import { billableItems, centsOf, pendingItems, periodBounds, periodOf, readLedgerMonth } from "./ledger.ts";
-import { askForCaller, type Processor, readMeterTotal } from "./processor.ts";
+import { askProcessor, type Processor, type ProcessorFailure, readMeterTotal } from "./processor.ts";
 import type { Parts } from "../items/parts.ts";
-import { found } from "../http/contract/errors.ts";
 
 const InvoiceEvidence = Type.Object({
   number: NullableString,
@@ -43,19 +42,22 @@ export interface ReconciliationDeps extends Pick<Parts, "pool" | "nowMs"> {
   processor: Processor | undefined;
 }
 
+export type ReconcileOutcome =
+  | { outcome: "compared"; comparison: Static<typeof Reconciliation> }
+  /** There is no such organization. */
+  | { outcome: "not_found" }
+  | ProcessorFailure;
+
 /**
  * Compares the current month's ledger with the processor's meter, and its latest invoice with the ledger of the
  * month it is for. A difference while items wait, or until the meter has counted, is `pending` and loses nothing.
- * @throws {ApiError} 404; 503 or 502 when the processor gives no answer.
  */
-export async function reconcile(
-  deps: ReconciliationDeps,
-  orgId: string,
-): Promise<Static<typeof Reconciliation>> {
+export async function reconcile(deps: ReconciliationDeps, orgId: string): Promise<ReconcileOutcome> {
   const nowMs = deps.nowMs();
   const period = periodOf(nowMs);
   const { startSeconds, endSeconds } = periodBounds(period);
-  const month = found(await readLedgerMonth(deps.pool, orgId, period));
+  const month = await readLedgerMonth(deps.pool, orgId, period);
+  if (month === undefined) return { outcome: "not_found" };
   const billable = billableItems(month);
   const pending = pendingItems(month);
   const local = {
@@ -68,26 +70,32 @@ export async function reconcile(
   };
   const nothing = { processor_events: null, difference_events: null, latest_invoice: null };
   const { processor } = deps;
-  if (processor === undefined) return { status: "disabled", ...local, ...nothing };
+  if (processor === undefined) {
+    return { outcome: "compared", comparison: { status: "disabled", ...local, ...nothing } };
+  }
   const { customerId } = month;
   // Without a customer the processor counts nothing, which matches a ledger with nothing to pay.
   if (customerId === null) {
-    return { status: pending === 0 ? "reconciled" : "pending", ...local, ...nothing };
+    const status = pending === 0 ? "reconciled" : "pending";
+    return { outcome: "compared", comparison: { status, ...local, ...nothing } };
   }
-  const [counted, invoice] = await askForCaller(() =>
+  const asked = await askProcessor(() =>
     Promise.all([
       readMeterTotal(processor, customerId, period, Math.floor(nowMs / 1000)),
       findLatestInvoice(processor.stripe, customerId),
     ]),
   );
+  if (asked.outcome !== "answered") return asked;
+  const [counted, invoice] = asked.answer;
   const difference = counted - (month.billing_status === "exempt" ? month.exported : billable);
-  return {
-    status: pending === 0 && difference === 0 ? "reconciled" : "pending",
+  const comparison = {
+    status: pending === 0 && difference === 0 ? ("reconciled" as const) : ("pending" as const),
     ...local,
     processor_events: counted,
     difference_events: difference,
     latest_invoice: invoice === undefined ? null : await compareInvoice(deps.pool, orgId, invoice),
   };
+  return { outcome: "compared", comparison };
 }
 
 /** Finds the newest invoice of a month's usage. Invoices made by hand and at a subscription's start are others. */

@@ -2,7 +2,7 @@ import type { Stripe } from "stripe";
 import { type Static, Type } from "typebox";
 import { type Config, publicUrlOf } from "../config/config.ts";
 import { anyone, users, usersAndKeys } from "../http/contract/access.ts";
-import { ApiError, found } from "../http/contract/errors.ts";
+import { ApiError, found, notFound, orRefused } from "../http/contract/errors.ts";
 import { routesOf, type RouteRecord } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { fieldsOf, NullableString, NullableTimestamp, oneOf, Timestamp } from "../http/contract/schemas.ts";
@@ -20,7 +20,7 @@ import {
   readLedgerMonth,
   unitsOf,
 } from "./ledger.ts";
-import { askForCaller, createProcessor, type Processor } from "./processor.ts";
+import { askProcessor, createProcessor, type Processor, type ProcessorFailure } from "./processor.ts";
 import { receiveEvent } from "./receiveEvent.ts";
 import { reconcile, Reconciliation } from "./reconciliation.ts";
 import examples from "./examples.json" with { type: "json" };
@@ -71,7 +71,13 @@ const reconciliationRoute = route("reconcile", "GET /api/v1/billing/reconciliati
     "`reconciled` only when no item waits for export and the processor's total matches. `pending` does not mean lost usage: the processor counts with a delay.",
   response: { 200: Reconciliation },
   errors: { 502: processorErrors[502] },
-  handle: ({ caller }, { pool, nowMs, processor }) => reconcile({ pool, nowMs, processor }, caller.orgId),
+  async handle({ caller }, deps) {
+    const reconciled = await reconcile(
+      { pool: deps.pool, nowMs: deps.nowMs, processor: deps.processor },
+      caller.orgId,
+    );
+    return orRefused(reconciled, "compared", { not_found: notFound, ...failures }).comparison;
+  },
 });
 
 const statusRoute = route("readBilling", "GET /api/v1/billing", {
@@ -127,9 +133,26 @@ const checkoutRoute = route("openCheckout", "POST /api/v1/billing/checkout", {
     const { stripe, config } = require503(deps.processor);
     const { pool, nowMs } = deps;
     const checkout = { pool, nowMs, stripe, config, publicUrl: publicUrlOf(deps.config) };
-    return { url: await askForCaller(() => openCheckout(checkout, caller.orgId)) };
+    const asked = await askProcessor(() => openCheckout(checkout, caller.orgId));
+    const { url } = orRefused(orRefused(asked, "answered", failures).answer, "open", checkoutRefusals);
+    return { url };
   },
 });
+
+const checkoutRefusals = {
+  not_found: notFound,
+  exempt: () => new ApiError(409, "this workspace is exempt from billing", "workspace_exempt"),
+  subscribed: () =>
+    new ApiError(
+      409,
+      "this workspace has a subscription: change its payment method in the portal",
+      "subscription_exists",
+    ),
+  busy: () =>
+    new ApiError(503, "the payment page is being changed by another request: try again", {
+      retryAfterSeconds: 1,
+    }),
+};
 
 const portalRoute = route("openPortal", "GET /api/v1/billing/portal", {
   access: users("admin"),
@@ -143,8 +166,8 @@ const portalRoute = route("openPortal", "GET /api/v1/billing/portal", {
     const customer = account?.customer_id ?? null;
     if (customer === null) throw new ApiError(409, "payment is not set up yet: use the checkout first");
     const page = { customer, return_url: `${publicUrlOf(deps.config)}/billing` };
-    const { url } = await askForCaller(() => stripe.billingPortal.sessions.create(page));
-    return { url };
+    const asked = await askProcessor(() => stripe.billingPortal.sessions.create(page));
+    return { url: orRefused(asked, "answered", failures).answer.url };
   },
 });
 
@@ -184,8 +207,8 @@ const invoicesRoute = route("listInvoices", "GET /api/v1/billing/invoices", {
     const account = await findAccount(deps.pool, caller.orgId);
     const customer = account?.customer_id ?? null;
     if (customer === null) return { invoices: [], billing_enabled: true };
-    const invoices = await askForCaller(() => listInvoices(processor.stripe, customer));
-    return { invoices, billing_enabled: true };
+    const asked = await askProcessor(() => listInvoices(processor.stripe, customer));
+    return { invoices: orRefused(asked, "answered", failures).answer, billing_enabled: true };
   },
 });
 
@@ -238,7 +261,12 @@ const webhookRoute = route("receiveBillingEvent", "POST /api/v1/billing/webhook"
     const { stripe, config } = require503(deps.processor);
     const receive = { pool: deps.pool, stripe, config, nowMs: deps.nowMs };
     const signature = request.headers["stripe-signature"];
-    if (await receiveEvent(receive, request.body, signature)) deps.onBillingEvent();
+    const { waits } = orRefused(await receiveEvent(receive, request.body, signature), "received", {
+      invalid: ({ message, cause }) => new ApiError(400, message, { cause }),
+      ...failures,
+    });
+    // It has to be processed.
+    if (waits) deps.onBillingEvent();
     return { received: true };
   },
 });
@@ -247,3 +275,11 @@ function require503(processor: Processor | undefined): Processor {
   if (processor === undefined) throw new ApiError(503, "live billing is disabled", "billing_disabled");
   return processor;
 }
+
+/** The refusals of calls of the processor: 503 when it cannot answer now, 502 when it refused. */
+const failures = {
+  unavailable: ({ cause }: ProcessorFailure) =>
+    new ApiError(503, "the payment processor does not answer: try again", { cause, retryAfterSeconds: 5 }),
+  refused: ({ cause }: ProcessorFailure) =>
+    new ApiError(502, "the payment processor refused the request: its settings need an operator", { cause }),
+};

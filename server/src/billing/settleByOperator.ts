@@ -2,24 +2,30 @@ import type pg from "pg";
 import { recordChange } from "../audit/recordChange.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { renewBatch, settleBatch } from "./meterBatches.ts";
-import { CommandError } from "../runtime/commandError.ts";
+
+export type SettleOutcome =
+  | "settled"
+  /** There is no unsettled batch of this name. */
+  | "not_found"
+  /** Another batch of the customer is open, and only one may be. */
+  | "another_open";
 
 /**
  * Settles by order of an operator a batch whose state the processor could not tell: it counts as exported, or is sent
  * again.
- * @throws {CommandError} when there is no unsettled batch of this name, or another one of its customer is open.
  */
 export function settleByOperator(
   pool: pg.Pool,
   input: { identifier: string; outcome: "exported" | "resend"; operator: string; nowSeconds: number },
-): Promise<void> {
+): Promise<SettleOutcome> {
   const { identifier, outcome, operator, nowSeconds } = input;
   return inTransaction(pool, async (client) => {
     const settled =
       outcome === "exported"
         ? await settleBatch(client, identifier, "operator", nowSeconds)
         : await resend(client, identifier, nowSeconds);
-    if (!settled) throw new CommandError(`there is no unsettled batch ${identifier}`, "notFound");
+    if (settled === "another_open") return settled;
+    if (!settled) return "not_found";
     const { rows } = await client.query<{ org_id: string; value: number }>(
       `select org_id, value
        from meter_batches
@@ -36,19 +42,22 @@ export function settleByOperator(
         after: { outcome, items: value },
       },
     );
+    return "settled";
   });
 }
 
-async function resend(client: pg.ClientBase, identifier: string, nowSeconds: number): Promise<boolean> {
+async function resend(
+  client: pg.ClientBase,
+  identifier: string,
+  nowSeconds: number,
+): Promise<boolean | "another_open"> {
+  await client.query("savepoint batch");
   try {
     return await renewBatch(client, identifier, nowSeconds);
-  } catch (cause) {
+  } catch (error) {
     // A unique index allows one open batch per customer.
-    if ((cause as { code?: string }).code !== "23505") throw cause;
-    throw new CommandError(
-      "another batch of the same customer is under way: try again when it is settled",
-      "failed",
-      { cause },
-    );
+    if ((error as { code?: string }).code !== "23505") throw error;
+    await client.query("rollback to savepoint batch");
+    return "another_open";
   }
 }

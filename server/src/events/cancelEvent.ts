@@ -7,7 +7,6 @@ import { itemChange } from "../items/changes.ts";
 import { inSnapshot } from "./listEvents.ts";
 import type { EventStatus } from "../items/eventStatuses.ts";
 import { readEvents } from "./store.ts";
-import { ApiError, found, notFound } from "../http/contract/errors.ts";
 
 interface Canceled {
   code: "k" | "n" | "w" | "h" | "b";
@@ -17,14 +16,17 @@ interface Canceled {
   mailbox_is_freed: boolean;
 }
 
+/** The outcome of canceling an event. `not_waiting`: it has ended, is being sent, or is claimed, as its status says. */
+export type CancelOutcome =
+  | { outcome: "canceled"; id: string; status: "CANCELED" }
+  | { outcome: "not_found" | "task_begun" }
+  | { outcome: "not_waiting"; status: EventStatus };
+
 /** How often a message that another transaction has locked is tried again. */
 const maxTries = 20;
 
-/**
- * Ends a waiting event as CANCELED: a delivery that no process has leased, or a message that no consumer has claimed.
- * @throws {ApiError} 404; 409 when it has ended, is being sent, is claimed, or may have reached its agent.
- */
-export async function cancelEvent(deps: ReplayDeps, orgId: string, id: string): Promise<void> {
+/** Ends a waiting event as CANCELED: a delivery that no process has leased, or a message that no consumer has claimed. */
+export async function cancelEvent(deps: ReplayDeps, orgId: string, id: string): Promise<CancelOutcome> {
   const cancel = functionQuery("cancel_event", {
     p_org: orgId,
     p_id: id,
@@ -37,34 +39,19 @@ export async function cancelEvent(deps: ReplayDeps, orgId: string, id: string): 
     canceled = rows[0] as Canceled;
   } while (canceled.code === "b" && ++tries < maxTries);
   const { code } = canceled;
-  if (code === "n") throw notFound();
-  if (code === "h") {
-    throw new ApiError(
-      409,
-      "an earlier message may have reached the agent: cancel its task instead",
-      "task_begun",
-    );
-  }
-  if (code !== "k") throw notWaiting(await readStatus(deps, orgId, id));
+  if (code === "n") return { outcome: "not_found" };
+  if (code === "h") return { outcome: "task_begun" };
+  if (code !== "k") return readStatus(deps, orgId, id);
   report(deps, id, canceled);
+  return { outcome: "canceled", id, status: "CANCELED" };
 }
 
-async function readStatus(deps: ReplayDeps, orgId: string, id: string): Promise<EventStatus> {
+async function readStatus(deps: ReplayDeps, orgId: string, id: string): Promise<CancelOutcome> {
   return inSnapshot(deps.queries, async (snapshot) => {
     const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
     const [event] = await readEvents(snapshot, scope, [id]);
-    return found(event).status;
+    return event === undefined ? { outcome: "not_found" } : { outcome: "not_waiting", status: event.status };
   });
-}
-
-function notWaiting(status: EventStatus): ApiError {
-  if (status === "QUEUED" || status === "RETRYING") {
-    return new ApiError(409, "the event is being sent at this moment", "being_sent");
-  }
-  if (status === "UNREAD" || status === "CLAIMED") {
-    return new ApiError(409, "a consumer has claimed the message", "message_claimed");
-  }
-  return new ApiError(409, `the event has ended: it is ${status}`, "event_ended");
 }
 
 /** Reports the end to event streams, and wakes waiting claims when another message of its ordering key became ready. */

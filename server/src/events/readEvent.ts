@@ -8,7 +8,6 @@ import { type EventScope, readAttempts, readEvents, type StoredAttempt, type Sto
 import { sql } from "kysely";
 import { bucketOf, idTimeMs } from "../postgres/ids.ts";
 import { databaseNowMs } from "./statuses.ts";
-import { ApiError, found, payloadErased } from "../http/contract/errors.ts";
 
 export interface EventStory {
   event: StoredEvent;
@@ -39,15 +38,15 @@ export async function readEvent(
   });
 }
 
-/**
- * Reads the bytes of an event's item, as they were accepted.
- * @throws {ApiError} 404; 410 when the message has expired in its mailbox, or the payload was erased.
- */
+/** The payload of an event, or why there is none: a message may have expired in its mailbox. */
+type PayloadOutcome = { outcome: "read"; payload: Buffer } | { outcome: "not_found" | "expired" | "erased" };
+
+/** Reads the bytes of an event's item, as they were accepted. */
 export async function readPayload(
   queries: Queries,
   { orgId, mailboxRetentionMs }: EventScope,
   id: string,
-): Promise<Buffer> {
+): Promise<PayloadOutcome> {
   const { rows } = await sql<{
     kind: number;
     now_ms: number;
@@ -59,25 +58,26 @@ export async function readPayload(
     where e.org_id = ${orgId}
       and e.id = ${id}
   `.execute(queries);
-  const event = found(rows[0]);
+  const event = rows[0];
+  if (event === undefined) return { outcome: "not_found" };
   if (isPulled(event.kind) && idTimeMs(id) < event.now_ms - mailboxRetentionMs) {
-    throw new ApiError(410, "the message has expired, and its payload with it", "payload_gone");
+    return { outcome: "expired" };
   }
   // Not joined: only a statement that names the publication's id is planned for its day alone.
   const { publication_id: publicationId } = event;
   const payload = publicationId === null ? event.payload : await publishedPayload(queries, publicationId);
+  if (payload === undefined) return { outcome: "not_found" };
   // JSON has at least one byte.
-  if (payload.length === 0) throw payloadErased();
-  return payload;
+  return payload.length === 0 ? { outcome: "erased" } : { outcome: "read", payload };
 }
 
-/** @throws {ApiError} 404 when its day was dropped at the end of retention. */
-async function publishedPayload(queries: Queries, id: string): Promise<Buffer> {
+/** Undefined when its day was dropped at the end of retention. */
+async function publishedPayload(queries: Queries, id: string): Promise<Buffer | undefined> {
   const publication = await queries
     .selectFrom("publications")
     .select("payload")
     .where("bucket", "=", bucketOf(id))
     .where("id", "=", id)
     .executeTakeFirst();
-  return found(publication).payload;
+  return publication?.payload;
 }

@@ -9,7 +9,6 @@ import { inSnapshot } from "./listEvents.ts";
 import { readProgress } from "./progress.ts";
 import { readEvents } from "./store.ts";
 import type { Parts } from "../items/parts.ts";
-import { ApiError, found, notFound, mailboxDisabled, payloadErased } from "../http/contract/errors.ts";
 
 export interface ReplayDeps extends Pick<
   Parts,
@@ -25,19 +24,32 @@ interface Replayed {
   target_id: string;
 }
 
+/** The outcome of a replay: the new event, or why there is none. */
+export type ReplayOutcome =
+  | { outcome: "replayed"; id: string; status: "QUEUED" | "UNREAD" }
+  | StillWaiting
+  | { outcome: "not_found" | "target_deleted" | "mailbox_disabled" | "expired" | "erased" };
+
+/** The event is still due by its own schedule; `dueAtMs` is null while it is sent or held. */
+interface StillWaiting {
+  outcome: "still_waiting";
+  status: "QUEUED" | "RETRYING";
+  dueAtMs: number | null;
+}
+
 /**
  * Delivers an event's payload once more, as a new event that is not billed and names this one as its source. The event and its
  * attempts stay as they are. Two calls make two events. Deliveries carry the source's `webhook-id`, unless `isNewWebhookId`.
- * @throws {ApiError} 404; 409 when the event is still due by its own schedule, or its target or payload is gone; 410 when it was erased.
  */
 export async function replayEvent(
   deps: ReplayDeps,
   orgId: string,
   sourceId: string,
-  { isNewWebhookId }: { isNewWebhookId: boolean },
-): Promise<{ id: string; status: "QUEUED" | "UNREAD" }> {
+  { isNewWebhookId = false }: { isNewWebhookId?: boolean } = {},
+): Promise<ReplayOutcome> {
   deps.clock.refuseApart();
-  await refuseWaiting(deps, orgId, sourceId);
+  const waiting = await findWaiting(deps, orgId, sourceId);
+  if (waiting !== undefined) return waiting;
   const id = newId(bucketOf(sourceId), deps.nowMs());
   const { rows } = await withPartitions(deps.pool, () =>
     functionQuery("replay_event", {
@@ -49,40 +61,39 @@ export async function replayEvent(
     }).execute(deps.queries),
   );
   const { code, kind, target_id: targetId } = rows[0] as Replayed;
-  if (code !== "a") throw refusals[code]();
+  if (code !== "a") return { outcome: refusals[code] };
   if (deps.changes.isWatched()) await reportReplay(deps, sourceId, { id, targetId, kind });
   if (isPulled(kind)) deps.onMailboxItems([targetId]);
   else deps.onDue();
-  return { id, status: acceptedStatus(kind) };
+  return { outcome: "replayed", id, status: acceptedStatus(kind) };
 }
 
-/** By the codes of `replay_event` for events that it did not replay. */
+/** The codes of `replay_event` for events that it did not replay. */
 const refusals = {
-  n: notFound,
-  g: () => new ApiError(409, "the target of this event was deleted", "target_deleted"),
-  d: mailboxDisabled,
-  x: () => new ApiError(409, "the message has expired, and its payload with it", "message_ended"),
-  e: payloadErased,
-};
+  n: "not_found",
+  g: "target_deleted",
+  d: "mailbox_disabled",
+  x: "expired",
+  e: "erased",
+} as const;
 
 /**
- * Refuses an event that is missing or still due: that is delivered anyway, and a replay would be a second delivery. An event
+ * Finds out whether the event is missing or still due: then it is delivered anyway, and a replay would be a second delivery. An event
  * that has ended is never due again, so the check need not be in the transaction of the replay.
  */
-async function refuseWaiting(deps: ReplayDeps, orgId: string, sourceId: string): Promise<void> {
-  await inSnapshot(deps.queries, async (snapshot) => {
+async function findWaiting(
+  deps: ReplayDeps,
+  orgId: string,
+  sourceId: string,
+): Promise<ReplayOutcome | undefined> {
+  return inSnapshot(deps.queries, async (snapshot) => {
     const retentionMs = mailboxRetentionMs(deps.config);
-    const [event] = await readEvents(snapshot, { orgId, mailboxRetentionMs: retentionMs }, [sourceId]);
-    const source = found(event);
+    const [source] = await readEvents(snapshot, { orgId, mailboxRetentionMs: retentionMs }, [sourceId]);
+    if (source === undefined) return { outcome: "not_found" };
     const { status } = source;
-    if (status !== "QUEUED" && status !== "RETRYING") return;
+    if (status !== "QUEUED" && status !== "RETRYING") return undefined;
     const { dueAtMs } = (await readProgress(snapshot, [source])).get(sourceId)!;
-    const next =
-      dueAtMs === null
-        ? "it is being delivered, or held until its target is enabled"
-        : `its next attempt is due at ${new Date(dueAtMs).toISOString()}`;
-    const code = status === "QUEUED" ? "still_queued" : "still_retrying";
-    throw new ApiError(409, `the event is still ${status}: ${next}`, code);
+    return { outcome: "still_waiting", status, dueAtMs };
   });
 }
 

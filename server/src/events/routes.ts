@@ -5,7 +5,7 @@ import { usersAndKeys } from "../http/contract/access.ts";
 import type { Caller } from "../http/contract/credentials.ts";
 import { customerChanges, customerOf, customerReads } from "../http/contract/scope.ts";
 import { isHandoff } from "../postgres/kinds.ts";
-import { ApiError, found, idOf } from "../http/contract/errors.ts";
+import { ApiError, found, idOf, orRefused } from "../http/contract/errors.ts";
 import { Handoff, handoffAnswer } from "../handoff/record/handoffAnswer.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { routesOf } from "../http/contract/route.ts";
@@ -14,6 +14,7 @@ import { cancelEvent } from "./cancelEvent.ts";
 import { listEvents } from "./listEvents.ts";
 import { readEvent, readPayload } from "./readEvent.ts";
 import { turnOf } from "./findIds.ts";
+import { cancelRefusals, payloadRefusals, replayRefusals } from "./refusals.ts";
 import { type ReplayDeps, replayEvent } from "./replayEvent.ts";
 import {
   CanceledEvent,
@@ -50,7 +51,8 @@ const payloadRoute = route("readPayload", "GET /api/v1/events/:id/payload", {
   errors: { 410: "It expired in its mailbox, or was erased" },
   examples: { answer: { event_type: "order.created", order: { id: 1001, total_cents: 4200 } } },
   async handle({ caller, params, reply }, deps) {
-    const payload = await readPayload(deps.queries, scopeOf(deps, caller), idOf(params.id));
+    const read = await readPayload(deps.queries, scopeOf(deps, caller), idOf(params.id));
+    const { payload } = orRefused(read, "read", payloadRefusals);
     void reply
       .type("application/json")
       .header("content-disposition", `attachment; filename="${params.id}.json"`)
@@ -125,7 +127,8 @@ const replayRoute = route("replayEvent", "POST /api/v1/events/:id/replay", {
     const sourceId = idOf(params.id);
     await limitPortalReplays(deps.pool, caller, reply);
     const isNewWebhookId = body?.webhook_id === "new";
-    const { id, status } = await replayEvent(deps, caller.orgId, sourceId, { isNewWebhookId });
+    const replay = await replayEvent(deps, caller.orgId, sourceId, { isNewWebhookId });
+    const { id, status } = orRefused(replay, "replayed", replayRefusals);
     void reply.code(202);
     return { id, status, source_event_id: sourceId };
   },
@@ -143,9 +146,9 @@ const cancelRoute = route("cancelEvent", "POST /api/v1/events/:id/cancel", {
   },
   examples: { answer: { id: "019a4b6c7d8e7f0011223344556677ad", status: "CANCELED" } },
   async handle({ caller, params }, deps) {
-    const id = idOf(params.id);
-    await cancelEvent(deps, caller.orgId, id);
-    return { id, status: "CANCELED" as const };
+    const canceled = await cancelEvent(deps, caller.orgId, idOf(params.id));
+    const { id, status } = orRefused(canceled, "canceled", cancelRefusals);
+    return { id, status };
   },
 });
 

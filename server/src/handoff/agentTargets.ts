@@ -3,6 +3,7 @@ import { isHandoff, kindNumbers } from "../postgres/kinds.ts";
 import type { AgentCardRow, Queries } from "../postgres/tables.ts";
 import { checkTargetUrl } from "../outbound/targetUrl.ts";
 import type { AgentAuth, AgentChanges, Agents, AgentView, PreparedAgent } from "../targets/a2a/agents.ts";
+import { invalid, type Refused } from "../targets/record/refusal.ts";
 import {
   type Beside,
   type Decision,
@@ -17,7 +18,6 @@ import { formOf, securityRequirements, unmetSecurity } from "./card/cardSecurity
 import { examineCard } from "./card/examineCard.ts";
 import { refreshCard, type RefreshDeps } from "./card/refreshCard.ts";
 import type { Parts } from "../items/parts.ts";
-import { ApiError, invalid } from "../http/contract/errors.ts";
 
 export type AgentTargetsDeps = RefreshDeps & Pick<Parts, "box">;
 
@@ -35,18 +35,19 @@ async function prepare(
   deps: AgentTargetsDeps,
   { agentCardUrl, auth, confirmOrigin, resultTargetId = null }: Parameters<Agents["prepare"]>[0],
   { orgId }: TargetKey,
-): Promise<PreparedAgent> {
+): Promise<PreparedAgent | Refused> {
   const check = await checkTargetUrl(agentCardUrl, deps);
-  if (!check.ok) throw invalid(`agent_card_url ${check.reason}`);
+  if (!check.ok) return invalid(`agent_card_url ${check.reason}`);
   const found = await examineCard(deps, { url: agentCardUrl, etag: null });
-  if (found.kind === "bad") throw invalid(`agent_card_url: the agent card ${found.problem}`);
+  if (found.kind === "bad") return invalid(`agent_card_url: the agent card ${found.problem}`);
   if (found.kind === "unchanged") throw new Error("a card was unchanged that had never been read");
   const { card, freshForMs } = found;
   const unmet = unmetSecurity(card.security, auth);
-  if (unmet !== undefined) throw invalid(`auth: the agent card ${unmet}`);
+  if (unmet !== undefined) return invalid(`auth: the agent card ${unmet}`);
   const known = [check.url.origin, confirmOrigin];
-  if (auth.type !== "none" && !known.includes(card.origin)) throw unconfirmed(card.origin);
+  if (auth.type !== "none" && !known.includes(card.origin)) return unconfirmed(card.origin);
   return {
+    ok: true,
     url: card.interface.url,
     check: (transaction) => refuseResultTarget(transaction, orgId, resultTargetId),
     async save(transaction, { id }) {
@@ -69,9 +70,10 @@ async function decide(
   transaction: Queries,
   target: StoredTarget & TargetKey,
   changes: AgentChanges,
-): Promise<Decision> {
+): Promise<Decision | Refused> {
   const { auth, confirmOrigin, resultTargetId } = changes;
-  await refuseResultTarget(transaction, target.orgId, resultTargetId);
+  const refused = await refuseResultTarget(transaction, target.orgId, resultTargetId);
+  if (refused !== undefined) return refused;
   const { origin } = new URL(target.url!);
   const present = await transaction
     .selectFrom("agent_cards")
@@ -80,11 +82,12 @@ async function decide(
     .executeTakeFirstOrThrow();
   if (auth !== undefined) {
     const unmet = unmetSecurity(securityRequirements(present.card as Record<string, unknown>), auth);
-    if (unmet !== undefined) throw invalid(`auth: the agent card ${unmet}`);
+    if (unmet !== undefined) return invalid(`auth: the agent card ${unmet}`);
     const known = [new URL(present.card_url).origin, present.bearer_origin, confirmOrigin];
-    if (auth.type !== "none" && !known.includes(origin)) throw unconfirmed(origin);
+    if (auth.type !== "none" && !known.includes(origin)) return unconfirmed(origin);
   }
   return {
+    ok: true,
     beside: differencesOf(present, changes),
     async save(transaction, { id }) {
       await transaction
@@ -136,12 +139,8 @@ function newAuthName(auth: AgentAuth): string {
  * Refuses a credential for an origin that is neither its agent card's, nor one that it went to before, nor one that its owner
  * names: others than those the token was made for may change a card.
  */
-function unconfirmed(origin: string): ApiError {
-  return new ApiError(
-    409,
-    `the agent card names an interface at ${origin}, which is not the card's own origin: to send the credential there, add "confirm_origin": "${origin}"`,
-    "origin_unconfirmed",
-  );
+function unconfirmed(origin: string): Refused {
+  return { ok: false, refusal: { kind: "origin_unconfirmed", origin } };
 }
 
 /** Results never go to another agent, so that no two agents keep each other busy. */
@@ -149,12 +148,12 @@ async function refuseResultTarget(
   transaction: Queries,
   orgId: string,
   targetId: string | null | undefined,
-): Promise<void> {
-  if (targetId === null || targetId === undefined) return;
+): Promise<Refused | undefined> {
+  if (targetId === null || targetId === undefined) return undefined;
   const target = await readTarget(transaction, { orgId, id: targetId });
-  if (target === undefined || isHandoff(kindNumbers[target.kind])) {
-    throw invalid("result_target_id must be a mailbox or webhook target of this workspace");
-  }
+  return target === undefined || isHandoff(kindNumbers[target.kind])
+    ? invalid("result_target_id must be a mailbox or webhook target of this workspace")
+    : undefined;
 }
 
 function sealedCredential(box: SecretBox, targetId: string, auth: AgentAuth, origin: string) {

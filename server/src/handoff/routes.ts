@@ -1,10 +1,11 @@
 import { Type } from "typebox";
 import { anyone, usersAndKeys } from "../http/contract/access.ts";
-import { notFound } from "../http/contract/errors.ts";
+import { ApiError, notFound, orRefused } from "../http/contract/errors.ts";
 import { routesOf } from "../http/contract/route.ts";
 import { noLimitedKey } from "../http/contract/scope.ts";
 import { readItem } from "../intake/readItem.ts";
 import { Handoff } from "./record/handoffAnswer.ts";
+import type { SteerRefusal } from "./follow/steerTask.ts";
 import type { Handoffs } from "./handoffs.ts";
 
 const route = routesOf<HandoffRouteDeps>("Events");
@@ -35,7 +36,7 @@ const answerRoute = route("answerAgent", "POST /api/v1/events/:id/handoff/messag
     const payload = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
     const { idempotencyKey: key } = readItem(request.headers, payload);
     const input = { orgId: caller.orgId, eventId: params.id, payload, key };
-    const { isReplayed, handoff } = await deps.handoffs.answer(input);
+    const { isReplayed, handoff } = orRefused(await deps.handoffs.answer(input), "answered", refusals);
     if (isReplayed) void reply.header("idempotency-replayed", "true");
     return { handoff };
   },
@@ -49,9 +50,31 @@ const cancelRoute = route("cancelTask", "POST /api/v1/events/:id/handoff/cancel"
   response: { 200: Type.Object({ handoff: Handoff }) },
   errors,
   async handle({ caller, params }, deps) {
-    return { handoff: await deps.handoffs.cancel({ orgId: caller.orgId, eventId: params.id }) };
+    const asked = await deps.handoffs.cancel({ orgId: caller.orgId, eventId: params.id });
+    return { handoff: orRefused(asked, "asked", refusals).handoff };
   },
 });
+
+type Refused<Kind> = Extract<SteerRefusal, { kind: Kind }>;
+
+const refusals = {
+  unknown: notFound,
+  not_for_an_agent: () => new ApiError(409, "only items of a2a targets are handed to an agent"),
+  not_handed_over: () => new ApiError(409, "the item has not been handed over yet"),
+  ended: ({ outcome }: Refused<"ended">) =>
+    new ApiError(
+      409,
+      outcome === "UNKNOWN"
+        ? "the task is no longer followed: its outcome is UNKNOWN"
+        : `the task has ended: ${outcome}`,
+    ),
+  target_deleted: () => new ApiError(409, "the target of this event was deleted"),
+  not_waiting: ({ state }: Refused<"not_waiting">) =>
+    new ApiError(409, `the task does not wait for input: it is ${state}`),
+  not_cancelable: ({ message }: Refused<"not_cancelable">) =>
+    new ApiError(409, `the task cannot be canceled: ${message}`),
+  agent_failed: ({ message }: Refused<"agent_failed">) => new ApiError(502, message),
+};
 
 /** The address where agents report changes of a task. */
 export const agentNotificationRoute = notificationRoute(

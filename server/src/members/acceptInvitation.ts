@@ -7,11 +7,11 @@ import type { User } from "../accounts/schemas.ts";
 import type { RequestTrace } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
 import { hashCredential } from "../http/contract/credentials.ts";
+import { type Read, unreadable } from "../http/contract/errors.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { findOpenInvitation, type StoredInvitation, useInvitation } from "./invitationStore.ts";
 import { maxMembers } from "./memberStore.ts";
-import { ApiError, invalid, orInvalid } from "../http/contract/errors.ts";
 
 export interface Acceptance {
   token: string;
@@ -21,60 +21,63 @@ export interface Acceptance {
   name?: string | undefined;
 }
 
-/**
- * Makes the holder of an invitation's token a user of the organization, once.
- * @returns undefined when the address has an account: the invitation can still be accepted with another one.
- * @throws {ApiError} 410 when the invitation is unknown, was used or revoked, or has expired; 400 when the email is missing, malformed,
- *   or not the invitation's; 409 when the organization has as many users as it may.
- */
+export type AcceptOutcome =
+  | { outcome: "joined"; user: User; sessionToken: string }
+  /** The invitation is unknown, was used or revoked, or has expired. */
+  | { outcome: "gone" }
+  /** The email is missing, malformed, or not the invitation's. */
+  | { outcome: "invalid"; message: string }
+  /** The organization has `maxMembers` users. */
+  | { outcome: "full" }
+  /** The address has an account. The invitation can still be accepted with another one. */
+  | { outcome: "email_taken" }
+  | { outcome: "overloaded" };
+
+/** Makes the holder of an invitation's token a user of the organization, once. */
 export async function acceptInvitation(
   deps: PasswordDeps,
   input: Acceptance,
   request: RequestTrace,
-): Promise<{ user: User; sessionToken: string } | undefined> {
+): Promise<AcceptOutcome> {
   const invitation = await findOpenInvitation(deps.pool, hashCredential(input.token));
-  if (invitation === undefined) throw invitationGone();
-  const address = addressFor(invitation, input.email);
+  if (invitation === undefined) return { outcome: "gone" };
+  const read = addressFor(invitation, input.email);
+  if (!read.ok) return { outcome: "invalid", message: read.message };
+  const address = read.value;
   const passwordHash = await deps.passwords.hash(input.password);
+  if (passwordHash === undefined) return { outcome: "overloaded" };
   const { org_id: orgId, role } = invitation;
   const nowMs = deps.nowMs();
   const id = newRootId(nowMs);
   return inTransaction(deps.pool, async (client) => {
     await lockOrganization(client, orgId);
-    if ((await countOfOrganization(client, "users", orgId)) >= maxMembers) {
-      throw new ApiError(409, `the organization has ${maxMembers} members, the most there can be`);
-    }
+    if ((await countOfOrganization(client, "users", orgId)) >= maxMembers) return { outcome: "full" };
+    await client.query("savepoint member");
     const name = input.name?.trim() || address.localPart;
     const user = await insertUser(client, { id, orgId, role, address, name, passwordHash, nowMs });
-    if (user === undefined) return undefined;
+    if (user === undefined) return { outcome: "email_taken" };
     // The user is created first, because the invitation's row refers to it.
-    if (!(await useInvitation(client, invitation.id, id))) throw invitationGone();
+    if (!(await useInvitation(client, invitation.id, id))) {
+      await client.query("rollback to savepoint member");
+      return { outcome: "gone" };
+    }
     const origin = { orgId, actor: { kind: "user", id } as const, request };
     await recordChange(client, origin, {
       action: "member.joined",
       object: { kind: "user", id, name: address.email },
       after: { email: address.email, name, role, invitation_id: invitation.id },
     });
-    return { user, sessionToken: await startSession(client, id) };
+    return { outcome: "joined", user, sessionToken: await startSession(client, id) };
   });
 }
 
-/** One message for every invitation that cannot be accepted: a caller without a valid token learns no more. */
-function invitationGone(): ApiError {
-  return new ApiError(
-    410,
-    "the invitation is unknown, was used or revoked, or has expired",
-    "invitation_gone",
-  );
-}
-
 /** Reads the given address, or takes the invitation's; an invitation with an address is for that one alone. */
-function addressFor(invitation: StoredInvitation, given: string | undefined): EmailAddress {
+function addressFor(invitation: StoredInvitation, given: string | undefined): Read<EmailAddress> {
   const email = given ?? invitation.email;
-  if (email === null) throw invalid("email is required");
-  const address = orInvalid(readEmail(email));
-  if (invitation.email !== null && emailKey(invitation.email) !== address.key) {
-    throw invalid("email must be the address that the invitation is for");
+  if (email === null) return unreadable("email is required");
+  const address = readEmail(email);
+  if (address.ok && invitation.email !== null && emailKey(invitation.email) !== address.value.key) {
+    return unreadable("email must be the address that the invitation is for");
   }
   return address;
 }

@@ -5,7 +5,14 @@ import { Password, RoleName, takenMessage, User } from "../accounts/schemas.ts";
 import { originOf, traceOf } from "../audit/origin.ts";
 import type { Config } from "../config/config.ts";
 import { anyone, users, usersAndKeys } from "../http/contract/access.ts";
-import { ApiError, notFound, orInvalid, tooManySigningIn } from "../http/contract/errors.ts";
+import {
+  ApiError,
+  notFound,
+  orInvalid,
+  orRefused,
+  tooManySigningIn,
+  unauthorized,
+} from "../http/contract/errors.ts";
 import { lineOfText } from "../http/contract/plainText.ts";
 import { pageCursor } from "../http/contract/schemas.ts";
 import { removal, routesOf } from "../http/contract/route.ts";
@@ -18,6 +25,7 @@ import {
   maxOpenInvitations,
   revokeInvitation,
 } from "./invitationStore.ts";
+import { maxMembers } from "./memberStore.ts";
 import { Invitation, NewInvitation } from "./schemas.ts";
 import examples from "./examples.json" with { type: "json" };
 
@@ -49,7 +57,12 @@ const revokeRoute = route("revokeInvitation", "DELETE /api/v1/invitations/:id", 
   summary: "Revoke an invitation",
   description: "Answers the same when it was revoked before or has expired.",
   errors: { 409: "It was accepted: there is a member to remove" },
-  ...removal((call, id, deps: InvitationDeps) => revokeInvitation(deps.pool, originOf(call), id)),
+  ...removal(async (call, id, deps: InvitationDeps) =>
+    orRefused(await revokeInvitation(deps.pool, originOf(call), id), "revoked", {
+      not_found: notFound,
+      accepted: () => new ApiError(409, "the invitation was accepted: remove the member instead"),
+    }),
+  ),
 });
 
 /** @throws {ApiError} 403 where only operators make accounts. */
@@ -74,7 +87,16 @@ const createRoute = route("createInvitation", "POST /api/v1/invitations", {
     refuseWhereClosed(deps.config.signup);
     const email = body.email === undefined ? null : orInvalid(readEmail(body.email)).email;
     const input = { role: body.role, email, userId: caller.userId, nowMs: deps.nowMs() };
-    const { invitation, token } = await createInvitation(deps.pool, originOf(call), input);
+    const created = await createInvitation(deps.pool, originOf(call), input);
+    const { invitation, token } = orRefused(created, "created", {
+      no_organization: unauthorized,
+      is_member: () => new ApiError(409, "the address is that of a member already"),
+      too_many: () =>
+        new ApiError(
+          409,
+          `the organization has ${maxOpenInvitations} open invitations, the most there can be: revoke one first`,
+        ),
+    });
     const { id, role, created_by, created_at, expires_at } = invitation;
     const { publicUrl } = deps.config;
     const url = publicUrl === undefined ? null : `${publicUrl}/join#${token}`;
@@ -121,10 +143,20 @@ const acceptRoute = route("acceptInvitation", "POST /api/v1/invitations/accept",
     if (deps.passwords.isFull()) throw tooManySigningIn();
     await countRequest(deps.pool, { scope: "invitation", limit: deps.config.loginLimit }, call);
     const accepted = await acceptInvitation(deps, call.body, traceOf(call.request));
-    if (accepted === undefined) return { message: takenMessage };
-    return { user: accepted.user, session_token: accepted.sessionToken };
+    if (accepted.outcome === "email_taken") return { message: takenMessage };
+    const { user, sessionToken } = orRefused(accepted, "joined", acceptRefusals);
+    return { user, session_token: sessionToken };
   },
 });
+
+const acceptRefusals = {
+  // One message for every invitation that cannot be accepted: a caller without a valid token learns no more.
+  gone: () =>
+    new ApiError(410, "the invitation is unknown, was used or revoked, or has expired", "invitation_gone"),
+  invalid: ({ message }: { message: string }) => new ApiError(400, message),
+  full: () => new ApiError(409, `the organization has ${maxMembers} members, the most there can be`),
+  overloaded: tooManySigningIn,
+};
 
 /** Invitations to become a member: by a link that works once. */
 export const invitationRoutes = [listRoute, createRoute, revokeRoute, acceptRoute];

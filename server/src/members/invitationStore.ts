@@ -10,7 +10,6 @@ import { newRootId } from "../postgres/ids.ts";
 import { newestFirst, type NewestFirst } from "../postgres/newestFirst.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { Invitation } from "./schemas.ts";
-import { ApiError, found, unauthorized } from "../http/contract/errors.ts";
 
 /** How long an invitation can be accepted. */
 const invitationSeconds = 7 * 86_400;
@@ -21,27 +20,27 @@ export const maxOpenInvitations = 100;
 
 export type StoredInvitation = Static<typeof Invitation>;
 
-/**
- * Creates an invitation. Its token is returned here once; only its hash is stored.
- * @throws {ApiError} 409 when the address is a member's, or the organization has `maxOpenInvitations`.
- */
+export type CreateInvitationOutcome =
+  | { outcome: "created"; invitation: StoredInvitation; token: string }
+  /** The organization was deleted meanwhile. */
+  | { outcome: "no_organization" }
+  /** The address is a member's. */
+  | { outcome: "is_member" }
+  /** The organization has `maxOpenInvitations`. */
+  | { outcome: "too_many" };
+
+/** Creates an invitation. Its token is returned here once; only its hash is stored. */
 export function createInvitation(
   pool: pg.Pool,
   origin: Origin,
   input: { role: Role; email: string | null; userId: string; nowMs: number },
-): Promise<{ invitation: StoredInvitation; token: string }> {
+): Promise<CreateInvitationOutcome> {
   const { role, email, userId, nowMs } = input;
   const { orgId } = origin;
   return inTransaction(pool, async (client) => {
-    if ((await lockOrganization(client, orgId)) === undefined) throw unauthorized();
-    if (email !== null && (await isMember(client, orgId, email)))
-      throw new ApiError(409, "the address is that of a member already");
-    if ((await countOpen(client, orgId)) >= maxOpenInvitations) {
-      throw new ApiError(
-        409,
-        `the organization has ${maxOpenInvitations} open invitations, the most there can be: revoke one first`,
-      );
-    }
+    if ((await lockOrganization(client, orgId)) === undefined) return { outcome: "no_organization" };
+    if (email !== null && (await isMember(client, orgId, email))) return { outcome: "is_member" };
+    if ((await countOpen(client, orgId)) >= maxOpenInvitations) return { outcome: "too_many" };
     const id = newRootId(nowMs);
     const { token, hash } = newCredential("inv_");
     const { rows } = await client.query<StoredInvitation>({
@@ -57,7 +56,7 @@ export function createInvitation(
       object: { kind: "invitation", id, name: email },
       after: { role, email },
     });
-    return { invitation: rows[0]!, token };
+    return { outcome: "created", invitation: rows[0]!, token };
   });
 }
 
@@ -70,11 +69,14 @@ export function listInvitations(pool: pg.Pool, page: NewestFirst): Promise<Store
   );
 }
 
-/**
- * Revokes an invitation; one that was revoked before or has expired does not change.
- * @throws {ApiError} 404; 409 for one that was accepted.
- */
-export function revokeInvitation(pool: pg.Pool, origin: Origin, id: string): Promise<void> {
+export type RevokeOutcome =
+  | "revoked"
+  /** The organization has no such invitation. */
+  | "not_found"
+  | "accepted";
+
+/** Revokes an invitation; one that was revoked before or has expired does not change. */
+export function revokeInvitation(pool: pg.Pool, origin: Origin, id: string): Promise<RevokeOutcome> {
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<StoredInvitation>({
       name: "lock_invitation",
@@ -85,10 +87,10 @@ export function revokeInvitation(pool: pg.Pool, origin: Origin, id: string): Pro
              for update`,
       values: [origin.orgId, id],
     });
-    const invitation = found(rows[0]);
-    if (invitation.status === "ACCEPTED")
-      throw new ApiError(409, "the invitation was accepted: remove the member instead");
-    if (invitation.status !== "OPEN") return;
+    const invitation = rows[0];
+    if (invitation === undefined) return "not_found";
+    if (invitation.status === "ACCEPTED") return "accepted";
+    if (invitation.status !== "OPEN") return "revoked";
     await client.query({
       name: "revoke_invitation",
       text: `update invitations
@@ -101,6 +103,7 @@ export function revokeInvitation(pool: pg.Pool, origin: Origin, id: string): Pro
       object: { kind: "invitation", id, name: invitation.email },
       before: { role: invitation.role, email: invitation.email },
     });
+    return "revoked";
   });
 }
 

@@ -7,7 +7,6 @@ import type { Origin } from "../audit/origin.ts";
 import type { Role } from "../http/contract/access.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { Member } from "./schemas.ts";
-import { ApiError, found, unauthorized } from "../http/contract/errors.ts";
 
 /** The most users of an organization. */
 export const maxMembers = 200;
@@ -30,16 +29,29 @@ export async function listMembers(
   return rows;
 }
 
-/** Gives a user another role, which holds from the user's next request on. @throws {ApiError} 404; 409 for the last admin. */
+export type MemberRefusal =
+  /** The organization was deleted meanwhile. */
+  | "no_organization"
+  /** The organization has no such user. */
+  | "not_found"
+  /** The organization would be without an admin. */
+  | "last_admin";
+
+export type ChangeRoleOutcome = { outcome: "changed"; member: StoredMember } | { outcome: MemberRefusal };
+
+/** Gives a user another role, which holds from the user's next request on. */
 export function changeRole(
   pool: pg.Pool,
   origin: Origin,
   { userId, role }: { userId: string; role: Role },
-): Promise<StoredMember> {
+): Promise<ChangeRoleOutcome> {
   return inTransaction(pool, async (client) => {
     const member = await lockMember(client, origin.orgId, userId);
-    if (member.role === role) return member;
-    if (role !== "admin") await refuseLastAdmin(client, origin.orgId, member);
+    if (typeof member === "string") return { outcome: member };
+    if (member.role === role) return { outcome: "changed", member };
+    if (role !== "admin" && (await isLastAdmin(client, origin.orgId, member))) {
+      return { outcome: "last_admin" };
+    }
     await client.query("update users set role = $2 where id = $1", [userId, role]);
     await recordChange(client, origin, {
       action: "member.role_changed",
@@ -47,18 +59,20 @@ export function changeRole(
       before: { role: member.role },
       after: { role },
     });
-    return { ...member, role };
+    return { outcome: "changed", member: { ...member, role } };
   });
 }
 
-/**
- * Removes a user: deletes the account and its sessions. API keys belong to the organization and stay.
- * @throws {ApiError} 404; 409 for the last admin.
- */
-export function removeMember(pool: pg.Pool, origin: Origin, userId: string): Promise<void> {
+/** Removes a user: deletes the account and its sessions. API keys belong to the organization and stay. */
+export function removeMember(
+  pool: pg.Pool,
+  origin: Origin,
+  userId: string,
+): Promise<"removed" | MemberRefusal> {
   return inTransaction(pool, async (client) => {
     const member = await lockMember(client, origin.orgId, userId);
-    await refuseLastAdmin(client, origin.orgId, member);
+    if (typeof member === "string") return member;
+    if (await isLastAdmin(client, origin.orgId, member)) return "last_admin";
     const { email, name, role } = member;
     await recordChange(client, origin, {
       action: "member.removed",
@@ -71,12 +85,17 @@ export function removeMember(pool: pg.Pool, origin: Origin, userId: string): Pro
              where id = $1`,
       values: [userId],
     });
+    return "removed";
   });
 }
 
 /** Reads a user and takes the organization's lock, which serializes all changes of its users. */
-async function lockMember(client: pg.ClientBase, orgId: string, userId: string): Promise<StoredMember> {
-  if ((await lockOrganization(client, orgId)) === undefined) throw unauthorized();
+async function lockMember(
+  client: pg.ClientBase,
+  orgId: string,
+  userId: string,
+): Promise<StoredMember | Exclude<MemberRefusal, "last_admin">> {
+  if ((await lockOrganization(client, orgId)) === undefined) return "no_organization";
   const { rows } = await client.query<StoredMember>({
     name: "lock_member",
     text: `${ofOrganization}
@@ -84,12 +103,11 @@ async function lockMember(client: pg.ClientBase, orgId: string, userId: string):
            for update of u`,
     values: [orgId, userId],
   });
-  return found(rows[0]);
+  return rows[0] ?? "not_found";
 }
 
-/** @throws {ApiError} 409 when the organization would be without an admin. */
-async function refuseLastAdmin(client: pg.ClientBase, orgId: string, member: StoredMember): Promise<void> {
-  if (member.role !== "admin") return;
+async function isLastAdmin(client: pg.ClientBase, orgId: string, member: StoredMember): Promise<boolean> {
+  if (member.role !== "admin") return false;
   const { rowCount } = await client.query({
     name: "find_another_admin",
     text: `select
@@ -100,12 +118,7 @@ async function refuseLastAdmin(client: pg.ClientBase, orgId: string, member: Sto
            limit 1`,
     values: [orgId, member.id],
   });
-  if (rowCount !== 0) return;
-  throw new ApiError(
-    409,
-    "the last admin cannot be removed or get another role: make another admin first",
-    "last_admin",
-  );
+  return rowCount === 0;
 }
 
 const columns = `u.id, u.email, u.name, u.role, u.created_at,

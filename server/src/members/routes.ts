@@ -3,7 +3,7 @@ import type pg from "pg";
 import { RoleName } from "../accounts/schemas.ts";
 import { originOf } from "../audit/origin.ts";
 import { users, usersAndKeys } from "../http/contract/access.ts";
-import { idOf } from "../http/contract/errors.ts";
+import { ApiError, idOf, notFound, orRefused, unauthorized } from "../http/contract/errors.ts";
 import { removal, routesOf } from "../http/contract/route.ts";
 import { readKeys } from "../http/contract/scope.ts";
 import { pageCursor } from "../http/contract/schemas.ts";
@@ -14,6 +14,17 @@ import examples from "./examples.json" with { type: "json" };
 const route = routesOf<{ pool: pg.Pool }>("Members");
 
 const errors = { 409: "It is the last admin (`last_admin`)" };
+
+const refusals = {
+  no_organization: unauthorized,
+  not_found: notFound,
+  last_admin: () =>
+    new ApiError(
+      409,
+      "the last admin cannot be removed or get another role: make another admin first",
+      "last_admin",
+    ),
+};
 
 const listRoute = route("listMembers", "GET /api/v1/members", {
   access: usersAndKeys("viewer", readKeys),
@@ -39,9 +50,10 @@ const changeRoleRoute = route("changeRole", "PATCH /api/v1/members/:id", {
   response: { 200: Member },
   errors,
   examples: { request: { "Only looks from now on": { role: "viewer" } } },
-  handle(call, deps) {
+  async handle(call, deps) {
     const { params, body } = call;
-    return changeRole(deps.pool, originOf(call), { userId: idOf(params.id), role: body.role });
+    const input = { userId: idOf(params.id), role: body.role };
+    return orRefused(await changeRole(deps.pool, originOf(call), input), "changed", refusals).member;
   },
 });
 
@@ -51,7 +63,9 @@ const removeRoute = route("removeMember", "DELETE /api/v1/members/:id", {
   summary: "Remove a member, whose account and sessions end at once",
   description: "API keys belong to the organization and stay.",
   errors,
-  ...removal((call, id, deps: { pool: pg.Pool }) => removeMember(deps.pool, originOf(call), id)),
+  ...removal(async (call, id, deps: { pool: pg.Pool }) =>
+    orRefused(await removeMember(deps.pool, originOf(call), id), "removed", refusals),
+  ),
 });
 
 /** The users of an organization and their roles. */

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { originOf } from "../audit/origin.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
-import { idOf } from "../http/contract/errors.ts";
+import { ApiError, idOf, notFound, orRefused } from "../http/contract/errors.ts";
 import { removal, routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
 import { pageBefore } from "../http/contract/schemas.ts";
@@ -10,6 +10,7 @@ import {
   EventTypes,
   listNotificationTargets,
   NotificationTarget,
+  maxPerOrganization,
   operationalEventTypes,
   removeNotificationTarget,
   saveNotificationTarget,
@@ -57,7 +58,12 @@ const saveRoute = route("saveNotificationTarget", "POST /api/v1/notification-tar
       event_types: body.event_types ?? [...operationalEventTypes],
       created_at: Math.floor(nowMs / 1000),
     };
-    return saveNotificationTarget(deps.queries, originOf(call), wanted);
+    const saved = await saveNotificationTarget(deps.queries, originOf(call), wanted);
+    return orRefused(saved, "saved", {
+      not_found: notFound,
+      is_agent: () => new ApiError(400, "target_id must be a webhook or a mailbox: agents hear of nothing"),
+      too_many: () => new ApiError(409, `a workspace has at most ${maxPerOrganization} notification targets`),
+    }).notificationTarget;
   },
 });
 
@@ -66,9 +72,9 @@ const removeRoute = route("removeNotificationTarget", "DELETE /api/v1/notificati
   audit: "notification_target.removed",
   summary: "Let a target hear of nothing any more",
   description: "The target itself stays as it is.",
-  ...removal((call, id, deps: NotificationRouteDeps) =>
-    removeNotificationTarget(deps.pool, originOf(call), id),
-  ),
+  ...removal(async (call, id, deps: NotificationRouteDeps) => {
+    if (!(await removeNotificationTarget(deps.pool, originOf(call), id))) throw notFound();
+  }),
 });
 
 /** The targets of an organization that receive its operational events. */

@@ -12,7 +12,6 @@ import { callFunction } from "../postgres/hot/callFunction.ts";
 import { withPartitions } from "../postgres/partitions.ts";
 import { itemChange } from "../items/changes.ts";
 import type { Parts } from "../items/parts.ts";
-import { ApiError, invalid, found, notFound } from "../http/contract/errors.ts";
 
 /** Events of the service itself, as the `event_type` of an item. */
 export const operationalEventTypes = [
@@ -35,17 +34,18 @@ export const NotificationTarget = Type.Object(
 );
 export type NotificationTarget = Static<typeof NotificationTarget>;
 
-const maxPerOrganization = 10;
+export const maxPerOrganization = 10;
 
-/**
- * Makes a target receive operational events of these types only.
- * @throws {ApiError} 404; 400 for an agent; 409 when the organization has {@link maxPerOrganization}.
- */
+export type SaveOutcome =
+  | { outcome: "saved"; notificationTarget: NotificationTarget }
+  | { outcome: "not_found" | "is_agent" | "too_many" };
+
+/** Makes a target receive operational events of these types only. */
 export async function saveNotificationTarget(
   queries: Queries,
   origin: Origin,
   { id, target_id: targetId, event_types: eventTypes, created_at: createdAt }: NotificationTarget,
-): Promise<NotificationTarget> {
+): Promise<SaveOutcome> {
   const { orgId } = origin;
   return inTransactionOf(queries, async (transaction) => {
     // The organization's lock serializes calls, so that the limit holds.
@@ -62,17 +62,15 @@ export async function saveNotificationTarget(
       .where("org_id", "=", orgId)
       .forKeyShare()
       .executeTakeFirst();
-    if (target === undefined) throw notFound();
-    if (isHandoff(kindNumbers[target.kind]))
-      throw invalid("target_id must be a webhook or a mailbox: agents hear of nothing");
+    if (target === undefined) return { outcome: "not_found" };
+    if (isHandoff(kindNumbers[target.kind])) return { outcome: "is_agent" };
     const { rows: others } = await sql<{ count: number }>`
       select count(*) as count
       from notification_targets
       where org_id = ${orgId}
         and target_id <> ${targetId}
     `.execute(transaction);
-    if (others[0]!.count >= maxPerOrganization)
-      throw new ApiError(409, `a workspace has at most ${maxPerOrganization} notification targets`);
+    if (others[0]!.count >= maxPerOrganization) return { outcome: "too_many" };
     const { rows } = await sql<NotificationTarget>`
       insert into notification_targets as n (id, org_id, target_id, event_types, created_at)
       values (${id}, ${orgId}, ${targetId}, ${eventTypes}, ${createdAt})
@@ -85,7 +83,7 @@ export async function saveNotificationTarget(
       object: { kind: "target", id: targetId },
       after: { event_types: eventTypes },
     });
-    return rows[0]!;
+    return { outcome: "saved", notificationTarget: rows[0]! };
   });
 }
 
@@ -95,8 +93,8 @@ export function listNotificationTargets(pool: pg.Pool, page: NewestFirst): Promi
   return newestFirst(pool, { name: "list_notification_targets", select }, page);
 }
 
-/** Removes a notification target. @throws {ApiError} 404 when the organization has no such one. */
-export function removeNotificationTarget(pool: pg.Pool, origin: Origin, id: string): Promise<void> {
+/** Removes a notification target. @returns false when the organization has no such one. */
+export function removeNotificationTarget(pool: pg.Pool, origin: Origin, id: string): Promise<boolean> {
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<Pick<NotificationTarget, "target_id" | "event_types">>(
       `delete from notification_targets
@@ -105,12 +103,14 @@ export function removeNotificationTarget(pool: pg.Pool, origin: Origin, id: stri
        returning target_id, event_types`,
       [origin.orgId, id],
     );
-    const removed = found(rows[0]);
+    const removed = rows[0];
+    if (removed === undefined) return false;
     await recordChange(client, origin, {
       action: "notification_target.removed",
       object: { kind: "target", id: removed.target_id },
       before: { event_types: removed.event_types },
     });
+    return true;
   });
 }
 

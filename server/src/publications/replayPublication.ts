@@ -13,15 +13,6 @@ import { functionQuery, inTransactionOf, type Queries } from "../postgres/tables
 import { itemsWithinReach } from "./readPublication.ts";
 import { maxItems } from "../intake/publishItems.ts";
 import type { PublicationReplay } from "./schemas.ts";
-import {
-  type ApiError,
-  found,
-  notFound,
-  workspaceSuspended,
-  workspacePending,
-  payloadErased,
-} from "../http/contract/errors.ts";
-import { largerThan, tooManyTargets } from "../intake/refusals.ts";
 
 type Replayed = Static<typeof PublicationReplay>;
 type ReplayedItem = Replayed["items"][number];
@@ -38,26 +29,36 @@ interface FailedReplay extends PublicationKey {
   isNewWebhookId: boolean;
 }
 
+/** The outcome of replaying a publication; `too_large` names the target whose limit is exceeded. */
+export type PublicationReplayOutcome =
+  | { outcome: "replayed"; replayed: Replayed }
+  | { outcome: "not_found" | "erased" | "suspended" | "pending" | "too_many_targets" }
+  | { outcome: "too_large"; targetId: string };
+
 /**
  * Replays the items of a publication that are FAILED or DEAD. Items whose latest replay is waiting or succeeded are left out, so that
  * the call can be repeated, and so are items beyond the reach of a caller that is limited to a customer.
- * @throws {ApiError} 404
  */
-export async function replayToFailed(deps: ReplayDeps, replay: FailedReplay): Promise<Replayed> {
+export async function replayToFailed(
+  deps: ReplayDeps,
+  replay: FailedReplay,
+): Promise<PublicationReplayOutcome> {
   deps.clock.refuseApart();
   const replayed = await withPartitions(deps.pool, () => replayFailedItems(deps, replay));
+  if (replayed === undefined) return { outcome: "not_found" };
   await dispatchItems(deps, replay, replayed.items);
-  return replayed;
+  return { outcome: "replayed", replayed };
 }
 
-/** Replays them in one transaction. */
+/** Replays them in one transaction; undefined when the organization has no such publication. */
 function replayFailedItems(
   deps: ReplayDeps,
   { orgId, id, customerUid, isNewWebhookId }: FailedReplay,
-): Promise<Replayed> {
+): Promise<Replayed | undefined> {
   const scope = { orgId, mailboxRetentionMs: mailboxRetentionMs(deps.config) };
   return inTransactionOf(deps.queries, async (transaction) => {
     const itemIds = await lockItems(transaction, { orgId, id });
+    if (itemIds === undefined) return undefined;
     const stored = await readEvents(transaction, scope, itemIds);
     const events = await itemsWithinReach(transaction, stored, customerUid);
     const ids = events.map((event) => event.id);
@@ -74,18 +75,18 @@ function replayFailedItems(
   });
 }
 
-/**
- * Publishes to targets that match now and were not reached: new items, which are billed.
- * @throws {ApiError} when the publication or its payload is gone, too many targets would be reached, one of them takes less, or the
- *   organization's billing state allows no items.
- */
-export async function publishToAdded(deps: ReplayDeps, { orgId, id }: PublicationKey): Promise<Replayed> {
+/** Publishes to targets that match now and were not reached: new items, which are billed. */
+export async function publishToAdded(
+  deps: ReplayDeps,
+  { orgId, id }: PublicationKey,
+): Promise<PublicationReplayOutcome> {
   deps.clock.refuseApart();
   const added = await addMatched(deps, { orgId, id });
+  if (added === undefined) return { outcome: "erased" };
   const { code, item_ids: ids, target_ids: targetIds, kinds } = added;
-  if (code === "l") throw largerThan(targetIds?.[0] ?? "");
+  if (code === "l") return { outcome: "too_large", targetId: targetIds?.[0] ?? "" };
   const refusal = addRefusals[code!];
-  if (refusal !== undefined) throw refusal();
+  if (refusal !== undefined) return { outcome: refusal };
   const items = (ids ?? []).map((item, index): ReplayedItem => ({
     id: item!,
     target_id: targetIds![index]!,
@@ -93,10 +94,10 @@ export async function publishToAdded(deps: ReplayDeps, { orgId, id }: Publicatio
     source_event_id: null,
   }));
   await dispatchItems(deps, { orgId, id }, items);
-  return { items, skipped: [] };
+  return { outcome: "replayed", replayed: { items, skipped: [] } };
 }
 
-/** Calls `publish_to_added` until the filters of all targets that it would reach are matched. @throws {ApiError} 410 */
+/** Calls `publish_to_added` until the filters of all targets that it would reach are matched; undefined when it was erased. */
 async function addMatched({ pool, queries }: ReplayDeps, { orgId, id }: PublicationKey) {
   const matches: [string, boolean][] = [];
   for (;;) {
@@ -112,7 +113,7 @@ async function addMatched({ pool, queries }: ReplayDeps, { orgId, id }: Publicat
     if (result.code !== "v") return result;
     const filters = await openFilters((result.filters ?? []).filter((filter) => filter !== null));
     const filtered = await readFiltered(queries, { orgId, id });
-    if (filtered.payload.length === 0) throw payloadErased();
+    if (filtered.payload.length === 0) return undefined;
     matches.push(...(await matchesFilters(filtered, filters)));
   }
 }
@@ -136,19 +137,15 @@ function publicationOf(queries: Queries, { orgId, id }: PublicationKey) {
     .where("org_id", "=", orgId);
 }
 
-/** By the codes of `publish_to_added` for publications that it did not send. */
-const addRefusals: Readonly<Record<string, () => ApiError>> = {
-  n: notFound,
-  e: payloadErased,
-  s: workspaceSuspended,
-  p: workspacePending,
-  m: tooManyTargets,
-};
+/** Codes of `publish_to_added` for publications that it did not send. */
+const addRefusals: Readonly<
+  Record<string, "not_found" | "erased" | "suspended" | "pending" | "too_many_targets">
+> = { n: "not_found", e: "erased", s: "suspended", p: "pending", m: "too_many_targets" };
 
 /** Locks a publication, so that replays of it run one after the other, and gives the ids of its items. */
-async function lockItems(transaction: Queries, key: PublicationKey): Promise<string[]> {
+async function lockItems(transaction: Queries, key: PublicationKey): Promise<string[] | undefined> {
   const row = await publicationOf(transaction, key).select("event_ids").forNoKeyUpdate().executeTakeFirst();
-  return found(row).event_ids;
+  return row?.event_ids;
 }
 
 function isFailed({ status }: StoredEvent): boolean {

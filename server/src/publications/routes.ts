@@ -4,7 +4,15 @@ import { mailboxRetentionMs } from "../config/config.ts";
 import type { ReplayDeps } from "../events/replayEvent.ts";
 import { keysCheckedInSql, usersAndKeys } from "../http/contract/access.ts";
 import { requiredKey } from "../http/contract/credentials.ts";
-import { found, idOf } from "../http/contract/errors.ts";
+import {
+  found,
+  idOf,
+  notFound,
+  orRefused,
+  workspacePending,
+  workspaceSuspended,
+} from "../http/contract/errors.ts";
+import { payloadErased } from "../events/refusals.ts";
 import {
   type FastAnswer,
   routesOf,
@@ -16,7 +24,7 @@ import { customerOf } from "../http/contract/scope.ts";
 import type { Intake } from "../intake/intake.ts";
 import type { NewPublication, Published } from "../intake/publishItems.ts";
 import { readItem } from "../intake/readItem.ts";
-import { publicationRefusal } from "../intake/refusals.ts";
+import { largerThan, publicationRefusal, tooManyTargets } from "../intake/refusals.ts";
 import { billingRefusals, itemAudit, ItemHeaders } from "../intake/routes.ts";
 import { acceptTraced } from "../intake/traceAcceptance.ts";
 import { acceptedStatus } from "../postgres/kinds.ts";
@@ -185,15 +193,26 @@ const replayRoute = route("replayPublication", "POST /api/v1/publications/:id/re
     const id = idOf(params.id);
     const customerUid = customerOf(caller.scope);
     const isNewWebhookId = body.webhook_id === "new";
-    const replayed = await deps.reads.run("publication-replays", call, () =>
-      body.to === "failed"
-        ? replayToFailed(deps, { orgId, id, customerUid, isNewWebhookId })
-        : publishToAdded(deps, { orgId, id }),
-    );
+    const replayed = await deps.reads.run("publication-replays", call, async () => {
+      const result =
+        body.to === "failed"
+          ? await replayToFailed(deps, { orgId, id, customerUid, isNewWebhookId })
+          : await publishToAdded(deps, { orgId, id });
+      return orRefused(result, "replayed", replayRefusals).replayed;
+    });
     void reply.code(202);
     return replayed;
   },
 });
+
+const replayRefusals = {
+  not_found: notFound,
+  erased: payloadErased,
+  suspended: workspaceSuspended,
+  pending: workspacePending,
+  too_many_targets: tooManyTargets,
+  too_large: ({ targetId }: { targetId: string }) => largerThan(targetId),
+};
 
 /** One call, an item for every target: `POST /p/:customer` and `POST /p`; and `/api/v1/publications`, where each went. */
 export const publicationRoutes = [publishToCustomerRoute, publishRoute, listRoute, readRoute, replayRoute];

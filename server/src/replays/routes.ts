@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { usersAndKeys } from "../http/contract/access.ts";
-import { ApiError, found, idOf } from "../http/contract/errors.ts";
+import { ApiError, found, idOf, notFound, orRefused } from "../http/contract/errors.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
 import { routesOf } from "../http/contract/route.ts";
 import { noLimitedKey, readKeys } from "../http/contract/scope.ts";
@@ -40,10 +40,15 @@ const startRoute = route("startReplay", "POST /api/v1/replays", {
     if (unknown !== undefined) throw new ApiError(400, unknown);
     const wanted = { filter, includeReplayed: body.include_replayed === true };
     if (body.dry_run === true) {
-      return deps.reads.run("replay-counts", call, () => tryReplay(deps, caller.orgId, wanted));
+      return deps.reads.run("replay-counts", call, async () =>
+        found(await tryReplay(deps, caller.orgId, wanted)),
+      );
     }
     const start = { ...wanted, ratePerSecond, isNewWebhookId: body.webhook_id === "new" };
-    const replay = await deps.reads.run("replay-counts", call, () => startReplay(deps, caller, start));
+    const replay = await deps.reads.run("replay-counts", call, async () => {
+      const started = await startReplay(deps, caller, start);
+      return orRefused(started, "started", startRefusals).replay;
+    });
     void reply.code(202);
     return replay;
   },
@@ -84,6 +89,16 @@ const cancelRoute = route("cancelReplay", "POST /api/v1/replays/:id/cancel", {
     return replay;
   },
 });
+
+const startRefusals = {
+  unknown_target: notFound,
+  too_many_running: () =>
+    new ApiError(
+      409,
+      `${maxRunning} replays are running: wait for one to end, or cancel one`,
+      "too_many_replays",
+    ),
+};
 
 /** `/api/v1/replays`: replays of many events, as jobs. */
 export const replayRoutes = [startRoute, listRoute, readRoute, cancelRoute];

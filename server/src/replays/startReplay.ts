@@ -5,13 +5,12 @@ import type { Caller } from "../http/contract/credentials.ts";
 import { firstIdAt, newRootId, unknownId } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { DryRun } from "./schemas.ts";
-import { insertReplay, maxRunning, type StoredReplay, targetsOf } from "./store.ts";
+import { insertReplay, type StoredReplay, targetsOf } from "./store.ts";
 import { inSnapshot, listIds, searchRests } from "../events/listEvents.ts";
 import type { EventScope } from "../events/store.ts";
 import { restBetween } from "../runtime/restBetween.ts";
 import { pageFilter, type ReplaySet, withoutReplayed } from "./replayFilter.ts";
 import type { Parts } from "../items/parts.ts";
-import { ApiError, found } from "../http/contract/errors.ts";
 
 export interface StartDeps extends Pick<Parts, "queries" | "nowMs"> {
   config: Pick<Config, "mailboxRetentionSeconds">;
@@ -21,21 +20,28 @@ export interface StartDeps extends Pick<Parts, "queries" | "nowMs"> {
 
 type Wanted = Pick<ReplaySet, "filter" | "includeReplayed">;
 
-/** Counts the events of a replay. @throws {ApiError} 404 when the organization has no such target. */
-export async function tryReplay(deps: StartDeps, orgId: string, wanted: Wanted): Promise<Matching> {
-  return (await matchingNow(deps, orgId, wanted)).matching;
+/** Counts the events of a replay; undefined when the organization has no such target. */
+export async function tryReplay(
+  deps: StartDeps,
+  orgId: string,
+  wanted: Wanted,
+): Promise<Matching | undefined> {
+  return (await matchingNow(deps, orgId, wanted))?.matching;
 }
 
-/**
- * Starts a replay of the events that match at this moment.
- * @throws {ApiError} 404 when the organization has no such target; 409 when it has {@link maxRunning} replays.
- */
+export type StartOutcome =
+  | { outcome: "started"; replay: StoredReplay }
+  | { outcome: "unknown_target" | "too_many_running" };
+
+/** Starts a replay of the events that match at this moment. */
 export async function startReplay(
   deps: StartDeps,
   caller: Caller,
   { ratePerSecond, isNewWebhookId, ...wanted }: Wanted & { ratePerSecond: number; isNewWebhookId: boolean },
-): Promise<StoredReplay> {
-  const { matching, ...set } = await matchingNow(deps, caller.orgId, wanted);
+): Promise<StartOutcome> {
+  const found = await matchingNow(deps, caller.orgId, wanted);
+  if (found === undefined) return { outcome: "unknown_target" };
+  const { matching, ...set } = found;
   const replay = await insertReplay(deps.queries, caller, {
     ...set,
     ...wanted,
@@ -44,19 +50,14 @@ export async function startReplay(
     isNewWebhookId,
     total: matching.count_is_exact ? matching.count : null,
   });
-  if (replay === undefined) {
-    throw new ApiError(
-      409,
-      `${maxRunning} replays are running: wait for one to end, or cancel one`,
-      "too_many_replays",
-    );
-  }
+  if (replay === undefined) return { outcome: "too_many_running" };
   deps.onReplay();
-  return replay;
+  return { outcome: "started", replay };
 }
 
 async function matchingNow(deps: StartDeps, orgId: string, wanted: Wanted) {
-  const targetIds = found(await targetsOf(deps.queries, orgId, wanted.filter));
+  const targetIds = await targetsOf(deps.queries, orgId, wanted.filter);
+  if (targetIds === undefined) return undefined;
   const { rows } = await sql<{ now_ms: number }>`
     select (extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms
   `.execute(deps.queries);

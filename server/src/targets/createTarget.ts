@@ -5,36 +5,40 @@ import { type AnyKind, findKind, fieldsOf, type KindDeps, kindNames } from "./ki
 import type { TargetDeps } from "./record/kind.ts";
 import { rateColumns } from "./record/fields.ts";
 import { metadataFault } from "./record/names.ts";
-import { insertTarget, type StoredTarget } from "./record/store.ts";
+import { invalid, type Refused } from "./record/refusal.ts";
+import { insertTarget, type Stored } from "./record/store.ts";
 import type { NewTarget, TargetChanges } from "./schemas.ts";
-import { invalid, orInvalid } from "../http/contract/errors.ts";
 
 /** A target just made, and the secret that is shown this once when its kind has one. */
-export interface CreatedTarget {
-  target: StoredTarget;
-  secret?: string | undefined;
-}
+export type CreatedTarget = Extract<Stored, { ok: true }> & { secret?: string | undefined };
 
-/** Makes a target of any kind. @throws {ApiError} the refusal of what cannot be made as asked. */
-export async function createTarget(deps: KindDeps, origin: Origin, input: NewTarget): Promise<CreatedTarget> {
+/** Makes a target of any kind. */
+export async function createTarget(
+  deps: KindDeps,
+  origin: Origin,
+  input: NewTarget,
+): Promise<CreatedTarget | Refused> {
   const kind = findKind(input.kind);
-  if (kind === undefined) throw invalid(`kind must be ${kindNames()}`);
+  if (kind === undefined) return invalid(`kind must be ${kindNames()}`);
   const fault = foreignFault(kind, input) ?? metadataFault(input.metadata);
-  if (fault !== undefined) throw invalid(fault);
+  if (fault !== undefined) return invalid(fault);
   const checked = checkedColumns(input, null);
+  if (!checked.ok) return checked;
   const { orgId } = origin;
   const nowMs = deps.nowMs();
   const id = newTargetId(orgId, nowMs);
   const made = await kind.create(deps, input, { orgId, id });
+  if (!made.ok) return made;
   const row = {
     ...commonColumns(deps, input, nowMs),
     id,
     org_id: orgId,
     kind: kind.name,
-    ...checked,
+    ...checked.columns,
     ...made.columns,
   };
-  return { target: await insertTarget(deps.queries, origin, row, made), secret: made.secret };
+  const stored = await insertTarget(deps.queries, origin, row, made);
+  return stored.ok ? { ...stored, secret: made.secret } : stored;
 }
 
 /** Refuses a field of another kind, which would otherwise be dropped in silence. */
@@ -69,10 +73,12 @@ function commonColumns(deps: TargetDeps, input: NewTarget, nowMs: number) {
 /**
  * The columns that a filter and a rate change: undefined to leave them, null for none.
  * @param present The target's rate before.
- * @throws {ApiError} 400 for a filter that is none, and for a burst without a rate.
  */
 export function checkedColumns({ filter, ...input }: TargetChanges, present: number | null) {
-  const read = filter === undefined || filter === null ? undefined : orInvalid(readFilter(filter));
+  const reading = filter === undefined || filter === null ? undefined : readFilter(filter);
+  if (reading?.ok === false) return invalid(reading.message);
+  const rate = rateColumns(input, present);
+  if (!rate.ok) return rate;
   const none = filter === null && { filter: null, filter_digest: null };
-  return { ...rateColumns(input, present), ...none, ...read?.stored };
+  return { ok: true as const, columns: { ...rate.columns, ...none, ...reading?.value.stored } };
 }

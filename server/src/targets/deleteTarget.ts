@@ -3,9 +3,9 @@ import { bucketOf } from "../postgres/ids.ts";
 import { functionQuery, inTransactionOf, type Queries } from "../postgres/tables.ts";
 import { holdsItems, kindNamed } from "./kinds.ts";
 import type { TargetDeps } from "./record/kind.ts";
+import { gone, type Refused } from "./record/refusal.ts";
 import { deleteTargetRow, type StoredTarget } from "./record/store.ts";
 import { cancelDeliveries, cancelMessages } from "./waitingItems.ts";
-import { found } from "../http/contract/errors.ts";
 
 /**
  * Deletes a target. From the same moment whatever is queued for it reads as CANCELED, because the target is gone;
@@ -15,12 +15,14 @@ export async function deleteTarget(
   deps: Pick<TargetDeps, "queries" | "changes" | "nowMs">,
   origin: Origin,
   id: string,
-): Promise<void> {
+): Promise<{ ok: true } | Refused> {
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
   const removed = await inTransactionOf(deps.queries, (transaction) =>
     removeTargetIn(transaction, { origin, id }, nowSeconds),
   );
-  await afterRemoval(deps, origin.orgId, found(removed));
+  if (removed === undefined) return gone;
+  await afterRemoval(deps, origin.orgId, removed);
+  return { ok: true };
 }
 
 /**

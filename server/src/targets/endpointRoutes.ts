@@ -10,6 +10,7 @@ import { deleteTarget } from "./deleteTarget.ts";
 import { findTarget, listInTurns, longLists } from "./findTarget.ts";
 import type { KindDeps } from "./kinds.ts";
 import { type StoredTarget, tooManyTargets } from "./record/store.ts";
+import { orThrow } from "./refusals.ts";
 import { enabling, enablingRefusals } from "./schemas.ts";
 import { updateTarget } from "./updateTarget.ts";
 import { webhook } from "./webhook/webhook.ts";
@@ -109,7 +110,7 @@ function createRoute(deps: KindDeps): RouteRecord {
     },
     async handle(call) {
       const input = { ...knownOf(newEndpoint, call.body), kind: webhook.name };
-      const { target, secret } = await createTarget(deps, originOf(call), input);
+      const { target, secret } = orThrow(await createTarget(deps, originOf(call), input));
       deps.changes.publishTarget(call.caller.orgId, target.id);
       return { id: target.id, secret };
     },
@@ -143,7 +144,7 @@ function updateRoute(deps: KindDeps): RouteRecord {
         const fields = Object.keys(endpointChanges.properties).join(", ");
         throw new ApiError(400, `nothing to change: an endpoint takes ${fields}`);
       }
-      const { target, heldItems } = await updateTarget(deps, originOf(call), present, changes);
+      const { target, heldItems } = orThrow(await updateTarget(deps, originOf(call), present, changes));
       return { endpoint: { ...endpointAnswer(target), held_items: heldItems } };
     },
   })(deps);
@@ -160,7 +161,7 @@ const removeRoute = route("deleteEndpoint", "DELETE /api/v1/endpoints/:id", {
   summary: "Delete an endpoint; what is queued for it becomes CANCELED",
   ...removal(async (call, id, deps: KindDeps) => {
     await findEndpoint(deps, call.caller.orgId, id);
-    await deleteTarget(deps, originOf(call), id);
+    orThrow(await deleteTarget(deps, originOf(call), id));
   }),
 });
 

@@ -3,9 +3,9 @@ import { customerOf, type Scope } from "../http/contract/scope.ts";
 import type { Queries } from "../postgres/tables.ts";
 import { findKind, kindNames } from "./kinds.ts";
 import { noSuchCustomer } from "./record/names.ts";
+import { invalid, type Refused } from "./record/refusal.ts";
 import type { StoredTarget, TargetFilter } from "./record/store.ts";
 import type { NewTarget, TargetChanges } from "./schemas.ts";
-import { ApiError, invalid } from "../http/contract/errors.ts";
 
 /** The filter of a list as far as its caller may see; undefined when that is nothing. */
 export function withinReach(scope: Scope | undefined, filter: TargetFilter): TargetFilter | undefined {
@@ -18,27 +18,33 @@ export function withinReach(scope: Scope | undefined, filter: TargetFilter): Tar
 }
 
 /** A new target as its caller may make it: of the customer to which the caller is limited. */
-export async function newWithinReach(queries: Queries, caller: Caller, input: NewTarget): Promise<NewTarget> {
+export async function newWithinReach(
+  queries: Queries,
+  caller: Caller,
+  input: NewTarget,
+): Promise<{ ok: true; input: NewTarget } | Refused> {
   const own = customerOf(caller.scope);
-  if (own === undefined) return input;
-  await refuseBeyondReach(queries, caller, input, input);
-  return { ...input, customer_uid: own };
+  if (own === undefined) return { ok: true, input };
+  const refused = await refuseBeyondReach(queries, caller, input, input);
+  return refused ?? { ok: true, input: { ...input, customer_uid: own } };
 }
 
-/** @throws {ApiError} for changes that lead beyond the customer to which the caller is limited. */
+/** Refuses changes that lead beyond the customer to which the caller is limited. */
 export async function refuseBeyondReach(
   queries: Queries,
   caller: Caller,
   { kind }: { kind: string },
   changes: TargetChanges = {},
-): Promise<void> {
+): Promise<Refused | undefined> {
   const own = customerOf(caller.scope);
-  if (own === undefined) return;
+  if (own === undefined) return undefined;
   const { customer_uid: customerUid } = changes;
   // Another customer is refused like one that does not exist.
-  if (customerUid !== undefined && customerUid !== own) throw invalid(noSuchCustomer(String(customerUid)));
-  await refuseOtherResults(queries, caller, changes);
-  if (caller.scope?.kind === "portal") refuseToPortal(kind, changes);
+  if (customerUid !== undefined && customerUid !== own) return invalid(noSuchCustomer(String(customerUid)));
+  return (
+    (await refuseOtherResults(queries, caller, changes)) ??
+    (caller.scope?.kind === "portal" ? refuseToPortal(kind, changes) : undefined)
+  );
 }
 
 /** A target as its caller may see it: an organization's own names and notes are not shown to its customers. */
@@ -51,8 +57,8 @@ async function refuseOtherResults(
   queries: Queries,
   { orgId, scope }: Caller,
   { result_target_id: id }: Pick<TargetChanges, "result_target_id">,
-): Promise<void> {
-  if (id === undefined || id === null) return;
+): Promise<Refused | undefined> {
+  if (id === undefined || id === null) return undefined;
   const own = await queries
     .selectFrom("targets")
     .select("id")
@@ -60,8 +66,9 @@ async function refuseOtherResults(
     .where("org_id", "=", orgId)
     .where("customer_uid", "=", customerOf(scope)!)
     .executeTakeFirst();
-  if (own === undefined)
-    throw invalid("result_target_id must be a mailbox or webhook target of this workspace");
+  return own === undefined
+    ? invalid("result_target_id must be a mailbox or webhook target of this workspace")
+    : undefined;
 }
 
 /** Fields that only the organization gives; a publication is refused as a whole where one target takes less. */
@@ -71,15 +78,15 @@ const organizationFields = ["uid", "metadata", "max_payload_bytes"] as const;
  * Refuses to a customer's portal the kinds that it does not have (mailboxes are read with API keys, which customers do not have,
  * and an agent is called on the organization's word) and the organization's own fields.
  */
-function refuseToPortal(name: string, input: TargetChanges): void {
+function refuseToPortal(name: string, input: TargetChanges): Refused | undefined {
   if (findKind(name)?.isInPortal !== true) {
     const taken = kindNames((kind) => kind.isInPortal, "and");
-    throw outOfScope(`in the portal only ${taken}s can be made, changed and deleted`);
+    return outOfScope(`in the portal only ${taken}s can be made, changed and deleted`);
   }
   const field = organizationFields.find((one) => input[one] !== undefined);
-  if (field !== undefined) throw outOfScope(`${field} is not the customer's to give`);
+  return field === undefined ? undefined : outOfScope(`${field} is not the customer's to give`);
 }
 
-function outOfScope(message: string): ApiError {
-  return new ApiError(403, message, "scope_refused");
+function outOfScope(message: string): Refused {
+  return { ok: false, refusal: { kind: "out_of_scope", message } };
 }

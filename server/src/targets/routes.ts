@@ -12,11 +12,10 @@ import { findTarget, findTargetThat, listInTurns, longLists } from "./findTarget
 import { type AnyKind, findKind, type KindDeps, kindNamed, kindNames } from "./kinds.ts";
 import { asSeenBy, newWithinReach, refuseBeyondReach, withinReach } from "./ofCustomer.ts";
 import { type StoredTarget, tooManyTargets } from "./record/store.ts";
+import { orThrow, throwRefused, throwUnrefreshed } from "./refusals.ts";
 import { Consent, enabling, enablingRefusals, Target, targetInputs, TargetQuery } from "./schemas.ts";
 import { secretRoutes } from "./secretRoutes.ts";
 import { updateTarget } from "./updateTarget.ts";
-import { ApiError } from "../http/contract/errors.ts";
-import type { RefreshOutcome } from "./record/kind.ts";
 
 const route = routesOf<KindDeps>("Targets");
 
@@ -55,10 +54,10 @@ function createRoute(deps: KindDeps): RouteRecord {
     examples: examples.createTarget,
     async handle(call) {
       const { caller } = call;
-      const input = await newWithinReach(deps.queries, caller, call.body);
+      const { input } = orThrow(await newWithinReach(deps.queries, caller, call.body));
       const kind = findKind(input.kind);
-      await kind?.checkCatalogue?.(deps.queries, caller.orgId, input.event_types);
-      const { target, secret } = await createTarget(deps, originOf(call), input);
+      throwRefused(await kind?.checkCatalogue?.(deps.queries, caller.orgId, input.event_types));
+      const { target, secret } = orThrow(await createTarget(deps, originOf(call), input));
       deps.changes.publishTarget(caller.orgId, target.id);
       return targetAnswer(deps, asSeenBy(caller.scope, target), { secret });
     },
@@ -95,10 +94,10 @@ function updateRoute(deps: KindDeps): RouteRecord {
     async handle(call) {
       const { caller, params, body } = call;
       const present = await findTarget(deps, caller.orgId, params.id);
-      await refuseBeyondReach(deps.queries, caller, present, body);
+      throwRefused(await refuseBeyondReach(deps.queries, caller, present, body));
       const { checkCatalogue } = kindNamed(present.kind);
-      await checkCatalogue?.(deps.queries, caller.orgId, body.event_types, present);
-      const { target, heldItems } = await updateTarget(deps, originOf(call), present, body);
+      throwRefused(await checkCatalogue?.(deps.queries, caller.orgId, body.event_types, present));
+      const { target, heldItems } = orThrow(await updateTarget(deps, originOf(call), present, body));
       return targetAnswer(deps, asSeenBy(caller.scope, target), { heldItems });
     },
   })(deps);
@@ -112,9 +111,9 @@ const removeRoute = route("deleteTarget", "DELETE /api/v1/targets/:id", {
     const { caller } = call;
     if (caller.scope !== undefined) {
       const target = await findTarget(deps, caller.orgId, id);
-      await refuseBeyondReach(deps.queries, caller, target);
+      throwRefused(await refuseBeyondReach(deps.queries, caller, target));
     }
-    await deleteTarget(deps, originOf(call), id);
+    orThrow(await deleteTarget(deps, originOf(call), id));
   }),
 });
 
@@ -144,25 +143,6 @@ const refreshRoute = route("refreshTarget", "POST /api/v1/targets/:id/refresh", 
     return targetAnswer(deps, await findTarget(deps, caller.orgId, id));
   },
 });
-
-/** @throws {ApiError} when the agent card could not be read or used; the last good one stays in use. */
-function throwUnrefreshed(outcome: RefreshOutcome): void {
-  switch (outcome.kind) {
-    case "current":
-    case "gone":
-      return;
-    case "failed":
-      throw new ApiError(502, stays(outcome.problem));
-    case "unmet":
-      throw new ApiError(409, stays(outcome.problem), "credential_unmet");
-    case "held":
-      throw new ApiError(409, stays(outcome.problem), outcome.code);
-  }
-}
-
-function stays(problem: string): string {
-  return `the agent card ${problem}; the last good one stays in use`;
-}
 
 function seenBy({ scope }: Caller, targets: readonly StoredTarget[]): StoredTarget[] {
   return targets.map((target) => asSeenBy(scope, target));

@@ -6,6 +6,7 @@ import { targetAnswer } from "./answers.ts";
 import { findTargetThat } from "./findTarget.ts";
 import type { AnyKind, KindDeps } from "./kinds.ts";
 import { asSeenBy } from "./ofCustomer.ts";
+import { orThrow } from "./refusals.ts";
 import { Target } from "./schemas.ts";
 import { deletePreviousSecret, rotateSecret } from "./webhook/rotateSecret.ts";
 import { RotationBody } from "./webhook/schemas.ts";
@@ -14,7 +15,7 @@ import { recordChange } from "../audit/recordChange.ts";
 import { openSigningSecret } from "../items/secretBox.ts";
 import { inTransactionOf, type Queries } from "../postgres/tables.ts";
 import type { TargetDeps } from "./record/kind.ts";
-import { ApiError, notFound } from "../http/contract/errors.ts";
+import { gone, type Refused } from "./record/refusal.ts";
 
 const route = routesOf<KindDeps>("Targets");
 
@@ -39,7 +40,7 @@ const rotateRoute = route("rotateSigningSecret", "POST /api/v1/targets/:id/signi
   response: { 200: Target },
   async handle(call, deps) {
     const { id } = await findTargetThat(isSigned, deps, call.caller.orgId, call.params.id);
-    const { target, secret } = await rotateSecret(deps, originOf(call), id, call.body ?? {});
+    const { target, secret } = orThrow(await rotateSecret(deps, originOf(call), id, call.body ?? {}));
     return targetAnswer(deps, asSeenBy(call.caller.scope, target), { secret });
   },
 });
@@ -55,7 +56,7 @@ const revealRoute = route("revealSigningSecret", "POST /api/v1/targets/:id/signi
   examples: { answer: { secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } },
   async handle(call, deps) {
     const { id } = await findTargetThat(isSigned, deps, call.caller.orgId, call.params.id);
-    const secrets = await revealSecret(deps, originOf(call), id);
+    const { secrets } = orThrow(await revealSecret(deps, originOf(call), id));
     void call.reply.header("cache-control", "no-store");
     return secrets;
   },
@@ -71,7 +72,7 @@ const deletePreviousRoute = route(
     description: "Answers the same when no rotation is in progress, so that it is safe to repeat.",
     ...removal(async (call, id, deps: KindDeps) => {
       const target = await findTargetThat(isSigned, deps, call.caller.orgId, id);
-      await deletePreviousSecret(deps, originOf(call), target);
+      orThrow(await deletePreviousSecret(deps, originOf(call), target));
     }),
   },
 );
@@ -84,7 +85,7 @@ async function revealSecret(
   deps: Pick<TargetDeps, "queries" | "box">,
   origin: Origin,
   id: string,
-): Promise<Static<typeof RevealedSecrets>> {
+): Promise<{ ok: true; secrets: Static<typeof RevealedSecrets> } | Refused> {
   return inTransactionOf(deps.queries, async (transaction) => {
     const organization = await transaction
       .selectFrom("organizations")
@@ -92,14 +93,10 @@ async function revealSecret(
       .where("id", "=", origin.orgId)
       .executeTakeFirst();
     if (organization?.secrets_can_be_revealed !== true) {
-      throw new ApiError(
-        403,
-        "signing secrets cannot be revealed: an admin switches that on with secrets_can_be_revealed of PATCH /api/v1/orgs",
-        "revealing_is_off",
-      );
+      return { ok: false, refusal: { kind: "revealing_is_off" } };
     }
     const target = await readSealedSecrets(transaction, origin.orgId, id);
-    if (target === undefined || target.secret === null) throw notFound();
+    if (target === undefined || target.secret === null) return gone;
     const secret = openSigningSecret(deps.box, id, target.secret);
     const previous =
       target.previous_secret === null ? undefined : openSigningSecret(deps.box, id, target.previous_secret);
@@ -107,7 +104,7 @@ async function revealSecret(
       action: "target.secret_revealed",
       object: { kind: "target", id, name: target.name },
     });
-    return { secret, ...(previous !== undefined && { previous_secret: previous }) };
+    return { ok: true, secrets: { secret, ...(previous !== undefined && { previous_secret: previous }) } };
   });
 }
 

@@ -5,12 +5,13 @@ import { checkedColumns } from "./createTarget.ts";
 import { type AnyKind, fieldsOf, holdsItems, type KindDeps, kindNamed } from "./kinds.ts";
 import { nameFields } from "./record/fields.ts";
 import { metadataFault } from "./record/names.ts";
+import { invalid, type Refused } from "./record/refusal.ts";
 import { changeTarget, type StoredTarget, type TargetChange } from "./record/store.ts";
 import type { TargetChanges } from "./schemas.ts";
 import { countWaiting, discardWaiting, rescheduleWaiting } from "./waitingItems.ts";
-import { ApiError, invalid } from "../http/contract/errors.ts";
 
 export interface UpdatedTarget {
+  ok: true;
   target: StoredTarget;
   /** How many items waited for it, when it was enabled again; they are discarded when that was asked for. */
   heldItems?: number | undefined;
@@ -19,20 +20,21 @@ export interface UpdatedTarget {
 /**
  * Changes a target. One that is enabled again starts afresh: no failures on its record, and the full schedule for
  * everything that waits, at once, unless it is to be discarded.
- * @throws {ApiError} the refusal of what cannot be changed as asked.
  */
 export async function updateTarget(
   deps: KindDeps,
   origin: Origin,
   present: StoredTarget,
   input: TargetChanges,
-): Promise<UpdatedTarget> {
+): Promise<UpdatedTarget | Refused> {
   const kind = kindNamed(present.kind);
   const fault = applicableFault(kind, input) ?? discardFault(input) ?? metadataFault(input.metadata);
-  if (fault !== undefined) throw invalid(fault);
+  if (fault !== undefined) return invalid(fault);
   const checked = checkedColumns(input, present.rate_limit_per_second);
+  if (!checked.ok) return checked;
   const changed = await kind.change(deps, input, { ...present, orgId: origin.orgId });
-  const columns = { ...commonColumns(input), ...checked, ...changed.columns };
+  if (!changed.ok) return changed;
+  const columns = { ...commonColumns(input), ...checked.columns, ...changed.columns };
   const change: TargetChange = {
     origin,
     id: present.id,
@@ -42,41 +44,34 @@ export async function updateTarget(
   };
   const isEnabledAgain = input.enabled === true && !present.enabled && holdsItems(present.kind);
   if (!isEnabledAgain) {
-    if (input.discard_held === true) {
-      throw new ApiError(
-        409,
-        "discard_held is for a target that is disabled: this one is enabled",
-        "target_enabled",
-      );
-    }
-    return { target: await changeTarget(deps, change) };
+    if (input.discard_held === true) return { ok: false, refusal: { kind: "holds_nothing" } };
+    return changeTarget(deps, change);
   }
   return input.discard_held === true ? discardAndEnable(deps, change) : restartAndEnable(deps, change);
 }
 
 /** Discards before the target is enabled, so that no attempt is made of what is discarded. */
-async function discardAndEnable(deps: KindDeps, change: TargetChange): Promise<UpdatedTarget> {
+async function discardAndEnable(deps: KindDeps, change: TargetChange): Promise<UpdatedTarget | Refused> {
   const { isWhole, items } = await discardWaiting(deps.queries, change.id);
-  if (!isWhole) {
-    throw new ApiError(
-      503,
-      `${items} items are discarded, more wait, and the target is still disabled: send the request again`,
-      { code: "discard_unfinished", retryAfterSeconds: 1 },
-    );
-  }
+  if (!isWhole) return { ok: false, refusal: { kind: "discard_unfinished", items } };
   return enable(deps, { ...change, beside: { before: {}, after: { discarded_items: items } } }, items);
 }
 
 /** Reschedules before the target is enabled, so that no attempt is made under the old schedule. */
-async function restartAndEnable(deps: KindDeps, change: TargetChange): Promise<UpdatedTarget> {
+async function restartAndEnable(deps: KindDeps, change: TargetChange): Promise<UpdatedTarget | Refused> {
   await rescheduleWaiting(deps.queries, change.id);
   return enable(deps, change, await countWaiting(deps.queries, change.id));
 }
 
-async function enable(deps: KindDeps, change: TargetChange, heldItems: number): Promise<UpdatedTarget> {
-  const target = await changeTarget(deps, change);
+async function enable(
+  deps: KindDeps,
+  change: TargetChange,
+  heldItems: number,
+): Promise<UpdatedTarget | Refused> {
+  const stored = await changeTarget(deps, change);
+  if (!stored.ok) return stored;
   deps.onDue();
-  return { target, heldItems };
+  return { ...stored, heldItems };
 }
 
 const changeableFields = ["name", "description", "enabled", "max_payload_bytes", ...Object.keys(nameFields)];

@@ -1,6 +1,6 @@
 import { DeliveryAttempt } from "../events/schemas.ts";
 import { usersAndKeys } from "../http/contract/access.ts";
-import { ApiError, found } from "../http/contract/errors.ts";
+import { ApiError, notFound, orRefused } from "../http/contract/errors.ts";
 import { routesOf } from "../http/contract/route.ts";
 import { customerChanges } from "../http/contract/scope.ts";
 import { findTarget } from "../targets/findTarget.ts";
@@ -79,7 +79,12 @@ export const testRoute = route("testTarget", "POST /api/v1/targets/:id/test", {
     const payload = payloadOf(target, body?.payload);
     await countTest(deps.pool, { orgId: caller.orgId, targetId: target.id }, reply);
     const eventType = body?.event_type ?? "postrider.test";
-    const { eventId, result } = await sendTest(deps, target, { eventType, payload });
+    const sent = await sendTest(deps, target, { eventType, payload });
+    const { eventId, result } = orRefused(sent, "sent", {
+      gone: notFound,
+      unsent: ({ error }) =>
+        new ApiError(503, `the test could not be sent: ${error}`, { retryAfterSeconds: 5 }),
+    });
     const { outcome, statusCode, durationMs, responseBody } = result;
     return {
       event_id: eventId,
@@ -140,17 +145,23 @@ interface TestToSend {
 /** A header of every test besides those of a delivery, by which a receiver can tell them apart. */
 const mark = ["x-postrider-test", "true"];
 
+type TestOutcome =
+  | { kind: "sent"; eventId: string; result: AttemptResult }
+  /** This process lacks what it takes to send, such as file descriptors. */
+  | { kind: "unsent"; error: string }
+  | { kind: "gone" };
+
 /**
  * Sends one delivery to a target now, through the guarded outbound client. It is no item: nothing is stored, retried,
  * counted or billed, and the target stays as it is, whatever the receiver answers.
- * @throws {ApiError} 404; 503 when this process lacks what it takes to send, such as file descriptors.
  */
 async function sendTest(
   deps: TestDeps,
   { id, kind }: { id: string; kind: TargetKind },
   test: TestToSend,
-): Promise<{ eventId: string; result: AttemptResult }> {
-  const target = found((await loadTargets(deps.pool, deps.box, [id])).get(id));
+): Promise<TestOutcome> {
+  const target = (await loadTargets(deps.pool, deps.box, [id])).get(id);
+  if (target === undefined) return { kind: "gone" };
   const eventId = newId(bucketOf(id), deps.nowMs());
   const payload = test.payload ?? samplePayload(test.eventType, eventId, deps.nowMs());
   const delivery: Delivery = {
@@ -172,10 +183,9 @@ async function sendTest(
     leaseDeadlineMs: Number.POSITIVE_INFINITY,
   };
   const result = await attempt(deps, delivery, target);
-  if (result.outcome.kind === "unsent") {
-    throw new ApiError(503, `the test could not be sent: ${result.outcome.error}`, { retryAfterSeconds: 5 });
-  }
-  return { eventId, result };
+  return result.outcome.kind === "unsent"
+    ? { kind: "unsent", error: result.outcome.error }
+    : { kind: "sent", eventId, result };
 }
 
 function attempt(deps: TestDeps, delivery: Delivery, target: TargetConfig): Promise<AttemptResult> {

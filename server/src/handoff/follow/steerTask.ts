@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { newRootId } from "../../postgres/ids.ts";
+import { isId, newRootId } from "../../postgres/ids.ts";
 import { isHandoff } from "../../postgres/kinds.ts";
 import type { HandoffRow, Queries } from "../../postgres/tables.ts";
 import { type Agent, loadAgent, maskOf } from "../agent/agent.ts";
@@ -11,12 +11,31 @@ import { sendMessage } from "../agent/message.ts";
 import { hasMessage, isInterrupted, readSendAnswer, readTaskOf, type TaskView } from "../agent/readTask.ts";
 import type { Parts } from "../../items/parts.ts";
 import { isJsonObject } from "../../http/contract/json.ts";
-import { ApiError, found, notFound, idOf } from "../../http/contract/errors.ts";
 
 export type SteerDeps = FollowDeps & Pick<Parts, "queries" | "box">;
 
+export type SteerOutcome =
+  /** The agent has taken the message, now or (`isReplayed`) from an earlier request of the same key. */
+  { kind: "answered"; handoff: HandoffAnswer; isReplayed: boolean } | SteerRefusal;
+
+export type CancelOutcome =
+  /** The agent was asked; the handoff shows what became of the task. */
+  { kind: "asked"; handoff: HandoffAnswer } | SteerRefusal;
+
+export type SteerRefusal =
+  | { kind: "unknown" }
+  | { kind: "not_for_an_agent" }
+  | { kind: "not_handed_over" }
+  | { kind: "ended"; outcome: string }
+  | { kind: "target_deleted" }
+  | { kind: "not_waiting"; state: string | null }
+  /** The agent says that the task cannot be canceled. */
+  | { kind: "not_cancelable"; message: string }
+  | { kind: "agent_failed"; message: string };
+
 /** A task that has not ended, with the agent that works on it. */
 interface LiveTask {
+  kind: "live";
   eventId: string;
   agent: Agent;
   handoff: HandoffRow;
@@ -29,51 +48,52 @@ const historyLength = 50;
 /**
  * Answers a task that waits for input (A2A 1.0, section 3.4.3). `key` makes the message the same when it is sent
  * again, so that it is not answered twice.
- * @returns the handoff after it; `isReplayed` when the agent had taken the message from an earlier request of the same key.
- * @throws {ApiError} 404; 409 for a task that does not wait for input; 502 when the agent did not take the message.
  */
 export async function answerTask(
   deps: SteerDeps,
   input: { orgId: string; eventId: string; payload: Buffer; key: string | null },
-): Promise<{ handoff: HandoffAnswer; isReplayed: boolean }> {
+): Promise<SteerOutcome> {
   const task = await findLiveTask(deps, input.orgId, input.eventId);
-  const messageId = await identify(deps, task, input.key);
-  if (messageId === undefined) return { handoff: await shownHandoff(deps, input), isReplayed: true };
+  if (task.kind !== "live") return task;
+  const message = await identify(deps, task, input.key);
+  if (message.kind === "agent_failed") return message;
+  if (message.kind === "known") return withHandoff(deps, input, { kind: "answered", isReplayed: true });
   const { state } = task.handoff;
-  if (!isInterrupted(state)) throw new ApiError(409, `the task does not wait for input: it is ${state}`);
+  if (!isInterrupted(state)) return { kind: "not_waiting", state };
   const parts = {
-    messageId,
+    messageId: message.id,
     payload: input.payload,
     metadata: { event_id: task.eventId },
     taskId: task.taskId,
     contextId: task.handoff.context_id,
   };
   const answer = await sendMessage(deps.outbound, task.agent, parts, { timeoutMs: pollTimeoutMs });
-  const reading = readSendAnswer(successOf(answer, "take the message"), maskOf(task.agent));
+  const sent = successOf(answer, "take the message");
+  if (sent.kind === "agent_failed") return sent;
+  const reading = readSendAnswer(sent.value, maskOf(task.agent));
   // The agent has taken the message, also where its answer cannot be read; polls will show what becomes of the task.
   const isSameTask = reading.ok && reading.view.taskId === task.taskId;
   await record(deps, task, isSameTask ? reading.view : null);
-  return { handoff: await shownHandoff(deps, input), isReplayed: false };
+  return withHandoff(deps, input, { kind: "answered", isReplayed: false });
 }
 
-/** The handoff as it is shown now. @throws {ApiError} 404 when it was deleted meanwhile. */
-async function shownHandoff(
+/** An outcome with the handoff as it is shown after it. */
+async function withHandoff<Outcome extends object>(
   deps: SteerDeps,
   { orgId, eventId }: { orgId: string; eventId: string },
-): Promise<HandoffAnswer> {
-  return found(handoffAnswer(await readHandoff(deps.queries, orgId, eventId)) ?? undefined);
+  outcome: Outcome,
+): Promise<(Outcome & { handoff: HandoffAnswer }) | { kind: "unknown" }> {
+  const handoff = handoffAnswer(await readHandoff(deps.queries, orgId, eventId));
+  return handoff === null ? { kind: "unknown" } : { ...outcome, handoff };
 }
 
-/**
- * Asks the agent to cancel a task (section 3.1.5).
- * @returns the handoff, which shows what became of the task.
- * @throws {ApiError} 404; 409 for a task that has ended, or that the agent cannot cancel; 502 when the agent did not answer.
- */
+/** Asks the agent to cancel a task (section 3.1.5). */
 export async function cancelTask(
   deps: SteerDeps,
   input: { orgId: string; eventId: string },
-): Promise<HandoffAnswer> {
+): Promise<CancelOutcome> {
   const task = await findLiveTask(deps, input.orgId, input.eventId);
+  if (task.kind !== "live") return task;
   const answer = await callAgent(deps.outbound, task.agent, {
     method: "POST",
     path: `/tasks/${encodeURIComponent(task.taskId)}:cancel`,
@@ -82,82 +102,83 @@ export async function cancelTask(
     isRepeatable: true,
   });
   if (answer.kind === "refused" && answer.status < 500) {
-    throw new ApiError(409, `the task cannot be canceled: ${answer.message}`);
+    return { kind: "not_cancelable", message: answer.message };
   }
-  const reading = readTaskOf(task.taskId, successOf(answer, "cancel the task"), maskOf(task.agent));
+  const canceled = successOf(answer, "cancel the task");
+  if (canceled.kind === "agent_failed") return canceled;
+  const reading = readTaskOf(task.taskId, canceled.value, maskOf(task.agent));
   await record(deps, task, reading.ok ? reading.view : null);
-  return shownHandoff(deps, input);
+  return withHandoff(deps, input, { kind: "asked" });
 }
 
 /** The task of an event as its agent has it now. */
-async function findLiveTask(deps: SteerDeps, orgId: string, eventId: string): Promise<LiveTask> {
-  const handoff = await readHandoff(deps.queries, orgId, idOf(eventId));
-  if (handoff === undefined) throw await explainMissing(deps.queries, orgId, eventId);
-  if (handoff.accepted_at === null) throw notHandedOver();
-  refuseEnded(handoff);
+async function findLiveTask(
+  deps: SteerDeps,
+  orgId: string,
+  eventId: string,
+): Promise<LiveTask | SteerRefusal> {
+  if (!isId(eventId)) return { kind: "unknown" };
+  const handoff = await readHandoff(deps.queries, orgId, eventId);
+  if (handoff === undefined) return explainMissing(deps.queries, orgId, eventId);
+  if (handoff.accepted_at === null) return { kind: "not_handed_over" };
+  if (handoff.outcome !== null) return { kind: "ended", outcome: handoff.outcome };
   const agent = await loadAgent(deps.pool, deps.box, handoff.target_id);
-  if (agent === undefined) throw new ApiError(409, "the target of this event was deleted");
+  if (agent === undefined) return { kind: "target_deleted" };
   const taskId = handoff.task_id!;
-  const task: LiveTask = { eventId, agent, handoff, taskId };
+  const task: LiveTask = { kind: "live", eventId, agent, handoff, taskId };
   const shownTask = successOf(await getTask(deps.outbound, agent, taskId), "show its task");
-  const reading = readTaskOf(taskId, shownTask, maskOf(agent));
-  if (!reading.ok) throw new ApiError(502, `the agent's answer ${reading.problem}`);
+  if (shownTask.kind === "agent_failed") return shownTask;
+  const reading = readTaskOf(taskId, shownTask.value, maskOf(agent));
+  if (!reading.ok) return { kind: "agent_failed", message: `the agent's answer ${reading.problem}` };
   if (reading.view.fingerprint === handoff.fingerprint) return task;
   await record(deps, task, reading.view);
   const present = (await readHandoff(deps.queries, orgId, eventId)) ?? handoff;
-  refuseEnded(present);
-  return { ...task, handoff: present };
+  return present.outcome === null
+    ? { ...task, handoff: present }
+    : { kind: "ended", outcome: present.outcome };
 }
 
-/** @throws {ApiError} 409 for a task that has ended. */
-function refuseEnded({ outcome }: HandoffRow): void {
-  if (outcome === null) return;
-  throw new ApiError(
-    409,
-    outcome === "UNKNOWN"
-      ? "the task is no longer followed: its outcome is UNKNOWN"
-      : `the task has ended: ${outcome}`,
-  );
-}
-
-function notHandedOver(): ApiError {
-  return new ApiError(409, "the item has not been handed over yet");
-}
-
-async function explainMissing(queries: Queries, orgId: string, eventId: string): Promise<ApiError> {
+async function explainMissing(queries: Queries, orgId: string, eventId: string): Promise<SteerRefusal> {
   const event = await queries
     .selectFrom("events")
     .select("kind")
     .where("org_id", "=", orgId)
     .where("id", "=", eventId)
     .executeTakeFirst();
-  if (event === undefined) return notFound();
-  return isHandoff(event.kind)
-    ? notHandedOver()
-    : new ApiError(409, "only items of a2a targets are handed to an agent");
+  if (event === undefined) return { kind: "unknown" };
+  return { kind: isHandoff(event.kind) ? "not_handed_over" : "not_for_an_agent" };
 }
 
-/** The id of the message to send; undefined when the task has the message already. */
-async function identify(deps: SteerDeps, task: LiveTask, key: string | null): Promise<string | undefined> {
-  if (key === null) return newRootId(deps.nowMs());
+/** The id of the message to send, unless the task has the message already. */
+async function identify(
+  deps: SteerDeps,
+  task: LiveTask,
+  key: string | null,
+): Promise<{ kind: "new"; id: string } | { kind: "known" } | AgentFailure> {
+  if (key === null) return { kind: "new", id: newRootId(deps.nowMs()) };
   const id = createHash("sha256").update(`${task.eventId} ${key}`).digest("hex").slice(0, 32);
   const answer = await getTask(deps.outbound, task.agent, task.taskId, historyLength);
   const shownTask = successOf(answer, "show its task");
-  if (!isJsonObject(shownTask)) throw new ApiError(502, "the agent's answer has no task at $");
-  return hasMessage(shownTask, id) === true ? undefined : id;
+  if (shownTask.kind === "agent_failed") return shownTask;
+  if (!isJsonObject(shownTask.value)) {
+    return { kind: "agent_failed", message: "the agent's answer has no task at $" };
+  }
+  return hasMessage(shownTask.value, id) === true ? { kind: "known" } : { kind: "new", id };
 }
 
-/** The value that the agent answered with. @throws {ApiError} 502 that says what it did not do, and why. */
-function successOf(answer: AgentAnswer, what: string): unknown {
+type AgentFailure = Extract<SteerRefusal, { kind: "agent_failed" }>;
+
+/** The value that the agent answered with, or what it did not do, and why. */
+function successOf(answer: AgentAnswer, what: string): { kind: "success"; value: unknown } | AgentFailure {
   switch (answer.kind) {
     case "answered":
-      return answer.value;
+      return { kind: "success", value: answer.value };
     case "garbled":
-      throw new ApiError(502, `the agent's answer ${answer.problem}`);
+      return { kind: "agent_failed", message: `the agent's answer ${answer.problem}` };
     case "refused":
-      throw new ApiError(502, `the agent did not ${what}: ${answer.message}`);
+      return { kind: "agent_failed", message: `the agent did not ${what}: ${answer.message}` };
     case "failed":
-      throw new ApiError(502, `the agent did not ${what}: ${answer.error.message}`);
+      return { kind: "agent_failed", message: `the agent did not ${what}: ${answer.error.message}` };
   }
 }
 

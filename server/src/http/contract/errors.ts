@@ -132,11 +132,6 @@ export function mailboxDisabled(): ApiError {
   return new ApiError(409, "the mailbox is disabled: enable it first", "mailbox_disabled");
 }
 
-/** 410 for an item that is known, and whose payload was erased. */
-export function payloadErased(): ApiError {
-  return new ApiError(410, "the payload was erased", "payload_gone");
-}
-
 /** 503 while more passwords wait to be hashed than the service takes on. */
 export function tooManySigningIn(): ApiError {
   return new ApiError(503, "too many people are signing in: try again", { retryAfterSeconds: 2 });
@@ -152,13 +147,38 @@ export function unreadable(message: string): Unreadable {
 
 /** The value that was read. @throws {ApiError} 400 with the message. */
 export function orInvalid<T>(read: Read<T>): T {
-  if (!read.ok) throw invalid(read.message);
+  if (!read.ok) throw new ApiError(400, read.message);
   return read.value;
 }
 
-/** 400 for what the caller gave; the message is a sentence that names it. */
-export function invalid(message: string): ApiError {
-  return new ApiError(400, message);
+/** An outcome by its name alone, or with more, under `kind` or `outcome`. */
+type Named<Name> = Name | { kind: Name } | { outcome: Name };
+type NameOf<Outcome> = Outcome extends { kind: infer Name }
+  ? Name
+  : Outcome extends { outcome: infer Name }
+    ? Name
+    : Outcome;
+type Of<Outcome, Name> = Outcome extends unknown ? (NameOf<Outcome> extends Name ? Outcome : never) : never;
+
+/** For each outcome but the wanted one, the error that says why. */
+type Refusals<Outcome, Wanted> = {
+  [Name in Exclude<NameOf<Outcome>, Wanted> & string]: (refused: Of<Outcome, Name>) => Error;
+};
+
+/** The outcome, when it is the wanted one. @throws the error that the table has for any other. */
+export function orRefused<Outcome extends Named<string>, Wanted extends NameOf<Outcome> & string>(
+  outcome: Outcome,
+  wanted: Wanted,
+  refusals: Refusals<Outcome, Wanted>,
+): Of<Outcome, Wanted> {
+  const name = nameOf(outcome);
+  if (name === wanted) return outcome as Of<Outcome, Wanted>;
+  throw (refusals as unknown as Record<string, (refused: Outcome) => Error>)[name]!(outcome);
+}
+
+function nameOf(outcome: Named<string>): string {
+  if (typeof outcome === "string") return outcome;
+  return "kind" in outcome ? outcome.kind : outcome.outcome;
 }
 
 /** 402 for what a workspace may not do while an invoice is unpaid. */

@@ -9,9 +9,9 @@ import {
   type Given,
   Url,
 } from "../record/fields.ts";
+import { invalid, type Refused } from "../record/refusal.ts";
 import type { TargetKey } from "../record/store.ts";
 import { agentAnswer, type Agents, Auth, readAuth } from "./agents.ts";
-import { invalid } from "../../http/contract/errors.ts";
 
 /** The parts of the process that targets need, with agents. */
 export interface AgentDeps extends TargetDeps {
@@ -60,14 +60,15 @@ async function create(
   { handoffs: { agents } }: AgentDeps,
   { agent_card_url: agentCardUrl, confirm_origin: confirmOrigin, ...input }: Given<typeof fields.created>,
   target: TargetKey,
-): Promise<Creation> {
-  if (agentCardUrl === undefined) throw invalid("agent_card_url is required for an a2a target");
-  const auth = readAuth(input.auth, confirmOrigin);
+): Promise<Creation | Refused> {
+  if (agentCardUrl === undefined) return invalid("agent_card_url is required for an a2a target");
+  const reading = readAuth(input.auth, confirmOrigin);
+  if (!reading.ok) return invalid(reading.message);
+  const auth = reading.value;
   const { result_target_id: resultTargetId = null } = input;
-  const { url, ...steps } = await agents.prepare(
-    { agentCardUrl, auth, confirmOrigin, resultTargetId },
-    target,
-  );
+  const prepared = await agents.prepare({ agentCardUrl, auth, confirmOrigin, resultTargetId }, target);
+  if (!prepared.ok) return prepared;
+  const { url, ...steps } = prepared;
   return { ...steps, columns: { url } };
 }
 
@@ -75,13 +76,14 @@ async function change(
   { handoffs: { agents } }: AgentDeps,
   { auth, confirm_origin: confirmOrigin, result_target_id: resultTargetId }: Given<typeof fields.changed>,
   { orgId }: TargetKey,
-): Promise<KindChange> {
+): Promise<KindChange | Refused> {
   const isAuthGiven = auth !== undefined || confirmOrigin !== undefined;
-  if (!isAuthGiven && resultTargetId === undefined) return {};
-  const changes = {
-    auth: isAuthGiven ? readAuth(auth, confirmOrigin) : undefined,
-    confirmOrigin,
-    resultTargetId,
+  if (!isAuthGiven && resultTargetId === undefined) return { ok: true };
+  const reading = isAuthGiven ? readAuth(auth, confirmOrigin) : undefined;
+  if (reading?.ok === false) return invalid(reading.message);
+  const changes = { auth: reading?.value, confirmOrigin, resultTargetId };
+  return {
+    ok: true,
+    decide: (transaction, locked) => agents.decide(transaction, { ...locked, orgId }, changes),
   };
-  return { decide: (transaction, locked) => agents.decide(transaction, { ...locked, orgId }, changes) };
 }

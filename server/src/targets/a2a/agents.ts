@@ -1,10 +1,11 @@
+import { type Read, unreadable } from "../../http/contract/errors.ts";
 import { type Static, type TObject, Type } from "typebox";
 import { NullableString, nullableString, NullableTimestamp } from "../../http/contract/schemas.ts";
 import type { Queries } from "../../postgres/tables.ts";
 import type { RefreshedBy, RefreshOutcome } from "../record/kind.ts";
+import type { Refused } from "../record/refusal.ts";
 import type { CreationSteps, Decision, StoredTarget, TargetKey } from "../record/store.ts";
 import { nameFault, valueFault } from "../record/headerRules.ts";
-import { invalid } from "../../http/contract/errors.ts";
 
 /** An a2a target's agent as it is answered, besides the target's own fields. */
 export const agentAnswer = {
@@ -49,16 +50,21 @@ export interface Agents {
   prepare(
     input: AgentChanges & { agentCardUrl: string; auth: AgentAuth },
     target: TargetKey,
-  ): Promise<PreparedAgent>;
+  ): Promise<PreparedAgent | Refused>;
   /** Reads the card again and stores its interface, the target's `url` included; a card that is no good changes nothing. */
   refresh(targetId: string, by: RefreshedBy): Promise<RefreshOutcome>;
   /** Decides about a change of the agent, in the transaction that has locked its target. */
-  decide(transaction: Queries, target: StoredTarget & TargetKey, changes: AgentChanges): Promise<Decision>;
+  decide(
+    transaction: Queries,
+    target: StoredTarget & TargetKey,
+    changes: AgentChanges,
+  ): Promise<Decision | Refused>;
   /** The agents of those of these targets that have one, by the targets' ids. */
   describe(targetIds: readonly string[]): Promise<Map<string, AgentView>>;
 }
 
 export interface PreparedAgent extends CreationSteps {
+  ok: true;
   /** The agent's interface, which becomes the target's `url`. */
   url: string;
 }
@@ -82,36 +88,36 @@ export const Auth = Type.Object({
   value: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, description: "With api_key" })),
 });
 
-/** Reads the credential of a request; none unless given. @throws {ApiError} 400 that names what is wrong with it. */
+/** Reads the credential of a request; none unless given. */
 export function readAuth(
   auth: Static<typeof Auth> | undefined,
   confirmOrigin: string | undefined,
-): AgentAuth {
+): Read<AgentAuth> {
   if (confirmOrigin !== undefined && auth?.type !== "bearer" && auth?.type !== "api_key") {
-    throw invalid("confirm_origin goes with auth of type bearer or api_key");
+    return unreadable("confirm_origin goes with auth of type bearer or api_key");
   }
   switch (auth?.type) {
     case undefined:
     case "none":
-      return { type: "none" };
+      return { ok: true, value: { type: "none" } };
     case "bearer":
-      if (auth?.token === undefined) throw invalid("auth.token is required when auth.type is bearer");
-      return { type: "bearer", token: auth.token };
+      if (auth?.token === undefined) return unreadable("auth.token is required when auth.type is bearer");
+      return { ok: true, value: { type: "bearer", token: auth.token } };
     case "api_key":
       return readApiKey(auth);
     default:
-      throw invalid("auth.type must be bearer, api_key or none");
+      return unreadable("auth.type must be bearer, api_key or none");
   }
 }
 
-function readApiKey({ header, value }: Static<typeof Auth>): AgentAuth {
-  if (header === undefined) throw invalid("auth.header is required when auth.type is api_key");
-  if (value === undefined) throw invalid("auth.value is required when auth.type is api_key");
+function readApiKey({ header, value }: Static<typeof Auth>): Read<AgentAuth> {
+  if (header === undefined) return unreadable("auth.header is required when auth.type is api_key");
+  if (value === undefined) return unreadable("auth.value is required when auth.type is api_key");
   const badName = nameFault(header) ?? (ownHeaders.has(header.toLowerCase()) ? "is reserved" : undefined);
-  if (badName !== undefined) throw invalid(`auth.header ${badName}`);
+  if (badName !== undefined) return unreadable(`auth.header ${badName}`);
   const badValue = valueFault(value);
-  if (badValue !== undefined) throw invalid(`auth.value ${badValue}`);
-  return { type: "api_key", header, value };
+  if (badValue !== undefined) return unreadable(`auth.value ${badValue}`);
+  return { ok: true, value: { type: "api_key", header, value } };
 }
 
 /** Headers that the service sets in every request to an agent. */

@@ -22,8 +22,11 @@ const fields = {
 export const mailbox: Kind<object, typeof fields.created, typeof fields.changed, typeof fields.answered> = {
   name: "mailbox",
   fields,
-  create: async (_deps, { max_claims = null }) => ({ columns: { url: null, max_claims } }),
-  change: async (_deps, { max_claims }) => ({ columns: max_claims === undefined ? {} : { max_claims } }),
+  create: async (_deps, { max_claims = null }) => ({ ok: true, columns: { url: null, max_claims } }),
+  change: async (_deps, { max_claims }) => ({
+    ok: true,
+    columns: max_claims === undefined ? {} : { max_claims },
+  }),
   answer: ({ max_payload_bytes, max_claims }) => ({ max_payload_bytes, max_claims }),
   sender: null,
   isSigned: false,

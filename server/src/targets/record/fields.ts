@@ -2,8 +2,8 @@ import { type Static, type TProperties, Type } from "typebox";
 import { FilterField } from "../../filters/schemas.ts";
 import { lineOfText, linesOfText } from "../../http/contract/plainText.ts";
 import { MetadataField, Uid } from "./names.ts";
+import { invalid, type Refused } from "./refusal.ts";
 import { fieldsOf, nullable } from "../../http/contract/schemas.ts";
-import { invalid } from "../../http/contract/errors.ts";
 
 /** Values of some fields, none of them required. */
 export type Given<Fields extends TProperties> = {
@@ -101,21 +101,21 @@ export type RateInput = Pick<Given<typeof limits>, "rate_limit_per_second" | "ra
 /**
  * The columns that a change of the rate changes: a target without a rate has no burst.
  * @param present The target's rate before.
- * @throws {ApiError} 400 for a burst without a rate.
  */
 export function rateColumns(
   { rate_limit_per_second: perSecond, rate_limit_burst: burst }: RateInput,
   present: number | null,
-): Partial<Record<keyof RateInput, number | null>> {
+): { ok: true; columns: Partial<Record<keyof RateInput, number | null>> } | Refused {
   const after = perSecond === undefined ? present : perSecond;
   if (after === null && typeof burst === "number") {
-    throw invalid("rate_limit_burst goes with rate_limit_per_second");
+    return invalid("rate_limit_burst goes with rate_limit_per_second");
   }
-  return {
+  const columns = {
     ...(perSecond !== undefined && { rate_limit_per_second: perSecond }),
     ...(burst !== undefined && { rate_limit_burst: burst }),
     ...(perSecond === null && { rate_limit_burst: null }),
   };
+  return { ok: true, columns };
 }
 
 export function allOptional<P extends TProperties>(properties: P) {

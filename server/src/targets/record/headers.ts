@@ -1,6 +1,6 @@
 import type { SecretBox } from "../../items/secretBox.ts";
 import { maxHeaders, nameFault, sizeFault, valueFault } from "./headerRules.ts";
-import { invalid } from "../../http/contract/errors.ts";
+import { invalid, type Refused } from "./refusal.ts";
 
 /** Headers as a request gives them: a value alone is secret. */
 export type HeadersInput = Record<string, string | { value: string; secret?: boolean }>;
@@ -33,24 +33,26 @@ export interface HeadersDeps {
 /**
  * Checks headers and seals the secret ones, for `targets.headers`. They take the place of all that the target has; a secret one
  * that is given as `***` keeps its value.
- * @returns null when there are none.
- * @throws {ApiError} 400 that names the header which is refused, and never its value.
+ * @returns null as `stored` when there are none.
  */
-export function sealHeaders(deps: HeadersDeps, input: HeadersInput): string | null {
+export function sealHeaders(
+  deps: HeadersDeps,
+  input: HeadersInput,
+): { ok: true; stored: string | null } | Refused {
   const given = Object.entries(input);
-  if (given.length > maxHeaders) throw invalid(`headers must be at most ${maxHeaders}`);
+  if (given.length > maxHeaders) return invalid(`headers must be at most ${maxHeaders}`);
   const before = new Map(parse(deps.present).map((header) => [header.name.toLowerCase(), header]));
   const plain: { name: string; value: string }[] = [];
   const stored: StoredHeader[] = [];
   for (const [name, header] of given) {
     const sealed = sealHeader(deps, { name, header, before: before.get(name.toLowerCase()) });
-    if ("fault" in sealed) throw invalid(`headers.${shown(name)} ${sealed.fault}`);
+    if ("fault" in sealed) return invalid(`headers.${shown(name)} ${sealed.fault}`);
     plain.push({ name, value: sealed.value });
     stored.push(sealed.stored);
   }
   const fault = sizeFault(plain);
-  if (fault !== undefined) throw invalid(`headers ${fault}`);
-  return stored.length === 0 ? null : JSON.stringify(stored);
+  if (fault !== undefined) return invalid(`headers ${fault}`);
+  return { ok: true, stored: stored.length === 0 ? null : JSON.stringify(stored) };
 }
 
 function sealHeader(

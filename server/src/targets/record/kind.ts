@@ -4,6 +4,7 @@ import type { Origin } from "../../audit/origin.ts";
 import type { DeliveredKind, TargetKind } from "../../postgres/kinds.ts";
 import type { Queries, TargetRow } from "../../postgres/tables.ts";
 import type { Given } from "./fields.ts";
+import type { Refused } from "./refusal.ts";
 import type { CreationSteps, StoredTarget, TargetChange, TargetKey } from "./store.ts";
 import type { Config } from "../../config/config.ts";
 import type { Parts } from "../../items/parts.ts";
@@ -30,17 +31,21 @@ export interface Kind<
     /** Fields of the answer that not every kind has. */
     answered: Answered;
   };
-  /** Checks the fields of a new target, and says what is stored of them. @throws {ApiError} for what is refused. */
-  create: (deps: Deps, input: Given<Created>, target: TargetKey) => Promise<Creation>;
+  /** Checks the fields of a new target, and says what is stored of them. */
+  create: (deps: Deps, input: Given<Created>, target: TargetKey) => Promise<Creation | Refused>;
   /** The same for a change. */
-  change: (deps: Deps, changes: Given<Changed>, target: StoredTarget & TargetKey) => Promise<KindChange>;
+  change: (
+    deps: Deps,
+    changes: Given<Changed>,
+    target: StoredTarget & TargetKey,
+  ) => Promise<KindChange | Refused>;
   /** Checks names of event types against the organization's catalogue, where the kind has event types. */
   checkCatalogue?: (
     queries: Queries,
     orgId: string,
     eventTypes: readonly string[] | undefined,
     present?: StoredTarget,
-  ) => Promise<void>;
+  ) => Promise<Refused | undefined>;
   /** Ends what belongs to a target in other tables, in the transaction that removes it. */
   remove?: (transaction: Queries, targetId: string, nowSeconds: number) => Promise<void>;
   /** Its part of the target's answer. */
@@ -60,12 +65,14 @@ export interface Kind<
 }
 
 export interface Creation extends CreationSteps {
+  ok: true;
   columns: Partial<Insertable<TargetRow>>;
   /** A secret that is shown this once. */
   secret?: string;
 }
 
 export interface KindChange {
+  ok: true;
   columns?: Updateable<TargetRow>;
   decide?: TargetChange["decide"];
 }

@@ -1,7 +1,7 @@
 import { Type } from "typebox";
 import { sql, type Updateable } from "kysely";
 import type { Queries, TargetRow } from "../../postgres/tables.ts";
-import { ApiError, invalid } from "../../http/contract/errors.ts";
+import { invalid, type Refused } from "./refusal.ts";
 
 const uidPattern = "^[A-Za-z0-9._:-]{1,128}$";
 /** The form of a uid, in words. */
@@ -45,13 +45,13 @@ export function metadataFault(metadata: Metadata | null | undefined): string | u
 /**
  * Called before a target's row is written: no other target may have its uid, and its customer stays until the transaction
  * ends. Locks the customer before the target, as the deletion of a customer does, so that the two cannot deadlock.
- * @throws {ApiError} when the names cannot be had: there is no such customer, or the uid is another target's.
+ * @returns why the names cannot be had: there is no such customer, or the uid is another target's.
  */
 export async function holdNames(
   transaction: Queries,
   orgId: string,
   { id, uid, customer_uid: customerUid }: Pick<Updateable<TargetRow>, "id" | "uid" | "customer_uid">,
-): Promise<void> {
+): Promise<Refused | undefined> {
   if (typeof customerUid === "string") {
     const customer = await transaction
       .selectFrom("customers")
@@ -59,9 +59,9 @@ export async function holdNames(
       .where((row) => row.and({ org_id: orgId, uid: customerUid }))
       .forKeyShare()
       .executeTakeFirst();
-    if (customer === undefined) throw invalid(noSuchCustomer(customerUid));
+    if (customer === undefined) return invalid(noSuchCustomer(customerUid));
   }
-  if (typeof uid !== "string") return;
+  if (typeof uid !== "string") return undefined;
   // An advisory lock until the transaction ends: another transaction that wants the same uid waits, and then sees it.
   await sql`select pg_advisory_xact_lock(hashtextextended(${`target uid ${orgId} ${uid}`}, 0))`.execute(
     transaction,
@@ -71,9 +71,7 @@ export async function holdNames(
     .select("id")
     .where((row) => row.and({ org_id: orgId, uid }))
     .executeTakeFirst();
-  if (other !== undefined && other.id !== id) {
-    throw new ApiError(409, "uid is another target's already", "uid_taken");
-  }
+  return other === undefined || other.id === id ? undefined : { ok: false, refusal: { kind: "uid_taken" } };
 }
 
 /** Why a customer_uid is refused that no customer has. */

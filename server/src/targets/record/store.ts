@@ -6,14 +6,17 @@ import type { Parts } from "../../items/parts.ts";
 import type { TargetKind } from "../../postgres/kinds.ts";
 import { inTransactionOf, type Queries, type TargetRow } from "../../postgres/tables.ts";
 import { holdNames } from "./names.ts";
+import { gone, type Refused } from "./refusal.ts";
 import { differences, maskedUrl } from "../../audit/differences.ts";
-import { ApiError, found } from "../../http/contract/errors.ts";
 
 /** A target as its owner may see it: no secret leaves the database this way, except sealed in `headers`. */
 export type StoredTarget = Omit<
   TargetRow,
   "org_id" | "secret" | "previous_secret" | "version" | "filter_digest"
 > & { has_previous_secret: boolean };
+
+/** A target as it is stored after it was made or changed. */
+export type Stored = { ok: true; target: StoredTarget } | Refused;
 
 /** A bound for the lists, which need not be paged, and for the claim, which goes round all of them. */
 const maxTargetsPerOrganization = 10_000;
@@ -22,27 +25,29 @@ export const tooManyTargets = `a workspace has at most ${maxTargetsPerOrganizati
 /** Steps of one kind's creation, within the transaction that stores the target. */
 export interface CreationSteps {
   /** Refuses before anything is written. */
-  check?: (transaction: Queries) => Promise<void>;
+  check?: (transaction: Queries) => Promise<Refused | undefined>;
   /** Writes what belongs to the target in other tables. */
   save?: (transaction: Queries, target: StoredTarget) => Promise<void>;
 }
 
-/** Stores a new target. @throws {ApiError} when the organization has as many as it may, or its names cannot be had. */
+/** Stores a new target, unless the organization has as many as it may or its names cannot be had. */
 export async function insertTarget(
   queries: Queries,
   origin: Origin,
   row: Insertable<TargetRow>,
   { check, save }: CreationSteps,
-): Promise<StoredTarget> {
+): Promise<Stored> {
   return inTransactionOf(queries, async (transaction) => {
     // An advisory lock, so that creations of one organization come one after the other and the count holds. Locking rows of a
     // table that is divided among servers would take a lock on each of them.
     await sql`select pg_advisory_xact_lock(hashtextextended(${`targets of ${row.org_id}`}, 0))`.execute(
       transaction,
     );
-    await refuseMore(transaction, origin, row);
-    await holdNames(transaction, row.org_id, row);
-    await check?.(transaction);
+    const refused =
+      (await refuseMore(transaction, origin, row)) ??
+      (await holdNames(transaction, row.org_id, row)) ??
+      (await check?.(transaction));
+    if (refused !== undefined) return refused;
     const target = await transaction
       .insertInto("targets")
       .values(row)
@@ -54,7 +59,7 @@ export async function insertTarget(
       object: objectOf(target),
       after: auditedTarget(target),
     });
-    return target;
+    return { ok: true, target };
   });
 }
 
@@ -65,7 +70,7 @@ async function refuseMore(
   transaction: Queries,
   origin: Origin,
   { org_id: orgId, customer_uid: customerUid = null }: Insertable<TargetRow>,
-): Promise<void> {
+): Promise<Refused | undefined> {
   const count = async (customer?: { uid: string | null }): Promise<number> => {
     const { count } = await transaction
       .selectFrom("targets")
@@ -75,9 +80,13 @@ async function refuseMore(
       .executeTakeFirstOrThrow();
     return count;
   };
-  if ((await count()) >= maxTargetsPerOrganization) throw new ApiError(409, tooManyTargets);
-  if (origin.actor.kind !== "customer" || (await count({ uid: customerUid })) < maxInPortal) return;
-  throw new ApiError(409, `there are ${maxInPortal} endpoints, the most there can be: delete one first`);
+  if ((await count()) >= maxTargetsPerOrganization) return tooMany(tooManyTargets);
+  if (origin.actor.kind !== "customer" || (await count({ uid: customerUid })) < maxInPortal) return undefined;
+  return tooMany(`there are ${maxInPortal} endpoints, the most there can be: delete one first`);
+}
+
+function tooMany(message: string): Refused {
+  return { ok: false, refusal: { kind: "too_many", message } };
 }
 
 /** Which of an organization's targets are listed; all of them unless told otherwise. */
@@ -144,29 +153,27 @@ export interface TargetChange {
   columns: Updateable<TargetRow>;
   beside?: Beside | undefined;
   /** Decides the rest of the change once the target is locked, before anything is written. */
-  decide?: ((transaction: Queries, present: StoredTarget) => Promise<Decision>) | undefined;
+  decide?: ((transaction: Queries, present: StoredTarget) => Promise<Decision | Refused>) | undefined;
 }
 
 export interface Decision {
+  ok: true;
   columns?: Updateable<TargetRow>;
   beside?: Beside;
   /** Writes what belongs to the target in other tables. */
   save?: (transaction: Queries, target: StoredTarget) => Promise<void>;
 }
 
-/**
- * Changes a target, puts that on record, and tells every node by its version, in a transaction; and streams, after it.
- * @throws {ApiError} 404 when the organization has no such target, and for what the change may not be.
- */
+/** Changes a target, puts that on record, and tells every node by its version, in a transaction; and streams, after it. */
 export async function changeTarget(
   deps: Pick<Parts, "queries" | "changes" | "nowMs">,
   change: TargetChange,
-): Promise<StoredTarget> {
+): Promise<Stored> {
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
   const stored = await inTransactionOf(deps.queries, (transaction) =>
     changeTargetIn(transaction, change, nowSeconds),
   );
-  deps.changes.publishTarget(change.origin.orgId, change.id);
+  if (stored.ok) deps.changes.publishTarget(change.origin.orgId, change.id);
   return stored;
 }
 
@@ -175,11 +182,15 @@ export async function changeTargetIn(
   transaction: Queries,
   { origin, id, action, columns, beside, decide }: TargetChange,
   nowSeconds: number,
-): Promise<StoredTarget> {
-  await holdNames(transaction, origin.orgId, { ...columns, id });
-  const locked = selectTarget(transaction, { orgId: origin.orgId, id }).forNoKeyUpdate();
-  const present = found(await locked.executeTakeFirst());
-  const decision = (await decide?.(transaction, present)) ?? {};
+): Promise<Stored> {
+  const refused = await holdNames(transaction, origin.orgId, { ...columns, id });
+  if (refused !== undefined) return refused;
+  const present = await selectTarget(transaction, { orgId: origin.orgId, id })
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (present === undefined) return gone;
+  const decision = (await decide?.(transaction, present)) ?? { ok: true };
+  if (!decision.ok) return decision;
   if (columns.enabled === true && present.disabled_reason !== null) {
     // Listeners that heard that the service disabled the target hear that it is enabled, in the same transaction.
     await sql`select note_operational_event('target.recovered', ${origin.orgId}, ${id}, null, 'it was enabled')`.execute(
@@ -198,14 +209,14 @@ export async function changeTargetIn(
   const besides = [beside, decision.beside].filter((one) => one !== undefined);
   // Setting a field to its present value is no change; tools that describe everything do that often.
   const isChanged = Object.keys(after).length > 0 || besides.length > 0 || action !== "target.updated";
-  if (!isChanged) return target;
+  if (!isChanged) return { ok: true, target };
   await recordChange(transaction, origin, {
     action,
     object: objectOf(target),
     before: Object.assign({}, before, ...besides.map((one) => one.before)) as typeof before,
     after: Object.assign({}, after, ...besides.map((one) => one.after)) as typeof after,
   });
-  return target;
+  return { ok: true, target };
 }
 
 /** Removes a target's row; undefined when the organization has no such target. */

@@ -1,8 +1,8 @@
 import type { Queries } from "../../postgres/tables.ts";
+import { invalid, type Refused } from "../record/refusal.ts";
 import type { StoredTarget } from "../record/store.ts";
 import { sql } from "kysely";
 import { operationalEventTypes } from "../../notifications/store.ts";
-import { invalid } from "../../http/contract/errors.ts";
 
 /**
  * Why a target's `event_types` are refused: no item's type can match an entry. An entry is a type, or a prefix that ends with
@@ -19,21 +19,20 @@ export function eventTypesFault(eventTypes: readonly string[] | undefined): stri
 /**
  * Refuses entries that the organization's catalogue does not know, where there is one. Entries that the target has already may
  * stay: the catalogue may be newer, or may have lost a type since.
- * @throws {ApiError} 400 that names the entry.
  */
 export async function checkCatalogue(
   queries: Queries,
   orgId: string,
   eventTypes: readonly string[] | undefined,
   present?: Pick<StoredTarget, "event_types">,
-): Promise<void> {
+): Promise<Refused | undefined> {
   const fault = eventTypesFault(eventTypes);
-  if (fault !== undefined) throw invalid(fault);
+  if (fault !== undefined) return invalid(fault);
   const added = (eventTypes ?? []).filter((type) => present?.event_types.includes(type) !== true);
   const unknown = await findUnknownType(queries, orgId, added);
-  if (unknown === undefined) return;
+  if (unknown === undefined) return undefined;
   const why = unknown.endsWith(".*") ? "begins no type of the catalogue" : "is no type of the catalogue";
-  throw invalid(`event_types.${eventTypes!.indexOf(unknown)} is unknown: ${unknown} ${why}`);
+  return invalid(`event_types.${eventTypes!.indexOf(unknown)} is unknown: ${unknown} ${why}`);
 }
 
 function entryFault(type: string): string | undefined {

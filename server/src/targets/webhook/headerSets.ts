@@ -10,8 +10,8 @@ import {
   shownHeaders,
 } from "../record/headers.ts";
 import type { SecretBox } from "../../items/secretBox.ts";
+import type { Refused } from "../record/refusal.ts";
 import type { Beside, Decision, StoredTarget } from "../record/store.ts";
-import { ApiError } from "../../http/contract/errors.ts";
 
 type HeaderSet = Pick<TargetRow, "id" | "headers" | "header_set">;
 
@@ -87,18 +87,21 @@ export function decideHeaders(
   { box, nowSeconds }: { box: SecretBox; nowSeconds: number },
   present: StoredTarget,
   { url, headers }: HeadersChange,
-): Decision {
+): Decision | Refused {
   const isElsewhere = isOtherOrigin(present, url);
-  refuseOtherOrigin(present, { url, headers });
-  if (headers === undefined) return {};
+  const refused = refuseOtherOrigin(present, { url, headers });
+  if (refused !== undefined) return refused;
+  if (headers === undefined) return { ok: true };
   const kept = isElsewhere ? null : present.headers;
-  const stored = sealHeaders({ box, targetId: present.id, present: kept }, headers ?? {});
+  const sealed = sealHeaders({ box, targetId: present.id, present: kept }, headers ?? {});
+  if (!sealed.ok) return sealed;
   return {
+    ok: true,
     columns: {
-      headers: stored,
-      header_set: stored === null ? null : (sql`version + 1` as never),
+      headers: sealed.stored,
+      header_set: sealed.stored === null ? null : (sql`version + 1` as never),
     },
-    beside: namesOf(present.headers, stored),
+    beside: namesOf(present.headers, sealed.stored),
     async save(transaction: Queries, target) {
       await endHeaderSet(transaction, target.id, nowSeconds);
       await noteHeaderSet(transaction, target);
@@ -115,18 +118,15 @@ function namesOf(before: string | null, after: string | null): Beside {
 /**
  * Refuses to move secret headers to another origin. They were given for the present one, and a caller who may change the URL
  * may not read them: they have to be given again.
- * @throws {ApiError} 409
  */
 export function refuseOtherOrigin(
   present: Pick<TargetRow, "url" | "headers">,
   { url, headers }: HeadersChange,
-): void {
-  if (headers !== undefined || !isOtherOrigin(present, url) || !hasSecretHeaders(present.headers)) return;
-  throw new ApiError(
-    409,
-    `the secret headers were given for ${originOf(present.url!)}: give headers again together with the new url`,
-    "headers_needed",
-  );
+): Refused | undefined {
+  if (headers !== undefined || !isOtherOrigin(present, url) || !hasSecretHeaders(present.headers)) {
+    return undefined;
+  }
+  return { ok: false, refusal: { kind: "headers_needed", origin: originOf(present.url!) } };
 }
 
 function isOtherOrigin(present: Pick<TargetRow, "url">, url: string | undefined): boolean {

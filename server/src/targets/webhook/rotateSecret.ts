@@ -4,22 +4,28 @@ import { newSigningSecret, parseSigningSecret } from "../../items/signature.ts";
 import { openSigningKey, sealSigningSecret } from "../../items/secretBox.ts";
 import { inTransactionOf, type Queries } from "../../postgres/tables.ts";
 import type { TargetDeps } from "../record/kind.ts";
-import { changeTarget, changeTargetIn, type StoredTarget, type TargetChange } from "../record/store.ts";
+import { invalid, type Refused } from "../record/refusal.ts";
+import {
+  changeTarget,
+  changeTargetIn,
+  type Stored,
+  type StoredTarget,
+  type TargetChange,
+} from "../record/store.ts";
 import type { Rotation } from "./schemas.ts";
-import { invalid } from "../../http/contract/errors.ts";
 
-/** A new signing secret: a random one, or one that receivers know already. @throws {ApiError} 400 for text that is no secret. */
+/** A new signing secret: a random one, or one that receivers know already. */
 export function chooseSecret(
   { randomBytes }: Pick<TargetDeps, "randomBytes">,
   known: string | undefined,
-): string {
-  if (known === undefined) return newSigningSecret(randomBytes);
+): { ok: true; secret: string } | Refused {
+  if (known === undefined) return { ok: true, secret: newSigningSecret(randomBytes) };
   try {
     parseSigningSecret(known);
   } catch (error) {
-    throw invalid(`secret is none: ${(error as Error).message}`);
+    return invalid(`secret is none: ${(error as Error).message}`);
   }
-  return known;
+  return { ok: true, secret: known };
 }
 
 /**
@@ -32,10 +38,12 @@ export async function rotateSecret(
   origin: Origin,
   id: string,
   { secret: known, previous_secret_ends_in_seconds: endsIn }: Rotation,
-): Promise<{ target: StoredTarget; secret: string }> {
-  const secret = chooseSecret(deps, known);
+): Promise<{ ok: true; target: StoredTarget; secret: string } | Refused> {
+  const chosen = chooseSecret(deps, known);
+  if (!chosen.ok) return chosen;
+  const { secret } = chosen;
   const previousUntil = endsIn === undefined ? null : Math.floor(deps.nowMs() / 1000) + endsIn;
-  const target = await changeTarget(deps, {
+  const stored = await changeTarget(deps, {
     origin,
     id,
     action: "target.secret_rotated",
@@ -43,9 +51,10 @@ export async function rotateSecret(
     async decide(transaction, present) {
       if (known !== undefined && (await isPresentSecret(deps, transaction, id, known))) {
         const isEnding = present.has_previous_secret && previousUntil !== null;
-        return { columns: isEnding ? { previous_secret_until: previousUntil } : {} };
+        return { ok: true, columns: isEnding ? { previous_secret_until: previousUntil } : {} };
       }
       return {
+        ok: true,
         columns: {
           previous_secret: sql`secret` as never,
           previous_secret_until: previousUntil,
@@ -61,7 +70,7 @@ export async function rotateSecret(
       };
     },
   });
-  return { target, secret };
+  return stored.ok ? { ...stored, secret } : stored;
 }
 
 async function isPresentSecret(
@@ -83,8 +92,9 @@ export async function deletePreviousSecret(
   deps: TargetDeps,
   origin: Origin,
   target: StoredTarget,
-): Promise<void> {
-  if (target.has_previous_secret) await changeTarget(deps, endOfRotation(origin, target.id));
+): Promise<Stored> {
+  if (!target.has_previous_secret) return { ok: true, target };
+  return changeTarget(deps, endOfRotation(origin, target.id));
 }
 
 function endOfRotation(origin: Origin, id: string): TargetChange {

@@ -1,6 +1,7 @@
 import { sealSigningSecret } from "../../items/secretBox.ts";
 import type { Creation, Kind, KindChange, TargetDeps } from "../record/kind.ts";
 import { deliveryValues, type Given } from "../record/fields.ts";
+import { invalid, type Refused } from "../record/refusal.ts";
 import type { StoredTarget, TargetKey } from "../record/store.ts";
 import { checkCatalogue, eventTypesFault } from "./eventTypes.ts";
 import { decideHeaders, endHeaderSet, noteHeaderSet, refuseOtherOrigin } from "./headerSets.ts";
@@ -10,7 +11,6 @@ import { signingScheme, webhookFields } from "./schemas.ts";
 import { webhookSender } from "./send/sendWebhook.ts";
 import { checkTargetUrl } from "../../outbound/targetUrl.ts";
 import { isTryoutUrl, refuseTryoutUrl } from "../../tryout/store.ts";
-import { invalid } from "../../http/contract/errors.ts";
 
 type Fields = typeof webhookFields;
 
@@ -41,23 +41,26 @@ async function create(
   deps: TargetDeps,
   input: Given<Fields["created"]>,
   { id }: TargetKey,
-): Promise<Creation> {
+): Promise<Creation | Refused> {
   const { url, event_types: eventTypes = [] } = input;
-  if (url === undefined) throw invalid("url is required for a webhook target");
+  if (url === undefined) return invalid("url is required for a webhook target");
   const fault = eventTypesFault(eventTypes) ?? (await urlFault(deps, url));
-  if (fault !== undefined) throw invalid(fault);
-  const secret = chooseSecret(deps, input.secret);
+  if (fault !== undefined) return invalid(fault);
+  const chosen = chooseSecret(deps, input.secret);
+  if (!chosen.ok) return chosen;
   const headers = sealHeaders({ box: deps.box, targetId: id, present: null }, input.headers ?? {});
+  if (!headers.ok) return headers;
   return {
+    ok: true,
     columns: {
       url,
       event_types: eventTypes,
-      headers,
-      header_set: headers === null ? null : 1,
-      secret: sealSigningSecret(deps.box, id, secret),
+      headers: headers.stored,
+      header_set: headers.stored === null ? null : 1,
+      secret: sealSigningSecret(deps.box, id, chosen.secret),
     },
     save: noteHeaderSet,
-    secret,
+    secret: chosen.secret,
   };
 }
 
@@ -65,12 +68,14 @@ async function change(
   deps: TargetDeps,
   { url, event_types: eventTypes, headers }: Given<Fields["changed"]>,
   present: StoredTarget,
-): Promise<KindChange> {
+): Promise<KindChange | Refused> {
   const fault = eventTypesFault(eventTypes) ?? (url === undefined ? undefined : await urlFault(deps, url));
-  if (fault !== undefined) throw invalid(fault);
-  refuseOtherOrigin(present, { url, headers });
+  if (fault !== undefined) return invalid(fault);
+  const refused = refuseOtherOrigin(present, { url, headers });
+  if (refused !== undefined) return refused;
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
   return {
+    ok: true,
     columns: {
       ...(eventTypes !== undefined && { event_types: eventTypes }),
       // The five days after which failing disables a target start again with a new URL.

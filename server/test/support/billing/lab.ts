@@ -165,7 +165,7 @@ async function startReceiver(deps: Parameters<typeof receiveEvent>[0]): Promise<
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       receiveEvent(deps, Buffer.concat(chunks), request.headers["stripe-signature"]).then(
-        () => response.writeHead(200).end("{}"),
+        ({ outcome }) => response.writeHead(outcome === "received" ? 200 : 400).end("{}"),
         (error: Error) => response.writeHead(400).end(error.message),
       );
     });
@@ -180,7 +180,9 @@ const checkoutTries = 5;
 async function openPage(...checkout: Parameters<typeof openCheckout>): Promise<string> {
   for (let tries = 1; ; tries++) {
     try {
-      return await openCheckout(...checkout);
+      const page = await openCheckout(...checkout);
+      if (page.outcome === "open") return page.url;
+      throw new Error(`the page is not open: ${page.outcome}`);
     } catch (error) {
       if (tries === checkoutTries) throw error;
     }
