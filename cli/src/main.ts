@@ -88,7 +88,7 @@ function sessionOf(input: Input, out: Output, around: Surroundings): Session {
     untilStopped: around.untilStopped,
     url: () => findUrl(asked, around.env),
     async connect() {
-      return openService(await findConnection(asked, { ...around, say: (text) => out.say(text) }));
+      return openService(await findConnection(asked, { ...around, say: out.say }), out.say);
     },
   };
 }
@@ -97,6 +97,7 @@ function sessionOf(input: Input, out: Output, around: Surroundings): Session {
 function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (!(error instanceof PostriderError) || error.status !== 0) return error.message;
-  const reason = reasonOf(error.cause);
+  const isLate = (error.cause as Error | undefined)?.name === "TimeoutError";
+  const reason = isLate ? "" : reasonOf(error.cause);
   return `${error.message}${reason === "" ? "" : ` (${reason})`}: is it running, and is the address right? postrider doctor tells more`;
 }

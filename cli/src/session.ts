@@ -1,5 +1,5 @@
 import { type Client, createClient } from "../../sdk/src/client.ts";
-import type { Output } from "./output.ts";
+import { type Output, plain } from "./output.ts";
 import type { Connection } from "./profile/credential.ts";
 import type { SecretSource } from "./profile/readSecret.ts";
 
@@ -26,16 +26,20 @@ export interface Service {
   nowMs: () => number;
 }
 
-/** Somebody waits for the answer, or for the word that there is none: about two seconds. */
-const patience = { maxAttempts: 4, retryBaseMs: 250 };
+/** Somebody waits for the answer, or for the word that there is none: about two seconds, or thirty when the service is silent. */
+const patience = { maxAttempts: 4, retryBaseMs: 250, deadlineMs: 30_000 };
+
+/** How long a service may be silent until somebody is told that the command waits for it. */
+const silenceMs = 5_000;
 
 /** The service of a connection; the programs of this package use its public interface alone. */
-export function openService(connection: Connection): Service {
+export function openService(connection: Connection, say: Output["say"]): Service {
   const { url: baseUrl, key: apiKey } = connection;
-  const texts = createClient({ baseUrl, apiKey, fetch: fetchAsText, ...patience });
+  const ask = askAloud(say);
+  const texts = createClient({ baseUrl, apiKey, fetch: asText(ask), ...patience });
   let aheadMs = 0;
   const noteTime = async (...request: Parameters<typeof fetch>): Promise<Response> => {
-    const response = await fetch(...request);
+    const response = await ask(...request);
     const saidMs = Date.parse(response.headers.get("date") ?? "");
     if (!Number.isNaN(saidMs)) aheadMs = saidMs - Date.now();
     return response;
@@ -48,9 +52,28 @@ export function openService(connection: Connection): Service {
   };
 }
 
+/** `fetch`, which says of a service that is silent that it waits for it. */
+function askAloud(say: Output["say"]): typeof fetch {
+  return async (input, init) => {
+    const url = input instanceof Request ? input.url : input.toString();
+    // A claim may have been told to wait for messages.
+    const isLongPoll = url.endsWith("/claim");
+    const timer = isLongPoll
+      ? undefined
+      : setTimeout(() => say(`waiting for ${plain(url)} to answer`), silenceMs);
+    try {
+      return await fetch(input, init);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
+
 /** Gives the text of a good answer as a JSON string, because the client parses what it gets. */
-async function fetchAsText(input: string | URL | Request, init?: RequestInit): Promise<Response> {
-  const response = await fetch(input, init);
-  if (!response.ok) return response;
-  return new Response(JSON.stringify(await response.text()), { headers: response.headers });
+function asText(ask: typeof fetch): typeof fetch {
+  return async (input, init) => {
+    const response = await ask(input, init);
+    if (!response.ok) return response;
+    return new Response(JSON.stringify(await response.text()), { headers: response.headers });
+  };
 }

@@ -1,4 +1,6 @@
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import { describe, expect } from "vitest";
 import { signUp } from "../../server/test/support/testNode.ts";
@@ -273,6 +275,41 @@ describe("exit codes", () => {
     expect(ended.err).toMatch(text);
     expect(ended.err).not.toContain("ak_live_");
   });
+});
+
+describe("another service at the address", () => {
+  it("is told from Postrider, with its URL and its status", async ({ env }) => {
+    const stranger = await strangerOf((response) => response.setHeader("x", "y").end('{"status":"ok"}'));
+    for (const args of [
+      ["target", "list"],
+      ["item", "list"],
+      ["send", "0".repeat(32), "-"],
+    ]) {
+      const ended = await run(args, { env: { ...env, POSTRIDER_URL: stranger.url }, input: "{}" });
+      expect([ended.code, ended.out]).toEqual([1, ""]);
+      expect(ended.err).toMatch(
+        /the answer 200 of http:\S+ (has|is) no .*is this the address of a Postrider/,
+      );
+    }
+    await stranger.close();
+  });
+
+  it("that is silent is waited for aloud", async ({ env }) => {
+    const waiting: ServerResponse[] = [];
+    const stranger = await strangerOf((response) => waiting.push(response));
+    const list = start(["target", "list"], { ...env, POSTRIDER_URL: stranger.url });
+    await list.says(new RegExp(`waiting for ${stranger.url}/api/v1/targets to answer\n`));
+    waiting.forEach((response) => response.end('{"targets":[]}'));
+    expect((await list.ended).code).toBe(0);
+    await stranger.close();
+  });
+
+  async function strangerOf(answer: (response: ServerResponse) => void) {
+    const server = createServer((_, response) => answer(response));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const close = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+  }
 });
 
 describe("a credential", () => {

@@ -85,7 +85,7 @@ describe("a call", () => {
   });
 
   it("takes blanks and line ends from around a credential", async () => {
-    const client = await clientOf([accepted], { apiKey: " ak_live_1\r\n" });
+    const client = await clientOf([{ status: 200, body: { targets: [] } }], { apiKey: " ak_live_1\r\n" });
     await client.listTargets();
     expect(seen[0]!.headers.authorization).toBe("Bearer ak_live_1");
   });
@@ -145,14 +145,35 @@ describe("a call", () => {
     await expect(client.listTargets()).rejects.toMatchObject({
       name: "PostriderError",
       status: 200,
-      message: "the answer is not JSON: is this the address of a Postrider service?",
+      message: expect.stringMatching(
+        /^the answer 200 of http:[^?]*\/api\/v1\/targets is not JSON: is this the address of a Postrider service\?$/,
+      ),
     });
     expect(seen).toHaveLength(1);
   });
 
   it.for([
-    [200, { id: "1", status: "QUEUED" }, "the answer is 200 in place of 202"],
-    [202, undefined, "the answer is not JSON"],
+    [200, { ok: true }],
+    [200, null],
+    [200, ["targets"]],
+    [404, { message: "no route" }],
+  ] as const)("rejects a stranger's answer (%s, %j), and says whose it is", async ([status, body]) => {
+    const client = await clientOf([{ status, body }]);
+    const what = status === 200 ? 'has no "targets"' : "does not say why";
+    await expect(client.listTargets({ kind: "mailbox" })).rejects.toMatchObject({
+      name: "PostriderError",
+      status,
+      message: expect.stringMatching(
+        new RegExp(`^the answer ${status} of http:[^?]*/api/v1/targets ${what}: is this the address`),
+      ),
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  it.for([
+    [200, { id: "1", status: "QUEUED" }, "is no 202"],
+    [202, undefined, "is not JSON"],
+    [202, { accepted: true }, 'has no "id"'],
   ] as const)(
     "takes no item for accepted that something else answered with %s",
     async ([status, body, what]) => {
@@ -160,7 +181,7 @@ describe("a call", () => {
       await expect(client.sendItem("t1", {})).rejects.toMatchObject({
         name: "PostriderError",
         status,
-        message: `${what}: is this the address of a Postrider service?`,
+        message: expect.stringContaining(`/t/t1 ${what}: is this the address of a Postrider service?`),
       });
       expect(seen).toHaveLength(1);
     },
@@ -176,11 +197,11 @@ describe("a call", () => {
     expect(seen).toHaveLength(3);
   });
 
-  it("rejects with the status alone when something else answers", async () => {
+  it("rejects with the status of what something else answers", async () => {
     const client = await clientOf([{ status: 418, body: ["teapot"] }]);
     await expect(client.readUsage()).rejects.toMatchObject({
       status: 418,
-      message: "the service answered 418",
+      message: expect.stringContaining("/api/v1/usage does not say why: is this the address"),
     });
   });
 });
@@ -200,7 +221,7 @@ describe("a repetition", () => {
     const client = await clientOf(["reset"]);
     await expect(client.createTarget({ kind: "mailbox", name: "m" })).rejects.toMatchObject({
       status: 0,
-      message: "the service could not be reached",
+      message: expect.stringMatching(/^http:\S+\/api\/v1\/targets could not be reached$/),
     });
     expect(seen).toHaveLength(1);
   });
@@ -240,6 +261,24 @@ describe("a repetition", () => {
     const client = await clientOf(["silence", { status: 200, body: { targets: [] } }], { timeoutMs: 2_000 });
     expect(await client.listTargets()).toEqual({ targets: [] });
     expect(seen).toHaveLength(2);
+  });
+});
+
+describe("a deadline", () => {
+  it("ends all attempts of a call together", async () => {
+    const client = await clientOf(["silence"], { deadlineMs: 2_000 });
+    await expect(client.listTargets()).rejects.toMatchObject({
+      status: 0,
+      message: expect.stringMatching(/\/api\/v1\/targets has not answered within 2 s$/),
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  it("leaves out an attempt that would come behind it", async () => {
+    const busy = { status: 503, body: { error: "overloaded" }, headers: { "retry-after": "20" } };
+    const client = await clientOf([busy], { deadlineMs: 10_000 });
+    await expect(client.listTargets()).rejects.toMatchObject({ status: 503, retryAfterSeconds: 20 });
+    expect(seen).toHaveLength(1);
   });
 });
 
@@ -293,8 +332,18 @@ describe("iteration", () => {
 });
 
 describe("following", () => {
+  it("ends at once where something else answers", async () => {
+    const client = await clientOf([{ status: 200, body: { ok: true } }]);
+    await expect(client.follow().next()).rejects.toMatchObject({
+      name: "PostriderError",
+      status: 200,
+      message: expect.stringContaining("/api/v1/stream is no event stream: is this the address"),
+    });
+    expect(seen).toHaveLength(1);
+  });
+
   it("is begun again soon however often the service ends a stream without an event", async () => {
-    const client = await clientOf([{ status: 200 }]);
+    const client = await clientOf([{ status: 200, headers: { "content-type": "text/event-stream" } }]);
     const giving = new AbortController();
     const following = (async () => {
       for await (const _ of client.follow({ signal: giving.signal })) continue;

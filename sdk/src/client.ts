@@ -27,6 +27,8 @@ export interface ClientOptions {
   sessionToken?: string;
   /** For each attempt; 30 s unless given. */
   timeoutMs?: number;
+  /** For all attempts of a call together; without a limit unless given. */
+  deadlineMs?: number;
   /** How often a call is tried in all; 5 unless given. */
   maxAttempts?: number;
   /** The first wait between attempts; it doubles with each. 500 ms unless given. */
@@ -74,6 +76,7 @@ export function createClient(options: ClientOptions): Client {
     baseUrl: options.baseUrl.replace(/\/+$/, ""),
     headers: credentialHeaders(options),
     timeoutMs: options.timeoutMs ?? 30_000,
+    deadlineMs: options.deadlineMs ?? Number.POSITIVE_INFINITY,
     maxAttempts: options.maxAttempts ?? 5,
     retryBaseMs: options.retryBaseMs ?? 500,
     // Browsers refuse to call it as another object's method.
@@ -199,7 +202,9 @@ function allEventTypes(
     const page = { ...filter, ...(last && { after: last.name }), limit: pageSize };
     return (await operations.listEventTypes(page)).event_types;
   });
-} /** How {@link Client.replayMatching} replays. */
+}
+
+/** How {@link Client.replayMatching} replays. */
 export interface MatchingOptions {
   ratePerSecond?: number;
   /** Also the failures that have a replay which is under way or went through. */

@@ -1,5 +1,5 @@
 import { PostriderError } from "./postriderError.ts";
-import { pause, refusalOf, type Transport } from "./request.ts";
+import { foreign, pause, refusalOf, type Transport } from "./request.ts";
 
 /** Something that happened in the organization; times are Unix seconds. */
 export type StreamEvent =
@@ -74,9 +74,9 @@ export async function* followStream(
   }
 }
 
-/** A redirect or a refusal that stays. */
+/** Another service's answer, a redirect, or a refusal that stays. */
 function isForGood(status: number): boolean {
-  return (status >= 300 && status < 400) || [400, 401, 403].includes(status);
+  return (status >= 200 && status < 400) || [400, 401, 403].includes(status);
 }
 
 interface Place {
@@ -101,12 +101,15 @@ async function* readOnce(
   const restart = watch(silence);
   try {
     const headers = { ...transport.headers, accept: "text/event-stream" };
-    const response = await transport.fetch(transport.baseUrl + path, {
+    const url = transport.baseUrl + path;
+    const response = await transport.fetch(url, {
       redirect: "manual",
       headers: place.lastId === undefined ? headers : { ...headers, "last-event-id": place.lastId },
       signal: signal === undefined ? silence.signal : AbortSignal.any([signal, silence.signal]),
     });
-    if (!response.ok) throw refusalOf(response, await response.text());
+    if (!response.ok) throw refusalOf(response, await response.text(), url);
+    const type = response.headers.get("content-type") ?? "";
+    if (!type.startsWith("text/event-stream")) throw foreign("is no event stream", response, url);
     place.failures = 0;
     for await (const frame of framesOf(response, restart.touch)) {
       if (frame.id !== undefined) place.lastId = frame.id;

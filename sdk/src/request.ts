@@ -13,6 +13,8 @@ export interface OperationRow {
   idempotent: boolean;
   /** The option that makes repetitions harmless; made up when it is not given. */
   key?: string;
+  /** A field that every good answer has. */
+  answer?: string;
 }
 
 /** Options of every operation. */
@@ -27,6 +29,7 @@ export interface Transport {
   baseUrl: string;
   headers: Readonly<Record<string, string>>;
   timeoutMs: number;
+  deadlineMs: number;
   maxAttempts: number;
   retryBaseMs: number;
   fetch: typeof fetch;
@@ -54,13 +57,20 @@ export async function callOperation(
   const url = transport.baseUrl + path + queryOf(row, options);
   const init = { method: row.method, ...contentOf(body), headers: headersOf(transport, row, body, options) };
   const repeatable = row.idempotent || row.key !== undefined;
+  const endMs = performance.now() + transport.deadlineMs;
   for (let attempt = 1; ; attempt++) {
+    const timeoutMs = Math.min(
+      options.timeoutMs ?? transport.timeoutMs,
+      Math.max(1, Math.ceil(endMs - performance.now())),
+    );
     try {
-      return await attemptOnce(transport, url, { row, init }, options);
+      return await attemptOnce(transport, url, { row, init, timeoutMs }, options.signal);
     } catch (error) {
-      const failure = toFailure(error, options.signal);
+      const failure = toFailure(error, { url, timeoutMs }, options.signal);
       if (attempt >= transport.maxAttempts || !isWorthRepeating(failure, repeatable)) throw failure;
-      await pause(waitMs(transport, failure, attempt), options.signal);
+      const restMs = waitMs(transport, failure, attempt);
+      if (performance.now() + restMs >= endMs) throw failure;
+      await pause(restMs, options.signal);
     }
   }
 }
@@ -107,22 +117,29 @@ function carried(option: string, value: string): string {
   throw new PostriderError(`${option} has a character that no header can carry`, { status: 400 });
 }
 
+interface Attempt {
+  row: OperationRow;
+  init: RequestInit;
+  timeoutMs: number;
+}
+
 async function attemptOnce(
   transport: Transport,
   url: string,
-  { row, init }: { row: OperationRow; init: RequestInit },
-  options: Options,
+  { row, init, timeoutMs }: Attempt,
+  asked: AbortSignal | undefined,
 ): Promise<unknown> {
-  const timeout = AbortSignal.timeout(options.timeoutMs ?? transport.timeoutMs);
-  const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const signal = asked === undefined ? timeout : AbortSignal.any([asked, timeout]);
   // A redirect that is followed turns a POST into a GET, and leaves the credential behind where it leads to another origin.
   const response = await transport.fetch(url, { ...init, redirect: "manual", signal });
   const text = await response.text();
-  if (!response.ok) throw refusalOf(response, text);
-  const answer = parse(text, response);
+  if (!response.ok) throw refusalOf(response, text, url);
+  const answer = parse(text, response, url);
   // The service accepts items with 202 alone; a page of a proxy that answers 200 has stored nothing.
-  if (isOfItem(row) && response.status !== 202)
-    throw foreign(`the answer is ${response.status} in place of 202`, response);
+  if (isOfItem(row) && response.status !== 202) throw foreign("is no 202", response, url);
+  if (row.answer !== undefined && !hasField(answer, row.answer))
+    throw foreign(`has no "${row.answer}"`, response, url);
   return answer;
 }
 
@@ -131,27 +148,39 @@ function isOfItem({ headers }: OperationRow): boolean {
   return Object.hasOwn(headers, "eventType");
 }
 
-function parse(text: string, response: Response): unknown {
+function hasField(answer: unknown, name: string): boolean {
+  return typeof answer === "object" && answer !== null && Object.hasOwn(answer, name);
+}
+
+function parse(text: string, response: Response, url: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw foreign("the answer is not JSON", response, cause);
+    throw foreign("is not JSON", response, url, cause);
   }
 }
 
 /** An answer that another service than Postrider gave. */
-function foreign(what: string, { status }: Response, cause?: unknown): PostriderError {
-  return new PostriderError(`${what}: is this the address of a Postrider service?`, { status, cause });
+export function foreign(what: string, { status }: Response, url: string, cause?: unknown): PostriderError {
+  const message = `the answer ${status} of ${withoutQuery(url)} ${what}: is this the address of a Postrider service?`;
+  return new PostriderError(message, { status, cause });
+}
+
+function withoutQuery(url: string): string {
+  return url.replace(/\?.*$/s, "");
 }
 
 /** The service's refusal of a request, or the redirect of something before it. */
-export function refusalOf(response: Response, text: string): PostriderError {
+export function refusalOf(response: Response, text: string, url: string): PostriderError {
   const { status, headers } = response;
   // Browsers hide where a redirect leads to, and its status.
   if (response.type === "opaqueredirect") return redirected("elsewhere", 302);
   const location = headers.get("location");
   if (status >= 300 && status < 400 && location !== null) return redirected(`to ${location}`, status);
-  return new PostriderError(messageOf(text) ?? `the service answered ${status}`, {
+  const message = messageOf(text);
+  // A proxy before the service has pages of its own for its errors.
+  if (message === undefined && status < 500) return foreign("does not say why", response, url);
+  return new PostriderError(message ?? `${withoutQuery(url)} answered ${status}`, {
     status,
     code: headers.get("x-error-code") ?? undefined,
     requestId: headers.get("x-request-id") ?? undefined,
@@ -177,10 +206,16 @@ function secondsOf(text: string | null): number | undefined {
 }
 
 /** An abort that the caller asked for stays what it is. */
-function toFailure(error: unknown, signal: AbortSignal | undefined): PostriderError {
+function toFailure(
+  error: unknown,
+  { url, timeoutMs }: { url: string; timeoutMs: number },
+  signal: AbortSignal | undefined,
+): PostriderError {
   signal?.throwIfAborted();
   if (error instanceof PostriderError) return error;
-  return new PostriderError("the service could not be reached", { status: 0, cause: error });
+  const isLate = error instanceof Error && error.name === "TimeoutError";
+  const what = isLate ? `has not answered within ${Math.ceil(timeoutMs / 1000)} s` : "could not be reached";
+  return new PostriderError(`${withoutQuery(url)} ${what}`, { status: 0, cause: error });
 }
 
 function isWorthRepeating({ status, retryAfterSeconds }: PostriderError, repeatable: boolean): boolean {

@@ -16,7 +16,7 @@ export function sdkOperations(document: OpenApiDocument): string {
     preamble,
     ...schemas,
     `/** The service's operations, one method each. */\nexport interface Operations {\n${operations.map(methodOf).join("\n")}\n}\n`,
-    `/** How each operation travels. */\nexport const operationTable = {\n${operations.map(rowOf).join("\n")}\n} as const satisfies Record<keyof Operations, OperationRow>;\n`,
+    `/** How each operation travels. */\nexport const operationTable = {\n${operations.map((one) => rowOf(one, document.components.schemas)).join("\n")}\n} as const satisfies Record<keyof Operations, OperationRow>;\n`,
   ].join("\n");
 }
 
@@ -78,7 +78,7 @@ function jsonAnswersOf({ responses }: Operation): { schema: JsonSchema }[] {
 }
 
 /** `idempotent` operations may be sent again when it is unknown whether the first arrived. */
-function rowOf({ path, method, operation }: Described): string {
+function rowOf({ path, method, operation }: Described, schemas: Schemas): string {
   const keyed = parametersIn(operation, "header").find(({ name }) =>
     /^(Idempotency-Key|Claim-Id)$/.test(name),
   );
@@ -94,8 +94,29 @@ function rowOf({ path, method, operation }: Described): string {
     `query: [${query.join(", ")}]`,
     `idempotent: ${method === "get" || method === "patch" || repeatable.has(operation.operationId)}`,
     ...(keyed === undefined ? [] : [`key: "${camel(keyed.name)}"`]),
+    ...answerFieldsOf(operation, schemas)
+      .slice(0, 1)
+      .map((name) => `answer: "${name}"`),
   ];
   return `  ${operation.operationId}: { ${fields.join(", ")} },`;
+}
+
+type Schemas = OpenApiDocument["components"]["schemas"];
+
+/** The fields that every good answer has. */
+function answerFieldsOf(operation: Operation, schemas: Schemas): string[] {
+  return commonFields(jsonAnswersOf(operation).map(({ schema }) => requiredOf(schema, schemas)));
+}
+
+function requiredOf(schema: JsonSchema, schemas: Schemas): string[] {
+  const { $ref, anyOf, required } = schema;
+  if (typeof $ref === "string") return requiredOf(schemas[$ref.split("/").at(-1)!]!, schemas);
+  if (Array.isArray(anyOf)) return commonFields(anyOf.map((one) => requiredOf(one as JsonSchema, schemas)));
+  return (required as string[] | undefined) ?? [];
+}
+
+function commonFields(lists: string[][]): string[] {
+  return lists[0]!.filter((name) => lists.every((list) => list.includes(name)));
 }
 
 /** Operations that answer the same when they are repeated. */

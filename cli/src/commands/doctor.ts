@@ -1,10 +1,4 @@
-import {
-  type Client,
-  createClient,
-  type ListedHealth,
-  PostriderError,
-  type Target,
-} from "../../../sdk/src/client.ts";
+import { type Client, type ListedHealth, PostriderError, type Target } from "../../../sdk/src/client.ts";
 import type { Command, Input } from "../command.ts";
 import { CommandError, exitCodeOf, reasonOf } from "../exitCodes.ts";
 import { type Output, plain } from "../output.ts";
@@ -37,11 +31,10 @@ async function examine(session: Session, _input: Input): Promise<void> {
   report(out, answer.finding);
   if (answer.response === undefined) throw new CommandError("the service does not answer");
   const problems = [answer.finding, clock(out, answer.response), wire(out, url)];
-  const { connection } = await session.connect().catch((error: unknown): never => {
+  const { client } = await session.connect().catch((error: unknown): never => {
     if (error instanceof CommandError) report(out, { check: "credential", ok: false, seen: error.message });
     throw error;
   });
-  const client = createClient({ baseUrl: connection.url, apiKey: connection.key, maxAttempts: 2 });
   problems.push(await credential(out, client));
   problems.push(...(await targets(out, client)));
   const wrong = problems.filter((finding) => finding?.ok === false).length;

@@ -1,10 +1,9 @@
-import { createClient } from "../../../sdk/src/client.ts";
 import type { Command, Input } from "../command.ts";
 import { CommandError, exitCodes } from "../exitCodes.ts";
 import { defaultProfile, urlFor } from "../profile/credential.ts";
 import { profilesPath, writeProfile } from "../profile/profiles.ts";
 import { readSecret } from "../profile/readSecret.ts";
-import type { Session } from "../session.ts";
+import { openService, type Session } from "../session.ts";
 
 const keptIn =
   "Profiles are kept in ~/.config/postrider/profiles.json (or below XDG_CONFIG_HOME), mode 0600.";
@@ -27,17 +26,12 @@ async function logIn({ out, env, stdin }: Session, input: Input): Promise<void> 
   const url = urlFor(input.text("server"), env);
   const profile = profileOf(input, env);
   const key = await readSecret(stdin, (text) => out.say(text), "API key");
-  const organization = await ownerOf(url, key);
+  // Refused, or not answered, nothing is stored.
+  const { org } = await openService({ url, key }, out.say).client.readOrganization();
   const path = profilesPath(env);
   writeProfile(path, profile, { url, key });
   out.say(`stored in ${path}`);
-  out.one({ profile, url, organization });
-}
-
-/** The organization that a key is of. @throws {PostriderError} when the service refuses it or does not answer. */
-async function ownerOf(url: string, key: string): Promise<string> {
-  const { org } = await createClient({ baseUrl: url, apiKey: key, maxAttempts: 2 }).readOrganization();
-  return org.name;
+  out.one({ profile, url, organization: org.name });
 }
 
 async function logOut({ out, env }: Session, input: Input): Promise<void> {
