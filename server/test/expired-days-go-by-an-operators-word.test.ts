@@ -1,6 +1,8 @@
 import { expect } from "vitest";
 import { dropOldPartitions } from "../src/maintenance/dropOldPartitions.ts";
 import { dayMs, ensurePartitions } from "../src/postgres/partitions.ts";
+import { holdReading, isLockAwaited } from "./support/heldLocks.ts";
+import { until } from "./support/until.ts";
 import { runDatabaseCommand } from "./support/databaseCommand.ts";
 import { databaseTest, file } from "./support/fixtures.ts";
 import { someKey } from "./support/program.ts";
@@ -16,9 +18,10 @@ const it = databaseTest()
       (): Promise<number> =>
         countDaysBefore(pool, "events", Date.now() - 30 * dayMs),
   )
-  .extend("dropExpired", file, ({ database }) => async (...flags: string[]) => {
+  .extend("dropExpired", file, ({ database }) => async (flag?: "--yes", said?: string[]) => {
     const env = { DATABASE_URL: database.url, POSTRIDER_ENCRYPTION_KEY: someKey };
-    const ended = await runDatabaseCommand(["db", "drop-expired", ...flags], env);
+    const flags = flag === undefined ? [] : [flag];
+    const ended = await runDatabaseCommand(["db", "drop-expired", ...flags], env, said);
     expect(ended.code, ended.err).toBe(0);
     return { ...ended, shown: JSON.parse(ended.out) };
   });
@@ -48,4 +51,29 @@ it("days past retention are shown, and dropped when that is confirmed", async ({
     first_day: null,
     dropped_partitions: 0,
   });
+});
+
+it("two commands at once drop each day once, and one says that it waits", async ({
+  pool,
+  expiredDays,
+  dropExpired,
+}) => {
+  await ensurePartitions(pool, Date.now() - 50 * dayMs);
+  const letGo = await holdReading(pool, "events");
+  const said: string[] = [];
+  const first = dropExpired("--yes");
+  await until(
+    () => isLockAwaited(pool, "events"),
+    (isAwaited) => isAwaited,
+  );
+  const second = dropExpired("--yes", said);
+  await until(
+    () => said.join("\n"),
+    (text) => text.includes("still waiting for another process that drops expired days"),
+  );
+  await letGo();
+  const both = await Promise.all([first, second]);
+  expect(both.map(({ shown }) => shown.dropped_partitions)).toEqual([expect.any(Number), 0]);
+  expect(both[0].err).toContain("still waiting for a lock on events");
+  expect(await expiredDays()).toBe(0);
 });

@@ -1,5 +1,6 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
-import { withBriefLocks } from "../postgres/briefLocks.ts";
+import { type BriefLocks, withBriefLocks } from "../postgres/briefLocks.ts";
 import { lockOfCell } from "../postgres/cells.ts";
 import { countInWindow, dailyScope } from "../postgres/countInWindow.ts";
 import { firstIdAt } from "../postgres/ids.ts";
@@ -11,13 +12,17 @@ const keyDays = 1;
 /** Days that are dropped by themselves within 24 hours: one a day is usual, and a wrong clock must not take all at once. */
 const daysPerWindow = 2;
 const advisoryLockKey = 7_281_934_013;
+/** Pause between an operator's tries for the advisory lock. */
+const lockPauseMs = 300;
 
 export interface Retention {
   retentionDays: number;
   nowMs: number;
   cellNumber?: number;
-  /** Whether an operator said that all may go, however many days they are. */
+  /** Whether an operator said that all may go, however many days they are, and waits for what is in the way. */
   isConfirmed?: boolean;
+  /** Called again and again with what an operator waits for, as a text to follow "still". */
+  onWait?: (what: string) => void;
 }
 
 export interface Dropped {
@@ -57,7 +62,7 @@ export async function dropOldPartitions(pool: pg.Pool, retention: Retention): Pr
   const client = await pool.connect();
   let isUnlocked = false;
   try {
-    if (!(await takeLock(client, lock, isConfirmed))) return none;
+    if (!(await takeLock(client, lock, retention))) return none;
     const dropped = { ...none };
     const full = new Set<Family>();
     // Again: another process may have dropped some before it left the lock.
@@ -69,7 +74,7 @@ export async function dropOldPartitions(pool: pg.Pool, retention: Retention): Pr
       }
       try {
         dropped.deliveries += old.family === "items" ? await endDeliveries(client, old.day) : 0;
-        await dropTables({ client, pool }, old.partitions);
+        await dropTables({ client, pool, ...patienceOf(retention) }, old.partitions);
       } catch (error) {
         // A backup may hold its tables for hours: what was not dropped is not counted.
         if (!isConfirmed) await uncount(pool, old.family, cellNumber);
@@ -86,11 +91,22 @@ export async function dropOldPartitions(pool: pg.Pool, retention: Retention): Pr
   }
 }
 
-/** An operator waits for the process that has it, up to the session's own limit. */
-async function takeLock(client: pg.PoolClient, lock: number, isPatient: boolean): Promise<boolean> {
-  if (!isPatient) return tryLock(client, lock, "session");
-  await client.query("select pg_advisory_lock($1)", [lock]);
-  return true;
+/** An operator waits for the process that has it. */
+async function takeLock(
+  client: pg.PoolClient,
+  lock: number,
+  { isConfirmed, onWait }: Retention,
+): Promise<boolean> {
+  for (;;) {
+    if (await tryLock(client, lock, "session")) return true;
+    if (isConfirmed !== true) return false;
+    onWait?.("waiting for another process that drops expired days");
+    await delay(lockPauseMs);
+  }
+}
+
+function patienceOf({ isConfirmed, onWait }: Retention): Pick<BriefLocks, "limitMs" | "onWait"> {
+  return { ...(isConfirmed !== true && { limitMs: choreLockLimitMs }), ...(onWait && { onWait }) };
 }
 
 /** The days past retention, the oldest first. */
@@ -157,12 +173,8 @@ async function endDeliveries(client: pg.PoolClient, day: number): Promise<number
 }
 
 /** Each in its own transaction: it locks the parent, for reads too. */
-async function dropTables(
-  { client, pool }: { client: pg.PoolClient; pool: pg.Pool },
-  names: readonly string[],
-): Promise<void> {
-  const session = { client, pool, limitMs: choreLockLimitMs };
+async function dropTables(session: BriefLocks, names: readonly string[]): Promise<void> {
   for (const name of names) {
-    await withBriefLocks(session, () => client.query(`drop table if exists ${name}`));
+    await withBriefLocks(session, () => session.client.query(`drop table if exists ${name}`));
   }
 }

@@ -8,14 +8,14 @@ export interface Ended {
   err: string;
 }
 
-/** Runs a command to its end within this process: starting one for each takes too long. */
+/** Runs a command to its end within this process: starting one for each takes too long. `said` gets each line at once. */
 export async function runDatabaseCommand(
   args: readonly string[],
   env: Record<string, string>,
+  said: string[] = [],
 ): Promise<Ended> {
   const [name, ...rest] = args;
   let out = "";
-  const said: string[] = [];
   try {
     const command = databaseCommands[name!]!(rest);
     await command.run(env, {

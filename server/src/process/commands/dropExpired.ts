@@ -20,10 +20,11 @@ export async function dropExpired(config: Config, isConfirmed: boolean, { say, s
     const { earlierMs: nowMs, isApart } = await clock.look();
     if (isApart) throw new CommandError(clock.warning()!, "failed");
     const { retentionDays } = config;
+    const onWait = sayOnce(say);
     const days = new Set<number>();
     let partitions = 0;
     for (const cell of database.cells.all()) {
-      const retention = { retentionDays, nowMs, cellNumber: cell.number, isConfirmed: true };
+      const retention = { retentionDays, nowMs, cellNumber: cell.number, isConfirmed: true, onWait };
       for (const old of await listOldDays(cell.pool, retention))
         if (old.family === "items") days.add(old.day);
       if (isConfirmed) partitions += (await dropOldPartitions(cell.pool, retention)).partitions;
@@ -42,4 +43,13 @@ export async function dropExpired(config: Config, isConfirmed: boolean, { say, s
   } finally {
     await database.close();
   }
+}
+
+/** Says what is waited for, unless it is still the same. */
+function sayOnce(say: Talk["say"]): (what: string) => void {
+  let last = "";
+  return (what) => {
+    if (what !== last) say(`still ${what}`);
+    last = what;
+  };
 }
