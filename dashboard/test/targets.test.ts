@@ -247,6 +247,9 @@ it("takes an object that is typed letter by letter, and says what is wrong with 
   const metadata = page.getByLabel("Metadata");
   await metadata.pressSequentially('{"plan": ');
   await page.getByText("Not JSON yet", { exact: false }).waitFor();
+  await metadata.fill('{"plan": "gold", "id": 12345678901234567891}');
+  await page.getByText("12345678901234567891 is a number too large to keep", { exact: false }).waitFor();
+  await metadata.fill('{"plan": ');
   await metadata.pressSequentially('"gold"}');
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();

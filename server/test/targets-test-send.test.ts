@@ -156,6 +156,25 @@ describe("a test is refused", () => {
     expect((await send(id, { payload: "x".repeat(2000) })).status).toBe(413);
   });
 
+  it("with a number that the receiver would get as another: 400, and where it is", async ({
+    own,
+    send,
+    node,
+  }) => {
+    const { id } = await own.newTarget();
+    const answer = await node.service.app.inject({
+      method: "POST",
+      url: `/api/v1/targets/${id}/test`,
+      headers: { authorization: `Bearer ${own.account.api_key}`, "content-type": "application/json" },
+      payload: '{"payload": {"order": [{"id": 12345678901234567891}]}}',
+    });
+    expect([answer.statusCode, answer.json()]).toEqual([
+      400,
+      { error: "payload.order.0.id is a number too large to keep: give it as a string" },
+    ]);
+    expect((await send(id, { payload: { id: 9007199254740992, large: 1e300 } })).status).toBe(200);
+  });
+
   it("past ten a minute for a target and thirty for a workspace, over all nodes: 429", async ({
     own,
     send,

@@ -1,3 +1,5 @@
+import { numberProblem } from "../payload/numberProblem.ts";
+
 const mostBytes = 4096;
 
 /** Metadata as it stands in a form: JSON on lines of its own, and nothing where there is none. */
@@ -8,7 +10,12 @@ export function metadataText(metadata: object | undefined): string {
 }
 
 /** The fault of the value as a sentence, before the service is asked. */
-export function metadataProblem(text: string, example = '{"plan": "gold"}'): string | undefined {
+export function metadataProblem(text: string): string | undefined {
+  return smallObjectProblem(text, '{"plan": "gold"}') ?? numberProblem(text, "kept");
+}
+
+/** The same for an object of at most 4 KiB, but for numbers in it. */
+export function smallObjectProblem(text: string, example: string): string | undefined {
   if (text.trim() === "") return undefined;
   let value: unknown;
   try {

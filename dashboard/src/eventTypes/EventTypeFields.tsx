@@ -25,7 +25,11 @@ export function draftOf({ description, group, deprecated, schema, example }: Eve
 }
 
 export function isDraftReady({ schema, example }: EventTypeDraft): boolean {
-  return objectProblem(schema) === undefined && jsonProblem(example) === undefined;
+  return objectProblem(schema) === undefined && exampleProblem(example) === undefined;
+}
+
+function exampleProblem(text: string): string | undefined {
+  return jsonProblem(text, { numbers: "kept" });
 }
 
 /** Only for a draft that is ready. */
@@ -79,7 +83,7 @@ export function EventTypeFields({ draft, onChange }: EventTypeFieldsProps) {
       />
       <CodeArea
         label="Example"
-        error={jsonProblem(draft.example)}
+        error={exampleProblem(draft.example)}
         hint="A sample payload, as JSON (optional)"
         {...field("example")}
       />

@@ -37,7 +37,7 @@ export function FilterFields({ value, error, onChange }: FilterFieldsProps) {
 function TryFilter({ filter }: { filter: Record<string, unknown> }) {
   const [sample, setSample] = useState("");
   const [eventType, setEventType] = useState("");
-  const wrong = jsonProblem(sample, 'Not JSON yet: such as {"amount": 80}');
+  const wrong = jsonProblem(sample, { words: 'Not JSON yet: such as {"amount": 80}' });
   const trial = useMutation({
     mutationFn: () =>
       answer(

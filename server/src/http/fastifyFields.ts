@@ -12,6 +12,7 @@ declare module "fastify" {
     rawBody?: boolean;
     anyBody?: boolean;
     missingFields?: string | undefined;
+    keptField?: string | undefined;
   }
   interface FastifyInstance {
     connectionLimit: ConnectionLimit;

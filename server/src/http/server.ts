@@ -132,6 +132,7 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, routes: readon
         anyBody: rawBody === "any",
         credential: route.credential,
         missingFields: route.missingFields,
+        keptField: route.keptField,
       },
       onRequest: [nameRoute(path, rawBody !== undefined), ...credentialCheck(deps, route)],
       preValidation: [

@@ -70,6 +70,7 @@ export const testRoute = route("testTarget", "POST /api/v1/targets/:id/test", {
   summary: "Send a test to a webhook and see what its receiver says",
   description: `One signed delivery, made at once and never again, with the header \`x-postrider-test: true\`. It is no item: it is not stored, billed or counted, and the target stays as it is whatever comes of it. Also for a target that is disabled. At most ${testLimits}.`,
   body: TestItem,
+  keptField: "payload",
   response: { 200: TestResult },
   errors: { 429: "Too many tests of this target, or in this workspace" },
   examples: examples.testTarget,

@@ -28,7 +28,7 @@ export function registerBodyParser(app: FastifyInstance, maxBytes: number, room:
           return true;
         },
       });
-      return request.takesRawBody ? body : parseStorable(body);
+      return request.takesRawBody ? body : parseStorable(body, request.routeOptions.config.keptField);
     },
   );
   app.addContentTypeParser("*", (request, payload, done) => {

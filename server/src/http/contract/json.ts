@@ -59,13 +59,13 @@ const maxDepth = 64;
 /**
  * Parses the body of a request whose values are stored; undefined for an empty one.
  * @throws {ApiError} 400 for what is no JSON, for text in it that PostgreSQL cannot store, and for numbers that would become
- * others: see {@link pathOfChanged}.
+ * others: see {@link pathOfChanged}; `keptField` is one of the route, besides those that all have.
  */
-export function parseStorable(body: Buffer): unknown {
+export function parseStorable(body: Buffer, keptField?: string): unknown {
   if (body.length === 0) return undefined;
   const value = parseJson(body);
   if (isStorable(value, 0)) return value;
-  const path = pathOfChanged(value, body.toString("utf8"));
+  const path = pathOfChanged(value, body.toString("utf8"), keptField);
   if (path === undefined) return value;
   throw new ApiError(
     400,
@@ -108,13 +108,15 @@ const keptFields = ["metadata", "example"];
  * The path of the first number that would become another: `.a.0` for that in `{"a":[1e400]}`. JSON.parse reads 1e400 as infinite, which
  * JSON.stringify would write as null, and rounds whole numbers beyond 2^53, which matters in some fields only.
  */
-function pathOfChanged(value: unknown, text: string): string | undefined {
+function pathOfChanged(value: unknown, text: string, keptField?: string): string | undefined {
   const infinite = pathOfNumber(value, isInfinite);
   if (infinite !== undefined || !isJsonObject(value)) return infinite;
   const marked = sourceParse(text, (_, member, { source }) =>
     typeof member === "number" && isRounded(source, member) ? Number.POSITIVE_INFINITY : member,
   ) as JsonObject;
-  const kept = keptFields.filter((name) => Object.hasOwn(marked, name));
+  const kept = [...keptFields, ...(keptField === undefined ? [] : [keptField])].filter((name) =>
+    Object.hasOwn(marked, name),
+  );
   return pathOfNumber(Object.fromEntries(kept.map((name) => [name, marked[name]])), isInfinite);
 }
 

@@ -66,6 +66,8 @@ interface Described {
   examples?: Examples;
   /** The handler takes the body's bytes as received (a Buffer): of JSON, or of any content type, which is not read. */
   rawBody?: "json" | "any";
+  /** A field of the body whose numbers must stay as they are written, as those of `metadata` and `example` must everywhere. */
+  keptField?: string;
 }
 
 /** One route of the interface: its address, who may call it, its documentation, and its handler. */

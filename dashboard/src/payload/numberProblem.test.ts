@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { numberProblem } from "./numberProblem.ts";
+
+it.each([
+  ['{"a": [1, {"b": 12345678901234567891}]}', "12345678901234567891"],
+  ["-9007199254740993", "-9007199254740993"],
+  ['{"a": 1e400}', "1e400"],
+])("a number that would be kept as another is named: %s", (text, number) => {
+  expect(numberProblem(text, "kept")).toBe(
+    `${number} is a number too large to keep: write it as a string, "${number}"`,
+  );
+});
+
+it.each([
+  "9007199254740992",
+  "1180591620717411300000",
+  "12345678901234567000",
+  "1e300",
+  "-0",
+  "-0.1",
+  "100",
+  '"12345678901234567891"',
+  '{"12345678901234567891": null}',
+  "not JSON",
+  " ",
+])("what is sent as it is written has no problem: %s", (text) => {
+  expect(numberProblem(text, "kept")).toBeUndefined();
+});
+
+it("a number that is compared may be rounded, and has to be one", () => {
+  expect(numberProblem('{"maximum": 9223372036854775807}', "compared")).toBeUndefined();
+  expect(numberProblem('{"maximum": -1e400}', "compared")).toContain("-1e400 is a number too large");
+});

@@ -1,0 +1,47 @@
+import { type JsonNode, parseLossless } from "./losslessJson.ts";
+
+/** Whether numbers are handed back as they were given, or compared as doubles, which may be rounded. */
+export type Numbers = "kept" | "compared";
+
+/** Names the first number that would be sent as another: JavaScript rounds whole numbers beyond 2^53, and 1e400 becomes null. */
+export function numberProblem(text: string, numbers: Numbers): string | undefined {
+  const node = text.trim() === "" ? undefined : parseLossless(text);
+  const found = node && changedNumber(node, numbers);
+  return found && `${found} is a number too large to keep: write it as a string, "${found}"`;
+}
+
+function changedNumber(node: JsonNode, numbers: Numbers): string | undefined {
+  switch (node.kind) {
+    case "object":
+      return firstOf(
+        node.entries.map(([, value]) => value),
+        numbers,
+      );
+    case "array":
+      return firstOf(node.items, numbers);
+    case "number":
+      return isChanged(node.text, numbers) ? node.text : undefined;
+    case "string":
+    case "literal":
+      return undefined;
+  }
+}
+
+function firstOf(nodes: readonly JsonNode[], numbers: Numbers): string | undefined {
+  for (const node of nodes) {
+    const found = changedNumber(node, numbers);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Whether the number is sent as another: 1e300, and 2^70 as JavaScript writes it, stay what they are. */
+function isChanged(text: string, numbers: Numbers): boolean {
+  const value = Number(text);
+  if (!Number.isFinite(value)) return true;
+  return numbers === "kept" && /^-?\d+$/.test(text) && digitsOf(text) !== digitsOf(value.toExponential());
+}
+
+function digitsOf(text: string): string {
+  return text.replaceAll(/e.*$|[-.]/g, "").replace(/0+$/, "");
+}
