@@ -95,6 +95,13 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
     ]);
   });
 
+  it("is told which argument a tool does not have, and which it has", async () => {
+    const mailbox_id = await newMailbox(`of arguments over ${way}`);
+    await expect(agents[way].use("claim_messages", { mailbox_id, limit: 3 })).rejects.toThrow(
+      /limit: no argument of this tool, which has mailbox_id, [a-z_, ]+$/,
+    );
+  });
+
   it("sends no item whose numbers would arrive as others, and is told which", async () => {
     const agent = agents[way];
     const mailbox = await newMailbox(`of numbers over ${way}`);

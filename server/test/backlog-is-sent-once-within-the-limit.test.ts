@@ -59,5 +59,7 @@ it("a backlog is sent within its target's limit, each item once with the target'
   expect(await service.stop()).toBe(0);
   const attempts = service.output().match(/^\{.*"msg":"attempt"\}$/gm) ?? [];
   expect(attempts).toHaveLength(items);
-  expect(service.output()).not.toMatch(/"level":[456]0/);
+  const warnings = service.output().match(/^.*"level":[456]0.*$/gm) ?? [];
+  // The tests' own server is set to lose what it has in a crash.
+  expect(warnings.filter((line) => !line.includes("a crash of its machine"))).toEqual([]);
 });

@@ -14,7 +14,8 @@ import { createTestNode, signUp } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { clusterFolder } from "./support/clusterFolder.ts";
 import { holdMigrations } from "./support/heldLocks.ts";
-import { setReadOnly } from "./support/otherHands.ts";
+import { runDatabaseCommand } from "./support/databaseCommand.ts";
+import { setEncoding, setReadOnly } from "./support/otherHands.ts";
 
 const linux = process.platform === "linux";
 const isRoot = process.getuid?.() === 0;
@@ -166,6 +167,31 @@ describe.concurrent("a start whose database is silent, unknown or refuses", () =
     await empty.drop();
   });
 
+  it("ends with a sentence where its own database is in another encoding, which can be backed up", async () => {
+    const old = await createTestDatabase();
+    await setEncoding(old.url, "LATIN1");
+    const program = startOn(old.url);
+    expect(await program.ended).toEqual({ code: 1, signal: null });
+    expect(program.output()).toMatch(
+      /the database has the encoding LATIN1, .* postrider backup and postrider restore/,
+    );
+    const env = { DATABASE_URL: old.url, POSTRIDER_ENCRYPTION_KEY: someKey };
+    expect(await runDatabaseCommand(["backup", newPlace()], env)).toMatchObject({ code: 0 });
+    await old.drop();
+  });
+
+  // The tests' own server has fsync off.
+  it("says that a crash of the server could lose items", async () => {
+    const program = startOn(database.url);
+    const [, url] = await program.says(/listens on (http:\S+)/);
+    expect(program.output()).toContain("the database's server has fsync off");
+    const answer = await fetch(`${url}/readyz`);
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      { status: "ready", warnings: [expect.stringContaining("set fsync = on")] },
+    ]);
+  });
+
   it("says that another process migrates, and goes on when that is done", async () => {
     const letMigrate = await holdMigrations(database.url);
     const [first, second] = [startOn(database.url), startOn(database.url)];
@@ -201,6 +227,15 @@ describe.concurrent("a start on a directory", () => {
     const program = start({ POSTRIDER_DATA_DIR: closed });
     expect((await program.ended).code).toBe(1);
     expect(program.output()).toMatch(/cannot use the lock file/);
+  });
+
+  it("has nothing to warn of", async () => {
+    const program = start({ POSTRIDER_DATA_DIR: newPlace() });
+    const [, url] = await program.says(/listens on (http:\S+)/);
+    expect(await (await fetch(`${url}/readyz`)).json()).toEqual({ status: "ready" });
+    expect(program.output()).not.toContain("fsync");
+    program.kill("SIGTERM");
+    expect(await program.ended).toEqual({ code: 0, signal: null });
   });
 
   it.each(["SIGTERM", "SIGHUP"] as const)(

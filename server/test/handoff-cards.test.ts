@@ -1,3 +1,4 @@
+import { gzipSync } from "node:zlib";
 import { exportJWK, FlattenedSign, generateKeyPair, type JWK } from "jose";
 import { beforeEach, describe, expect } from "vitest";
 import { canonicalJson } from "../src/handoff/card/cardSignature.ts";
@@ -104,6 +105,11 @@ describe("a card is refused with what is wrong and where", () => {
       "its address answered 302 redirect to https://elsewhere.example/; redirects are not followed",
     ],
     ["a broken connection", (response) => response.destroy(), "could not be read: "],
+    [
+      "one that is compressed",
+      (response) => response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("{}")),
+      "is compressed (Content-Encoding: gzip), which was not asked for",
+    ],
   ])("%s", async ([_name, answerWith, problem], { cards, create }) => {
     cards.answer = answerWith;
     const answer = await create();

@@ -103,7 +103,9 @@ it("a process whose clock is two minutes off serves, and warns", async ({ skewed
     status: 200,
     body: {
       status: "ready",
-      warnings: [expect.stringMatching(/is 2 minutes behind its database's.*deletes nothing/)],
+      warnings: expect.arrayContaining([
+        expect.stringMatching(/is 2 minutes behind its database's.*deletes nothing/),
+      ]),
     },
   });
   const answer = await node.call("POST", `/t/${target.id}`, { key: account.api_key, body: {} });
@@ -126,5 +128,7 @@ it("what a process holds is due at once when it is let go, whatever the process'
 
 it("a process whose clock is right says nothing of it", async ({ skewedNode }) => {
   const node = await skewedNode(0);
-  expect((await node.call("GET", "/readyz")).body).toEqual({ status: "ready" });
+  const { status, body } = await node.call("GET", "/readyz");
+  expect(status).toBe(200);
+  expect(JSON.stringify(body)).not.toContain("clock");
 });

@@ -127,6 +127,7 @@ describe("values", () => {
     ["PORT", "8e3"],
     ["PORT", "0x50"],
     ["HOST", "local host"],
+    ["HOST", "[::1]"],
     ["POSTRIDER_TRUST_PROXY", "yes"],
     ["POSTRIDER_ROLES", "api,worker"],
     ["POSTRIDER_ROLES", ","],

@@ -66,6 +66,12 @@ export function word(text: string): string {
   return text;
 }
 
+/** An address or name to listen on, without what only URLs have. */
+export function listenAddress(text: string): string {
+  if (/^\[.*\]$/.test(text)) throw new ValueError("must be an IPv6 address without brackets, such as ::1");
+  return word(text);
+}
+
 /** Any text at all: for variables of others, which must not keep the service from starting. */
 export function anyText(text: string): string {
   return text;

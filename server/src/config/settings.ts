@@ -15,6 +15,7 @@ import {
   oneOf,
   path,
   setOf,
+  listenAddress,
   word,
 } from "./parsers.ts";
 import { telemetrySettings } from "./telemetrySettings.ts";
@@ -33,7 +34,7 @@ const listening = {
   }),
   host: always({
     name: "HOST",
-    parse: word,
+    parse: listenAddress,
     default: "127.0.0.1",
     description: "The address to listen on. `0.0.0.0` or `::` listens on every interface.",
   }),

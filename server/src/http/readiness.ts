@@ -2,6 +2,7 @@ import type pg from "pg";
 import { singleFlight, within } from "../runtime/within.ts";
 import { awayReason, awayText } from "../postgres/awayReason.ts";
 import type { ClockCheck } from "../postgres/clock.ts";
+import { fsyncOffText } from "../postgres/serverPromises.ts";
 import { makePartitionsNow } from "../postgres/partitions.ts";
 
 /** A cell on a server of its own. */
@@ -56,22 +57,27 @@ const serverWithinMs = 1_500;
 export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
   const looking = singleFlight(async () => {
     const apart = deps.apart?.() ?? [];
-    return apart.length === 0 ? { refusal: await look(deps), warnings: [] } : lookApart(deps, apart);
+    return apart.length === 0 ? look(deps) : lookApart(deps, apart);
   });
   return () => within(answerWithinMs, looking(), { refusal: awayText.slow, warnings: [] });
 }
 
-async function look(deps: ReadinessDeps): Promise<string | undefined> {
+async function look(deps: ReadinessDeps): Promise<Readiness> {
   try {
-    if (!(await isWritten(deps.pool))) return awayText["read-only"];
-    const refusal = await whyNoneAccepted(deps);
-    if (refusal !== undefined) return refusal;
-    // The machine may have slept for longer than they are made ahead.
-    await makePartitionsNow(deps.pool);
-    return await troubleOf(deps);
+    const { is_written, has_fsync } = await commitOnce(deps.pool);
+    const refusal = is_written ? await whyNotNow(deps) : awayText["read-only"];
+    return { refusal, warnings: has_fsync ? [] : [fsyncOffText] };
   } catch (error) {
-    return refusalBy(error);
+    return { refusal: refusalBy(error), warnings: [] };
   }
+}
+
+async function whyNotNow(deps: ReadinessDeps): Promise<string | undefined> {
+  const refusal = await whyNoneAccepted(deps);
+  if (refusal !== undefined) return refusal;
+  // The machine may have slept for longer than they are made ahead.
+  await makePartitionsNow(deps.pool);
+  return troubleOf(deps);
 }
 
 async function lookApart(deps: ReadinessDeps, apart: readonly Apart[]): Promise<Readiness> {
@@ -94,7 +100,7 @@ async function lookApart(deps: ReadinessDeps, apart: readonly Apart[]): Promise<
 
 async function lookAtCell(cell: Apart): Promise<string | undefined> {
   try {
-    if (!(await isWritten(cell.pool))) return awayText["read-only"];
+    if (!(await commitOnce(cell.pool)).is_written) return awayText["read-only"];
     // The pool may go through the coordinator, which answers the first statement by itself and sends this one to the cell's server.
     await cell.pool.query("select bucket from deliveries where bucket = -1");
     return await troubleOf(cell);
@@ -113,9 +119,14 @@ function refusalBy(error: unknown): string {
   return awayText[awayReason(error) ?? "away"];
 }
 
-async function isWritten(pool: pg.Pool): Promise<boolean> {
-  const { rows } = await pool.query<{ is_written: boolean }>(commitSomething);
-  return rows[0]!.is_written;
+interface Committed {
+  is_written: boolean;
+  has_fsync: boolean;
+}
+
+async function commitOnce(pool: pg.Pool): Promise<Committed> {
+  const { rows } = await pool.query<Committed>(commitSomething);
+  return rows[0]!;
 }
 
 /** @throws the driver's error when the database that holds the control plane is away. */
@@ -145,7 +156,8 @@ async function troubleOf({ pool, intake }: Pick<Apart, "pool" | "intake">): Prom
 const commitSomething = `select case
     when pg_is_in_recovery() or current_setting('transaction_read_only')::boolean then false
     else pg_logical_emit_message(true, 'postrider', 'ready') is not null
-  end as is_written`;
+  end as is_written,
+  current_setting('fsync')::boolean as has_fsync`;
 
 /** Takes new pages on the database's disk and gives them back. */
 const takeRoom = `create temporary table postrider_room on commit drop as

@@ -60,12 +60,27 @@ export function defineTool<Input extends TProperties, Output extends TProperties
       throw new ArgumentError(
         validator
           .Errors(given)
+          // Said of each argument that there is not.
+          .filter(({ keyword }) => keyword !== "additionalProperties")
           .slice(0, 3)
-          .map(({ instancePath, message }) => `${instancePath.slice(1) || "arguments"}: ${message}`)
+          .map((fault) => wordsFor(fault, Object.keys(input)))
           .join("; "),
       );
     },
   };
+}
+
+function wordsFor(
+  { keyword, instancePath, message }: { keyword: string; instancePath: string; message: string },
+  known: readonly string[],
+): string {
+  const path = instancePath.slice(1);
+  // A schema that is false allows nothing at its place.
+  if (keyword !== "boolean") return `${path || "arguments"}: ${message}`;
+  const isNested = path.includes("/");
+  return isNested
+    ? `${path}: there is no such field`
+    : `${path}: no argument of this tool, which has ${known.join(", ")}`;
 }
 
 /**

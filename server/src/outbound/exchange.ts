@@ -206,7 +206,15 @@ function joined(chunks: Buffer[] | null): Buffer {
   return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
 }
 
-const kept = ["retry-after", "location", "content-type", "etag", "cache-control", "age"] as const;
+const kept = [
+  "retry-after",
+  "location",
+  "content-type",
+  "etag",
+  "cache-control",
+  "age",
+  "content-encoding",
+] as const;
 
 function pickHeaders(headers: IncomingHttpHeaders): ExchangeHeaders {
   const picked: ExchangeHeaders = {};

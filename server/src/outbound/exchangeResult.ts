@@ -29,6 +29,13 @@ export interface ExchangeHeaders {
   etag?: string;
   "cache-control"?: string;
   age?: string;
+  "content-encoding"?: string;
+}
+
+/** The fault of a body that is compressed, although no request asks for it, so as to follow its subject; undefined without. */
+export function compressionText({ "content-encoding": coding }: ExchangeHeaders): string | undefined {
+  if (coding === undefined || /^(?:identity)?$/i.test(coding.trim())) return undefined;
+  return `is compressed (Content-Encoding: ${coding.replace(/[^ -~]/g, "?").slice(0, 50)}), which was not asked for`;
 }
 
 export interface ExchangeError {

@@ -24,6 +24,14 @@ export function setReadOnly(url: string, isReadOnly: boolean): Promise<void> {
   );
 }
 
+/** Makes the database one of another encoding, as it could be made by version 1.0.0; for sessions that begin from now on. */
+export function setEncoding(url: string, encoding: string): Promise<void> {
+  return inDatabase(
+    url,
+    `update pg_database set encoding = pg_char_to_encoding('${encoding}') where datname = current_database()`,
+  );
+}
+
 /** Lets no item be stored, as a full disk would. @returns what makes room again. */
 export async function fillDisk(url: string): Promise<() => Promise<void>> {
   await inDatabase(

@@ -1,4 +1,5 @@
 import {
+  compressionText,
   type ExchangeError,
   type ExchangeHeaders,
   type ExchangeResult,
@@ -89,7 +90,8 @@ export async function callAgent(outbound: Outbound, agent: Agent, call: AgentCal
   if (isTooDeep) {
     return { kind: "garbled", status, durationMs, problem: `nests deeper than ${maxDepth} levels`, body };
   }
-  if (value === undefined) return { kind: "garbled", status, durationMs, problem: "is not JSON", body };
+  const problem = compressionText(result.headers) ?? "is not JSON";
+  if (value === undefined) return { kind: "garbled", status, durationMs, problem, body };
   return { kind: "answered", status, durationMs, value, body };
 }
 

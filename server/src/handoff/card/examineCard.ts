@@ -3,7 +3,7 @@ import { type SignatureFinding, verifyCard } from "./cardSignature.ts";
 import { type AgentCard, parseCard } from "./parseCard.ts";
 import type { Parts } from "../../items/parts.ts";
 import type { JWK } from "jose";
-import { type ExchangeResponse, statusText } from "../../outbound/exchangeResult.ts";
+import { compressionText, type ExchangeResponse, statusText } from "../../outbound/exchangeResult.ts";
 import type { Outbound } from "../../outbound/outbound.ts";
 
 export interface ExamineDeps extends Pick<Parts, "outbound" | "networks"> {
@@ -79,6 +79,8 @@ async function fetchCard(
     return { kind: "unchanged", freshForMs: freshForMs(result.headers) };
   }
   if (result.status !== 200) return bad(`could not be read: ${describeStatus(result)}`);
+  const compression = compressionText(result.headers);
+  if (compression !== undefined) return bad(compression);
   if (result.truncated) return bad("is larger than 1 MiB");
   return {
     kind: "card",
@@ -99,6 +101,8 @@ async function fetchKeySet(outbound: Outbound, url: string): Promise<readonly JW
   });
   if (result.kind === "error") return `the key set could not be read: ${result.message}`;
   if (result.status !== 200) return `the key set could not be read: ${describeStatus(result)}`;
+  const compression = compressionText(result.headers);
+  if (compression !== undefined) return `the key set ${compression}`;
   if (result.truncated) return "the key set is larger than 64 KiB";
   try {
     const { keys } = JSON.parse(result.body.toString("utf8")) as { keys: unknown };

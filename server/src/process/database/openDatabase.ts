@@ -11,6 +11,7 @@ import { explainFullDisk } from "../../postgres/embedded/serverLog.ts";
 import { type Cells, closeCells, openCells } from "../../postgres/cells.ts";
 import { refuseOtherCells } from "../../postgres/ensureCells.ts";
 import { refuseTransactionPooling } from "../../postgres/refuseTransactionPooling.ts";
+import { checkServerPromises } from "../../postgres/serverPromises.ts";
 import { placeOf, untilServes } from "../../postgres/untilServes.ts";
 import { roomWhenEmbedded } from "./connectionRoom.ts";
 import { lockSettings } from "./lockRoom.ts";
@@ -57,6 +58,7 @@ export async function openDatabase(config: Config, log: Log, opening: Opening): 
   try {
     const keys = { current: database.encryptionKey, previous: config.previousEncryptionKeys };
     await refuseForeignKey(database.pool, keys);
+    await checkServerPromises(database.pool, log);
     return database;
   } catch (error) {
     await database.close();
