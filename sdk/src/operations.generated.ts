@@ -1451,7 +1451,7 @@ export interface Operations {
   }>;
   /** Read a message and its payload. Changes nothing. */
   readMessage(messageId: string, options?: CallOptions): Promise<Message>;
-  /** Claim a message. The lease lasts five minutes unless the service is set up otherwise. */
+  /** Claim a message. The lease lasts five minutes unless the service is set up otherwise. It takes no `lease_seconds`: `extend` gives the claim a lease of another length. */
   claimMessage(messageId: string, options?: CallOptions): Promise<ClaimedMessage>;
   /** Acknowledge a message that this API key has claimed. With `claim_token`, the claim must be the one that the token is from; without it, any active claim of this API key will do. Acknowledging again is answered the same. */
   acknowledgeMessage(messageId: string, body?: {

@@ -31,7 +31,8 @@ const claimRoute = route("claimMessage", "POST /api/v1/mailbox-messages/:message
   access: keysCheckedInSql(consumerChanges("event")),
   audit: claimAudit,
   summary: "Claim a message",
-  description: "The lease lasts five minutes unless the service is set up otherwise.",
+  description:
+    "The lease lasts five minutes unless the service is set up otherwise. It takes no `lease_seconds`: `extend` gives the claim a lease of another length.",
   response: { 200: Claimed },
   errors: {
     409: "The message is claimed (by whomever), acknowledged, dead, expired or not yet its key's turn",
