@@ -21,6 +21,7 @@ interface Finding {
   mend?: string;
 }
 
+const readyWithinMs = 10_000;
 const maxClockOffSeconds = 60;
 const targetsAtOnce = 100;
 
@@ -53,9 +54,10 @@ function report(out: Output, finding: Finding): Finding {
 async function askReadiness(url: string): Promise<{ finding: Finding; response?: Response }> {
   const check = "service";
   try {
-    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(10_000) });
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(readyWithinMs) });
     const text = (await response.text()).slice(0, 300);
-    if (response.status === 200) return { finding: { check, ok: true, seen: `${url} serves` }, response };
+    if (response.status === 200 && text.startsWith('{"status":"ready"'))
+      return { finding: { check, ok: true, seen: `${url} serves` }, response };
     const mend =
       response.status === 503
         ? "it runs and cannot serve now; its log says why, mostly the database"
@@ -65,7 +67,8 @@ async function askReadiness(url: string): Promise<{ finding: Finding; response?:
       response,
     };
   } catch (error) {
-    const reason = reasonOf(error);
+    const isLate = (error as Error).name === "TimeoutError";
+    const reason = isLate ? `nothing came within ${readyWithinMs / 1000} s` : reasonOf(error);
     return {
       finding: { check, ok: false, seen: `${url} does not answer: ${reason}`, mend: adviceFor(reason) },
     };
