@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ConfigError, loadConfig } from "./config.ts";
+import { ConfigError, loadConfig, publicUrlOf } from "./config.ts";
 import { settings } from "./settings.ts";
 
 const key = Buffer.alloc(32, 7).toString("base64");
@@ -145,6 +145,16 @@ describe("values", () => {
     expect(problems[0]).toContain(`${name} must`);
     expect(problems[0]).toContain(JSON.stringify(value));
   });
+});
+
+it.each([
+  [{}, "http://127.0.0.1:8080"],
+  [{ HOST: "::1" }, "http://[::1]:8080"],
+  [{ HOST: "0.0.0.0", PORT: "9090" }, "http://localhost:9090"],
+  [{ HOST: "::" }, "http://localhost:8080"],
+  [{ HOST: "::", POSTRIDER_PUBLIC_URL: "https://hooks.example.com/in" }, "https://hooks.example.com/in"],
+])("links begin with an address that can be opened: %j", (env, url) => {
+  expect(publicUrlOf(loadConfig(env))).toBe(url);
 });
 
 describe("a number of processes", () => {

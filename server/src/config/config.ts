@@ -176,5 +176,7 @@ function mailProblems(has: (name: string) => boolean): string[] {
 
 /** Where the service is reached, without a slash at the end: as it was told, or as it listens. */
 export function publicUrlOf({ publicUrl, host, port }: Pick<Config, "publicUrl" | "host" | "port">): string {
-  return publicUrl ?? `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  // A service that listens on every interface listens on this one, and no browser opens 0.0.0.0 everywhere.
+  const own = /^[0:.]+$/.test(host) ? "localhost" : host;
+  return publicUrl ?? `http://${own.includes(":") ? `[${own}]` : own}:${port}`;
 }
