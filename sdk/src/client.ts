@@ -90,8 +90,17 @@ export function createClient(options: ClientOptions): Client {
   ) as unknown as Operations;
   return {
     ...operations,
-    allEvents: (filter) => allEvents(operations, filter),
-    allMessages: (mailboxId, filter) => allMessages(operations, mailboxId, filter),
+    allEvents: (filter = {}) =>
+      pages(
+        async (page) => (await operations.listEvents({ ...filter, ...page })).events,
+        ({ id }): { before?: string; after?: string } =>
+          filter.order === "asc" ? { after: id } : { before: id },
+      ),
+    allMessages: (mailboxId, filter = {}) =>
+      pages(
+        async (page) => (await operations.listMessages(mailboxId, { ...filter, ...page })).messages,
+        ({ id }) => ({ after: id }),
+      ),
     // Which of the two answers it is follows from dry_run.
     replayMatching: (filter, { ratePerSecond, includeReplayed, webhookId } = {}) =>
       operations.startReplay({
@@ -106,10 +115,26 @@ export function createClient(options: ClientOptions): Client {
         dry_run: true,
         ...(includeReplayed !== undefined && { include_replayed: includeReplayed }),
       }) as Promise<DryRun>,
-    allReplays: () => allReplays(operations),
-    allPublications: (filter) => allPublications(operations, filter),
-    allCustomers: (filter) => allCustomers(operations, filter),
-    allEventTypes: (filter) => allEventTypes(operations, filter),
+    allReplays: () =>
+      pages(
+        async (page) => (await operations.listReplays(page)).replays,
+        ({ id }) => ({ before: id }),
+      ),
+    allPublications: (filter = {}) =>
+      pages(
+        async (page) => (await operations.listPublications({ ...filter, ...page })).publications,
+        ({ id }) => ({ before: id }),
+      ),
+    allCustomers: (filter = {}) =>
+      pages(
+        async (page) => (await operations.listCustomers({ ...filter, ...page })).customers,
+        ({ uid }) => ({ after: uid }),
+      ),
+    allEventTypes: (filter = {}) =>
+      pages(
+        async (page) => (await operations.listEventTypes({ ...filter, ...page })).event_types,
+        ({ name }) => ({ after: name }),
+      ),
     follow: (options = {}) => followStream(transport, options),
   };
 }
@@ -133,75 +158,17 @@ function carried(name: "apiKey" | "sessionToken", text: string): string {
 
 const pageSize = 100;
 
-/** A list from its beginning to its end, each page behind the last entry of the one before. */
-async function* pages<Entry>(
-  read: (last: Entry | undefined) => Promise<Entry[]>,
+/** A list from its beginning to its end; `behind` says how the page behind an entry is asked for. */
+async function* pages<Entry, Behind extends object>(
+  read: (page: Partial<Behind> & { limit: number }) => Promise<Entry[]>,
+  behind: (last: Entry) => Behind,
 ): AsyncGenerator<Entry, void> {
-  for (let last: Entry | undefined; ;) {
-    const entries = await read(last);
+  for (let page: Partial<Behind> = {}; ;) {
+    const entries = await read({ ...page, limit: pageSize });
     yield* entries;
     if (entries.length < pageSize) return;
-    last = entries.at(-1)!;
+    page = behind(entries.at(-1)!);
   }
-}
-
-function allEvents(
-  operations: Pick<Operations, "listEvents">,
-  filter: Omit<Options<"listEvents">, "limit" | "offset"> = {},
-): AsyncGenerator<EventSummary, void> {
-  const behind = filter.order === "asc" ? "after" : "before";
-  return pages(async (last) => {
-    const page = { ...filter, ...(last && { [behind]: last.id }), limit: pageSize };
-    return (await operations.listEvents(page)).events;
-  });
-}
-
-function allMessages(
-  operations: Pick<Operations, "listMessages">,
-  mailboxId: string,
-  filter: Omit<Options<"listMessages">, "limit"> = {},
-): AsyncGenerator<MessageSummary, void> {
-  return pages(async (last) => {
-    const page = { ...filter, ...(last && { after: last.id }), limit: pageSize };
-    return (await operations.listMessages(mailboxId, page)).messages;
-  });
-}
-
-function allReplays(operations: Pick<Operations, "listReplays">): AsyncGenerator<ReplayJob, void> {
-  return pages(async (last) => {
-    const page = { ...(last && { before: last.id }), limit: pageSize };
-    return (await operations.listReplays(page)).replays;
-  });
-}
-
-function allPublications(
-  operations: Pick<Operations, "listPublications">,
-  filter: Omit<Options<"listPublications">, "limit"> = {},
-): AsyncGenerator<PublicationSummary, void> {
-  return pages(async (last) => {
-    const page = { ...filter, ...(last && { before: last.id }), limit: pageSize };
-    return (await operations.listPublications(page)).publications;
-  });
-}
-
-function allCustomers(
-  operations: Pick<Operations, "listCustomers">,
-  filter: Omit<Options<"listCustomers">, "limit"> = {},
-): AsyncGenerator<Customer, void> {
-  return pages(async (last) => {
-    const page = { ...filter, ...(last && { after: last.uid }), limit: pageSize };
-    return (await operations.listCustomers(page)).customers;
-  });
-}
-
-function allEventTypes(
-  operations: Pick<Operations, "listEventTypes">,
-  filter: Omit<Options<"listEventTypes">, "limit"> = {},
-): AsyncGenerator<ListedEventType, void> {
-  return pages(async (last) => {
-    const page = { ...filter, ...(last && { after: last.name }), limit: pageSize };
-    return (await operations.listEventTypes(page)).event_types;
-  });
 }
 
 /** How {@link Client.replayMatching} replays. */
