@@ -1,6 +1,4 @@
-import { parseArgs } from "node:util";
-import { ApiClient } from "./demo/apiClient.ts";
-import { startOwnService } from "./demo/ownService.ts";
+import { play } from "./demo/play.ts";
 import { startEndpoints } from "./saas/endpoints.ts";
 import { playSaas } from "./saas/story.ts";
 
@@ -11,17 +9,4 @@ import { playSaas } from "./saas/story.ts";
  * npm run example:saas -- --url URL  plays against a service that runs, which must allow targets on this machine:
  *                                    POSTRIDER_ALLOW_HTTP_TARGETS=true POSTRIDER_ALLOWED_NETWORKS=127.0.0.0/8 npm start
  */
-const { values } = parseArgs({ options: { url: { type: "string" } } });
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
-
-const own = values.url === undefined ? await startOwnService(say) : undefined;
-const endpoints = await startEndpoints();
-try {
-  await playSaas({ api: new ApiClient(values.url ?? own!.url), endpoints, say });
-} catch (error) {
-  say(`\nThe example stopped: ${(error as Error).message}`);
-  process.exitCode = 1;
-} finally {
-  await endpoints.close();
-  await own?.stop();
-}
+await play("example", startEndpoints, ({ server: endpoints, ...stage }) => playSaas({ ...stage, endpoints }));

@@ -85,6 +85,21 @@ export async function startService(options: BenchServiceOptions): Promise<BenchS
   };
 }
 
+/** Creates webhooks of one name and URL, 16 at a time; returns their ids. */
+export async function createWebhooks(
+  service: BenchService,
+  count: number,
+  fields: { name: string; url: string },
+): Promise<string[]> {
+  const ids: string[] = [];
+  let next = 0;
+  const create = async (): Promise<void> => {
+    while (next++ < count) ids.push(await service.createTarget({ kind: "webhook", ...fields }));
+  };
+  await Promise.all(Array.from({ length: 16 }, create));
+  return ids;
+}
+
 async function untilReady(port: number, hasEnded: () => boolean, said: string[]): Promise<void> {
   for (let tries = 0; tries < 600; tries++) {
     if (hasEnded()) break;

@@ -1,4 +1,4 @@
-import { type BenchService, startService } from "./benchService.ts";
+import { type BenchService, createWebhooks, startService } from "./benchService.ts";
 import { atLeast, type BenchSize, type Figure, perSecond } from "./figures.ts";
 import { type LoadResult, monotonicMs, postBytes, runLoad, summarize } from "./load.ts";
 import { type Program, startProgram } from "./processes.ts";
@@ -85,14 +85,7 @@ async function settle(
 }
 
 async function createHanging(service: BenchService, url: string): Promise<string[]> {
-  const ids: string[] = [];
-  let next = 0;
-  const create = async (): Promise<void> => {
-    while (next++ < hangingTargets) {
-      ids.push(await service.createTarget({ kind: "webhook", name: "hanging", url }));
-    }
-  };
-  await Promise.all(Array.from({ length: 16 }, create));
+  const ids = await createWebhooks(service, hangingTargets, { name: "hanging", url });
   const requests = ids.map((id) => fixedItem(service, id)());
   await closedRequests(service.port, hangingTargets * backlog, (n) => requests[n % requests.length]!);
   return ids;

@@ -1,5 +1,5 @@
-import { createServer } from "node:http";
 import { Webhook } from "standardwebhooks";
+import { startLocalServer } from "./play.ts";
 
 /** One request that reached the receiver. */
 export interface Arrival {
@@ -32,30 +32,22 @@ export async function startReceiver(): Promise<Receiver> {
   let verifier: Webhook | undefined;
   let failures = 0;
   let onArrival: () => void = () => undefined;
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const body = Buffer.concat(chunks);
-      const verdict = verify(verifier, body, request.headers as Record<string, string>);
-      const answered = verdict !== "verified" ? 401 : failures > 0 ? 503 : 200;
-      if (answered === 503) failures--;
-      response.writeHead(answered).end(answered === 200 ? "thank you" : "not now");
-      arrivals.push({
-        id: String(request.headers["webhook-id"]),
-        eventType: request.headers["x-event-type"] as string | undefined,
-        verdict,
-        answered,
-        body: JSON.parse(body.toString()),
-      });
-      onArrival();
+  const { url, close } = await startLocalServer((request, body, response) => {
+    const verdict = verify(verifier, body, request.headers as Record<string, string>);
+    const answered = verdict !== "verified" ? 401 : failures > 0 ? 503 : 200;
+    if (answered === 503) failures--;
+    response.writeHead(answered).end(answered === 200 ? "thank you" : "not now");
+    arrivals.push({
+      id: String(request.headers["webhook-id"]),
+      eventType: request.headers["x-event-type"] as string | undefined,
+      verdict,
+      answered,
+      body: JSON.parse(body.toString()),
     });
+    onArrival();
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  const port = typeof address === "object" ? address?.port : undefined;
   return {
-    url: `http://127.0.0.1:${port}/webhooks`,
+    url: `${url}/webhooks`,
     trust(secret) {
       verifier = new Webhook(secret);
     },
@@ -78,11 +70,7 @@ export async function startReceiver(): Promise<Receiver> {
         });
       }
     },
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
 }
 

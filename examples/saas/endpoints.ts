@@ -1,5 +1,5 @@
-import { createServer } from "node:http";
 import { Webhook } from "standardwebhooks";
+import { startLocalServer } from "../demo/play.ts";
 
 /** The webhooks of all customers, which verify each request before they believe it. */
 export interface Endpoints {
@@ -22,25 +22,18 @@ export async function startEndpoints(): Promise<Endpoints> {
   const down = new Set<string>();
   let count = 0;
   let onDelivered: () => void = () => undefined;
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const name = (request.url ?? "").slice(1);
-      if (down.has(name)) return void response.writeHead(503).end();
-      if (!isSigned(secrets.get(name), Buffer.concat(chunks), request.headers as Record<string, string>)) {
-        return void response.writeHead(401).end();
-      }
-      response.writeHead(200).end();
-      count++;
-      onDelivered();
-    });
+  const { url, close } = await startLocalServer((request, body, response) => {
+    const name = (request.url ?? "").slice(1);
+    if (down.has(name)) return void response.writeHead(503).end();
+    if (!isSigned(secrets.get(name), body, request.headers as Record<string, string>)) {
+      return void response.writeHead(401).end();
+    }
+    response.writeHead(200).end();
+    count++;
+    onDelivered();
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  const port = typeof address === "object" ? address?.port : undefined;
   return {
-    urlOf: (name) => `http://127.0.0.1:${port}/${name}`,
+    urlOf: (name) => `${url}/${name}`,
     trust: (name, secret) => void secrets.set(name, new Webhook(secret)),
     setDown: (name, isDown) => void (isDown ? down.add(name) : down.delete(name)),
     delivered: (wanted) =>
@@ -56,11 +49,7 @@ export async function startEndpoints(): Promise<Endpoints> {
         };
         onDelivered();
       }),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    close,
   };
 }
 

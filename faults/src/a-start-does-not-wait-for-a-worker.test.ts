@@ -1,13 +1,10 @@
-import { join } from "node:path";
 import { expect, it } from "vitest";
 import { placedCells } from "../../server/src/postgres/placement/workers.ts";
 import { citusUrl } from "../../server/test/support/citus.ts";
 import { createMailboxTarget } from "../../server/test/support/items.ts";
 import { until } from "../../server/test/support/until.ts";
 import { plainCaller, signUpInCell } from "./clients/clients.ts";
-import { Recorder } from "./history/history.ts";
-import { testSession } from "./testSession.ts";
-import { startWorld } from "./world/world.ts";
+import { testWorld } from "./testSession.ts";
 
 /** A world of three servers takes its time on a busy machine. */
 const limitMs = 600_000;
@@ -17,15 +14,8 @@ it(
   { timeout: limitMs },
   async ({ skip, onTestFinished }) => {
     skip(citusUrl === undefined, "TEST_CITUS_URL names no coordinator of Citus");
-    const { session, folder: logFolder } = await testSession(onTestFinished, { cells: 2, citusUrl });
-    const world = await startWorld({
-      ...session,
-      dataFolder: session.newDataFolder("start"),
-      logFolder,
-      hasFullDisk: false,
-    });
-    onTestFinished(() => world.stop());
-    await world.begin(1, [new Recorder(join(logFolder, "history.jsonl"))]);
+    const { world, recorder } = await testWorld(onTestFinished, { cells: 2, citusUrl });
+    await world.begin(1, [recorder]);
     const [slot] = world.services;
     const { call } = plainCaller(slot.url);
     const citus = world.citus!;

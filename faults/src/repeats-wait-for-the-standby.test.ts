@@ -1,24 +1,14 @@
-import { join } from "node:path";
 import { expect, it } from "vitest";
 import { until } from "../../server/test/support/until.ts";
 import { plainCaller, signUpWithTargets } from "./clients/clients.ts";
-import { Recorder } from "./history/history.ts";
-import { testSession } from "./testSession.ts";
-import { startWorld } from "./world/world.ts";
+import { testWorld } from "./testSession.ts";
 
 it("what was accepted and acknowledged is repeated only once it is on the standby, too", async ({
   onTestFinished,
 }) => {
-  const { session, folder: logFolder } = await testSession(onTestFinished);
-  const world = await startWorld({
-    ...session,
-    dataFolder: session.newDataFolder("repeats"),
-    logFolder,
-    hasFullDisk: false,
-  });
-  onTestFinished(() => world.stop());
+  const { world, recorder } = await testWorld(onTestFinished);
   const service = plainCaller(world.services[0].url);
-  const [receiversUrl] = await world.begin(1, [new Recorder(join(logFolder, "history.jsonl"))]);
+  const [receiversUrl] = await world.begin(1, [recorder]);
   const { account, addresses } = await signUpWithTargets(world, {
     receiversUrl: receiversUrl!,
     hasVersionBefore: false,

@@ -58,41 +58,38 @@ describe("circles of folders", () => {
     );
   }
 
-  it("are refused between two features", () => {
-    expect(
-      circlesOf([
+  it.each<[string, [string, string][]]>([
+    [
+      "between two features",
+      [
         ["server/src/delivery/send.ts", "../targets/store.ts"],
         ["server/src/targets/create.ts", "../delivery/signature.ts"],
-      ]),
-    ).toEqual([expect.stringMatching(/circle.*send\.ts imports .*store\.ts; .*create\.ts imports/)]);
-  });
-
-  it("are refused through a third, though no file is in a circle of files", () => {
-    expect(
-      circlesOf([
+      ],
+    ],
+    [
+      "through a third, though no file is in a circle of files",
+      [
         ["server/src/mailbox/a.ts", "../events/b.ts"],
         ["server/src/events/c.ts", "../billing/d.ts"],
         ["server/src/billing/e.ts", "../mailbox/f.ts"],
-      ]),
-    ).toEqual([expect.stringContaining("circle")]);
-  });
-
-  it("are refused between the parts of features, whichever folder they lie in", () => {
-    expect(
-      circlesOf([
+      ],
+    ],
+    [
+      "between the parts of features, whichever folder they lie in",
+      [
         ["server/src/delivery/dispatch/a.ts", "../../targets/view/b.ts"],
         ["server/src/targets/change/c.ts", "../../delivery/attempt/d.ts"],
-      ]),
-    ).toEqual([expect.stringContaining("circle")]);
-  });
-
-  it("are refused between a folder and the one it lies in", () => {
-    expect(
-      circlesOf([
+      ],
+    ],
+    [
+      "between a folder and the one it lies in",
+      [
         ["server/src/mailbox/routes.ts", "./claim/claim.ts"],
         ["server/src/mailbox/claim/claim.ts", "../findMailbox.ts"],
-      ]),
-    ).toEqual([expect.stringContaining("circle")]);
+      ],
+    ],
+  ])("are refused %s, and both imports are named", (_where, imports) => {
+    expect(circlesOf(imports)).toEqual([expect.stringMatching(/circle.* imports .*; .* imports/)]);
   });
 
   it("are no circles when the way back is a test's", () => {

@@ -22,6 +22,16 @@ const it = nodeTest()
       ({ session_token: session }: Account, path = ""): Promise<Answer> =>
         node.call("GET", `/api/v1/billing${path}`, { session }),
   )
+  .extend(
+    "untilReconciliation",
+    file,
+    ({ read }) =>
+      (account: Account, expected: object): Promise<void> =>
+        vi.waitFor(
+          async () => expect((await read(account, "/reconciliation")).body).toMatchObject(expected),
+          { timeout: 30_000, interval: 100 },
+        ),
+  )
   /** A workspace that has been through the payment page. */
   .extend(
     "subscribe",
@@ -153,44 +163,36 @@ describe("usage with live billing", () => {
   it("is exported by itself and reconciles with the processor", async ({
     subscribe,
     sendItems,
-    read,
+    untilReconciliation,
     node,
   }) => {
     const account = await subscribe();
     await sendItems(account, 5);
-    await vi.waitFor(
-      async () =>
-        expect((await read(account, "/reconciliation")).body).toMatchObject({
-          status: "reconciled",
-          billing_enabled: true,
-          accepted_events: 5,
-          pending_meter_events: 0,
-          estimated_cents: 10,
-          processor_events: 5,
-          difference_events: 0,
-          latest_invoice: null,
-        }),
-      { timeout: 30_000, interval: 100 },
-    );
+    await untilReconciliation(account, {
+      status: "reconciled",
+      billing_enabled: true,
+      accepted_events: 5,
+      pending_meter_events: 0,
+      estimated_cents: 10,
+      processor_events: 5,
+      difference_events: 0,
+      latest_invoice: null,
+    });
     const { body } = await node.call("GET", "/api/v1/usage", { key: account.api_key });
     expect(body.usage).toMatchObject({ accepted_events: 5, pending_meter_events: 0 });
   });
 
   it.for(["gateway_200", "gateway_502"] as const)(
     "is exported again when something in front of the processor answered in its place: %s",
-    async (kind, { subscribe, processor, sendItems, read }) => {
+    async (kind, { subscribe, processor, sendItems, untilReconciliation }) => {
       const account = await subscribe();
       await processor.control({ action: "faults", faults: [{ match: "meter_events", kind, times: 1 }] });
       await sendItems(account, 3);
-      await vi.waitFor(
-        async () =>
-          expect((await read(account, "/reconciliation")).body).toMatchObject({
-            status: "reconciled",
-            accepted_events: 3,
-            processor_events: 3,
-          }),
-        { timeout: 30_000, interval: 100 },
-      );
+      await untilReconciliation(account, {
+        status: "reconciled",
+        accepted_events: 3,
+        processor_events: 3,
+      });
     },
   );
 
@@ -198,21 +200,18 @@ describe("usage with live billing", () => {
     subscribe,
     processor,
     sendItems,
+    untilReconciliation,
     read,
   }) => {
     const account = await subscribe();
     await processor.control({ action: "lag", seconds: 3600 });
     await sendItems(account, 2);
-    await vi.waitFor(
-      async () =>
-        expect((await read(account, "/reconciliation")).body).toMatchObject({
-          status: "pending",
-          pending_meter_events: 0,
-          processor_events: 0,
-          difference_events: -2,
-        }),
-      { timeout: 30_000, interval: 100 },
-    );
+    await untilReconciliation(account, {
+      status: "pending",
+      pending_meter_events: 0,
+      processor_events: 0,
+      difference_events: -2,
+    });
     await processor.control({ action: "lag", seconds: 0 });
     expect((await read(account, "/reconciliation")).body).toMatchObject({
       status: "reconciled",

@@ -11,19 +11,23 @@ import { countRows } from "./support/unseenRows.ts";
 
 /* An agent's answers to an erased item are erased with it, and its later answers are not stored. */
 
-const it = sharedStartedNodeTest();
+const it = sharedStartedNodeTest()
+  /** A mailbox, and an agent's target whose results go there. */
+  .extend("resulting", async ({ node, account, agent }) => {
+    const box = await createMailbox(node, {}, account);
+    const target = await createAgentTarget(node, account, agent.cardUrl, { result_target_id: box.id });
+    return { box, target };
+  });
 
 const erase = ({ call }: Workspace, id: string) => call("POST", `/api/v1/events/${id}/erase`);
 
 it("a task that has ended loses its messages and artifacts, and the result that travelled on", async ({
   node,
   account,
-  agent,
+  resulting: { box, target },
   workspace,
 }) => {
   const words = "erase-result-1";
-  const box = await createMailbox(node, {}, account);
-  const target = await createAgentTarget(node, account, agent.cardUrl, { result_target_id: box.id });
   const id = await sendItem(node, account, target, { do: "complete", words });
   await untilEnded(node, account, id);
   const [result] = await until(
@@ -52,12 +56,10 @@ it("a task that has ended loses its messages and artifacts, and the result that 
 it("the result of a task that an older version has ended, which does not name it, is found all the same", async ({
   node,
   account,
-  agent,
+  resulting: { box, target },
   workspace,
 }) => {
   const words = "erase-result-of-old";
-  const box = await createMailbox(node, {}, account);
-  const target = await createAgentTarget(node, account, agent.cardUrl, { result_target_id: box.id });
   const ids = [await sendItem(node, account, target, { do: "complete", words })];
   ids.push(await sendItem(node, account, target, { do: "complete", words: "of another" }));
   for (const id of ids) await untilEnded(node, account, id);

@@ -1,15 +1,12 @@
 import { describe, expect } from "vitest";
 import { createMailbox, type TestMailbox } from "./support/mailbox.ts";
-import { createTestNode } from "./support/testNode.ts";
 import { until } from "./support/until.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
 import { removeEvents } from "./support/storedEvents.ts";
 
-const it = sharedNodeTest().extend("hasty", file, async ({ database }, { onCleanup }) => {
-  const hasty = createTestNode(database, { POSTRIDER_MAILBOX_LEASE_SECONDS: "1" });
-  onCleanup(() => hasty.stop());
-  return hasty;
-});
+const it = sharedNodeTest().extend("hasty", file, ({ newNode }) =>
+  newNode({ POSTRIDER_MAILBOX_LEASE_SECONDS: "1" }),
+);
 
 interface Claim {
   id: string;

@@ -5,17 +5,9 @@ import { until } from "./support/until.ts";
 import { file, sharedNodeTest } from "./support/fixtures.ts";
 
 const it = sharedNodeTest()
-  .extend("hasty", file, async ({ database }, { onCleanup }) => {
-    const hasty = createTestNode(database, { POSTRIDER_MAILBOX_LEASE_SECONDS: "1" });
-    onCleanup(() => hasty.stop());
-    return hasty;
-  })
+  .extend("hasty", file, ({ newNode }) => newNode({ POSTRIDER_MAILBOX_LEASE_SECONDS: "1" }))
   /** To this node, the messages of a second ago have expired. */
-  .extend("forgetful", file, async ({ database }, { onCleanup }) => {
-    const forgetful = createTestNode(database, { POSTRIDER_MAILBOX_RETENTION_SECONDS: "1" });
-    onCleanup(() => forgetful.stop());
-    return forgetful;
-  });
+  .extend("forgetful", file, ({ newNode }) => newNode({ POSTRIDER_MAILBOX_RETENTION_SECONDS: "1" }));
 
 interface Claim {
   id: string;

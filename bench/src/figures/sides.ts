@@ -1,4 +1,4 @@
-import { type BenchService, startService } from "../benchService.ts";
+import { type BenchService, createWebhooks, startService } from "../benchService.ts";
 import { connections, host } from "../workload.ts";
 import { targetCounts } from "./record.ts";
 import { storeEvents } from "./storedEvents.ts";
@@ -23,7 +23,6 @@ export const sending = {
   POSTRIDER_DELIVERY_TIMEOUT_MS: "60000",
 };
 const mostTargets = Math.max(...targetCounts);
-const atATime = 16;
 
 export interface SideOptions {
   dataDir: string;
@@ -38,8 +37,14 @@ export interface SideOptions {
 export async function startIntakeSide(options: SideOptions): Promise<Side> {
   const { dataDir, receiverPort, turn, onStored } = options;
   const service = await startService({ dataDir, roles: "api,maintenance" });
-  const open = await createTargets(service, `http://${host}:${receiverPort}/`);
-  const held = await createTargets(service, `http://${host}:${receiverPort}/turns/${turn}`);
+  const open = await createWebhooks(service, mostTargets, {
+    name: "bench",
+    url: `http://${host}:${receiverPort}/`,
+  });
+  const held = await createWebhooks(service, mostTargets, {
+    name: "bench",
+    url: `http://${host}:${receiverPort}/turns/${turn}`,
+  });
   let storedEvents = 0;
   if (options.storedEvents > 0) {
     const [organization] = await service.sql<{ id: string }>(
@@ -58,16 +63,4 @@ export async function startDelivering(side: Side, dataDir: string): Promise<Side
   await side.service.stop();
   const service = await startService({ dataDir, key, settings: sending });
   return { ...side, service };
-}
-
-async function createTargets(service: BenchService, url: string): Promise<string[]> {
-  const ids: string[] = [];
-  let next = 0;
-  const create = async (): Promise<void> => {
-    while (next++ < mostTargets) {
-      ids.push(await service.createTarget({ kind: "webhook", name: "bench", url }));
-    }
-  };
-  await Promise.all(Array.from({ length: atATime }, create));
-  return ids;
 }

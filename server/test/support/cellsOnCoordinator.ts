@@ -1,4 +1,3 @@
-import type pg from "pg";
 import { migrate } from "../../src/postgres/migrate.ts";
 import { bucketOf } from "../../src/postgres/ids.ts";
 import { createPool } from "../../src/postgres/pool.ts";
@@ -10,6 +9,7 @@ import { cellCount, switches } from "./plain.ts";
 import { serviceFile, someKey, startProgram } from "./program.ts";
 import { type Account, signUp, type TestNode } from "./testNode.ts";
 import { until } from "./until.ts";
+import { countSessions } from "./heldLocks.ts";
 
 const silent = { onError: () => undefined };
 
@@ -52,7 +52,7 @@ export function cellsOnCoordinatorTest() {
           program.kill("SIGKILL");
           await program.ended;
           await until(
-            () => sessionsOfCommands(pool),
+            () => countSessions(pool, "application_name", "postrider backup"),
             (count) => count === 0,
             60_000,
           );
@@ -62,16 +62,6 @@ export function cellsOnCoordinatorTest() {
 
 function environmentOf({ url }: TestDatabase): Record<string, string> {
   return { ...switches, DATABASE_URL: url, POSTRIDER_ENCRYPTION_KEY: someKey };
-}
-
-async function sessionsOfCommands(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query<{ count: number }>(
-    `select count(*)::integer as count
-     from pg_stat_activity
-     where datname = current_database()
-       and application_name = 'postrider backup'`,
-  );
-  return rows[0]!.count;
 }
 
 /** An account whose items are in a cell: accounts get one by chance. */

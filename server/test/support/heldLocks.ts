@@ -50,12 +50,22 @@ export async function isLockAwaited(pool: pg.Pool, table: string): Promise<boole
 }
 
 /** How many sessions of the database wait for a lock. */
-export async function countLockWaits(pool: pg.Pool): Promise<number> {
+export function countLockWaits(pool: pg.Pool): Promise<number> {
+  return countSessions(pool, "wait_event_type", "Lock");
+}
+
+/** How many sessions of the database have a value in a column of `pg_stat_activity`. */
+export async function countSessions(
+  pool: pg.Pool,
+  column: "wait_event_type" | "application_name",
+  value: string,
+): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(
     `select count(*)::integer as count
      from pg_stat_activity
      where datname = current_database()
-       and wait_event_type = 'Lock'`,
+       and ${column} = $1`,
+    [value],
   );
   return rows[0]!.count;
 }
