@@ -3,7 +3,8 @@ import { startLocalServer } from "./play.ts";
 
 /** One request that reached the receiver. */
 export interface Arrival {
-  id: string;
+  /** The event that is delivered. A replay keeps the `webhook-id` of the event that it repeats. */
+  eventId: string;
   eventType: string | undefined;
   /** `verified` when its signature fits the secret; why it does not, otherwise. */
   verdict: string;
@@ -38,7 +39,7 @@ export async function startReceiver(): Promise<Receiver> {
     if (answered === 503) failures--;
     response.writeHead(answered).end(answered === 200 ? "thank you" : "not now");
     arrivals.push({
-      id: String(request.headers["webhook-id"]),
+      eventId: String(request.headers["x-event-id"]),
       eventType: request.headers["x-event-type"] as string | undefined,
       verdict,
       answered,

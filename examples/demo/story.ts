@@ -71,7 +71,7 @@ async function postItem(api: ApiClient, targetId: string, item: object): Promise
 }
 
 async function arrival(receiver: Receiver, id: string): Promise<string> {
-  const arrived = await receiver.next((candidate) => candidate.id === id);
+  const arrived = await receiver.next(({ eventId }) => eventId === id);
   if (arrived.verdict !== "verified") throw new Error(`a signature did not verify: ${arrived.verdict}`);
   return `delivered with a verified signature (the receiver answered ${arrived.answered})`;
 }
