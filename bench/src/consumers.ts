@@ -1,7 +1,6 @@
 import { openExchange } from "./exchange.ts";
 import { type LoadResult, postBytes, summarize } from "./load.ts";
 
-/** The result of a run of consumers. */
 export interface ConsumerResult {
   /** Claims and acknowledgements together. */
   requests: LoadResult;

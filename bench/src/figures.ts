@@ -56,7 +56,6 @@ export function whole(value: number): string {
   return Math.round(value).toLocaleString("en");
 }
 
-/** Prints figures as a table of Markdown. */
 export function printTable(figures: Figure[]): void {
   const cells = figures.map((figure) => [
     figure.name,

@@ -1,6 +1,5 @@
 import { openExchange } from "./exchange.ts";
 
-/** The result of a load run. */
 export interface LoadResult {
   requests: number;
   errors: number;

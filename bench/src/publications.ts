@@ -14,7 +14,6 @@ const sizes = [
 const connectionCounts = [1, 64] as const;
 const rounds = 5;
 
-/** The cost of some items. */
 interface Cost {
   /** Processor time of the service's process and PostgreSQL's processes, in seconds. */
   cpu: number;

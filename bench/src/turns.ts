@@ -1,6 +1,5 @@
 import type { Socket } from "node:net";
 
-/** The result of a turn. */
 export interface TurnTaken {
   /** Its duration. */
   ms: number;

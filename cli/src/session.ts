@@ -16,7 +16,6 @@ export interface Session {
   untilStopped: () => AbortSignal;
 }
 
-/** A service with a credential. */
 export interface Service {
   connection: Connection;
   client: Client;

@@ -206,7 +206,6 @@ async function play(
   return Promise.all(underWay);
 }
 
-/** A step that is over. */
 interface StepEnd {
   kind: string;
   outcome: string | undefined;

@@ -27,7 +27,6 @@ export interface ReceiverOptions<Payload = unknown> extends Pick<
 
 type Secrets = string | readonly string[];
 
-/** An answer to a delivery. */
 export interface ReceiverAnswer {
   status: 204 | 400 | 413;
   /** Why it was refused; nothing of it is a secret. */

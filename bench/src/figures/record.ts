@@ -44,7 +44,6 @@ export type Measure = (typeof measures)[number];
 export const payloadSizes = [200, 2_000, 100_000] as const;
 export const targetCounts = [1, 10, 1_000] as const;
 
-/** The cost of one item. */
 export interface ItemCost {
   /** Processor time, in microseconds. */
   nodeUs: number;

@@ -7,7 +7,6 @@ import { bucketOf } from "../../../server/src/postgres/ids.ts";
 import { dayMs, ensurePartitions } from "../../../server/src/postgres/partitions.ts";
 import { array, copyEnd, copyStart, firstFieldAt, int2, int4, int8, row } from "./copyFormat.ts";
 
-/** The owners of the stored events. */
 export interface Owners {
   orgId: string;
   /** Events go to the targets in turn. */

@@ -6,7 +6,6 @@ import { type Load, requestsTo } from "./load.ts";
 import type { FiguresSize, ItemCost, MachineParts } from "./record.ts";
 import type { Side } from "./sides.ts";
 
-/** The result of a turn. */
 export interface Turn {
   items: number;
   perSecond: number;
@@ -15,7 +14,6 @@ export interface Turn {
   lost: number;
 }
 
-/** The result of a turn with its cost. */
 export interface CostedTurn extends Turn, ItemCost, MachineParts {}
 
 const deliveredWithinMs = 60_000;

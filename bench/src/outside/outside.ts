@@ -37,7 +37,6 @@ export interface OutsideOptions {
   isInNode: boolean;
 }
 
-/** The parts that a measurement has. */
 interface Stage {
   options: OutsideOptions;
   receiver: Part;

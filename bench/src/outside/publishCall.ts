@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { eventId, numberDigits, runOf, timeDigits } from "./eventId.ts";
 
-/** The call that publishes an event. */
 export interface PublishCall {
   url: string;
   method: string;

@@ -2,7 +2,6 @@ import { isSuccess } from "../exchange.ts";
 import type { NumberSet } from "../numberSet.ts";
 import { createTenths } from "../tenths.ts";
 
-/** The answers of one phase of publishing. */
 export interface Published {
   /** Answered 2xx. */
   accepted: number;

@@ -1,7 +1,6 @@
 import pg from "pg";
 import { together } from "./together.ts";
 
-/** One attempt to deliver a job. */
 export interface Attempt {
   jobId: string;
   number: number;

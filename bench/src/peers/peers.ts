@@ -32,7 +32,6 @@ export async function peerFigures(size: BenchSize): Promise<Figure[]> {
   return figures;
 }
 
-/** The rates of one round. */
 interface Round {
   /** Jobs per second until the last 202. */
   accepted: number;

@@ -15,7 +15,6 @@ export interface Side {
   countAttempts(): Promise<number>;
 }
 
-/** The sides of the comparison. */
 export interface Sides {
   /** Postrider is the first. */
   sides: Side[];

@@ -3,7 +3,6 @@ import type { Input, Options } from "../command.ts";
 import { targetId } from "./chooseTarget.ts";
 import { UsageError } from "../exitCodes.ts";
 
-/** Which events are meant. */
 export type EventFilter = Pick<
   NonNullable<Parameters<Client["listEvents"]>[0]>,
   "target_id" | "status" | "event_type" | "correlation_id" | "created_after" | "created_before"

@@ -107,7 +107,6 @@ export function isPulled({ kind }: Target): boolean {
   return kinds[kind]?.isPulled === true;
 }
 
-/** The kinds' names in words. */
 export const kindsInWords = `${targetKindNames.slice(0, -1).join(", ")} or ${targetKindNames.at(-1)}`;
 
 function allOf<T extends object>(parts: readonly (T | undefined)[]): T {

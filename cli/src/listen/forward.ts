@@ -13,7 +13,6 @@ export interface Forwarding {
   timeoutMs: number;
 }
 
-/** The forwarded message. */
 export interface Forwarded {
   /** Its `webhook-id`. */
   id: string;

@@ -40,7 +40,6 @@ export async function listCustomerTargets(
   return (await answer(client.GET("/api/v1/targets", { params: { query }, signal }))).targets;
 }
 
-/** Describes a uid. */
 export const uidRule = "1 to 128 characters of A-Z a-z 0-9 . _ : -";
 
 /** How a field takes one. */

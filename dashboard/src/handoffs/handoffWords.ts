@@ -38,7 +38,6 @@ export function partText(part: unknown): string {
   return typeof text === "string" ? text : JSON.stringify(part, undefined, 2);
 }
 
-/** An artifact's name and parts as text. */
 export function artifactText(artifact: unknown): string {
   const { name, parts } = (artifact ?? {}) as { name?: unknown; parts?: unknown };
   if (!Array.isArray(parts)) return JSON.stringify(artifact, undefined, 2);

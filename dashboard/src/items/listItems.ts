@@ -4,7 +4,6 @@ import { serviceNowMs } from "../time/serviceClock.ts";
 import type { LatestReplay } from "./statuses.ts";
 import { eventsQuery, type ItemFilter } from "./filter.ts";
 
-/** One row of a list of items. */
 export interface ItemRow {
   id: string;
   endpoint_id: string;

@@ -92,7 +92,6 @@ function Head({ message }: { message: Message }) {
 
 const deeds = { force_release: "Taken from its holder", force_reject: "Made dead" };
 
-/** Interventions of people. */
 function Interventions({ of: { interventions } }: { of: ReadMessage }) {
   const nameOf = useKeyName();
   return (

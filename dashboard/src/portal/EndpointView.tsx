@@ -23,7 +23,6 @@ const tabs: readonly { id: string; name: string; Content: ComponentType<{ target
   { id: "secret", name: "Signing secret", Content: SigningSecret },
 ];
 
-/** One endpoint of the customer. */
 export function EndpointView({ id }: { id: string }) {
   const query = useQuery({ ...targetQuery(id), refetchInterval: useRefreshMs(10_000) });
   return (

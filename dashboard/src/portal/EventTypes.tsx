@@ -44,7 +44,6 @@ function Row({ type }: { type: ListedEventType }) {
   );
 }
 
-/** A type's example and schema. */
 export function EventTypeDetail({ name }: { name: string }) {
   const query = useQuery({ ...eventTypeQuery(name), staleTime: 60_000 });
   return (

@@ -4,7 +4,6 @@ import { Button } from "../controls/Button.tsx";
 import { AsOf, FetchingBar, type ReadBefore, SkeletonRows } from "./Loaded.tsx";
 import { ProblemCard } from "./ProblemCard.tsx";
 
-/** The paged query of a list. */
 interface PagedQuery extends HasPages, ReadBefore {
   isPending: boolean;
   isError: boolean;

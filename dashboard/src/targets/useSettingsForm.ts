@@ -8,7 +8,6 @@ import { changedSettings, type Draft, draftOf, problemOf, toChanges } from "./se
 import type { SettingName } from "./settingTexts.ts";
 import { useTargetChange } from "./useTargetChange.ts";
 
-/** The props of a field. */
 export type SettingsField = (name: SettingName) => {
   value: string;
   error: string | undefined;

@@ -53,7 +53,6 @@ export interface Receipt {
   atMs: number;
 }
 
-/** A process of the service that ended. */
 export interface ProcessEnd {
   service: string;
   /** By a signal of the supervisor, or by itself. */

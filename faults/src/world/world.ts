@@ -50,7 +50,6 @@ export interface WorldInput {
   commands: Record<Version, string | undefined>;
 }
 
-/** Lease of a claim in the mailbox. */
 export const mailboxLeaseSeconds = 2;
 
 const serviceEnv = {

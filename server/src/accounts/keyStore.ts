@@ -17,7 +17,6 @@ export interface NewKey {
   scope?: KeyScope | undefined;
 }
 
-/** A key as lists show it, with its scope. */
 export type ListedKey = KeyRow & ReturnType<typeof scopeAnswer>;
 
 /** `last_used_at` is at most about 30 s late. */

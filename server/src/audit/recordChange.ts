@@ -6,7 +6,6 @@ import type { Action } from "../http/contract/auditActions.ts";
 import type { Actor, Origin, RequestTrace } from "./origin.ts";
 import { shown } from "./differences.ts";
 
-/** The kind of the changed object. */
 type ObjectKind =
   | "organization"
   | "user"

@@ -72,7 +72,6 @@ export async function readLedgerMonth(
   return rows[0];
 }
 
-/** Items of a month that are billed. */
 export function billableItems(month: LedgerMonth): number {
   if (month.billing_status === "exempt") return 0;
   return Math.max(month.accepted - month.waived, 0);

@@ -171,7 +171,6 @@ const portalRoute = route("openPortal", "GET /api/v1/billing/portal", {
   },
 });
 
-/** The most invoices that are shown. */
 const mostInvoices = 12;
 
 /** An invoice in the interface; amounts are in the currency's smallest unit. */

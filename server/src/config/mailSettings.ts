@@ -9,7 +9,6 @@ export interface SmtpServer {
   credentials: { user: string; password: string } | undefined;
 }
 
-/** The sender of a mail. */
 export interface Sender {
   /** Empty where only the address is known. */
   name: string;

@@ -41,7 +41,6 @@ export function boolean(text: string): boolean {
   throw new ValueError("must be true or false");
 }
 
-/** One of the listed words. */
 export function oneOf<const T extends string>(words: readonly T[]): Parser<T> {
   return (text) => {
     const word = words.find((candidate) => candidate === text);

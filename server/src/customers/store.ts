@@ -73,7 +73,6 @@ export async function readCustomer(
 
 const audited = ["uid", "name", "metadata"] as const;
 
-/** The fields of a customer that a PUT gives. */
 export type CustomerFields = Pick<StoredCustomer, "uid" | "name" | "metadata">;
 
 /** Makes a customer, or changes the one of this uid. Values that it has already are no change. */

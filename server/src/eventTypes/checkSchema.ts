@@ -73,7 +73,6 @@ function patternFault(path: readonly string[], pattern: string): string | undefi
   }
 }
 
-/** A fault with the place that it is about. */
 function at(path: readonly string[], fault: string): string {
   const place = ["schema", ...path].join(".");
   const shown =

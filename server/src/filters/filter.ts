@@ -5,7 +5,6 @@ import type { NewContent } from "../items/item.ts";
 import { matchFilter, mostSteps, type Verdict } from "./matchFilter.ts";
 import { FilterError, type Pattern, readPattern } from "./pattern.ts";
 
-/** Bytes of a filter as JSON. */
 const maxBytes = 4_096;
 
 export interface StoredFilter {

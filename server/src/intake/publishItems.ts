@@ -24,7 +24,6 @@ export interface NewPublication extends NewContent {
   customerUid: string | null;
 }
 
-/** One item of a publication. */
 export interface PublishedItem {
   id: string;
   targetId: string;

@@ -82,7 +82,6 @@ export interface Lease {
   durationMs: number;
 }
 
-/** A lease that has begun. */
 export interface HeldLease extends Lease {
   /** When it ends, by the monotonic clock. */
   deadlineMs: number;

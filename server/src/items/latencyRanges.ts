@@ -20,7 +20,6 @@ export interface LatencyCounts {
   counts: readonly number[];
 }
 
-/** The sums of several counts. */
 export function addLatencies(parts: readonly LatencyCounts[]): LatencyCounts {
   if (parts.length === 1) return parts[0]!;
   const sums = new Float64Array(lastRange + 1);

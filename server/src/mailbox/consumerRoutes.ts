@@ -167,7 +167,6 @@ const releaseRoute = route("releaseMessages", "POST /api/v1/mailboxes/:mailbox_i
 type PresentedClaim = Static<typeof RejectedClaims>[number];
 type Result = Static<typeof Results>["results"][number];
 
-/** Claims of one mailbox, as a request presents them. */
 interface PresentedClaims {
   mailboxId: string;
   messages: PresentedClaim[];

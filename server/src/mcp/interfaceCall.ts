@@ -31,7 +31,6 @@ export class CallRefusedError extends Error {
   }
 }
 
-/** Path and query. */
 export function pathOf({ path, query = {} }: InterfaceCall): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined);
   const parameters = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));

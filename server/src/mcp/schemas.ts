@@ -26,7 +26,6 @@ export const Notice = Type.String({
 export const Status = oneOf(eventStatuses);
 export const EndedStatus = oneOf(replayableStatuses, "Only items that ended so");
 
-/** Which items are meant. */
 export const itemFilter = {
   target_id: Type.Optional(Id("Only items of this target")),
   event_type: Type.Optional(EventTypeName("Only items of exactly this type")),

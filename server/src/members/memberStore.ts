@@ -8,7 +8,6 @@ import type { Role } from "../http/contract/access.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { Member } from "./schemas.ts";
 
-/** The most users of an organization. */
 export const maxMembers = 200;
 
 export type StoredMember = Static<typeof Member>;

@@ -6,7 +6,6 @@ import { type Caller, hashCredential, newCredential } from "../http/contract/cre
 import { inTransaction } from "../postgres/pool.ts";
 import { newRootId } from "../postgres/ids.ts";
 
-/** Ends one session. */
 export function endPortalSession(
   pool: pg.Pool,
   origin: Origin,

@@ -20,7 +20,6 @@ export function readSqlFiles(folder: URL): SqlFile[] {
     .map((path) => ({ name: basename(path), text: readFileSync(new URL(path, folder), "utf8") }));
 }
 
-/** One numbered step of the schema. */
 export interface Migration extends SqlFile {
   version: number;
   checksum: string;

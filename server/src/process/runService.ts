@@ -119,7 +119,6 @@ function endSoon(): void {
   setTimeout(() => process.exit(), lastMomentMs).unref();
 }
 
-/** Ends a stop that hangs. */
 function endLate(log: Log): void {
   log.warn(
     { limit_ms: stopLimitMs },

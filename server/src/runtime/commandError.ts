@@ -18,7 +18,6 @@ export class UsageError extends CommandError {
   }
 }
 
-/** The exit code of a failed command. */
 export function exitCodeOf(error: unknown): number {
   return error instanceof CommandError ? error.exitCode : exitCodes.failed;
 }

@@ -27,7 +27,6 @@ import examples from "./examples.json" with { type: "json" };
 const route = routesOf<MailboxRouteDeps>("Statistics");
 const targetRoute = routesOf<MailboxRouteDeps>("Targets");
 
-/** Figures over time. */
 export const statsRoute = route("readStats", "GET /api/v1/stats", {
   access: usersAndKeys("viewer", readKeys),
   summary: "Read what was accepted and delivered over time",

@@ -23,7 +23,6 @@ export function pathOf(target: Pick<Target, "kind">): "/mailboxes/$id" | "/targe
   return kindOf(target).pages.one;
 }
 
-/** The path of a target's own page. */
 export function pageOf({ id, ...target }: Pick<Target, "kind" | "id">): string {
   return pathOf(target).replace("$id", id);
 }

@@ -34,7 +34,6 @@ export interface DeliveryDeps {
   admission?: Admission | undefined;
 }
 
-/** The dispatcher with all that it needs. */
 export function createDelivery(deps: DeliveryDeps): Dispatcher {
   const { config, pool: control, direct: pool, log, registry, nowMs } = deps;
   const metrics = createDeliveryMetrics(registry, {

@@ -3,7 +3,6 @@ import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { bucketOf } from "../../postgres/ids.ts";
 import type { ClaimCursor } from "./store.ts";
 
-/** A target with something due. */
 export interface DueTarget {
   id: string;
   orgId: string;

@@ -11,7 +11,6 @@ export interface PermitWish {
   requests: number;
 }
 
-/** The answer to it. */
 export interface PermitGrant {
   targetId: string;
   permits: number;

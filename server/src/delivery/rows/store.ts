@@ -155,7 +155,6 @@ function traceClaim(traces: Traces, deliveries: readonly Delivery[], startMs: nu
   }
 }
 
-/** One attempt as it is stored. */
 export interface AttemptRecord {
   eventId: string;
   rowId: string;

@@ -3,7 +3,6 @@ import type { Outbound } from "../../outbound/outbound.ts";
 import type { Agent } from "./agent.ts";
 import { type AgentAnswer, callAgent } from "./callAgent.ts";
 
-/** Metadata that is sent with an item's payload. */
 export interface MessageParts {
   /** Stable per item, so that a message sent twice can be recognized. */
   messageId: string;

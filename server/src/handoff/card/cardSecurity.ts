@@ -16,7 +16,6 @@ export type SecurityRequirement = readonly SecurityScheme[];
 /** The form of a target's credential. */
 export type CredentialForm = { type: "none" } | { type: "bearer" } | { type: "api_key"; header: string };
 
-/** The form of a stored credential. */
 export function formOf(stored: Pick<AgentCardRow, "bearer_origin" | "auth_header">): CredentialForm {
   if (stored.bearer_origin === null) return { type: "none" };
   return stored.auth_header === null ? { type: "bearer" } : { type: "api_key", header: stored.auth_header };

@@ -11,7 +11,6 @@ interface Freshness {
   freshForMs: number;
 }
 
-/** The columns that hold a good card. */
 export function cardColumns(card: GoodCard, times: Freshness) {
   const { signatureFinding } = card;
   return {

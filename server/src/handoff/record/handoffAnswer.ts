@@ -99,7 +99,6 @@ export async function readResultTarget(
   return rows[0];
 }
 
-/** The parts of a view that are shown. */
 type Shown = Omit<TaskView, "outcome" | "fingerprint">;
 
 /**

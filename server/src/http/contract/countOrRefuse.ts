@@ -3,7 +3,6 @@ import type pg from "pg";
 import { type CountedWindow, countInWindow } from "../../postgres/countInWindow.ts";
 import { ApiError } from "./errors.ts";
 
-/** A limit on requests. */
 export interface RequestLimit extends CountedWindow {
   /** The message of the 429. */
   refusal: string;

@@ -22,7 +22,6 @@ export function nullableInteger(description: string) {
   return nullable(Type.Integer(), description);
 }
 
-/** One of some words. */
 export function oneOf<const Word extends string>(words: readonly Word[], description?: string) {
   return Type.Unsafe<Word>({
     type: "string",

@@ -29,7 +29,6 @@ export function prose(description: string | undefined): Html | undefined {
   return html`${description.split("\n").map((line) => html`<p>${inline(line)}</p>`)}`;
 }
 
-/** One line of a description. */
 export function inline(line: string): Html {
   return html`${line.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }

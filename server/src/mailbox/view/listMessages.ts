@@ -117,7 +117,6 @@ const lapsedDead = inOrder(
 
 const dead = inOrder("closed_messages", "m.dead");
 
-/** Merges parts that are each in order. */
 function merged(...parts: string[]): Page {
   return {
     order: "position",

@@ -19,7 +19,6 @@ export interface Place {
   roles: string[];
 }
 
-/** Messages from the supervisor to a worker. */
 export type ToWorker =
   | ({ say: "prepare" } & Preparation)
   | ({ say: "serve" } & Place)
@@ -31,7 +30,6 @@ export type ToWorker =
   /** Why the embedded database is away, where its log says so; null once that has passed. */
   | { say: "trouble"; reason: string | null };
 
-/** Messages from a worker to its supervisor. */
 export type FromWorker =
   | { say: "serves"; port: number; isDashboardBuilt: boolean; leases: TokenRange }
   /** It stops although the supervisor did not ask for it. */
