@@ -96,7 +96,7 @@ describe("what came of the work", () => {
     targetId,
     agent,
   }) => {
-    const id = await sendItem(service, account, targetId, "slow 1500");
+    const id = await sendItem(service, account, targetId, "slow 6000");
     const working = await untilHandedOver(
       service,
       account,
@@ -112,7 +112,7 @@ describe("what came of the work", () => {
     expect(ended.handoff).toMatchObject({
       task_id: working.handoff!.task_id,
       outcome: "COMPLETED",
-      artifacts: [{ name: "echo", parts: [{ text: "slow 1500" }] }],
+      artifacts: [{ name: "echo", parts: [{ text: "slow 6000" }] }],
       artifacts_truncated: false,
     });
     expect(ended.delivery_attempts).toHaveLength(1);
