@@ -7,7 +7,8 @@ import { ProblemCard } from "./ProblemCard.tsx";
 
 /**
  * A query's result in each of its states: a skeleton while it loads; the previous result under a thin bar while it is read
- * again; the previous result marked with its time when the service cannot answer; a card for any other error.
+ * again; the previous result marked with its time when the service cannot answer; a card for any other error, which stays while
+ * it is read again.
  */
 export function Loaded<T>({
   query,
@@ -21,12 +22,14 @@ export function Loaded<T>({
   title?: string;
   children: (data: T) => ReactNode;
 }) {
+  const error = useLastError(query);
   if (query.data === undefined) {
-    if (query.isError)
+    if (error !== undefined)
       return (
-        <div className="grid gap-4">
+        <div className="relative grid gap-4">
+          {query.isFetching && <FetchingBar />}
           {title !== undefined && <h1 className="text-page font-semibold">{title}</h1>}
-          <ProblemCard error={query.error} onRetry={() => void query.refetch()} />
+          <ProblemCard error={error} onRetry={() => void query.refetch()} />
         </div>
       );
     return <>{skeleton ?? <SkeletonRows rows={4} />}</>;
@@ -38,6 +41,14 @@ export function Loaded<T>({
       {children(query.data)}
     </div>
   );
+}
+
+/** The error of a query without data. The query itself forgets it while it is read again. */
+function useLastError(query: UseQueryResult): unknown {
+  const [last, setLast] = useState<unknown>();
+  if (query.isError && query.error !== last) setLast(query.error);
+  if (query.isError) return query.error;
+  return query.isFetching && query.errorUpdateCount > 0 ? last : undefined;
 }
 
 /** A query that has data and was refused when it was read again. */
