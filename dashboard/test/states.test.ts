@@ -81,26 +81,33 @@ it("counts down what came too often, on the page and at the sign-in", async () =
   expect(problems).toEqual([]);
 });
 
-it("keeps an error on the page while what failed is read again", async () => {
-  const { page } = await dashboard.openAs(await dashboard.newAccount());
-  await page.goto("/items/none");
-  await page.getByText("There is nothing with this id").waitFor();
-  const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
-  await page.route("**/api/v1/events/none", async (route) => {
-    await held;
-    await route.continue();
-  });
-  await Promise.all([
-    page.waitForRequest("**/api/v1/events/none"),
-    page.getByRole("button", { name: "Retry" }).click(),
-  ]);
-  await page.locator(".progress-bar").waitFor();
-  expect(await page.getByText("There is nothing with this id").isVisible()).toBe(true);
-  expect(await page.getByRole("heading", { level: 1, name: "Item" }).isVisible()).toBe(true);
-  goOn();
-  await page.locator(".progress-bar").waitFor({ state: "detached" });
-  await page.getByText("There is nothing with this id").waitFor();
-});
+it.for([
+  ["Item", "/items/none", "**/api/v1/events/none"],
+  ["Replays", "/replays", "**/api/v1/replays?*"],
+] as const)(
+  "keeps an error on the page while what failed is read again: %s",
+  async ([title, path, asked]) => {
+    const { page } = await dashboard.openAs(await dashboard.newAccount());
+    let until = Promise.resolve();
+    await page.route(asked, async (route) => {
+      await until;
+      await route.fulfill({ status: 400, json: { error: "it is refused" } });
+    });
+    await page.goto(path);
+    const refusal = page.getByText("it is refused");
+    await refusal.waitFor();
+    const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
+    until = held;
+    await Promise.all([page.waitForRequest(asked), page.getByRole("button", { name: "Retry" }).click()]);
+    await page.locator(".progress-bar").waitFor();
+    expect(await refusal.isVisible()).toBe(true);
+    expect(await page.getByRole("heading", { level: 1, name: title }).isVisible()).toBe(true);
+    expect(await page.locator(".skeleton").count()).toBe(0);
+    goOn();
+    await page.locator(".progress-bar").waitFor({ state: "detached" });
+    expect(await refusal.isVisible()).toBe(true);
+  },
+);
 
 it("keeps what it shows while the database is away, says of when it is, and goes on by itself", async () => {
   const account = await dashboard.newAccount();

@@ -30,7 +30,7 @@ async function examine(session: Session, _input: Input): Promise<void> {
   const url = session.url();
   const answer = await askReadiness(url);
   report(out, answer.finding);
-  if (answer.response === undefined) throw new CommandError("the service does not answer");
+  if (answer.response === undefined) throw new CommandError("Postrider does not answer there");
   const problems = [answer.finding, clock(out, answer.response), wire(out, url)];
   const { client } = await session.connect().catch((error: unknown): never => {
     if (error instanceof CommandError) report(out, { check: "credential", ok: false, seen: error.message });
@@ -51,6 +51,7 @@ function report(out: Output, finding: Finding): Finding {
   return finding;
 }
 
+/** Asks the service whether it is ready; without a response where nothing answers, or something else. */
 async function askReadiness(url: string): Promise<{ finding: Finding; response?: Response }> {
   const check = "service";
   try {
@@ -58,14 +59,13 @@ async function askReadiness(url: string): Promise<{ finding: Finding; response?:
     const text = (await response.text()).slice(0, 300);
     if (response.status === 200 && text.startsWith('{"status":"ready"'))
       return { finding: { check, ok: true, seen: `${url} serves` }, response };
-    const mend =
-      response.status === 503
-        ? "it runs and cannot serve now; its log says why, mostly the database"
-        : "something else than Postrider answers there, or a proxy in between: check the address";
-    return {
-      finding: { check, ok: false, seen: `${url} answers ${response.status} ${text}`, mend },
-      response,
-    };
+    const seen = `${url} answers ${response.status} ${text}`;
+    if (response.status === 503) {
+      const mend = "it runs and cannot serve now; its log says why, mostly the database";
+      return { finding: { check, ok: false, seen, mend }, response };
+    }
+    const mend = "something else than Postrider answers there, or a proxy in between: check the address";
+    return { finding: { check, ok: false, seen, mend } };
   } catch (error) {
     const isLate = (error as Error).name === "TimeoutError";
     const reason = isLate ? `nothing came within ${readyWithinMs / 1000} s` : reasonOf(error);

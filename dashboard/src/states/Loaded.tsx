@@ -1,6 +1,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { isPassing, Problem } from "../api/problem.ts";
+import { useLastError } from "./useLastError.ts";
 import { useTimeZone } from "../time/timeZone.ts";
 import { shortTime } from "../time/wording.ts";
 import { ProblemCard } from "./ProblemCard.tsx";
@@ -41,14 +42,6 @@ export function Loaded<T>({
       {children(query.data)}
     </div>
   );
-}
-
-/** The error of a query without data. The query itself forgets it while it is read again. */
-function useLastError(query: UseQueryResult): unknown {
-  const [last, setLast] = useState<unknown>();
-  if (query.isError && query.error !== last) setLast(query.error);
-  if (query.isError) return query.error;
-  return query.isFetching && query.errorUpdateCount > 0 ? last : undefined;
 }
 
 /** A query that has data and was refused when it was read again. */

@@ -3,12 +3,15 @@ import type { ReactNode } from "react";
 import { Button } from "../controls/Button.tsx";
 import { AsOf, FetchingBar, type ReadBefore, SkeletonRows } from "./Loaded.tsx";
 import { ProblemCard } from "./ProblemCard.tsx";
+import { useLastError } from "./useLastError.ts";
 
 interface PagedQuery extends HasPages, ReadBefore {
+  error: Error | null;
   isPending: boolean;
   isError: boolean;
   isLoadingError: boolean;
   isFetching: boolean;
+  errorUpdateCount: number;
 }
 
 interface HasPages {
@@ -30,19 +33,21 @@ interface PagedListProps {
 
 /** Rows read page by page, in each of their states, with a way to the next page. */
 export function PagedList({ query, newest, isEmpty, empty, wayOn, children }: PagedListProps) {
+  const error = useLastError(query);
+  const isRefused = query.isLoadingError || (query.isPending && error !== undefined);
   return (
     <div className="relative min-w-0 rounded-card border bg-surface">
       {query.isFetching && <FetchingBar />}
       {query.isError && !query.isLoadingError && <AsOf query={query} />}
       {newest?.isError === true && !query.isError && <AsOf query={newest} />}
-      {query.isPending && <SkeletonRows rows={10} />}
-      {query.isLoadingError && (
+      {query.isPending && !isRefused && <SkeletonRows rows={10} />}
+      {isRefused && (
         <>
-          <ProblemCard error={query.error} onRetry={() => void query.refetch()} />
+          <ProblemCard error={error} onRetry={() => void query.refetch()} />
           {wayOn !== undefined && <div className="p-4">{wayOn}</div>}
         </>
       )}
-      {isEmpty && !query.isPending && !query.isLoadingError ? empty : children}
+      {isEmpty && !query.isPending && !isRefused ? empty : children}
       <NextPage query={query} />
     </div>
   );

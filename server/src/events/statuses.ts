@@ -22,7 +22,7 @@ export interface IdBounds {
  * per item and a deletion shows at once. Scalar subqueries, because the planner turns joins into scans of whole
  * partitions as soon as it thinks that many rows are asked for.
  */
-export function statusOf(mailboxRetentionMs: number, bounds?: IdBounds): RawBuilder<EventStatus> {
+export function statusOf(mailboxRetentionMs: number, bounds: IdBounds): RawBuilder<EventStatus> {
   return sql`coalesce(
     (select s.status ${settlementOf(bounds)}),
     case when is_pulled(e.kind) then ${messageStatusOf(mailboxRetentionMs, bounds)} end,
@@ -56,7 +56,7 @@ export function statusOf(mailboxRetentionMs: number, bounds?: IdBounds): RawBuil
 }
 
 /** The status of the row `e` of `events`, an item of a mailbox, as SQL. */
-function messageStatusOf(retentionMs: number, bounds?: IdBounds): RawBuilder<EventStatus> {
+function messageStatusOf(retentionMs: number, bounds: IdBounds): RawBuilder<EventStatus> {
   return sql`case
     when e.id < ${expiredBefore(retentionMs)} then 'EXPIRED'
     else coalesce(
@@ -75,7 +75,7 @@ function messageStatusOf(retentionMs: number, bounds?: IdBounds): RawBuilder<Eve
  * When the row `e` of `events` last changed after it was accepted, in Unix milliseconds, as SQL; null when it
  * did not.
  */
-export function changedAtMsOf(bounds?: IdBounds): RawBuilder<number | null> {
+export function changedAtMsOf(bounds: IdBounds): RawBuilder<number | null> {
   const attemptEnd = (outcome: RawBuilder<boolean>) => sql`(
     select max(a.attempted_at + a.duration_ms)
     from attempts a
@@ -104,11 +104,7 @@ export function changedAtMsOf(bounds?: IdBounds): RawBuilder<number | null> {
  * From the one row `g` of `delivered_groups` that has the row `e` of `events`, as SQL; none where its attempts are in
  * `attempts`. The first rows from the event's id on are enough when there is one, and those of its slot when there is not.
  */
-export function deliveredGroupOf(bounds?: IdBounds): RawBuilder<unknown> {
-  const days =
-    bounds === undefined
-      ? sql``
-      : sql`and g.last_id >= ${bounds.first} and g.last_id <= ${lastIdOfSlot(bounds.last)}`;
+export function deliveredGroupOf(bounds: IdBounds): RawBuilder<unknown> {
   return sql`
     from delivered_groups g
     where g.bucket = e.bucket
@@ -117,7 +113,8 @@ export function deliveredGroupOf(bounds?: IdBounds): RawBuilder<unknown> {
       and g.last_id < first_id_at((slot_of(e.id) + 1) * 1024)
       and g.event_ids[1] <= e.id
       and e.id = any (g.event_ids)
-      ${days}
+      and g.last_id >= ${bounds.first}
+      and g.last_id <= ${lastIdOfSlot(bounds.last)}
     order by g.last_id
     limit 1
   `;
@@ -134,7 +131,7 @@ export function settlementOf(bounds?: IdBounds): RawBuilder<unknown> {
 }
 
 /** From the row `c` of `closed_messages` of the row `e` of `events`, as SQL; none while it is in its mailbox. */
-function closedMessageOf(bounds?: IdBounds): RawBuilder<unknown> {
+function closedMessageOf(bounds: IdBounds): RawBuilder<unknown> {
   return sql`
     from closed_messages c
     where c.bucket = e.bucket

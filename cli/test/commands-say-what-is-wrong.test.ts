@@ -1,0 +1,190 @@
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
+import { describe, expect } from "vitest";
+import { startProgram } from "../../server/test/support/program.ts";
+import { clientTest as it } from "./support/clientTest.ts";
+import { clientFile, nowhere, run, start } from "./support/command.ts";
+
+/* A command that cannot do what it was asked ends with a sentence and the code of what is wrong, and repeats no credential. */
+
+it.beforeAll(async ({ env }) => {
+  await run(["target", "create", "webhook", "--name", "orders", "--url", "http://127.0.0.1:9/"], { env });
+});
+
+describe("exit codes", () => {
+  const refusals = [
+    [
+      "a wrong key",
+      ["target", "list"],
+      { POSTRIDER_KEY: "ak_live_" + "0".repeat(64) },
+      3,
+      /invalid|unauthorized|key/i,
+    ],
+    ["no key", ["target", "list"], { POSTRIDER_KEY: "" }, 3, /POSTRIDER_KEY/],
+    ["an unknown target", ["send", "nowhere", "-"], {}, 4, /there is no target "nowhere"/],
+    ["an unknown item", ["item", "get", "0".repeat(32)], {}, 4, /not found/],
+    ["a file that is not there", ["send", "orders", "/nowhere/at-all"], {}, 4, /cannot read/],
+    ["a conflict", ["mailbox", "stats", "orders"], {}, 5, /no mailbox/],
+    ["a wrong value", ["target", "create", "webhook", "--name", "x", "--url", "nonsense"], {}, 2, /url/i],
+    [
+      "a service that is away",
+      ["target", "list"],
+      { POSTRIDER_URL: nowhere },
+      1,
+      /could not be reached.*ECONNREFUSED.*doctor/,
+    ],
+    ["no URL", ["target", "list"], { POSTRIDER_URL: "nonsense" }, 2, /must be a URL/],
+  ] as const;
+
+  it.for(refusals)("tell of %s", async ([_what, args, more, code, text], { env }) => {
+    const ended = await run(args, { env: { ...env, ...more } });
+    expect([ended.code, ended.out]).toEqual([code, ""]);
+    expect(ended.err).toMatch(text);
+  });
+
+  it.for<[string[], RegExp]>([
+    [["target"], /say what to do: target list/],
+    [["target", "sell"], /there is no command "target sell"/],
+    [["sell"], /there is no command "sell"/],
+    [["target", "list", "--colour"], /--colour/],
+    [["send", "orders"], /<file> is missing/],
+    [["target", "list", "more"], /unexpected argument "more"/],
+    [["item", "list", "--status", "LOST"], /--status must be one of QUEUED/],
+    [["item", "list", "--limit", "0"], /--limit must be a whole number/],
+    [["item", "list", "--since", "yesterday"], /--since must be such as/],
+    [["item", "list", "--since", "2026-02-30"], /--since must be such as/],
+    [["stats", "--until", "2026-04-31T10:00:00Z"], /--until must be such as/],
+    [["replay"], /name items, or give a filter/],
+    [["mailbox", "work", "inbox"], /name the command to run/],
+    [["listen", "inbox"], /--forward-to is missing/],
+    [["serve"], /npx postrider serve/],
+    [
+      ["target", "list", "--server", `http://ak_live_${"0".repeat(64)}`],
+      /does not belong among the arguments/,
+    ],
+  ])("tell a wrong command: %j", async ([args, text], { env }) => {
+    const ended = await run(args, { env });
+    expect([ended.code, ended.out]).toEqual([2, ""]);
+    expect(ended.err).toMatch(text);
+    expect(ended.err).not.toContain("ak_live_");
+  });
+});
+
+describe("another service at the address", () => {
+  it("is told from Postrider, with its URL and its status", async ({ env }) => {
+    const stranger = await strangerOf((response) => response.setHeader("x", "y").end('{"status":"ok"}'));
+    for (const args of [
+      ["target", "list"],
+      ["item", "list"],
+      ["send", "0".repeat(32), "-"],
+    ]) {
+      const ended = await run(args, { env: { ...env, POSTRIDER_URL: stranger.url }, input: "{}" });
+      expect([ended.code, ended.out]).toEqual([1, ""]);
+      expect(ended.err).toMatch(
+        /the answer 200 of http:\S+ (has|is) no .*is this the address of a Postrider/,
+      );
+    }
+    const doctor = await run(["doctor"], { env: { ...env, POSTRIDER_URL: stranger.url } });
+    expect([doctor.code, doctor.err]).toEqual([1, "postrider: Postrider does not answer there\n"]);
+    expect(doctor.out).toMatch(
+      /^wrong  service: http:\S+ answers 200 \{"status":"ok"\}\n +something else than Postrider answers .*\n$/,
+    );
+    await stranger.close();
+  });
+
+  it("that is silent is waited for aloud", async ({ env }) => {
+    const waiting: ServerResponse[] = [];
+    const stranger = await strangerOf((response) => waiting.push(response));
+    const list = start(["target", "list"], { ...env, POSTRIDER_URL: stranger.url });
+    await list.says(new RegExp(`waiting for ${stranger.url}/api/v1/targets to answer\n`));
+    waiting.forEach((response) => response.end('{"targets":[]}'));
+    expect((await list.ended).code).toBe(0);
+    await stranger.close();
+  });
+
+  async function strangerOf(answer: (response: ServerResponse) => void) {
+    const server = createServer((_, response) => answer(response));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const close = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close };
+  }
+});
+
+describe("a credential", () => {
+  it.for([
+    [["target", "list"], /^$/],
+    [["doctor"], /wrong  credential: the API key contains a blank/],
+  ] as const)(
+    "that no header can carry is not repeated by %j",
+    async ([command, shown], { service, account }) => {
+      const env = { POSTRIDER_URL: service.url, POSTRIDER_KEY: `${account.api_key}\n${account.api_key}` };
+      const { code, out, err } = await run([...command], { env });
+      expect([code, out]).toEqual([3, expect.stringMatching(shown)]);
+      expect(err).toMatch(/^postrider: the API key contains a blank, a line break or another character/);
+      expect(out + err).not.toContain(account.api_key);
+    },
+  );
+
+  it("is kept by login for its owner alone, after it was tried", async ({ service, account, place }) => {
+    const config = join(place, "login");
+    const around = { XDG_CONFIG_HOME: config, POSTRIDER_URL: service.url };
+    const wrong = await run(["login"], { env: around, input: "ak_live_wrong\n" });
+    expect([wrong.code, existsSync(join(config, "postrider/profiles.json"))]).toEqual([3, false]);
+    const right = await run(["login", "--json"], { env: around, input: `${account.api_key}\n` });
+    expect(right.code).toBe(0);
+    expect(right.out + right.err).not.toContain(account.api_key);
+    const file = join(config, "postrider/profiles.json");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+
+    expect((await run(["target", "list"], { env: { XDG_CONFIG_HOME: config } })).code).toBe(0);
+    const elsewhere = await run(["target", "list", "--server", nowhere], {
+      env: { XDG_CONFIG_HOME: config },
+    });
+    expect([elsewhere.code, elsewhere.err]).toEqual([3, expect.stringMatching(/is for http.*not for/)]);
+
+    chmodSync(file, 0o644);
+    const open = await run(["target", "list"], { env: { XDG_CONFIG_HOME: config } });
+    expect([open.code, open.err]).toEqual([3, expect.stringMatching(/chmod 600/)]);
+    chmodSync(file, 0o600);
+    expect((await run(["logout"], { env: around })).code).toBe(0);
+    expect((await run(["target", "list"], { env: around })).code).toBe(3);
+  });
+
+  it.for(["null", "[]", '{"default":null}', '{"default":{"url":5}}', "{"])(
+    "is asked for where the file of profiles has %s",
+    async (text, { place }) => {
+      const config = join(place, "broken");
+      const file = join(config, "postrider/profiles.json");
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text, { mode: 0o600 });
+      const { code, err } = await run(["target", "list"], { env: { XDG_CONFIG_HOME: config } });
+      expect([code, err]).toEqual([
+        3,
+        expect.stringMatching(/profiles\.json cannot be read \(.+\): remove it, and log in again\n$/),
+      ]);
+    },
+  );
+
+  it("is none of a profile that every object would have", async ({ place }) => {
+    const env = { XDG_CONFIG_HOME: join(place, "no profiles") };
+    const { code, err } = await run(["target", "list", "--profile", "constructor"], { env });
+    expect([code, err]).toEqual([3, expect.stringContaining('there is no profile "constructor"')]);
+  });
+
+  it("comes from the standard input where asked", async ({ service, account }) => {
+    const listed = await run(["target", "list", "--key-stdin", "--json"], {
+      env: { POSTRIDER_URL: service.url },
+      input: account.api_key,
+    });
+    expect([listed.code, listed.json().length > 0]).toEqual([0, true]);
+  });
+});
+
+it("output that cannot be written ends a command with a sentence", async ({ env }) => {
+  const command = ["bash", "-c", '"$@" > /dev/full', "bash", process.execPath, clientFile, "version"];
+  const full = startProgram({ command, env });
+  expect(await full.ended).toMatchObject({ code: 1 });
+  expect(full.output()).toMatch(/^postrider: cannot write the output: .*ENOSPC.*\n$/);
+});
