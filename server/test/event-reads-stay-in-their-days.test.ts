@@ -1,17 +1,21 @@
 import { sql } from "kysely";
-import { expect } from "vitest";
+import { describe, expect } from "vitest";
+import type { EventFilter } from "../src/events/eventFilter.ts";
 import { readPayload } from "../src/events/readEvent.ts";
+import { listIds } from "../src/events/listEvents.ts";
 import { latestReplays } from "../src/events/replaysOf.ts";
 import { readProgress } from "../src/events/progress.ts";
 import { readAttempts, readEvents } from "../src/events/store.ts";
 import { bucketOf, newId } from "../src/postgres/ids.ts";
 import { dayMs, dayOf, ensurePartitions, tablesById } from "../src/postgres/partitions.ts";
 import { createQueries, type Queries } from "../src/postgres/tables.ts";
+import { listPublications } from "../src/publications/readPublication.ts";
 import { databaseTest, file } from "./support/fixtures.ts";
 
 /*
- * Reading an event plans and locks the partitions of its own days, however many days are stored. With a year of days, a statement
- * that names no range of ids takes a tenth of a second to plan, and half a second on a new connection.
+ * Reading an event plans and locks the partitions of its own days, and a list those of the days that fill its page, however many
+ * days are stored. With a year of days, a statement that names no range of ids takes a tenth of a second to plan, and half a second
+ * on a new connection.
  */
 
 const daysStored = 30;
@@ -35,7 +39,29 @@ const it = databaseTest({ poolSize: 1 })
     );
     return { id, scope: { orgId, mailboxRetentionMs: dayMs }, today: Math.floor(nowMs / dayMs) };
   })
-  .extend("queries", file, ({ pool }) => createQueries(pool));
+  .extend("queries", file, ({ pool }) => createQueries(pool))
+  /** Failed events of one organization, newest first: of today, of ten days ago and of the first day. */
+  .extend("listed", file, async ({ pool, event: { today } }) => {
+    const nowMs = Date.now();
+    const [orgId, targetId] = [newId(0, nowMs), newId(3, nowMs)];
+    const bucket = bucketOf(targetId);
+    const ids = [0, 10, daysStored].map((days) => newId(bucket, nowMs - days * dayMs));
+    await pool.query(
+      `insert into events (bucket, kind, max_retries, billable, target_id, id, org_id, event_type, correlation_id, payload)
+       select $1, 1, 8, true, $2, id, $3, 'order.created', 'order-1', '' from unnest($4::uuid[]) as i (id)`,
+      [bucket, targetId, orgId, ids],
+    );
+    await pool.query(
+      `insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
+       select $1, 'FAILED', id, $3, $2, $5 from unnest($4::uuid[]) as i (id)`,
+      [bucket, targetId, orgId, ids, nowMs],
+    );
+    return {
+      ids,
+      today,
+      filter: { orgId, mailboxRetentionMs: dayMs, order: "desc", limit: 1, offset: 0 } as const,
+    };
+  });
 
 it("locks no partition of an earlier day, and finds what there is", async ({ event, queries }) => {
   const { id, scope, today } = event;
@@ -52,6 +78,57 @@ it("locks no partition of an earlier day, and finds what there is", async ({ eve
     // Replays come later; a day earlier, because clocks may differ.
     expect(Math.min(...(await lockedDays(snapshot)))).toBe(today - 1);
   });
+});
+
+describe("a page", () => {
+  const pages: Partial<EventFilter>[] = [
+    {},
+    { status: "FAILED" },
+    { correlationId: "order-1" },
+    { eventType: "order.created" },
+  ];
+  // Each index is walked in steps of many more events than a page.
+  const searched: Partial<EventFilter> = { correlationId: "order-1", status: "FAILED" };
+
+  it.for(pages)(
+    "that newer days fill locks no partition of others: %o",
+    async (asked, { listed, queries }) => {
+      await queries.transaction().execute(async (snapshot) => {
+        expect(await listIds(snapshot, { ...listed.filter, ...asked })).toEqual([listed.ids[0]]);
+        expect(Math.min(...(await lockedDays(snapshot)))).toBeGreaterThanOrEqual(listed.today - 2);
+      });
+    },
+  );
+
+  it.for([...pages, searched])("reaches back as far as it has to: %o", async (asked, { listed, queries }) => {
+    const page = (more: Partial<EventFilter>): Promise<string[]> =>
+      listIds(queries, { ...listed.filter, ...asked, ...more });
+    const { ids } = listed;
+    expect(await page({ limit: 2 })).toEqual(ids.slice(0, 2));
+    expect(await page({ limit: 10 })).toEqual(ids);
+    expect(await page({ limit: 2, offset: 1 })).toEqual(ids.slice(1, 3));
+    expect(await page({ limit: 2, below: ids[0]! })).toEqual(ids.slice(1, 3));
+    expect(await page({ limit: 10, above: ids[2]! })).toEqual(ids.slice(0, 2));
+    expect(await page({ limit: 2, order: "asc" })).toEqual(ids.toReversed().slice(0, 2));
+    expect(await page({ limit: 1, order: "asc", above: ids[2]! })).toEqual([ids[1]]);
+    expect(await page({ limit: 10, order: "asc", above: ids[2]! })).toEqual([ids[1], ids[0]]);
+  });
+});
+
+it("pages of publications reach back as far as they have to", async ({ listed, pool, queries }) => {
+  const { ids, filter } = listed;
+  await pool.query(
+    `insert into publications (bucket, id, org_id, payload, event_ids)
+     select get_byte(uuid_send(id), 15), id, $1, '', '{}' from unnest($2::uuid[]) as i (id)`,
+    [filter.orgId, ids],
+  );
+  const page = async (query: Parameters<typeof listPublications>[2]): Promise<string[]> =>
+    (await listPublications(queries, filter.orgId, query)).map(({ id }) => id);
+  expect(await page({ limit: 1 })).toEqual(ids.slice(0, 1));
+  expect(await page({ limit: 2 })).toEqual(ids.slice(0, 2));
+  expect(await page({ limit: 10 })).toEqual(ids);
+  expect(await page({ limit: 1, before: ids[0]! })).toEqual([ids[1]]);
+  expect(await page({ limit: 10, before: ids[0]! })).toEqual(ids.slice(1));
 });
 
 /** The days of the partitions that the transaction has locked, in order, in days since 1970. */

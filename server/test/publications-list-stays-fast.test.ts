@@ -43,10 +43,10 @@ it("a page of publications reads what it shows and no more, whoever's they are",
   const middle = `${first.slice(0, 16)}${(stored / 2).toString(16).padStart(8, "0")}${first.slice(24)}`;
   for (const query of [
     {},
-    { before: middle },
+    { below: middle },
     { customer_uid: "rare" },
-    { customer_uid: "rare", before: middle },
-    { customer_uid: "common", before: middle },
+    { customer_uid: "rare", below: middle },
+    { customer_uid: "common", below: middle },
     { customer_uid: "nobody" },
   ]) {
     const plan = await explain(query);

@@ -4,6 +4,7 @@ import { type Condition, conditionNames, type EventFilter, type IdStatement, rea
 import { type MailboxFacts, mailboxPage, noFacts, readMailboxFacts } from "./mailboxPage.ts";
 import { boundsOf } from "./store.ts";
 import { hasStatus, type IdBounds, within } from "./statuses.ts";
+import { readFirstDays } from "../postgres/firstDays.ts";
 import { bucketOf } from "../postgres/ids.ts";
 import { customerPage, eventsWhere, handoffPage, statusPage } from "./pageStatement.ts";
 import { type EventStatus, isMailboxStatus } from "../items/eventStatuses.ts";
@@ -19,10 +20,14 @@ const growth = 4;
 /** The ids of a page, in order. The filter's target must be the organization's. */
 export async function findIds(snapshot: Queries, filter: EventFilter, run: Run): Promise<string[]> {
   const sources = sourcesOf(filter, await readMailboxFacts(snapshot, filter));
-  if (missingOf(sources[0]!, filter).length === 0) {
-    return (await run(sources[0]!.page(filter))).map(({ id }) => id);
-  }
+  if (missingOf(sources[0]!, filter).length === 0) return pageOf(sources[0]!, filter, run);
   return raceOf(filter, sources, run);
+}
+
+async function pageOf(source: Source, filter: EventFilter, run: Run): Promise<string[]> {
+  const read = async (range: EventFilter): Promise<string[]> =>
+    (await run(source.page(range))).map(({ id }) => id);
+  return source.isUndated === true ? read(filter) : readFirstDays(filter, read);
 }
 
 interface Walk {
@@ -58,7 +63,7 @@ async function takeStep(
   const range = { ...filter, limit: step, offset: 0 };
   if (lastId !== undefined)
     Object.assign(range, filter.order === "desc" ? { below: lastId } : { above: lastId });
-  const ids = (await run(source.page(range))).map(({ id }) => id);
+  const ids = await pageOf(source, range, run);
   walk.lastId = ids.at(-1);
   walk.isEnded = ids.length < step;
   walk.found.push(...(await fitting(ids, missingOf(source, filter), filter, run)));
@@ -133,6 +138,8 @@ interface Source {
   page: (filter: EventFilter) => IdStatement;
   /** A page is merged from many targets, or sorted; of other sources an index has it in order. */
   isGathered?: boolean;
+  /** Its rows lie in a table without days. */
+  isUndated?: boolean;
 }
 
 /**
@@ -189,6 +196,7 @@ function statusSource({ targetId }: EventFilter, status: EventStatus, facts: Mai
       meets,
       page: (range) => mailboxPage(range, status, facts),
       isGathered: isSorted || targetId === undefined,
+      isUndated: status === "UNREAD" || status === "CLAIMED",
     };
   }
   const isWaiting = status === "QUEUED" || status === "RETRYING";
@@ -196,6 +204,7 @@ function statusSource({ targetId }: EventFilter, status: EventStatus, facts: Mai
     meets,
     page: (range) => statusPage(range, status),
     isGathered: isWaiting && targetId === undefined,
+    isUndated: isWaiting,
   };
 }
 

@@ -7,6 +7,7 @@ import { readProgress } from "../events/progress.ts";
 import { optionalFieldNames } from "../events/schemas.ts";
 import { type EventScope, readEvents, type StoredEvent } from "../events/store.ts";
 import { latestReplays } from "../events/replaysOf.ts";
+import { type PageRange, readFirstDays } from "../postgres/firstDays.ts";
 import { bucketOf, idTimeMs } from "../postgres/ids.ts";
 import type { Queries } from "../postgres/tables.ts";
 import type { Publication, PublicationQuery, PublicationSummary } from "./schemas.ts";
@@ -23,20 +24,29 @@ export async function listPublications(
   orgId: string,
   query: Static<typeof PublicationQuery>,
 ): Promise<PublicationSummary[]> {
-  const { rows } = await inSnapshot(queries, (snapshot) => publicationPage(orgId, query).execute(snapshot));
+  const range = { ...query, below: query.before, order: "desc" } as const;
+  const rows = await inSnapshot(queries, (snapshot) =>
+    readFirstDays(range, async (days) => (await publicationPage(orgId, days).execute(snapshot)).rows),
+  );
   return rows.map(summaryOf);
 }
 
 /** The statement that finds a page. It is planned each time: what is kept would know the days as they were, empty. */
 export function publicationPage(
   orgId: string,
-  { limit, before, customer_uid: customerUid }: Static<typeof PublicationQuery>,
+  {
+    limit,
+    above,
+    below,
+    customer_uid: customerUid,
+  }: Omit<PageRange, "order"> & { customer_uid?: string | undefined },
 ): RawBuilder<PublicationRow> {
   return sql<PublicationRow>`
     select ${sql.raw(columns)}
     from publications p
     where p.org_id = ${orgId}
-      ${before === undefined ? sql`` : sql`and p.id < ${before}`}
+      ${above === undefined ? sql`` : sql`and p.id > ${above}`}
+      ${below === undefined ? sql`` : sql`and p.id < ${below}`}
       ${customerUid === undefined ? sql`` : sql`and p.customer_uid = ${customerUid}`}
     order by p.id desc
     limit ${limit}
