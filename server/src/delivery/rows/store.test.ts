@@ -73,6 +73,14 @@ function countByTarget({ deliveries }: Claim): Record<string, number> {
   return counts;
 }
 
+/** Repeats a change until `work` has ended. */
+async function changeUntil(work: Promise<unknown>, change: () => Promise<unknown>): Promise<void> {
+  const ended = new AbortController();
+  const over = work.finally(() => ended.abort());
+  while (!ended.signal.aborted) await change();
+  await over;
+}
+
 describe("a claim", () => {
   it("brings what a delivery needs as it was stored", async ({ makeTarget, store, claim }) => {
     const plain = await makeTarget(1);
@@ -178,6 +186,42 @@ describe("a claim", () => {
     await other.query("rollback");
     other.release();
     expect(deliveries.map(({ eventId }) => eventId)).toEqual(ids.slice(30, 35).sort());
+  });
+
+  it("leases every row that it gives, also one that another transaction changes at the same time", async ({
+    makeTarget,
+    store,
+    pool,
+    claim,
+  }) => {
+    // The rows of the last target are locked last, long after the claim's snapshot.
+    const targets: string[] = [];
+    for (let bucket = 1; bucket <= 60; bucket++) targets.push(await makeTarget(bucket));
+    const last = targets.at(-1)!;
+    for (let round = 0; round < 30; round++) {
+      await pool.query("delete from deliveries");
+      for (const target of targets) await store(target);
+      const shared = [await store(last), await store(last)];
+      await pool.query("delete from deliveries where id = any ($1)", [shared]);
+      await pool.query("update deliveries set event_ids = $2 where target_id = $1", [
+        last,
+        shared.toSorted(),
+      ]);
+      const claimed = claim({ leaseToken: round + 1, few: 16 });
+      // As a cancellation, or another node's claim of a part, changes a row that goes on to wait.
+      const changing = changeUntil(claimed, () =>
+        pool.query(
+          "update deliveries set event_ids = event_ids where target_id = $1 and lease_until is null",
+          [last],
+        ),
+      );
+      const rowIds = new Set((await claimed).deliveries.map(({ rowId }) => rowId));
+      await changing;
+      const { rows } = await pool.query<{ id: string }>("select id from deliveries where lease_token = $1", [
+        round + 1,
+      ]);
+      expect(new Set(rows.map(({ id }) => id.replaceAll("-", "")))).toEqual(rowIds);
+    }
   });
 
   it("does not say that nothing is due where another claim is under way", async ({

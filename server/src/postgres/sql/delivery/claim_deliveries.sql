@@ -69,6 +69,8 @@ declare
   v_is_limited boolean := false;
   -- How many of them rows were leased of.
   v_met integer := 0;
+  -- Whether another transaction changed one of the rows between this statement's snapshot and its lock.
+  v_is_overtaken boolean;
   -- The rows, with the number of their target among those above. A part of a row gets an id of its own.
   v_numbers integer[];
   v_ids uuid[];
@@ -260,6 +262,7 @@ begin
         and d.bucket = get_byte(uuid_send(t.id), 15)
         -- Locked above, so it stays where it is.
         and d.ctid = t.tid
+      returning d.id
     )
     select
       array_agg(t.number order by t.place),
@@ -286,10 +289,23 @@ begin
       -- PostgreSQL has min and max of a uuid only from version 18 on.
       min(t.taken_ids[1]::text collate "C")::uuid,
       max(t.taken_ids[cardinality(t.taken_ids)]::text collate "C")::uuid,
-      count(distinct t.number)
+      count(distinct t.number),
+      count(*) filter (where not t.is_part) > (select count(*) from leased)
     into v_numbers, v_ids, v_row_ids, v_kinds, v_attempts, v_schedules, v_org_ids, v_due_at, v_ends, v_event_ids,
-      v_low_id, v_high_id, v_met
+      v_low_id, v_high_id, v_met, v_is_overtaken
     from taken t;
+
+    -- The lock is on the newest version of a row, which the update above cannot see if another transaction made it meanwhile.
+    if v_is_overtaken then
+      update deliveries d
+      set lease_until = v_now_ms + p_lease_ms,
+        lease_token = p_lease_token
+      from unnest(v_ids, v_row_ids) as r (id, row_id)
+      where r.row_id = r.id
+        and d.bucket = get_byte(uuid_send(r.id), 15)
+        and d.id = r.id
+        and d.lease_until is null;
+    end if;
 
     if v_ids <> v_row_ids then
       update deliveries d
