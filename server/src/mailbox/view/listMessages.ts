@@ -32,7 +32,7 @@ export async function listMessages(
     text: `with page as materialized (${page.text})
            select ${messageColumns}
            from page p
-           ${lookUps}
+           ${lookUps(name === "EXPIRED" ? "< $5" : ">= $5")}
            order by p.sort_key, p.id`,
     values: [
       mailbox.nowMs,
@@ -49,14 +49,18 @@ export async function listMessages(
   return rows.map((row) => messageOf(row, mailbox));
 }
 
-/** Laterals with a limit: the planner would turn joins into sequential scans of whole partitions. */
-const lookUps = `
+/**
+ * Laterals with a limit: the planner would turn joins into sequential scans of whole partitions. `days` compares an id with the
+ * first that has not expired, so that only partitions of one side of it are planned and opened.
+ */
+const lookUps = (days: "< $5" | ">= $5"): string => `
   cross join lateral (
     select e.id, e.target_id, e.event_type, e.correlation_id, e.ordering_key
     from events e
     where e.bucket = $3
       and e.target_id = $4
       and e.id = p.id
+      and e.id ${days}
     limit 1
   ) e
   left join lateral (
@@ -72,6 +76,7 @@ const lookUps = `
     where c.bucket = $3
       and c.mailbox_id = $4
       and c.id = p.id
+      and c.id ${days}
     limit 1
   ) c on true`;
 
