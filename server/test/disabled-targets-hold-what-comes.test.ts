@@ -173,6 +173,25 @@ describe("discarding what is held", () => {
     expect([await statusOf(held), arrivedAt(path)]).toEqual(["CANCELED", []]);
   });
 
+  it("discards nothing where another part of the change is refused", async ({
+    newDisabled,
+    node,
+    account,
+    call,
+    patch,
+    statusOf,
+  }) => {
+    const { id } = await newDisabled();
+    const held = await sendItem(node, account, id);
+    await call("POST", "/api/v1/targets", { kind: "mailbox", name: "box", uid: "taken" });
+    const discarding = { enabled: true, discard_held: true };
+    const taken = await patch(id, { ...discarding, uid: "taken" });
+    expect([taken.status, taken.headers["x-error-code"]]).toEqual([409, "uid_taken"]);
+    expect((await patch(id, { ...discarding, customer_uid: "nobody" })).status).toBe(400);
+    expect(await statusOf(held)).toBe("QUEUED");
+    expect((await patch(id, discarding)).body.held_items).toBe(1);
+  });
+
   it("is refused where it means nothing, and changes nothing then", async ({
     newDisabled,
     node,

@@ -6,7 +6,7 @@ import { type AnyKind, fieldsOf, holdsItems, type KindDeps, kindNamed } from "./
 import { nameFields } from "./record/fields.ts";
 import { metadataFault } from "./record/names.ts";
 import { invalid, type Refused } from "./record/refusal.ts";
-import { changeTarget, type StoredTarget, type TargetChange } from "./record/store.ts";
+import { changeTarget, refusalOfChange, type StoredTarget, type TargetChange } from "./record/store.ts";
 import type { TargetChanges } from "./schemas.ts";
 import { countWaiting, discardWaiting, rescheduleWaiting } from "./waitingItems.ts";
 
@@ -50,8 +50,13 @@ export async function updateTarget(
   return input.discard_held === true ? discardAndEnable(deps, change) : restartAndEnable(deps, change);
 }
 
-/** Discards before the target is enabled, so that no attempt is made of what is discarded. */
+/**
+ * Discards before the target is enabled, so that no attempt is made of what is discarded; and after it is known that nothing else of
+ * the change is refused, because what is discarded cannot be brought back.
+ */
 async function discardAndEnable(deps: KindDeps, change: TargetChange): Promise<UpdatedTarget | Refused> {
+  const refused = await refusalOfChange(deps.queries, change);
+  if (refused !== undefined) return refused;
   const { isWhole, items } = await discardWaiting(deps.queries, change.id);
   if (!isWhole) return { ok: false, refusal: { kind: "discard_unfinished", items } };
   return enable(deps, { ...change, beside: { before: {}, after: { discarded_items: items } } }, items);

@@ -183,14 +183,9 @@ export async function changeTargetIn(
   { origin, id, action, columns, beside, decide }: TargetChange,
   nowSeconds: number,
 ): Promise<Stored> {
-  const refused = await holdNames(transaction, origin.orgId, { ...columns, id });
-  if (refused !== undefined) return refused;
-  const present = await selectTarget(transaction, { orgId: origin.orgId, id })
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  if (present === undefined) return gone;
-  const decision = (await decide?.(transaction, present)) ?? { ok: true };
-  if (!decision.ok) return decision;
+  const decided = await lockAndDecide(transaction, { origin, id, columns, decide });
+  if (!decided.ok) return decided;
+  const { present, decision } = decided;
   if (columns.enabled === true && present.disabled_reason !== null) {
     // Listeners that heard that the service disabled the target hear that it is enabled, in the same transaction.
     await sql`select note_operational_event('target.recovered', ${origin.orgId}, ${id}, null, 'it was enabled')`.execute(
@@ -217,6 +212,27 @@ export async function changeTargetIn(
     after: Object.assign({}, after, ...besides.map((one) => one.after)) as typeof after,
   });
   return { ok: true, target };
+}
+
+/** Why a change would be refused now; undefined when it would be made. Writes nothing. */
+export async function refusalOfChange(queries: Queries, change: TargetChange): Promise<Refused | undefined> {
+  const decided = await inTransactionOf(queries, (transaction) => lockAndDecide(transaction, change));
+  return decided.ok ? undefined : decided;
+}
+
+/** Locks what a change needs, and decides all of it before anything is written. */
+async function lockAndDecide(
+  transaction: Queries,
+  { origin, id, columns, decide }: Pick<TargetChange, "origin" | "id" | "columns" | "decide">,
+): Promise<{ ok: true; present: StoredTarget; decision: Decision } | Refused> {
+  const refused = await holdNames(transaction, origin.orgId, { ...columns, id });
+  if (refused !== undefined) return refused;
+  const present = await selectTarget(transaction, { orgId: origin.orgId, id })
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (present === undefined) return gone;
+  const decision = (await decide?.(transaction, present)) ?? { ok: true };
+  return decision.ok ? { ok: true, present, decision } : decision;
 }
 
 /** Removes a target's row; undefined when the organization has no such target. */
