@@ -2,8 +2,10 @@ import { describe, expect } from "vitest";
 import { entries } from "./support/auditLog.ts";
 import { file, startedNodeTest } from "./support/fixtures.ts";
 import type { Answer } from "./support/testNode.ts";
+import { countLockWaits, holdTable } from "./support/heldLocks.ts";
 import { placesOfText } from "./support/placesOfText.ts";
 import { makeOlder } from "./support/passedTime.ts";
+import { until } from "./support/until.ts";
 
 /** Two customers of one organization, and the portal of one of them. */
 const it = startedNodeTest({ POSTRIDER_PUBLIC_URL: "https://hooks.example.com/in" })
@@ -298,6 +300,28 @@ describe("a session", () => {
     await call("PUT", "/api/v1/customers/short", {});
     expect([await read(last), (await exchange(unopened)).status]).toEqual([401, 410]);
   });
+});
+
+it("ends with the others also when its link is being opened at that moment", async ({
+  node,
+  pool,
+  call,
+  exchange,
+  linkCode,
+  shops,
+}) => {
+  expect(shops.own.webhook).toBeDefined();
+  const code = await linkCode("own");
+  // The exchange has used the link by then, and its session is not committed.
+  const letGo = await holdTable(pool, "audit_log");
+  const opened = exchange(code);
+  await until(async () => (await countLockWaits(pool)) === 1);
+  const ended = call("DELETE", "/api/v1/customers/own/portal-sessions");
+  await until(async () => (await countLockWaits(pool)) === 2);
+  await letGo();
+  const session: string = (await opened).body.session_token;
+  expect((await ended).status).toBe(200);
+  expect(await node.call("GET", "/api/v1/portal", { session })).toMatchObject(nobody);
 });
 
 describe("the settings", () => {

@@ -87,7 +87,7 @@ export function putCustomer(
     for (;;) {
       const made = await insert(client, origin, fields, nowMs);
       if (made !== undefined) return made;
-      const present = await lock(client, { orgId: origin.orgId, uid: fields.uid });
+      const present = await lockCustomer(client, { orgId: origin.orgId, uid: fields.uid });
       if (present !== undefined) return update(client, origin, present, { ...fields, nowMs });
     }
   });
@@ -145,7 +145,11 @@ async function update(
   return updated;
 }
 
-async function lock(client: pg.ClientBase, { orgId, uid }: CustomerKey): Promise<StoredCustomer | undefined> {
+/** Locks a customer until the transaction ends, also against those that hold it; undefined when there is none. */
+export async function lockCustomer(
+  client: pg.ClientBase,
+  { orgId, uid }: CustomerKey,
+): Promise<StoredCustomer | undefined> {
   const { rows } = await client.query<StoredCustomer>({
     name: "lock_customer",
     text: `${ofOrganization}
@@ -172,6 +176,12 @@ export async function holdCustomer(
   });
   return rows[0];
 }
+
+/**
+ * The least id of a publication to the present customer `c` of its uid, as SQL; what was published before was for another, who was
+ * deleted. Publications have their time from the database's clock and customers from a process's, which may be a minute apart.
+ */
+export const firstPublicationId = "first_id_at((c.created_at - 60) * 1000)";
 
 export function objectOf({ id, uid, name }: Pick<StoredCustomer, "id" | "uid" | "name">) {
   return { kind: "customer", id, name: name === "" ? uid : name } as const;

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Origin, RequestTrace } from "../audit/origin.ts";
 import { recordChange } from "../audit/recordChange.ts";
-import { type CustomerKey, holdCustomer, objectOf } from "../customers/store.ts";
+import { type CustomerKey, holdCustomer, lockCustomer, objectOf } from "../customers/store.ts";
 import { type Caller, hashCredential, newCredential } from "../http/contract/credentials.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import { newRootId } from "../postgres/ids.ts";
@@ -31,7 +31,8 @@ export function endPortalSessions(
   uid: string,
 ): Promise<{ sessions: number; links: number } | undefined> {
   return inTransaction(pool, async (client) => {
-    const customer = await holdCustomer(client, { orgId: origin.orgId, uid });
+    // Not only held: a link that is being exchanged at this moment is over first, and its session ends with the others.
+    const customer = await lockCustomer(client, { orgId: origin.orgId, uid });
     if (customer === undefined) return undefined;
     const { rows } = await client.query<{ sessions: number; links: number }>({
       name: "end_portal_sessions",
