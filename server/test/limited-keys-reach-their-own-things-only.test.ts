@@ -1,6 +1,7 @@
 import { describe, expect } from "vitest";
 import { entries } from "./support/auditLog.ts";
 import { file, loopbackTargets, nodeTest } from "./support/fixtures.ts";
+import { makeOlder } from "./support/passedTime.ts";
 import { type Answer, signUp } from "./support/testNode.ts";
 
 /** Keys that are limited at their creation, each beside things of its own organization that are not its own. */
@@ -222,6 +223,27 @@ describe("limited to a customer", () => {
       { target_id: mailbox },
     ]);
     await everything("DELETE", `/api/v1/targets/${mailbox}`);
+  });
+
+  it("finds nothing that was published to a former customer of the same uid", async ({
+    pool,
+    account,
+    keyOf,
+    as,
+    call: everything,
+  }) => {
+    await everything("PUT", "/api/v1/customers/again", {});
+    const { id } = (await everything("POST", "/p/again", { told: "the one before" })).body;
+    await everything("DELETE", "/api/v1/customers/again");
+    await everything("PUT", "/api/v1/customers/again", {});
+    // Two minutes later.
+    await makeOlder(pool, -120, "customers", { org_id: account.user.org_id, uid: "again" });
+    const call = as((await keyOf({ scope: "customer", customer_uid: "again" })).key);
+    expect((await call("POST", "/api/v1/targets", { kind: "mailbox", name: "new" })).status).toBe(200);
+    expect((await call("GET", "/api/v1/publications")).body.publications).toEqual([]);
+    expect(await call("GET", `/api/v1/publications/${id}`)).toMatchObject(unknown);
+    expect(await call("POST", `/api/v1/publications/${id}/replay`, { to: "added" })).toMatchObject(unknown);
+    expect((await everything("GET", `/api/v1/publications/${id}`)).status).toBe(200);
   });
 
   it("sends and publishes to it, and makes what is its own", async ({ keyOf, as, shops: { own, other } }) => {

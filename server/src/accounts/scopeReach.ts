@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { firstPublicationId } from "../customers/store.ts";
 import { customerOf, type NamedThing, type Reach, type Scope } from "../http/contract/scope.ts";
 import { bucketOf, isId } from "../postgres/ids.ts";
 
@@ -43,10 +44,12 @@ function statementOf(orgId: string, scope: Scope, { kind, id }: NamedThing): pg.
         name: "is_publication_of_customer",
         text: `select
                from publications p
+               join customers c on c.org_id = p.org_id and c.uid = p.customer_uid
                where p.bucket = $1
                  and p.id = $2
                  and p.org_id = $3
-                 and p.customer_uid = $4`,
+                 and p.customer_uid = $4
+                 and p.id >= ${firstPublicationId}`,
         values: [bucketOf(id), id, orgId, customer],
       };
   }

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Static } from "typebox";
 import type pg from "pg";
+import { firstPublicationId } from "../customers/store.ts";
 import { listedAnswer } from "../events/answers.ts";
 import { inSnapshot } from "../events/listEvents.ts";
 import { readProgress } from "../events/progress.ts";
@@ -16,13 +17,19 @@ interface PublicationRow extends Omit<PublicationSummary, "item_count" | "create
   event_ids: string[];
 }
 
+/** Which publications are listed. */
+interface PublicationFilter extends Static<typeof PublicationQuery> {
+  /** Only those to the customer that has the uid now, and none to one that was deleted. */
+  isOfPresentCustomer?: boolean;
+}
+
 const columns = "p.id, p.customer_uid, p.event_type, p.correlation_id, p.event_ids";
 
 /** An organization's publications, newest first, without their items. */
 export async function listPublications(
   queries: Queries,
   orgId: string,
-  query: Static<typeof PublicationQuery>,
+  query: PublicationFilter,
 ): Promise<PublicationSummary[]> {
   const range = { ...query, below: query.before, order: "desc" } as const;
   const rows = await inSnapshot(queries, (snapshot) =>
@@ -39,7 +46,8 @@ export function publicationPage(
     above,
     below,
     customer_uid: customerUid,
-  }: Omit<PageRange, "order"> & { customer_uid?: string | undefined },
+    isOfPresentCustomer = false,
+  }: Omit<PageRange, "order"> & Pick<PublicationFilter, "customer_uid" | "isOfPresentCustomer">,
 ): RawBuilder<PublicationRow> {
   return sql<PublicationRow>`
     select ${sql.raw(columns)}
@@ -48,8 +56,18 @@ export function publicationPage(
       ${above === undefined ? sql`` : sql`and p.id > ${above}`}
       ${below === undefined ? sql`` : sql`and p.id < ${below}`}
       ${customerUid === undefined ? sql`` : sql`and p.customer_uid = ${customerUid}`}
+      ${isOfPresentCustomer ? sql`and p.id >= (${firstOfPresent(orgId, customerUid!)})` : sql``}
     order by p.id desc
     limit ${limit}
+  `;
+}
+
+function firstOfPresent(orgId: string, customerUid: string): RawBuilder<unknown> {
+  return sql`
+    select ${sql.raw(firstPublicationId)}
+    from customers c
+    where c.org_id = ${orgId}
+      and c.uid = ${customerUid}
   `;
 }
 

@@ -152,7 +152,7 @@ const listRoute = route("listPublications", "GET /api/v1/publications", {
     if (own !== undefined && query.customer_uid !== undefined && query.customer_uid !== own) {
       return { publications: [] };
     }
-    const filter = { ...query, customer_uid: customerUid };
+    const filter = { ...query, customer_uid: customerUid, isOfPresentCustomer: own !== undefined };
     return { publications: await listPublications(deps.queries, caller.orgId, filter) };
   },
 });

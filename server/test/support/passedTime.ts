@@ -6,6 +6,7 @@ import { type Columns, rowsWhere } from "./rowsWhere.ts";
 /** The columns, in Unix seconds, by which rows grow old. */
 const ages = {
   agent_cards: ["fetched_at", "refresh_at"],
+  customers: ["created_at", "updated_at"],
   invitations: ["created_at", "expires_at"],
   password_resets: ["expires_at"],
   portal_links: ["expires_at"],
