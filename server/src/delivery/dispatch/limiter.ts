@@ -77,6 +77,11 @@ export class Limiter {
     );
   }
 
+  /** Uses no more of the share than this from now on: the node is about to give the rest back. */
+  keepAtMost(requests: number): void {
+    this.#requests = Math.min(this.#requests, requests);
+  }
+
   /** Takes over a grant of the database. @param askedAtMs When it asked. @param startableMs For how long a share is good. */
   takeGrant(
     grant: PermitGrant,

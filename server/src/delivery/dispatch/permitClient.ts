@@ -235,9 +235,12 @@ interface Granted {
   aheadMs: number;
 }
 
+/** The wish for an account. The rest of the share is given up at once: another node may have it before this one is answered. */
 function askedOf(account: Account): Asked {
   const { lane, limiter } = account;
-  return { wish: { targetId: lane.targetId, ...limiter.wishFor(lane.waiting, lane.inFlight) }, account };
+  const wish = limiter.wishFor(lane.waiting, lane.inFlight);
+  limiter.keepAtMost(wish.requests);
+  return { wish: { targetId: lane.targetId, ...wish }, account };
 }
 
 /** How long the lane waits before it asks again; 0 while it gets what it wants. */
