@@ -60,22 +60,23 @@ export async function noteRecovery(
   { targetId, eventId, nowSeconds }: HealthNote,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
-    const { rows } = await client.query<{ org_id: string; failing_since: number }>({
-      name: "find_failing",
+    // Locked whatever is noted of it: a failure that is being noted is not to be seen yet, and to be waited for.
+    const { rows } = await client.query<{ org_id: string; failing_since: number | null }>({
+      name: "lock_recovered",
       text: `select org_id, failing_since
              from targets
              where id = $1
-               and failing_since is not null
              for update`,
       values: [targetId],
     });
-    if (rows[0] === undefined) return;
+    const failingSince = rows[0]?.failing_since ?? null;
+    if (rows[0] === undefined || failingSince === null) return;
     await client.query({
       name: "note_recovery",
       text: "update targets set failing_since = null, version = version + 1 where id = $1",
       values: [targetId],
     });
-    if (rows[0].failing_since > nowSeconds - tellingRecoverySeconds) return;
+    if (failingSince > nowSeconds - tellingRecoverySeconds) return;
     await client.query({
       name: "tell_recovery",
       text: "select note_operational_event('target.recovered', $1, $2, array[$3::uuid], 'a delivery was taken')",
