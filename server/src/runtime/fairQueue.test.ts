@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { collectGarbage } from "../../test/support/collectGarbage.ts";
 import { FairQueue, type FairQueueOptions } from "./fairQueue.ts";
 
 interface Thing {
@@ -27,6 +28,15 @@ function fill(queue: FairQueue<Thing>, owner: string, count: number, size = 1): 
 }
 
 describe("a fair queue", () => {
+  it("holds nothing of what was taken, also while more waits", async () => {
+    const queue = queueOf({ maxBatch: 8 });
+    fill(queue, "a", 20);
+    const taken = queue.take().map((thing) => new WeakRef(thing));
+    await collectGarbage();
+    expect(taken.map((thing) => thing.deref())).toEqual(Array.from({ length: 8 }, () => undefined));
+    expect(queue.take().map(({ number }) => number)).toEqual([8, 9, 10, 11, 12, 13, 14, 15]);
+  });
+
   it("gives everything back once, each owner's things in their order, in batches within their bounds", () => {
     const things = fc.array(fc.record({ owner: fc.constantFrom("a", "b", "c"), size: fc.nat(9000) }), {
       maxLength: 300,

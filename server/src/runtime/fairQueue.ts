@@ -12,7 +12,8 @@ export interface FairQueueOptions<T> {
 
 interface OwnerQueue<T> {
   owner: string;
-  things: T[];
+  /** Undefined where a thing was taken, so that the list does not keep it alive. */
+  things: (T | undefined)[];
   /** Things in front of this one were taken. */
   next: number;
   size: number;
@@ -91,7 +92,7 @@ export class FairQueue<T> {
 
   /** Takes out everything, owner by owner. */
   takeAll(): T[] {
-    const all = [...this.#queues.values()].flatMap((queue) => queue.things.slice(queue.next));
+    const all = [...this.#queues.values()].flatMap((queue) => queue.things.slice(queue.next) as T[]);
     this.#queues.clear();
     this.#length = 0;
     this.#size = 0;
@@ -113,6 +114,7 @@ export class FairQueue<T> {
         return { size: taken, isFull: true };
       }
       batch.push(thing);
+      queue.things[queue.next] = undefined;
       queue.next++;
       queue.credit -= cost;
       queue.size -= size;

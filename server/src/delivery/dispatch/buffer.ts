@@ -25,7 +25,8 @@ const unknownPart = 3 / 4;
 
 /** The deliveries of one lane, first in, first out. */
 export class DeliveryQueue {
-  readonly #deliveries: Delivery[] = [];
+  /** Undefined where one was taken, so that the array does not keep its payload in memory. */
+  readonly #deliveries: (Delivery | undefined)[] = [];
   /** Index of the first one; the array is cut when many are used up. */
   #head = 0;
   #bytes = 0;
@@ -52,6 +53,7 @@ export class DeliveryQueue {
   take(): Delivery | undefined {
     const delivery = this.#deliveries[this.#head];
     if (delivery === undefined) return undefined;
+    this.#deliveries[this.#head] = undefined;
     this.#head++;
     this.#bytes -= delivery.payload.length;
     if (this.#head === this.#deliveries.length) this.#empty();
@@ -63,7 +65,7 @@ export class DeliveryQueue {
   }
 
   takeAll(): Delivery[] {
-    const all = this.#deliveries.slice(this.#head);
+    const all = this.#deliveries.slice(this.#head) as Delivery[];
     this.#empty();
     this.#bytes = 0;
     return all;

@@ -1,0 +1,14 @@
+import { expect, it } from "vitest";
+import { collectGarbage } from "../../../test/support/collectGarbage.ts";
+import type { Delivery } from "../../items/delivery.ts";
+import { DeliveryQueue } from "./buffer.ts";
+
+it("a queue of deliveries holds none that was taken, also while more wait", async () => {
+  const queue = new DeliveryQueue();
+  for (let size = 1; size <= 10; size++) queue.push({ payload: Buffer.alloc(size) } as Delivery);
+  const taken = Array.from({ length: 4 }, () => new WeakRef(queue.take()!));
+  await collectGarbage();
+  expect(taken.map((delivery) => delivery.deref())).toEqual(Array.from({ length: 4 }, () => undefined));
+  expect(queue.bytes).toBe(5 + 6 + 7 + 8 + 9 + 10);
+  expect(queue.takeAll().map(({ payload }) => payload.length)).toEqual([5, 6, 7, 8, 9, 10]);
+});
