@@ -62,6 +62,19 @@ describe("deadlines", () => {
     expect(expired).toEqual(["again", "again"]);
   });
 
+  it("keep no queue of a timeout that nothing has any more", () => {
+    const first = item("first", 123.4);
+    deadlines.add(first);
+    const { earlier: queue } = first.link!;
+    deadlines.remove(first);
+    vi.advanceTimersByTime(100);
+    const second = item("second", 123.4);
+    deadlines.add(second);
+    expect(second.link!.earlier).not.toBe(queue);
+    vi.advanceTimersByTime(200);
+    expect(expired).toEqual(["second"]);
+  });
+
   it("run no timer while nothing waits", () => {
     const only = item("only", 100);
     deadlines.add(only);

@@ -35,13 +35,15 @@ export function createDeadlines() {
   function tick(): void {
     const nowMs = performance.now();
     isTicking = false;
-    for (const queue of queues.values()) {
+    for (const [timeoutMs, queue] of queues) {
       while (queue.later.item !== null && queue.later.expiresAtMs <= nowMs) {
         const { item } = queue.later;
         unlink(item);
         item.expire();
       }
       if (queue.later.item !== null) startTicking();
+      // A timeout may be what was left of another one, and not come again.
+      else queues.delete(timeoutMs);
     }
   }
 
