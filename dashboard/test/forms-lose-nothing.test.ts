@@ -198,6 +198,8 @@ it.each([
   expect(await page.getByLabel(field, { exact: true }).inputValue()).toBe("typed.here");
   await page.getByRole("button", { name: save }).click();
   await page.getByRole("heading", { name: "typed.here" }).waitFor();
+  // The stream of the session before has ended; that of the new one is followed.
+  await page.getByRole("button", { name: /^Live/ }).waitFor();
   expect(problems).toEqual([]);
 });
 

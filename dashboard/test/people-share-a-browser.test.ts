@@ -66,3 +66,27 @@ it("stays signed in where another tab only learns that the session before has en
   await another.getByText("Accepted this month").waitFor();
   expect(problems).toEqual([]);
 });
+
+it("keeps the API key of one user from the next who signs in beside the open tab", async () => {
+  const { dashboard, receiver } = stage;
+  const [before, next] = [await dashboard.newAccount(), await dashboard.newAccount()];
+  const [first, second] = await Promise.all(
+    [before, next].map((account) => createWebhookTarget(dashboard.service, account, receiver.url)),
+  );
+  const { page, context, problems } = await dashboard.open();
+  await page.goto("/sign-in");
+  await signIn(page, before, { stays: true });
+  await page.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.goto(`/start?target=${first!.id}`);
+  await page.getByLabel("API key").fill(before.api_key);
+  await page.getByRole("button", { name: "Copy the key" }).waitFor();
+
+  const beside = await context.newPage();
+  await beside.goto("/sign-in");
+  await signIn(beside, next, { stays: true });
+  await beside.getByRole("heading", { name: "Overview" }).waitFor();
+  await page.goto(`/start?target=${second!.id}`);
+  await page.getByLabel("API key").waitFor();
+  expect(await page.getByText(before.api_key).count()).toBe(0);
+  expect(problems).toEqual([]);
+});

@@ -72,18 +72,23 @@ export function subscribeSession(listener: Listener): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Keeps a value in this tab until the session ends, over reloads. */
+/** Keeps a value of this user in this tab until the session ends, over reloads. */
 export function keepForSession(name: string, value: unknown): void {
-  store("sessionStorage", JSON.stringify(value), keptPrefix + name);
+  store("sessionStorage", JSON.stringify(value), keptName(name));
 }
 
-/** The value kept under this name, or undefined. */
+/** The value that this user kept under this name, or undefined. */
 export function keptForSession(name: string): unknown {
   try {
-    return JSON.parse(sessionStorage.getItem(keptPrefix + name) ?? "null") ?? undefined;
+    return JSON.parse(sessionStorage.getItem(keptName(name)) ?? "null") ?? undefined;
   } catch {
     return undefined;
   }
+}
+
+/** A reload takes up the session that another tab keeps, which may be another user's by then. */
+function keptName(name: string): string {
+  return `${keptPrefix}${current?.email ?? ""} ${name}`;
 }
 
 function read(): Session | undefined {

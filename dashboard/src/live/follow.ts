@@ -1,7 +1,7 @@
 import type { QueryClient } from "@tanstack/react-query";
 import { readText } from "../api/client.ts";
 import { Problem } from "../api/problem.ts";
-import { currentSession } from "../api/session.ts";
+import { currentSession, subscribeSession } from "../api/session.ts";
 import { liveState, setConnection, subscribeLive } from "./liveState.ts";
 import { readStream, type StreamEvent } from "./readStream.ts";
 
@@ -54,10 +54,13 @@ export function followStream(queries: QueryClient): () => void {
   };
   document.addEventListener("visibilitychange", followOrStop);
   const unsubscribe = subscribeLive(followOrStop);
+  // The user of a session that has ended may sign in again on this page.
+  const unsubscribeSession = subscribeSession(followOrStop);
   followOrStop();
   return () => {
     document.removeEventListener("visibilitychange", followOrStop);
     unsubscribe();
+    unsubscribeSession();
     clearInterval(refresh);
     follower.stop();
   };
