@@ -4,6 +4,7 @@ import { billingSettings } from "./support/billing/settings.ts";
 import { type Account, type Answer, createTestNode, signUp } from "./support/testNode.ts";
 import { entries } from "./support/auditLog.ts";
 import { file, nodeTest } from "./support/fixtures.ts";
+import { setBillingStatus } from "./support/storedStates.ts";
 
 const it = nodeTest()
   .extend("processor", file, ({ standIn }) => standIn.account("live"))
@@ -117,6 +118,13 @@ describe("setting up payment", () => {
     expect(ofOrganization).toHaveLength(1);
   });
 
+  it("is not needed by a workspace that is exempt", async ({ pool, node, checkout }) => {
+    const account = await signUp(node);
+    await setBillingStatus(pool, account.user, "exempt");
+    const refused = await checkout(account);
+    expect([refused.status, refused.headers["x-error-code"]]).toEqual([409, "workspace_exempt"]);
+  });
+
   it("makes the workspace active, and a second subscription impossible", async ({
     subscribe,
     read,
@@ -125,7 +133,8 @@ describe("setting up payment", () => {
   }) => {
     const account = await subscribe();
     expect((await read(account)).body).toMatchObject({ status: "active", has_payment_method: true });
-    expect((await checkout(account)).status).toBe(409);
+    const second = await checkout(account);
+    expect([second.status, second.headers["x-error-code"]]).toEqual([409, "subscription_exists"]);
     const portal = await read(account, "/portal");
     expect(portal.body.url).toMatch(/^https:\/\/portal\.stand-in\.test\//);
     const changes = (await entries(node, account)).filter(({ after }) => after?.["billing_status"]);

@@ -192,6 +192,7 @@ describe("a target of a customer", () => {
     const id = await newMailbox({});
     const taken = await call("PATCH", `/api/v1/targets/${id}`, { uid: "only" });
     expect(taken).toMatchObject(refusal(409, "uid is another target's already"));
+    expect(taken.headers["x-error-code"]).toBe("uid_taken");
     const own = made[0]!.body.id;
     expect((await call("PATCH", `/api/v1/targets/${own}`, { uid: "only" })).status).toBe(200);
   });

@@ -353,7 +353,7 @@ describe("a signed card", () => {
     const id = (await create()).body.id as string;
     serve(wholeCard(`${cards.origin}/unsigned`));
     const held = await refresh(id);
-    expect(held.status).toBe(409);
+    expect([held.status, held.headers["x-error-code"]]).toEqual([409, "signature_unconfirmed"]);
     expect(await read(id)).toMatchObject({ url: `${cards.origin}/a2a`, card_signature: "verified" });
     const agreed = await refresh(id, { confirm_signature: "none" });
     expect(agreed.body).toMatchObject({ url: `${cards.origin}/unsigned`, card_signature: "none" });
