@@ -86,6 +86,10 @@ interface InFlight {
   message: ClaimedMessage;
   lost: AbortController;
   done: Promise<void>;
+  /** When the claim runs out unless it is extended, by the monotonic clock. */
+  endsAtMs: number;
+  /** It was to be extended since, and the service has not said that it is. */
+  isUnheard: boolean;
 }
 
 class Consumer {
@@ -186,7 +190,7 @@ class Consumer {
     const done = this.#work(message, lost.signal)
       .catch((error: unknown) => this.#options.onError(error, message))
       .finally(() => this.#inFlight.delete(message.id));
-    this.#inFlight.set(message.id, { message, lost, done });
+    this.#inFlight.set(message.id, { message, lost, done, endsAtMs: this.#leaseEndMs(), isUnheard: false });
   }
 
   async #work(message: ClaimedMessage, signal: AbortSignal): Promise<void> {
@@ -222,9 +226,17 @@ class Consumer {
     }
   }
 
-  /** Renews every claim at hand; a handler whose claim is lost is told. */
+  /** The end of a lease that the service has just given. */
+  #leaseEndMs(): number {
+    return performance.now() + this.#options.leaseSeconds * 1000;
+  }
+
+  /** Renews every claim at hand; a handler whose claim is lost, or has run out while the service was away, is told. */
   async #renew(): Promise<void> {
-    const all = [...this.#inFlight.values()];
+    const held = [...this.#inFlight.values()].filter(({ lost }) => !lost.signal.aborted);
+    const isOver = ({ isUnheard, endsAtMs }: InFlight): boolean => isUnheard && endsAtMs <= performance.now();
+    for (const one of held.filter(isOver)) this.#lose(one, "it ran out and could not be extended");
+    const all = held.filter(({ lost }) => !lost.signal.aborted);
     for (let start = 0; start < all.length; start += most.messagesOfCall) {
       try {
         await this.#renewBatch(all.slice(start, start + most.messagesOfCall));
@@ -235,17 +247,23 @@ class Consumer {
   }
 
   async #renewBatch(batch: readonly InFlight[]): Promise<void> {
+    for (const one of batch) one.isUnheard = true;
     const { results } = await this.#client.extendClaims(this.#mailboxId, {
       messages: batch.map(({ message }) => claimOf(message)),
       lease_seconds: this.#options.leaseSeconds,
     });
     for (const [index, { ok, error }] of results.entries()) {
-      const { message, lost } = batch[index]!;
-      if (ok || !this.#inFlight.has(message.id)) continue;
-      const reason = new Error(`the claim was lost: ${error}`);
-      lost.abort(reason);
-      this.#options.onError(reason, message);
+      const one = batch[index]!;
+      one.isUnheard = false;
+      if (ok) one.endsAtMs = this.#leaseEndMs();
+      else if (this.#inFlight.has(one.message.id)) this.#lose(one, error);
     }
+  }
+
+  #lose({ message, lost }: InFlight, why: string | undefined): void {
+    const reason = new Error(`the claim was lost: ${why}`);
+    lost.abort(reason);
+    this.#options.onError(reason, message);
   }
 }
 

@@ -36,11 +36,12 @@ afterAll(async () => {
 });
 
 /** Clients of a new account: one with its API key, one with its session. */
-async function newClients(): Promise<{ client: Client; owner: Client }> {
+async function newClients(): Promise<{ key: string | undefined; client: Client; owner: Client }> {
   const nobody = createClient({ baseUrl });
   const account = await nobody.signUp({ email: newEmail(), password: "correct horse battery" });
   if (!("user" in account)) throw new Error(account.message);
   return {
+    key: account.api_key,
     client: createClient({ baseUrl, apiKey: account.api_key }),
     owner: createClient({ baseUrl, sessionToken: account.session_token }),
   };
@@ -200,6 +201,25 @@ describe("a mailbox's consumer", () => {
     await expect.poll(() => wasTold).toBe(true);
     await consumer.stop();
     expect((await client.readMessage(id)).status).toBe("UNREAD");
+  });
+
+  it("tells a handler whose claim ran out because it could not be extended", async () => {
+    const { client, key } = await newClients();
+    const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
+    await client.sendItem(mailbox, "cut off");
+    const cutOff = createClient({ baseUrl: "http://127.0.0.1:9", apiKey: key!, maxAttempts: 2 });
+    let reason: unknown;
+    const consumer = consumeMailbox(
+      { ...client, extendClaims: (...inputs) => cutOff.extendClaims(...inputs) },
+      mailbox,
+      async (_message, { signal }) => {
+        await new Promise((resolve) => signal.addEventListener("abort", resolve));
+        reason = signal.reason;
+      },
+      { leaseSeconds: 5, waitSeconds: 1 },
+    );
+    await expect.poll(() => reason).toMatchObject({ message: expect.stringMatching(/ran out/) });
+    await consumer.stop();
   });
 
   it("leaves nothing claimed when it stops while it waits", async () => {
