@@ -1,6 +1,7 @@
 import { textArray, uuidArray } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { withPartitions } from "../../postgres/partitions.ts";
+import { repeatDeadlocked } from "../../postgres/pool.ts";
 import { numberKeys } from "../message/findMailbox.ts";
 import type { ClaimDeps } from "../claim/claimMessages.ts";
 
@@ -59,8 +60,9 @@ interface Answer {
 }
 
 /**
- * Calls a function that changes messages for many requests, in the order of the messages' ids, which all transactions that lock
- * messages share. @returns a result per request, in the order of the requests.
+ * Calls a function that changes messages for many requests, in the order of the messages' ids. A plan may lock them in another order,
+ * and change_claims goes by mailboxes: a call that is ended to resolve a deadlock has changed nothing, and is made again.
+ * @returns a result per request, in the order of the requests.
  */
 export async function changeInOrder<Request extends CloseRequest, Row extends Answer>(
   deps: ChangeDeps,
@@ -71,7 +73,8 @@ export async function changeInOrder<Request extends CloseRequest, Row extends An
     requests[a]!.messageId < requests[b]!.messageId ? -1 : 1,
   );
   const sorted = order.map((index) => requests[index]!);
-  const row = (await withPartitions(deps.pool, () => change(sorted)))[0]!;
+  const rows = await withPartitions(deps.pool, () => repeatDeadlocked(() => change(sorted)));
+  const row = rows[0]!;
   if (row.freed_mailbox_ids !== null) deps.onMessagesReady(row.freed_mailbox_ids.filter((id) => id !== null));
   const results: ChangeResult[] = [];
   order.forEach((index, at) => {
