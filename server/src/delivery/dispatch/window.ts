@@ -75,7 +75,7 @@ export class Window {
 
   /** Starts nothing before that moment, and fewer at a time after it; counts as no failure. */
   pause(untilMs: number): void {
-    this.#openUntilMs = untilMs;
+    this.closeUntil(untilMs);
     this.#halve();
   }
 
