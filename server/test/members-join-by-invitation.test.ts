@@ -131,6 +131,33 @@ describe("an invitation", () => {
     expect((await node.call("DELETE", `/api/v1/invitations/${id}`, { session })).status).toBe(409);
   });
 
+  it("of an admin who is removed or demoted is revoked, and those of others are not", async ({
+    node,
+    invite,
+    accept,
+  }) => {
+    const account = await signUp(node);
+    const session = account.session_token;
+    const kept = await invite({ role: "viewer" }, account);
+    const leaving = [await join(node, account, "admin"), await join(node, account, "admin")];
+    const prepared = [];
+    for (const { session_token } of leaving) {
+      prepared.push(await invite({ role: "admin" }, { ...account, session_token }));
+    }
+    const [removed, demoted] = leaving.map(({ user }) => user);
+    const removal = await node.call("DELETE", `/api/v1/members/${removed!.id}`, { session });
+    expect(removal.status).toBe(200);
+    const change = { session, body: { role: "member" } };
+    expect((await node.call("PATCH", `/api/v1/members/${demoted!.id}`, change)).status).toBe(200);
+    for (const { token } of prepared) expect(await accept(token)).toMatchObject(gone);
+    const { body } = await node.call("GET", "/api/v1/invitations", { session });
+    const states = new Map(
+      body.invitations.map((one: { id: string; status: string }) => [one.id, one.status]),
+    );
+    expect(prepared.map(({ id }) => states.get(id))).toEqual(["REVOKED", "REVOKED"]);
+    expect((await accept(kept.token)).status).toBe(200);
+  });
+
   it("for an address is for that address alone, however it is written", async ({ invite, accept }) => {
     const email = newEmail();
     const { token } = await invite({ role: "member", email });

@@ -121,7 +121,8 @@ function RemoveMember({ member, onClose }: { member: Member; onClose: () => void
       removal={removal}
     >
       <p>
-        Their sessions end at once. API keys belong to the organization and stay: revoke those that they know.
+        Their sessions end at once, and their open invitations are revoked. API keys belong to the
+        organization and stay: revoke those that they know.
       </p>
     </ConfirmRemoval>
   );

@@ -89,7 +89,7 @@ const createRoute = route("createInvitation", "POST /api/v1/invitations", {
     const input = { role: body.role, email, userId: caller.userId, nowMs: deps.nowMs() };
     const created = await createInvitation(deps.pool, originOf(call), input);
     const { invitation, token } = orRefused(created, "created", {
-      no_organization: unauthorized,
+      not_admin: unauthorized,
       is_member: () => new ApiError(409, "the address is that of a member already"),
       too_many: () =>
         new ApiError(

@@ -22,8 +22,8 @@ export type StoredInvitation = Static<typeof Invitation>;
 
 export type CreateInvitationOutcome =
   | { outcome: "created"; invitation: StoredInvitation; token: string }
-  /** The organization was deleted meanwhile. */
-  | { outcome: "no_organization" }
+  /** The organization was deleted meanwhile, or the user is no admin of it any more. */
+  | { outcome: "not_admin" }
   /** The address is a member's. */
   | { outcome: "is_member" }
   /** The organization has `maxOpenInvitations`. */
@@ -38,7 +38,9 @@ export function createInvitation(
   const { role, email, userId, nowMs } = input;
   const { orgId } = origin;
   return inTransaction(pool, async (client) => {
-    if ((await lockOrganization(client, orgId)) === undefined) return { outcome: "no_organization" };
+    // Under the lock with which an admin loses the role, and the open invitations with it. A deleted organization has no admin.
+    await lockOrganization(client, orgId);
+    if (!(await isAdmin(client, orgId, userId))) return { outcome: "not_admin" };
     if (email !== null && (await isMember(client, orgId, email))) return { outcome: "is_member" };
     if ((await countOpen(client, orgId)) >= maxOpenInvitations) return { outcome: "too_many" };
     const id = newRootId(nowMs);
@@ -91,19 +93,47 @@ export function revokeInvitation(pool: pg.Pool, origin: Origin, id: string): Pro
     if (invitation === undefined) return "not_found";
     if (invitation.status === "ACCEPTED") return "accepted";
     if (invitation.status !== "OPEN") return "revoked";
-    await client.query({
-      name: "revoke_invitation",
-      text: `update invitations
-             set revoked_at = floor(extract(epoch from clock_timestamp()))
-             where id = $1`,
-      values: [id],
-    });
-    await recordChange(client, origin, {
-      action: "invitation.revoked",
-      object: { kind: "invitation", id, name: invitation.email },
-      before: { role: invitation.role, email: invitation.email },
-    });
+    await revoke(client, origin, invitation);
     return "revoked";
+  });
+}
+
+/**
+ * Revokes the open invitations of a user who is an admin no more, and could come back by a link that nobody else knows. The
+ * organization is locked.
+ */
+export async function revokeInvitationsOf(
+  client: pg.ClientBase,
+  origin: Origin,
+  userId: string,
+): Promise<void> {
+  const { rows } = await client.query<StoredInvitation>({
+    name: "lock_invitations_of_user",
+    text: `select ${columns}
+           from invitations i
+           where i.org_id = $1
+             and i.created_by = $2
+             and ${open}
+           order by i.id
+           for update`,
+    values: [origin.orgId, userId],
+  });
+  for (const invitation of rows) await revoke(client, origin, invitation);
+}
+
+async function revoke(client: pg.ClientBase, origin: Origin, invitation: StoredInvitation): Promise<void> {
+  const { id, role, email } = invitation;
+  await client.query({
+    name: "revoke_invitation",
+    text: `update invitations
+           set revoked_at = floor(extract(epoch from clock_timestamp()))
+           where id = $1`,
+    values: [id],
+  });
+  await recordChange(client, origin, {
+    action: "invitation.revoked",
+    object: { kind: "invitation", id, name: email },
+    before: { role, email },
   });
 }
 
@@ -135,6 +165,19 @@ export async function useInvitation(client: pg.ClientBase, id: string, userId: s
     values: [id, userId],
   });
   return rowCount === 1;
+}
+
+async function isAdmin(client: pg.ClientBase, orgId: string, userId: string): Promise<boolean> {
+  const { rowCount } = await client.query({
+    name: "is_admin",
+    text: `select
+           from users
+           where id = $1
+             and org_id = $2
+             and role = 'admin'`,
+    values: [userId, orgId],
+  });
+  return rowCount !== 0;
 }
 
 async function isMember(client: pg.ClientBase, orgId: string, email: string): Promise<boolean> {

@@ -6,6 +6,7 @@ import { recordChange } from "../audit/recordChange.ts";
 import type { Origin } from "../audit/origin.ts";
 import type { Role } from "../http/contract/access.ts";
 import { inTransaction } from "../postgres/pool.ts";
+import { revokeInvitationsOf } from "./invitationStore.ts";
 import type { Member } from "./schemas.ts";
 
 export const maxMembers = 200;
@@ -38,7 +39,7 @@ export type MemberRefusal =
 
 export type ChangeRoleOutcome = { outcome: "changed"; member: StoredMember } | { outcome: MemberRefusal };
 
-/** Gives a user another role, which holds from the user's next request on. */
+/** Gives a user another role, which holds from the user's next request on. An admin's open invitations are revoked. */
 export function changeRole(
   pool: pg.Pool,
   origin: Origin,
@@ -52,6 +53,7 @@ export function changeRole(
       return { outcome: "last_admin" };
     }
     await client.query("update users set role = $2 where id = $1", [userId, role]);
+    if (member.role === "admin") await revokeInvitationsOf(client, origin, userId);
     await recordChange(client, origin, {
       action: "member.role_changed",
       object: { kind: "user", id: userId, name: member.email },
@@ -62,7 +64,7 @@ export function changeRole(
   });
 }
 
-/** Removes a user: deletes the account and its sessions. API keys belong to the organization and stay. */
+/** Removes a user: deletes the account and its sessions, and revokes the user's open invitations. API keys belong to the organization and stay. */
 export function removeMember(
   pool: pg.Pool,
   origin: Origin,
@@ -78,6 +80,7 @@ export function removeMember(
       object: { kind: "user", id: userId, name: email },
       before: { email, name, role },
     });
+    await revokeInvitationsOf(client, origin, userId);
     await client.query({
       name: "remove_member",
       text: `delete from users
