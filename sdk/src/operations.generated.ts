@@ -1446,7 +1446,7 @@ export interface Operations {
   /** Delete an endpoint; what is queued for it becomes CANCELED. */
   deleteEndpoint(id: string, options?: CallOptions): Promise<Deleted>;
   /** List a mailbox's messages, oldest first, without their payloads. Without `status` it lists what is UNREAD or CLAIMED. Changes nothing. */
-  listMessages(mailboxId: string, options?: CallOptions & { /** UNREAD, CLAIMED, ACKNOWLEDGED, EXPIRED, DEAD */ status?: string; limit?: number; /** The id of the message before the page */ after?: string }): Promise<{
+  listMessages(mailboxId: string, options?: CallOptions & { /** UNREAD, CLAIMED, ACKNOWLEDGED, EXPIRED, DEAD */ status?: string; limit?: number; /** The id of the message before the page; where that was canceled or erased since, messages of the minute before it may come again */ after?: string }): Promise<{
     messages: MessageSummary[];
   }>;
   /** Read a message and its payload. Changes nothing. */

@@ -72,6 +72,22 @@ describe("listing and reading", () => {
     expect(await page(`?after=${ids[2]}`)).toEqual([]);
   });
 
+  it("goes on after a message that was canceled since, and leaves none out", async ({ node }) => {
+    const box = await createMailbox(node);
+    const ids: string[] = [];
+    for (let n = 0; n < 5; n++) ids.push(await box.send({ n }));
+    ids.sort();
+    const page = async (query: string): Promise<string[]> => (await box.list(query)).map(({ id }) => id);
+    const { body } = await node.call("POST", `/api/v1/events/${ids[2]}/cancel`, { key: box.account.api_key });
+    expect(body.status).toBe("CANCELED");
+    // Messages of the minute before it may come again.
+    expect(await page(`?after=${ids[2]}`)).toEqual(expect.arrayContaining(ids.slice(3)));
+    expect(await page(`?status=UNREAD&after=${ids[2]}`)).toEqual(expect.arrayContaining(ids.slice(3)));
+    const other = await createMailbox(node, {}, box.account);
+    const path = `/api/v1/mailboxes/${other.id}/messages?after=${ids[2]}`;
+    expect((await node.call("GET", path, { key: box.account.api_key })).status).toBe(400);
+  });
+
   it.for([
     ["?limit=0", "limit"],
     ["?limit=101", "limit"],

@@ -26,7 +26,12 @@ const listRoute = route("listMessages", "GET /api/v1/mailboxes/:mailbox_id/messa
   query: Type.Object({
     status: Type.Optional(Type.String({ description: mailboxStatuses.join(", ") })),
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
-    after: Type.Optional(Type.String({ description: "The id of the message before the page" })),
+    after: Type.Optional(
+      Type.String({
+        description:
+          "The id of the message before the page; where that was canceled or erased since, messages of the minute before it may come again",
+      }),
+    ),
   }),
   response: { 200: Type.Object({ messages: Type.Array(ListedMessage) }) },
   errors: { 429: "The workspace has too many such lists under way" },

@@ -1,4 +1,4 @@
-import { isId, unknownId } from "../../postgres/ids.ts";
+import { firstIdAt, idTimeMs, isId, unknownId } from "../../postgres/ids.ts";
 import type { MailboxMoment, ReadDeps } from "../message/findMailbox.ts";
 import type { Message } from "../message/message.ts";
 import type { MailboxStatus } from "../../items/eventStatuses.ts";
@@ -164,7 +164,7 @@ const pages: Record<MailboxStatus | "ACTIVE", Page> = {
   },
 };
 
-/** The sort key of message `id`, after which a page begins; undefined when the mailbox has no such message. */
+/** The sort key of message `id`, after which a page begins; undefined when the mailbox never had such a message. */
 async function sortKeyAfter(
   deps: ReadDeps,
   mailbox: MailboxMoment,
@@ -190,5 +190,63 @@ async function sortKeyAfter(
   });
   if (rows[0] !== undefined) return rows[0].position;
   // All messages before an expired one have expired, too.
-  return id < mailbox.expiredBefore ? 0 : undefined;
+  return id < mailbox.expiredBefore ? 0 : positionBefore(deps, mailbox, id);
+}
+
+/** Ids are made by the clock of the node that accepts, positions a little later by the database: the order of both is only nearly the same. */
+const lateMs = 60_000;
+/** Messages that were canceled, too, and are passed over in search of one that has a position. */
+const mostPassed = 1_000;
+
+/**
+ * A position before that of a message that has left the mailbox since, canceled or erased: the page repeats some messages rather than
+ * leave one out. Undefined when the mailbox never had the message.
+ */
+async function positionBefore(
+  deps: ReadDeps,
+  mailbox: MailboxMoment,
+  id: string,
+): Promise<number | undefined> {
+  const { rows } = await deps.pool.query<{ position: number }>({
+    name: "find_position_before_message",
+    text: `select coalesce(before.position, 0) as position
+           from events gone
+           left join lateral (
+             select coalesce(m.position, c.position) as position
+             from (
+               select e.id
+               from events e
+               where e.bucket = $1
+                 and e.target_id = $2
+                 and e.id < $4
+                 and e.id >= $5
+               order by e.id desc
+               limit ${mostPassed}
+             ) e
+             left join lateral (
+               select m.position
+               from messages m
+               where m.bucket = $1
+                 and m.id = e.id
+               limit 1
+             ) m on true
+             left join lateral (
+               select c.position
+               from closed_messages c
+               where c.bucket = $1
+                 and c.mailbox_id = $2
+                 and c.id = e.id
+                 and c.id >= $5
+               limit 1
+             ) c on true
+             where coalesce(m.position, c.position) is not null
+             order by e.id desc
+             limit 1
+           ) before on true
+           where gone.bucket = $1
+             and gone.target_id = $2
+             and gone.id = $3`,
+    values: [mailbox.bucket, mailbox.id, id, firstIdAt(idTimeMs(id) - lateMs), mailbox.expiredBefore],
+  });
+  return rows[0]?.position;
 }
