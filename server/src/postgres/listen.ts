@@ -80,6 +80,8 @@ export function listen(options: ListenOptions) {
 
   connecting = connect();
   return {
+    /** Resolves when the first connect has succeeded or failed. */
+    triedOnce: connecting,
     async stop(): Promise<void> {
       isStopped = true;
       clearTimeout(retryTimer);

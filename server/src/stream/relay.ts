@@ -22,6 +22,26 @@ export function createRelay(deps: RelayDeps) {
   let listener: Listener | undefined;
   let telling: Promise<void> = Promise.resolve();
 
+  function startListening(): Listener {
+    let hasTried = false;
+    const started = listen({
+      ...deps,
+      channel,
+      subject: "changes that other nodes see",
+      hear(payload) {
+        const [nodeId, orgId] = payload.split(" ", 2) as [string, string];
+        if (nodeId === deps.nodeId) return;
+        deps.hear(orgId, JSON.parse(payload.slice(nodeId.length + orgId.length + 2)) as Frame[]);
+      },
+      onConnected() {
+        // No stream is open before the first attempt has ended.
+        if (hasTried) deps.onGap();
+      },
+    });
+    void started.triedOnce.then(() => (hasTried = true));
+    return started;
+  }
+
   return {
     /** Tells other nodes; what cannot be told is dropped with a warning. */
     tell(frames: ReadonlyMap<string, readonly Frame[]>): void {
@@ -29,24 +49,13 @@ export function createRelay(deps: RelayDeps) {
       if (payloads.length > 0)
         telling = Promise.all([telling, notify(deps, { channel, payloads, lost })]).then(() => undefined);
     },
-    /** Begins to listen, at the first stream of this node. */
-    listen(): void {
-      if (listener !== undefined) return;
-      let isFirst = true;
-      listener = listen({
-        ...deps,
-        channel,
-        subject: "changes that other nodes see",
-        hear(payload) {
-          const [nodeId, orgId] = payload.split(" ", 2) as [string, string];
-          if (nodeId === deps.nodeId) return;
-          deps.hear(orgId, JSON.parse(payload.slice(nodeId.length + orgId.length + 2)) as Frame[]);
-        },
-        onConnected() {
-          if (!isFirst) deps.onGap();
-          isFirst = false;
-        },
-      });
+    /**
+     * Begins to listen, at the first stream of this node. Resolves when this node hears the others, or the first attempt to connect has
+     * failed: then frames are missed until a later one succeeds.
+     */
+    async listen(): Promise<void> {
+      listener ??= startListening();
+      await listener.triedOnce;
     },
     async stop(): Promise<void> {
       await telling;

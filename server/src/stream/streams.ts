@@ -39,7 +39,7 @@ export function createStreams({ pool, log, nowMs, quiet }: StreamsDeps) {
     nowMs,
     nodeTag,
     async begin(orgId) {
-      relay.listen();
+      await relay.listen();
       await watches.begin(orgId);
     },
     end: (orgId) => watches.end(orgId),
