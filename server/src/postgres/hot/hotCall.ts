@@ -73,9 +73,13 @@ class CallQuery implements Expiring, RowReader {
     this.#message = message;
   }
 
-  /** Ends a call that the server does not answer; the pool closes the connection. */
+  /**
+   * Ends a call that the server does not answer; the pool closes the connection. A call that still waits for a connection gets its time
+   * anew: the pool bounds that wait, and nothing else would bound the call behind it.
+   */
   expire(): void {
-    this.callback?.(new Error(unanswered));
+    if (this.callback === null) deadlines.add(this);
+    else this.callback(new Error(unanswered));
   }
 
   submit(connection: DriverConnection): void {
