@@ -54,6 +54,7 @@ export class Workers {
   readonly #fail: (reason: string) => void;
   #spare: Worker | undefined;
   #preparation: Preparation | undefined;
+  #trouble: string | null = null;
   #rolesOf: (slot: number) => string[] = () => [];
   #hasStarted = false;
   #isStopping = false;
@@ -85,8 +86,9 @@ export class Workers {
     return this.#allServe.promise;
   }
 
-  /** Tells all workers why the embedded database is away, for their answers; null when it is back. */
+  /** Tells all workers, also later ones, why the embedded database is away, for their answers; null when it is back. */
   tellTrouble(reason: string | null): void {
+    this.#trouble = reason;
     for (const { process } of this.#running) process.tell({ say: "trouble", reason });
   }
 
@@ -139,6 +141,7 @@ export class Workers {
     this.#running.add(worker);
     void process.ended.then((end) => this.#ended(worker, end));
     if (this.#preparation !== undefined) process.tell({ say: "prepare", ...this.#preparation });
+    if (this.#trouble !== null) process.tell({ say: "trouble", reason: this.#trouble });
     return worker;
   }
 
