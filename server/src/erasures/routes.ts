@@ -9,11 +9,11 @@ import { fieldsOf, pageBefore } from "../http/contract/schemas.ts";
 import { newRootId } from "../postgres/ids.ts";
 import { eraseOne } from "./eraseEvent.ts";
 import {
-  countRunning,
   Erasure,
   findErasure,
   insertErasure,
   listErasures,
+  maxRunning,
   readErasure,
   type StoredErasure,
   type Subject,
@@ -29,8 +29,6 @@ export interface ErasureRouteDeps extends Pick<Parts, "pool" | "nowMs" | "onMail
 
 /** Why erasures are not in the audit log. */
 const erasureAudit = { none: "the erasure keeps who asked for it and what it did" };
-
-const maxRunning = 100;
 
 const eraseEventRoute = route("eraseEvent", "POST /api/v1/events/:id/erase", {
   access: usersAndKeys("admin", noLimitedKey),
@@ -93,10 +91,11 @@ async function eraseNow(deps: ErasureRouteDeps, caller: Caller, eventId: string)
 }
 
 async function request(deps: ErasureRouteDeps, caller: Caller, subject: Subject): Promise<StoredErasure> {
-  if ((await countRunning(deps.pool, caller.orgId, maxRunning)) === maxRunning) {
+  const erasure = await insertErasure(deps.pool, { id: newRootId(deps.nowMs()), caller, subject });
+  if (erasure === undefined) {
     throw new ApiError(409, `a workspace has at most ${maxRunning} erasures under way: wait for one to end`);
   }
-  return insertErasure(deps.pool, { id: newRootId(deps.nowMs()), caller, subject });
+  return erasure;
 }
 
 async function present(deps: ErasureRouteDeps, orgId: string, id: string): Promise<StoredErasure> {

@@ -11,6 +11,8 @@ import {
 } from "../http/contract/schemas.ts";
 import { emailOf } from "../audit/origin.ts";
 import type { Caller } from "../http/contract/credentials.ts";
+import { inTransaction } from "../postgres/pool.ts";
+import { lockOrganization } from "../accounts/organizationStore.ts";
 import { newestFirst, type NewestFirst } from "../postgres/newestFirst.ts";
 
 export const Erasure = Type.Object(
@@ -39,13 +41,30 @@ const columns =
 /** The subject of an erasure: one event, or all events of a correlation id. */
 export type Subject = { eventId: string } | { correlationId: string };
 
-/** Stores a request; from then on some process carries it out, even if this one ends. */
-export async function insertErasure(
-  pool: pg.Pool,
-  { id, caller, subject }: { id: string; caller: Caller; subject: Subject },
-): Promise<StoredErasure> {
-  const email = caller.kind === "session" ? await emailOf(pool, caller.userId) : null;
-  const { rows } = await pool.query<StoredErasure>({
+/** Unfinished requests of an organization. */
+export const maxRunning = 100;
+
+/**
+ * Stores a request; from then on some process carries it out, even if this one ends. The organization's lock serializes
+ * calls, so that the limit holds. @returns undefined when {@link maxRunning} are unfinished.
+ */
+export function insertErasure(pool: pg.Pool, input: NewErasure): Promise<StoredErasure | undefined> {
+  const { orgId } = input.caller;
+  return inTransaction(pool, async (client) => {
+    await lockOrganization(client, orgId);
+    return (await countRunning(client, orgId, maxRunning)) < maxRunning ? insert(client, input) : undefined;
+  });
+}
+
+interface NewErasure {
+  id: string;
+  caller: Caller;
+  subject: Subject;
+}
+
+async function insert(client: pg.ClientBase, { id, caller, subject }: NewErasure): Promise<StoredErasure> {
+  const email = caller.kind === "session" ? await emailOf(client, caller.userId) : null;
+  const { rows } = await client.query<StoredErasure>({
     name: "insert_erasure",
     text: `insert into erasures (id, org_id, event_id, correlation_id, created_by, created_at)
            select $1, $2, $3, $4, coalesce(
@@ -103,8 +122,8 @@ export async function runningErasures(pool: pg.Pool, limit: number): Promise<Sto
 }
 
 /** Counts the unfinished requests of an organization, up to a limit. */
-export async function countRunning(pool: pg.Pool, orgId: string, limit: number): Promise<number> {
-  const { rows } = await pool.query<{ count: number }>({
+async function countRunning(client: pg.ClientBase, orgId: string, limit: number): Promise<number> {
+  const { rows } = await client.query<{ count: number }>({
     name: "count_running_erasures",
     text: `select count(*) as count
            from (

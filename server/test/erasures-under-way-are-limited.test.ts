@@ -1,0 +1,20 @@
+import { expect } from "vitest";
+import { nodeTest } from "./support/fixtures.ts";
+import { signUp } from "./support/testNode.ts";
+
+/** Takes requests only: no erasure ends. */
+const it = nodeTest({ POSTRIDER_ROLES: "api" });
+
+it("a workspace has exactly 100 erasures under way, also when more are asked for at the same moment", async ({
+  node,
+}) => {
+  const { api_key: key } = await signUp(node);
+  const ask = (n: number) =>
+    node.call("POST", "/api/v1/erasures", { key, body: { correlation_id: `customer-${n}` } });
+  const answers = await Promise.all(Array.from({ length: 130 }, (_, n) => ask(n)));
+  expect(answers.filter(({ status }) => status === 202)).toHaveLength(100);
+  expect(answers.filter(({ status }) => status === 409)).toHaveLength(30);
+  const { api_key: other } = await signUp(node);
+  const body = { correlation_id: "customer-0" };
+  expect((await node.call("POST", "/api/v1/erasures", { key: other, body })).status).toBe(202);
+});
