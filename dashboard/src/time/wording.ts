@@ -1,9 +1,11 @@
 import { serviceNowMs } from "./serviceClock.ts";
 import type { TimeZone } from "./timeZone.ts";
 
-/** `12:04:11` today, `21 Nov 12:04:11` before that. */
+/** `12:04:11` today, `21 Nov 12:04:11` on other days of this year, `21 Nov 2025 12:04:11` in others. */
 export function shortTime(atSeconds: number, zone: TimeZone, nowMs: number = serviceNowMs()): string {
   const at = new Date(atSeconds * 1000);
+  const isThisYear = year(at, zone) === year(new Date(nowMs), zone);
+  if (!isThisYear) return `${day(at, zone)} ${year(at, zone)} ${clock(at, zone)}`;
   const isToday = day(at, zone) === day(new Date(nowMs), zone);
   return isToday ? clock(at, zone) : `${day(at, zone)} ${clock(at, zone)}`;
 }
@@ -19,6 +21,10 @@ function clock(at: Date, zone: TimeZone): string {
 
 function day(at: Date, zone: TimeZone): string {
   return formats(zone).day.format(at);
+}
+
+function year(at: Date, zone: TimeZone): number {
+  return zone === "UTC" ? at.getUTCFullYear() : at.getFullYear();
 }
 
 const localZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
