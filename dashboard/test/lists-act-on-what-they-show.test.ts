@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
+import { createMailboxTarget, createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
+import { until } from "../../server/test/support/until.ts";
 import { stageOfFile } from "./support/stage.ts";
 
 const stage = stageOfFile();
@@ -62,5 +63,78 @@ it("says how many items have come to match a status, and how many no longer do",
   await cancel(last);
   await page.getByRole("button", { name: "1 no longer matches" }).click();
   await page.getByText("No item matches").waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("shows no message that is gone once another comes, though the pointer was over the last one", async () => {
+  const { service } = stage.dashboard;
+  const owner = await stage.dashboard.newAccount();
+  const { api_key: key } = owner;
+  const mailbox = await createMailboxTarget(service, owner);
+  const { page, problems } = await stage.dashboard.openAs(owner);
+  const gone = await sendItem(service, owner, mailbox, { event_type: "ticket.gone" });
+  await page.goto(`/mailboxes/${mailbox}`);
+  await page.getByRole("button", { name: /^Live/ }).waitFor();
+  await page.getByRole("button", { name: /ticket\.gone/ }).hover();
+  await service.call("POST", `/api/v1/events/${gone}/cancel`, { key });
+  // Held rows stay while they are pointed at; what says that there are none is shown in their place.
+  await page.getByText("Nothing waits").waitFor();
+  await page.getByRole("heading", { level: 1 }).hover();
+  await sendItem(service, owner, mailbox, { event_type: "ticket.new" });
+  await page.getByRole("button", { name: /ticket\.new/ }).waitFor();
+  expect(await page.getByRole("button", { name: /ticket\.gone/ }).count()).toBe(0);
+  expect(problems).toEqual([]);
+});
+
+it("keeps the figures of the mailboxes that were listed when more of them are shown", async () => {
+  const { service } = stage.dashboard;
+  const owner = await stage.dashboard.newAccount();
+  const ids: string[] = [];
+  for (let n = 0; n < 101; n++) ids.push(await createMailboxTarget(service, owner));
+  const { page, problems } = await stage.dashboard.openAs(owner);
+  await page.goto("/mailboxes");
+  const figures = page.locator("main li dl").filter({ hasText: "Ready0" });
+  await until(
+    () => figures.count(),
+    (count) => count === 100,
+  );
+  await page.getByRole("button", { name: "Show more: 100 of 101" }).click();
+  await until(
+    () => figures.count(),
+    (count) => count === 101,
+  );
+  expect(problems).toEqual([]);
+});
+
+it("tells of an item that came while what was read before it was still on its way", async () => {
+  const { owner, send } = await newHolder();
+  await send("order.listed");
+  const { page, problems } = await stage.dashboard.openAs(owner);
+  await page.goto("/items");
+  await page.getByRole("link", { name: "order.listed" }).waitFor();
+  await page.getByRole("button", { name: /^Live/ }).waitFor();
+  const letGo = Promise.withResolvers<void>();
+  const read = Promise.withResolvers<void>();
+  await page.route(
+    "**/api/v1/events?*",
+    async (route) => {
+      const response = await route.fetch();
+      read.resolve();
+      await letGo.promise;
+      await route.fulfill({ response });
+    },
+    { times: 1 },
+  );
+  await send("order.first");
+  await read.promise;
+  await send("order.second");
+  // The page has looked for news several times meanwhile.
+  const begin = await page.evaluate(() => performance.now());
+  await until(
+    () => page.evaluate(() => performance.now()),
+    (now) => now > begin + 3000,
+  );
+  letGo.resolve();
+  await page.getByRole("button", { name: "2 new" }).waitFor();
   expect(problems).toEqual([]);
 });

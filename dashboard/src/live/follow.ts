@@ -43,7 +43,8 @@ export function followStream(queries: QueryClient): () => void {
     for (const key of stale) {
       const now = performance.now();
       if (now - (readAtMs.get(key) ?? Number.NEGATIVE_INFINITY) < (refreshAfterMs[key] ?? 0)) continue;
-      stale.delete(key);
+      // A read that is under way may have begun before what the event tells of: once more after it.
+      if (queries.isFetching({ queryKey: [key] }) === 0) stale.delete(key);
       readAtMs.set(key, now);
       void queries.invalidateQueries({ queryKey: [key] }, { cancelRefetch: false });
     }

@@ -35,7 +35,7 @@ export function MailboxesPage() {
 function Mailboxes({ mailboxes: all, isOld }: { mailboxes: readonly Target[]; isOld: boolean }) {
   const [most, setMost] = useState(mostListed);
   const mailboxes = all.slice(0, most);
-  const { healths, unread } = useTargetHealths(mailboxes.slice(-mostListed));
+  const { healths, unread } = useTargetHealths(mailboxes);
   if (mailboxes.length === 0)
     return (
       <div className="rounded-card border bg-surface">

@@ -76,7 +76,7 @@ export function NeedsAttention({ targets }: { targets: readonly Target[] }) {
 }
 
 function useMatters(targets: readonly Target[]): { matters: Matter[]; unread: Unread } {
-  const { healths, unread } = useTargetHealths(targets);
+  const { healths, unread } = useTargetHealths(targets.slice(0, mostListed));
   const refetchInterval = useRefreshMs(10_000, 10_000);
   const hasAgents = targets.some((target) => kindOf(target).isHandoff);
   const waiting = useQuery({ ...handoffsQuery("INPUT_REQUIRED"), enabled: hasAgents, refetchInterval });

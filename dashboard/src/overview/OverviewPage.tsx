@@ -70,7 +70,7 @@ function RangeChoice({ range, onChange }: { range: Range; onChange: (range: Rang
 }
 
 function Figures({ targets, stats }: { targets: readonly Target[]; stats: Stats | undefined }) {
-  const { healths } = useTargetHealths(targets);
+  const { healths } = useTargetHealths(targets.slice(0, mostListed));
   const totals = stats?.totals;
   const ended = totals === undefined ? 0 : totals.delivered + totals.failed;
   const failing = targets.filter(isFailing);

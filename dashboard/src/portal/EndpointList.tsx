@@ -12,13 +12,13 @@ import { Empty } from "../states/Empty.tsx";
 import { EnabledPill } from "../targets/EnabledPill.tsx";
 import { SecretOnce } from "../targets/SecretOnce.tsx";
 import { useTargetHealths } from "../targets/useTargetHealths.ts";
-import { percent } from "../targets/health.ts";
+import { mostListed, percent } from "../targets/health.ts";
 import { NewEndpoint } from "./NewEndpoint.tsx";
 
 /** The customer's endpoints, with a way to make another. */
 export function EndpointList() {
   const query = useQuery({ ...targetsQuery, refetchInterval: useRefreshMs(10_000) });
-  const { healths } = useTargetHealths(query.data ?? []);
+  const { healths } = useTargetHealths((query.data ?? []).slice(0, mostListed));
   const [isMaking, setMaking] = useState(false);
   const [secret, setSecret] = useState<string>();
   if (secret !== undefined) return <SecretOnce secret={secret} onDone={() => setSecret(undefined)} />;

@@ -69,8 +69,7 @@ function TargetList({ targets, isOld }: { targets: readonly Target[]; isOld: boo
   const [most, setMost] = useState(mostListed);
   const shown = matching.slice(0, most);
   const selection = useSelection(shown.map(({ id }) => id));
-  // Beyond the first hundred, rows have no figures: narrow the list to see them.
-  const { healths, unread } = useTargetHealths(shown.slice(-mostListed));
+  const { healths, unread } = useTargetHealths(shown);
   const input = useRef<HTMLInputElement>(null);
   const marked = useMarkedRow(shown.length, (row) => ({
     "/": () => input.current?.focus(),
