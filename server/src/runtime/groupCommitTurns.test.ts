@@ -54,6 +54,25 @@ describe("a group commit with a pace", () => {
     expect(await Promise.all(results)).toEqual([2, 4, 6]);
   });
 
+  it("begins beside another's batch that began while its own was held, and hangs", async () => {
+    const turns = new Turns();
+    const [consumers, producers] = [controlled({ turns }), controlled({ turns, pace: held.pace })];
+    const results = [producers.commits.add(1)];
+    await afterImmediates();
+    results.push(consumers.commits.add(2));
+    await consumers.begun(1);
+    held.heldMs = 0;
+    vi.advanceTimersByTime(5_000);
+    await afterImmediates();
+    expect(producers.runs).toHaveLength(0);
+    vi.advanceTimersByTime(50);
+    await afterImmediates();
+    expect(producers.runs).toHaveLength(1);
+    producers.runs[0]!.commit();
+    consumers.runs[0]!.commit();
+    expect(await Promise.all(results)).toEqual([2, 4]);
+  });
+
   it("holds no full batch", async () => {
     const { commits, runs, begun } = controlled({ pace: held.pace, maxBatch: 2 });
     const results = [1, 2].map((work) => commits.add(work));

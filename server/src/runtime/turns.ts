@@ -42,7 +42,9 @@ export class Turns {
 
   /** Calls `start` when a batch has ended, or `startAnyway` after 50 ms when none has. */
   wait(start: () => void, startAnyway?: () => void): void {
-    if (this.#waiting.has(start)) return;
+    const isLimited = this.#waiting.get(start) !== undefined;
+    // One that waits already, without a limit, may get one now.
+    if (isLimited || (startAnyway === undefined && this.#waiting.has(start))) return;
     this.#waiting.set(start, startAnyway && setTimeout(startAnyway, patienceMs));
   }
 }
