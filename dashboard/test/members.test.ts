@@ -145,3 +145,23 @@ it("revokes an invitation, whose link then leads nowhere", async () => {
   await stranger.page.getByText("This invitation is unknown, was used or revoked, or has expired.").waitFor();
   expect([...problems, ...stranger.problems]).toEqual([]);
 });
+
+it("revokes an open invitation that stands behind a hundred newer ones", async () => {
+  const { service } = dashboard;
+  const owner = await dashboard.newAccount();
+  const session = owner.session_token;
+  const invite = async (email: string): Promise<string> =>
+    (await service.call("POST", "/api/v1/invitations", { session, body: { role: "viewer", email } })).body.id;
+  await invite("oldest@example.com");
+  for (let n = 0; n < 100; n++)
+    await service.call("DELETE", `/api/v1/invitations/${await invite(`newer-${n}@example.com`)}`, {
+      session,
+    });
+  const { page, problems } = await dashboard.openAs(owner);
+  await page.goto("/hooks/settings?tab=members");
+  await page.getByText("newer-99@example.com").waitFor();
+  await page.getByRole("button", { name: "Load more" }).click();
+  await page.getByRole("button", { name: "Revoke the invitation of oldest@example.com" }).click();
+  await page.getByText("The invitation was revoked.").waitFor();
+  expect(problems).toEqual([]);
+});

@@ -1,14 +1,16 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { serviceUrl } from "../api/basePath.ts";
-import { answer, client } from "../api/client.ts";
+import { answer, client, given } from "../api/client.ts";
 import type { Invitation, Role } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { Snippet } from "../controls/Copy.tsx";
 import { Form, Options, SelectField, TextField } from "../controls/Field.tsx";
 import { Modal } from "../controls/Modal.tsx";
-import { LoadedRows } from "../controls/Rows.tsx";
+import { RowList } from "../controls/Rows.tsx";
+import { Loaded } from "../states/Loaded.tsx";
+import { NextPage, usePages } from "../states/PagedList.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { Ago, Countdown } from "../time/Moment.tsx";
 import { roleMeanings, roleOptions } from "./RoleChoice.tsx";
@@ -19,19 +21,29 @@ const shown = 100;
 
 /** List of invitations, and a form to create one. The service sends no mail: the user passes the link on. */
 export function Invitations() {
-  const query = useQuery({
+  const { query, rows } = usePages({
     queryKey,
-    queryFn: async ({ signal }) =>
-      (await answer(client.GET("/api/v1/invitations", { params: { query: { limit: shown } }, signal })))
-        .invitations,
+    read: async (before, signal) => {
+      const params = { query: given({ limit: shown, before }) };
+      return (await answer(client.GET("/api/v1/invitations", { params, signal }))).invitations;
+    },
+    size: shown,
+    cursorOf: ({ id }) => id,
   });
   return (
     <Card title="Invitations">
       <div className="grid gap-4">
         <Invite />
-        <LoadedRows query={query} none={<p className="text-muted">No invitations yet.</p>}>
-          {(invitation) => <Row invitation={invitation} />}
-        </LoadedRows>
+        <Loaded query={query}>
+          {() => (
+            <>
+              <RowList of={rows} none={<p className="text-muted">No invitations yet.</p>}>
+                {(invitation) => <Row invitation={invitation} />}
+              </RowList>
+              <NextPage query={query} />
+            </>
+          )}
+        </Loaded>
       </div>
     </Card>
   );
