@@ -84,7 +84,7 @@ describe("a run in which nothing ends any more", () => {
     await plant(
       "vitest.config.mts",
       `import { silence } from ${reporter};
-       export default { test: { globals: true, reporters: ["default", silence(3_000)] } };`,
+       export default { test: { globals: true, reporters: ["default", silence(10_000)] } };`,
     );
     await plant("a.test.ts", test);
     return run("node_modules/vitest/vitest.mjs", ["run"], tree);

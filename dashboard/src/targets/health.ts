@@ -23,18 +23,18 @@ export interface Health {
 /** More targets than these are not asked about at once. */
 export const mostListed = 100;
 
-/** The health of up to {@link mostListed} targets with their last 24 hours, in one request. */
+/** The health of targets with their last 24 hours, in one request for each {@link mostListed} of them. */
 export function healthsQuery(ids: readonly string[]) {
+  const pages = Array.from({ length: Math.ceil(ids.length / mostListed) }, (_, page) =>
+    ids.slice(page * mostListed, (page + 1) * mostListed).join(","),
+  );
   return queryOptions({
     queryKey: ["health", "list", ...ids],
-    queryFn: async ({ signal }) =>
-      ids.length === 0
-        ? []
-        : (
-            await answer(
-              client.GET("/api/v1/target-health", { params: { query: { ids: ids.join(",") } }, signal }),
-            )
-          ).targets,
+    queryFn: async ({ signal }) => {
+      const read = (page: string) =>
+        answer(client.GET("/api/v1/target-health", { params: { query: { ids: page } }, signal }));
+      return (await Promise.all(pages.map(read))).flatMap(({ targets }) => targets);
+    },
   });
 }
 

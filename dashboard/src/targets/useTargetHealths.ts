@@ -1,21 +1,20 @@
-import { useQueries } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import type { ListedHealth, Target } from "../api/shapes.ts";
 import { useRefreshMs } from "../live/liveState.ts";
 import { unreadOf } from "../states/unread.ts";
-import { healthsQuery, mostListed } from "./health.ts";
+import { healthsQuery } from "./health.ts";
 
-/** The health of these targets by their ids, in one request for each {@link mostListed} of them; empty until it is read. */
+/** The health of these targets by their ids; empty until it is read. */
 export function useTargetHealths(targets: readonly Target[]) {
-  const refetchInterval = useRefreshMs(10_000, 10_000);
-  const pages = Array.from({ length: Math.ceil(targets.length / mostListed) }, (_, page) =>
-    targets.slice(page * mostListed, (page + 1) * mostListed).map(({ id }) => id),
-  );
-  const queries = useQueries({
-    queries: pages.map((ids) => Object.assign(healthsQuery(ids), { refetchInterval })),
+  const ids = targets.map(({ id }) => id);
+  const query = useQuery({
+    ...healthsQuery(ids),
+    refetchInterval: useRefreshMs(10_000, 10_000),
+    // The figures of rows that stay are shown while those of more are read.
+    placeholderData: (previous) => previous,
   });
-  const healths = queries.flatMap(({ data }) => data ?? []);
   return {
-    healths: new Map<string, ListedHealth>(healths.map((health) => [health.target_id, health])),
-    unread: unreadOf(queries),
+    healths: new Map<string, ListedHealth>((query.data ?? []).map((health) => [health.target_id, health])),
+    unread: unreadOf([query]),
   };
 }
