@@ -120,8 +120,9 @@ export const mutants: readonly Mutant[] = [
     edits: [
       {
         file: "postgres/sql/delivery/claim_deliveries.sql",
-        find: "set lease_until = v_now_ms + p_lease_ms,",
-        replace: "set lease_until = v_now_ms + 86400000,",
+        find: "set lease_until = v_now_ms + p_lease_ms,\n        lease_token = p_lease_token\n      from taken t",
+        replace:
+          "set lease_until = v_now_ms + 86400000,\n        lease_token = p_lease_token\n      from taken t",
       },
     ],
     promise: 8,
