@@ -1,6 +1,7 @@
+import { globSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig } from "vitest/config";
 import { closingLine } from "./server/scripts/closingLine.ts";
 import { LongestFirst } from "./server/scripts/longestFirst.ts";
 import { silence } from "./server/scripts/silence.ts";
@@ -45,6 +46,15 @@ const onCitus = {
   extends: true as const,
   test: { name: "citus", include: onWorkers, env: { TEST_CELLS: "2" } },
 };
+/**
+ * Tests that stand timers still. Each has a process of its own: in the others, services of earlier files run on, and a timer
+ * of theirs that was set while time stood still would never fire.
+ */
+const standingStill = globSync("{server,sdk,cli,bench,dashboard,faults}/**/*.test.ts", {
+  cwd: import.meta.dirname,
+  exclude: ["**/node_modules/**"],
+}).filter((path) => readFileSync(join(import.meta.dirname, path), "utf8").includes("vi.useFakeTimers("));
+
 const isOnCitus = (process.env["TEST_CITUS_URL"] ?? "") !== "";
 
 export default defineConfig({
@@ -76,8 +86,10 @@ export default defineConfig({
                 "{server,sdk,cli,bench,dashboard}/**/*.test.ts",
                 "faults/{knownBadBuilds.test,src/**/*.test}.ts",
               ],
+              exclude: [...configDefaults.exclude, ...standingStill],
             },
           },
+          { extends: true, test: { name: "timers", include: standingStill, isolate: true } },
           {
             extends: true,
             // With everything off that was written by hand for speed: see server/test/support/plain.ts.

@@ -84,6 +84,8 @@ export async function createLab(
   }
   const { config } = account;
   const stripe = createProcessor(config, timeoutMs);
+  // A customer who opens the page meets no fault; on a busy machine the short limit would be one.
+  const patient = createProcessor(config, patientMs);
   const nowMs = (): number => now * 1000;
   const deps = { pool: home, cells, stripe, config, log, nowMs, signal: new AbortController().signal };
   const receiver = await startReceiver(deps);
@@ -114,7 +116,8 @@ export async function createLab(
     },
     checkOut(orgId) {
       const cell = cells.ofOrg(orgId).pool;
-      return openPage({ pool: cell, nowMs, stripe, config, publicUrl: "http://localhost:8080" }, orgId);
+      const deps = { pool: cell, nowMs, stripe: patient, config, publicUrl: "http://localhost:8080" };
+      return openPage(deps, orgId);
     },
     async subscribe(orgId) {
       const page = await lab.checkOut(orgId);
@@ -174,17 +177,8 @@ async function startReceiver(deps: Parameters<typeof receiveEvent>[0]): Promise<
   return server;
 }
 
-const checkoutTries = 5;
-
-/** As a customer would: a busy machine makes the lab's short timeout strike, and the button is pressed again. */
 async function openPage(...checkout: Parameters<typeof openCheckout>): Promise<string> {
-  for (let tries = 1; ; tries++) {
-    try {
-      const page = await openCheckout(...checkout);
-      if (page.outcome === "open") return page.url;
-      throw new Error(`the page is not open: ${page.outcome}`);
-    } catch (error) {
-      if (tries === checkoutTries) throw error;
-    }
-  }
+  const page = await openCheckout(...checkout);
+  if (page.outcome === "open") return page.url;
+  throw new Error(`the page is not open: ${page.outcome}`);
 }
