@@ -94,7 +94,7 @@ describe.skipIf(citusUrl === undefined)("cells on servers", () => {
         for (const said of ["is a worker", "is a worker already"])
           expect(await command(`worker add ${second}`)).toMatchObject({
             code: 0,
-            err: expect.stringMatching(`${said}\n[^]*postrider db move-cell 1 ${second}$`),
+            err: expect.stringMatching(new RegExp(`${said}\n[^]*postrider db move-cell 1 ${second}$`, "m")),
           });
         expect(await command(`move-cell 1 ${second}`)).toMatchObject({ code: 0 });
         expect(await serversOfCells(pool)).toEqual([first, second]);

@@ -52,7 +52,13 @@ export async function onCoordinator(
       await takeSessionLock(client, placementLockKey, "another command changes where cells are");
       // Settle prepared transactions of servers that died before anything is read.
       await client.query("select recover_prepared_transactions()");
-      const steps = { doing: (what: string) => progress.doing(what), done: say };
+      const steps = {
+        doing: (what: string) => progress.doing(what),
+        done(what: string): void {
+          say(what);
+          progress.doing("at work");
+        },
+      };
       await work({ client, connection: database.connection, steps, another });
     } finally {
       await Promise.allSettled(sessions.map((session) => session.end()));
