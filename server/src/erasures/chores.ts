@@ -1,33 +1,44 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { type EraseDeps, eraseOne, eraseWithCopies } from "./eraseEvent.ts";
-import { finishErasure, runningErasures, type StoredErasure } from "./store.ts";
-import { firstIdAt } from "../postgres/ids.ts";
+import { finishErasure, nextErasure, type StoredErasure } from "./store.ts";
+import { firstIdAt, unknownId } from "../postgres/ids.ts";
 
 /** The longest run, so that a stop of the process does not have to wait for all erasures. */
 const runMs = 2_000;
-/** Requests that are carried out by turns, one page each. */
-const maxAtOnce = 20;
 
 /**
- * Carries on all unfinished erasures by turns, including those that a crashed process began.
- * @returns how many events were erased.
- * @throws {Error} when other transactions held an event at every attempt; the next run tries again.
+ * Gives the function that carries on all unfinished erasures by turns, one page each, including those that a crashed process began.
+ * Each run begins after the erasure that had the last turn, so that one that fails or takes long holds up no other.
+ * It returns how many events were erased.
+ * @throws the first error of an erasure, once the others had their turns; the next run tries again.
  */
-export async function carryOnErasures(deps: EraseDeps): Promise<number> {
-  const endsAtMs = performance.now() + runMs;
-  let erased = 0;
-  for (;;) {
-    const running = await runningErasures(deps.pool, maxAtOnce);
-    if (running.length === 0) return erased;
-    for (const erasure of running) {
-      if (performance.now() > endsAtMs) return erased;
-      const outcome =
-        erasure.event_id === null ? await eraseNextPage(deps, erasure) : await eraseOne(deps, erasure);
-      if (outcome === "busy") throw new Error(`erasure ${erasure.id}: an event is changed over and over`);
-      if (outcome !== "done") erased += outcome;
+export function carryingOnErasures(deps: EraseDeps): () => Promise<number> {
+  let lastId = unknownId;
+  return async () => {
+    const endsAtMs = performance.now() + runMs;
+    const failures = new Map<string, unknown>();
+    let erased = 0;
+    while (performance.now() < endsAtMs) {
+      const erasure = await nextErasure(deps.pool, lastId, [...failures.keys()]);
+      if (erasure === undefined) break;
+      lastId = erasure.id;
+      try {
+        erased += await carryOn(deps, erasure);
+      } catch (error) {
+        failures.set(erasure.id, error);
+      }
     }
-  }
+    for (const error of failures.values()) throw error;
+    return erased;
+  };
+}
+
+async function carryOn(deps: EraseDeps, erasure: StoredErasure): Promise<number> {
+  const outcome =
+    erasure.event_id === null ? await eraseNextPage(deps, erasure) : await eraseOne(deps, erasure);
+  if (outcome === "busy") throw new Error(`erasure ${erasure.id}: an event is changed over and over`);
+  return outcome === "done" ? 0 : outcome;
 }
 
 const maxDigests = 500;

@@ -107,18 +107,23 @@ export function listErasures(pool: pg.Pool, page: NewestFirst): Promise<StoredEr
   return newestFirst(pool, { name: "list_erasures", select: `select ${columns} from erasures` }, page);
 }
 
-/** The oldest unfinished requests of all organizations. */
-export async function runningErasures(pool: pg.Pool, limit: number): Promise<StoredErasure[]> {
+/** The unfinished request after one of this id, of any organization, in a circle; undefined when all that are left are `skipped`. */
+export async function nextErasure(
+  pool: pg.Pool,
+  afterId: string,
+  skipped: readonly string[],
+): Promise<StoredErasure | undefined> {
   const { rows } = await pool.query<StoredErasure>({
-    name: "running_erasures",
+    name: "next_erasure",
     text: `select ${columns}
            from erasures
            where status = 'RUNNING'
-           order by id
-           limit $1`,
-    values: [limit],
+             and id <> all ($2::uuid[])
+           order by id <= $1, id
+           limit 1`,
+    values: [afterId, skipped],
   });
-  return rows;
+  return rows[0];
 }
 
 /** Counts the unfinished requests of an organization, up to a limit. */

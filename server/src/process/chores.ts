@@ -17,7 +17,7 @@ import { analyzePartitions } from "../maintenance/analyzePartitions.ts";
 import { buildIndexes } from "../maintenance/buildIndexes.ts";
 import { cancelExpired, cancelOrphans } from "../delivery/rows/cancelDeliveries.ts";
 import { forgetInterventions } from "../mailbox/finish/forceMessage.ts";
-import { carryOnErasures, eraseDigests } from "../erasures/chores.ts";
+import { carryingOnErasures, eraseDigests } from "../erasures/chores.ts";
 import { tellEvents } from "../notifications/store.ts";
 import { firstIdAt } from "../postgres/ids.ts";
 import type { Cell } from "../postgres/cells.ts";
@@ -165,7 +165,7 @@ function doingChores({ config, pool, changes, onDue, onMailboxItems, trim }: Ite
   const erasing = { pool, mailboxRetentionMs: mailboxRetentionMs(config), onMailboxItems };
   return [
     chore("operational events", seconds, "items", () => tellEvents({ pool, changes, onDue, onMailboxItems })),
-    chore("erasures", seconds, "events", () => carryOnErasures(erasing)),
+    chore("erasures", seconds, "events", carryingOnErasures(erasing)),
     chore("digests of erased items", 5 * seconds, "items", () => eraseDigests(pool)),
     trim("interventions past retention", 30 * minutes, "rows", (nowMs) =>
       forgetInterventions(pool, firstIdAt(nowMs - config.retentionDays * dayMs)),
