@@ -75,7 +75,11 @@ export function createWakeups(deps: WakeupsDeps) {
     async stop(): Promise<void> {
       clearInterval(pollTimer);
       clearTimeout(notifyTimer);
-      await Promise.all([polling, notifying, listener?.stop()]);
+      const earlier = notifying;
+      // The latest ones would be found by polls only.
+      announceElsewhere();
+      clearTimeout(notifyTimer);
+      await Promise.all([polling, earlier, notifying, listener?.stop()]);
     },
   };
 }

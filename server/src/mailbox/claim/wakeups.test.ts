@@ -1,0 +1,31 @@
+import { expect } from "vitest";
+import { databaseTest } from "../../../test/support/fixtures.ts";
+import { until } from "../../../test/support/until.ts";
+import { createWakeups } from "./wakeups.ts";
+
+const it = databaseTest();
+
+it("a node that stops tells the others of the messages it has just taken", async ({
+  pool,
+  onTestFinished,
+}) => {
+  const heard = new Set<string>();
+  let isListening = false;
+  const common = { pool, log: { warn: () => undefined }, retentionMs: 1_000 };
+  const other = createWakeups({
+    ...common,
+    wake: (ids) => [...ids].forEach((id) => heard.add(id)),
+    waitedFor: () => ((isListening = true), []),
+  });
+  other.start();
+  onTestFinished(() => other.stop());
+  await until(() => isListening);
+  const stopping = createWakeups({ ...common, wake: () => undefined, waitedFor: () => [] });
+  const [first, second] = ["1".repeat(32), "2".repeat(32)];
+  stopping.announce([first]);
+  // Within the interval of the first, which is told at once.
+  stopping.announce([second]);
+  await stopping.stop();
+  await until(() => heard.size === 2);
+  expect(heard).toEqual(new Set([first, second]));
+});
