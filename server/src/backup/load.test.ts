@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { expect } from "vitest";
 import { createEmptyTestDatabase } from "../../test/support/database.ts";
 import { databaseTest, testPool } from "../../test/support/fixtures.ts";
+import { until } from "../../test/support/until.ts";
 import { homeOf } from "../postgres/foreignTables.ts";
 import { load } from "./load.ts";
 import type { Part } from "./parts.ts";
@@ -21,7 +22,9 @@ async function* brokenOff(): AsyncGenerator<Part, void> {
   throw new Error("the source broke");
 }
 
-databaseTest().for([
+const it = databaseTest();
+
+it.for([
   [
     "an error while rows come, as of a full disk, is PostgreSQL's own",
     refusedRows,
@@ -46,4 +49,48 @@ databaseTest().for([
   const client = await pool.connect();
   expect(await homeOf(client)).toBeUndefined();
   client.release();
+});
+
+it("rows that are committed stay, also when no statistics can be gathered of them", async ({
+  database,
+  onTestFinished,
+}) => {
+  const empty = await createEmptyTestDatabase();
+  onTestFinished(() => empty.drop());
+  const session = await openSession(empty.connection);
+  onTestFinished(() => session.end());
+  const pool = testPool(empty, 2);
+  onTestFinished(() => pool.end());
+  const other = await pool.connect();
+  onTestFinished(() => other.release());
+  const { connection } = database;
+  const source = { connection, encryptionKey: randomBytes(32), version: "1.0.0", nowMs: Date.now() };
+  const loaded = await withSnapshot(source, async (contents) => {
+    const loading = load(session, {
+      ...contents,
+      sequences: async () => {
+        // ANALYZE waits for it, the load does not.
+        await other.query("begin; lock table targets in share update exclusive mode");
+        return contents.sequences();
+      },
+    });
+    const isCanceled = async (): Promise<boolean> => {
+      const { rows } = await pool.query(
+        `select pg_cancel_backend(pid)
+         from pg_stat_activity
+         where datname = current_database()
+           and query = 'analyze'
+           and wait_event_type = 'Lock'`,
+      );
+      return rows.length > 0;
+    };
+    await until(isCanceled);
+    return loading;
+  });
+  await other.query("rollback");
+  const { rows } = await pool.query(
+    "select count(*)::integer as count from pg_class where relname = 'targets'",
+  );
+  expect(loaded.tables).toBeGreaterThan(0);
+  expect(rows).toEqual([{ count: 1 }]);
 });

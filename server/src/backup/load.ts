@@ -42,6 +42,7 @@ export async function load(
   await client.query("select pg_advisory_lock($1)", [migrationLockKey]);
   await refuseUnlessEmpty(client);
   await dropOwnTables(client);
+  let rows: number;
   try {
     await applyMigrations({ client }, known);
     if (cells.length > 0) await ensureCells({ client }, cells.length);
@@ -51,20 +52,21 @@ export async function load(
       await findFirstIn(client, schema);
       for (const table of tables) await makePartitions(client, table);
     }
-    const rows = await loadRows(client, manifest, parts);
+    rows = await loadRows(client, manifest, parts);
     await client.query("reset search_path");
     for (const sequence of await sequences()) await setSequence(client, sequence);
     if (mark !== undefined) await leaveMark(client, mark.id);
     mark?.beforeCommit();
     await client.query("commit");
-    await client.query("analyze");
-    return { tables: [manifest, ...cells].reduce((sum, { tables }) => sum + tables.length, 0), rows };
   } catch (error) {
     // The connection may be what broke; then the transaction is rolled back, and the next attempt removes the schema.
     await client.query("rollback").catch(() => undefined);
     await dropOwnTables(client).catch(() => undefined);
     throw error;
   }
+  // Without it, the service gathers the statistics some time later: no reason to lose the rows.
+  await client.query("analyze").catch(() => undefined);
+  return { tables: [manifest, ...cells].reduce((sum, { tables }) => sum + tables.length, 0), rows };
 }
 
 /** As a comment on a table, which stays out of everybody's way. */
