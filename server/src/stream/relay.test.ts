@@ -1,18 +1,22 @@
 import { expect } from "vitest";
-import { stageTest as test } from "../../test/support/fixtures.ts";
+import { stageTest as test, testPool } from "../../test/support/fixtures.ts";
 import { until } from "../../test/support/until.ts";
 import { notify } from "../postgres/listen.ts";
 import { createPool } from "../postgres/pool.ts";
+import type { Frame } from "./gatherChanges.ts";
 import { createRelay } from "./relay.ts";
 
 const it = test.extend("relay", ({ proxy }, { onCleanup }) => {
-  const seen = { heard: 0, gaps: 0, warnings: 0 };
+  const seen = { heard: 0, gaps: 0, warnings: 0, frames: [] as Frame[] };
   const pool = createPool({ connection: { url: proxy.url }, size: 1, onError: () => undefined });
   const relay = createRelay({
     pool,
     log: { warn: () => void seen.warnings++ },
     nodeId: "here",
-    hear: () => void seen.heard++,
+    hear(_orgId, frames) {
+      seen.heard++;
+      seen.frames.push(...frames);
+    },
     onGap: () => void seen.gaps++,
   });
   onCleanup(async () => {
@@ -38,4 +42,32 @@ it("says that frames may be missing when its first connection came late", async 
   await until(() => relay.warnings > 0);
   proxy.accepts = true;
   await until(() => relay.gaps === 1);
+});
+
+it("tells frames in their order, also when a connection is slower than the next", async ({
+  relay,
+  database,
+  onTestFinished,
+}) => {
+  await relay.relay.listen();
+  const pool = testPool(database, 2);
+  const teller = createRelay({
+    pool,
+    log: { warn: () => undefined },
+    nodeId: "there",
+    hear: () => undefined,
+    onGap: () => undefined,
+  });
+  onTestFinished(async () => {
+    await teller.stop();
+    await pool.end();
+  });
+  const clients = [await pool.connect(), await pool.connect()];
+  // The next statement takes the connection that was released last, where it comes after this one.
+  const slow = clients[1]!.query("select pg_sleep(1)");
+  for (const client of clients) client.release();
+  for (const data of ["1", "2", "3"]) teller.tell(new Map([["org", [{ type: "item", data }]]]));
+  await slow;
+  await until(() => relay.frames.length === 3);
+  expect(relay.frames.map(({ data }) => data)).toEqual(["1", "2", "3"]);
 });

@@ -20,7 +20,15 @@ const maxPayloadBytes = 7_500;
 /** Carries frames to the nodes where somebody watches, by NOTIFY. */
 export function createRelay(deps: RelayDeps) {
   let listener: Listener | undefined;
+  let waiting: string[] = [];
   let telling: Promise<void> = Promise.resolve();
+
+  /** One statement after the other: on two connections, a later frame could overtake an earlier one. */
+  async function tellWaiting(): Promise<void> {
+    const payloads = waiting;
+    waiting = [];
+    if (payloads.length > 0) await notify(deps, { channel, payloads, lost });
+  }
 
   function startListening(): Listener {
     let hasTried = false;
@@ -46,8 +54,9 @@ export function createRelay(deps: RelayDeps) {
     /** Tells other nodes; what cannot be told is dropped with a warning. */
     tell(frames: ReadonlyMap<string, readonly Frame[]>): void {
       const payloads = [...frames].flatMap(([orgId, list]) => packed(deps.nodeId, orgId, list));
-      if (payloads.length > 0)
-        telling = Promise.all([telling, notify(deps, { channel, payloads, lost })]).then(() => undefined);
+      if (payloads.length === 0) return;
+      waiting.push(...payloads);
+      telling = telling.then(tellWaiting);
     },
     /**
      * Begins to listen, at the first stream of this node. Resolves when this node hears the others, or the first attempt to connect has
