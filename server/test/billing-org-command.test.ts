@@ -124,6 +124,24 @@ describe("postrider org", () => {
     expect((await node.call("POST", `/t/${target.body.id}`, { key, body: {} })).status).toBe(202);
   });
 
+  it("begins a grace period anew when an operator gives more time", async ({ org, node }) => {
+    const { id } = await org("create", "Late");
+    await setBillingStatus(node.pool, { org_id: id }, "grace", 60);
+    const { billing_grace_ends_at: before } = await org("show", id);
+    expect(await org("set-state", id, "grace", "--reason", "they promised")).toEqual({
+      id,
+      from: "grace",
+      to: "grace",
+    });
+    const { billing_grace_ends_at: after, history } = await org("show", id);
+    expect(after - before).toBeGreaterThan(2 * 86_400);
+    expect(history.at(-1)).toMatchObject({
+      from: "grace",
+      to: "grace",
+      cause: "operator ada: they promised",
+    });
+  });
+
   it("lists workspaces by the state they are in now", async ({ org, node }) => {
     const { id } = await org("create", "Lapsed");
     await setBillingStatus(node.pool, { org_id: id }, "grace", -1);

@@ -26,7 +26,7 @@ interface Occasion extends Origin {
 }
 
 /**
- * Sets an organization's billing state by order of an operator; a grace period starts now.
+ * Sets an organization's billing state by order of an operator; a grace period starts now, also in place of a present one.
  * @param pool the pool of the organization's cell, where its ledger is.
  * @returns undefined without such an organization.
  */
@@ -40,7 +40,7 @@ export function setStatus(
     if (stored === undefined) return undefined;
     const from = stored.state;
     const change = { status, graceEndsAt: status === "grace" ? nowSeconds + graceSeconds : null };
-    if (from !== status) await applyChange(client, stored, change, occasion);
+    if (from !== status || status === "grace") await applyChange(client, stored, change, occasion);
     return { from, to: status };
   });
 }
