@@ -156,6 +156,8 @@ export const router = createRouter({
   routeTree,
   basepath: basePath,
   defaultPreload: "intent",
+  // A page's state is of its id alone: a link made for one customer, or a target's new secret, must not stand on the next one's page.
+  defaultRemountDeps: ({ params }) => params as Record<string, string>,
   scrollRestoration: true,
   defaultNotFoundComponent: NotFoundPage,
   defaultErrorComponent: ({ error, reset }) => (

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { createWebhookTarget } from "../../server/test/support/items.ts";
 import { isSignedWith } from "../../server/test/support/receiver.ts";
+import { visit } from "./support/browser.ts";
 import { stageOfFile } from "./support/stage.ts";
 
 const stage = stageOfFile();
@@ -113,6 +114,28 @@ it("makes a customer with a target that its receiver knows, and deletes both for
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByText("shop:7 was deleted, with 1 target.").waitFor();
   await page.getByText("No customers yet").waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("shows a link that was made for one customer at no other", async () => {
+  const { dashboard } = stage;
+  const own = await dashboard.newAccount();
+  for (const uid of ["shop-1", "shop-2"])
+    await dashboard.service.call("PUT", `/api/v1/customers/${uid}`, {
+      key: own.api_key,
+      body: { name: uid },
+    });
+  const { page, problems } = await dashboard.openAs(own);
+  await page.goto("/customers/shop-1");
+  await page.getByRole("heading", { name: "shop-1" }).waitFor();
+  await visit(page, "/customers/shop-2");
+  await page.getByRole("heading", { name: "shop-2" }).waitFor();
+  await page.getByRole("button", { name: "Create link" }).click();
+  const link = page.getByText("/portal/", { exact: false });
+  await link.waitFor();
+  await page.goBack();
+  await page.getByRole("heading", { name: "shop-1" }).waitFor();
+  expect(await link.count()).toBe(0);
   expect(problems).toEqual([]);
 });
 
