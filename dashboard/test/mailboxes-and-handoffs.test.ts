@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Agent, startAgent } from "../../server/test/support/agent/startAgent.ts";
 import { createAgentTarget, untilHandedOver } from "../../server/test/support/agentTargets.ts";
@@ -78,6 +79,33 @@ it("takes a stuck message from its holder, and makes one dead for a reason that 
   await drawer.getByText(`Taken from its holder by ${account.user.email}`).waitFor();
   await drawer.getByText("the parcel is back").first().waitFor();
   await drawer.getByRole("button", { name: "Redrive" }).waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("gives a payload that is too long to show as a file, and says nothing of a message about the next one", async () => {
+  const mailboxId = await newMailbox("two messages");
+  const long = JSON.stringify({ event_type: "ticket.long", text: "x".repeat(300_000) });
+  const [first, second] = [
+    await sendItem(dashboard.service, account, mailboxId, JSON.parse(long)),
+    await sendItem(dashboard.service, account, mailboxId, { event_type: "ticket.short" }),
+  ];
+  const { page, problems } = await dashboard.openAs(account);
+  await page.goto(`/mailboxes/${mailboxId}?open=${second}`);
+  const drawer = page.getByRole("dialog", { name: "Message" });
+  await drawer.getByRole("heading", { name: "ticket.short" }).waitFor();
+  await visit(page, `/mailboxes/${mailboxId}?open=${first}`);
+  await drawer.getByText("is too much for a tree", { exact: false }).waitFor();
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    drawer.getByRole("button", { name: "Download" }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe(`${first}.json`);
+  expect(await readFile(await download.path(), "utf8")).toBe(long);
+  await drawer.getByRole("button", { name: "Reject…" }).click();
+  await page.getByLabel("Reason").fill("about the long one");
+  await page.goBack();
+  await drawer.getByRole("heading", { name: "ticket.short" }).waitFor();
+  expect(await page.getByLabel("Reason").count()).toBe(0);
   expect(problems).toEqual([]);
 });
 

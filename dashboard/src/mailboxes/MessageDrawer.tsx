@@ -7,7 +7,7 @@ import { For } from "../controls/For.tsx";
 import { Drawer } from "../controls/Modal.tsx";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
-import { PayloadText } from "../payload/Payload.tsx";
+import { PayloadActions, PayloadText } from "../payload/Payload.tsx";
 import { Loaded } from "../states/Loaded.tsx";
 import { Countdown, Moment } from "../time/Moment.tsx";
 import { MessageActions } from "./MessageActions.tsx";
@@ -26,7 +26,7 @@ export function MessageDrawer({ id, listed, mailboxId, onClose }: MessageDrawerP
   if (id === undefined) return null;
   return (
     <Drawer title="Message" onClose={onClose}>
-      <MessageDetail id={id} listed={listed} mailboxId={mailboxId} />
+      <MessageDetail key={id} id={id} listed={listed} mailboxId={mailboxId} />
     </Drawer>
   );
 }
@@ -50,7 +50,7 @@ function MessageDetail({
               <MessageActions message={message} mailboxId={mailboxId} />
             </For>
             {read.interventions.length > 0 && <Interventions of={read} />}
-            <Card title="Payload">
+            <Card title="Payload" aside={<PayloadActions id={id} text={payload} />}>
               <PayloadText text={payload} />
             </Card>
           </div>

@@ -28,7 +28,7 @@ export function Payload({ id }: { id: string }) {
       </Card>
     );
   return (
-    <Card title="Payload" aside={query.data !== undefined && <Actions id={id} text={query.data} />}>
+    <Card title="Payload" aside={query.data !== undefined && <PayloadActions id={id} text={query.data} />}>
       <Loaded query={query}>{(text) => <PayloadText text={text} />}</Loaded>
     </Card>
   );
@@ -76,7 +76,8 @@ function Raw({ text }: { text: string }) {
   );
 }
 
-function Actions({ id, text }: { id: string; text: string }) {
+/** Takes a payload along. */
+export function PayloadActions({ id, text }: { id: string; text: string }) {
   return (
     <div className="flex items-center gap-1">
       <CopyButton text={text} name="Copy the payload" />
