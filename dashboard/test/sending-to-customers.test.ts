@@ -108,12 +108,18 @@ it("makes a customer with a target that its receiver knows, and deletes both for
   expect(isSignedWith(secret, arrived!)).toBe(true);
   await page.getByRole("link", { name: "shop:7" }).click();
   await page.getByText("shop-7-orders").waitFor();
+  const proposed = page.locator('datalist option[value="shop:7"]');
+  await visit(page, "/publications");
+  await proposed.waitFor({ state: "attached" });
+  await page.goBack();
   await page.getByRole("button", { name: "Delete this customer…" }).click();
   await page.getByText("1 target goes with it.").waitFor();
   await page.getByLabel("Type shop:7 to confirm").fill("shop:7");
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByText("shop:7 was deleted, with 1 target.").waitFor();
   await page.getByText("No customers yet").waitFor();
+  await visit(page, "/publications");
+  await proposed.waitFor({ state: "detached" });
   expect(problems).toEqual([]);
 });
 
@@ -190,9 +196,12 @@ it("describes event types, imports a document after a look at it, and proposes t
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();
 
-  await page.goto("/event-types?type=order.sent");
+  await visit(page, "/event-types?type=order.sent");
   await page.getByRole("button", { name: "Delete this event type…" }).click();
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByText("order.sent was deleted. 1 target still names it.").waitFor();
+  await visit(page, `/targets/${target.id}?tab=settings`);
+  await types.waitFor();
+  await page.locator('datalist option[value="order.sent"]').waitFor({ state: "detached" });
   expect(problems).toEqual([]);
 });

@@ -36,7 +36,8 @@ function ConfirmDeletion({ uid, onClose }: { uid: string; onClose: () => void })
     mutationFn: () => answer(client.DELETE("/api/v1/customers/{uid}", { params: { path: { uid } } })),
     onSuccess: ({ deleted_targets: targets }) => {
       toast({ text: `${uid} was deleted, with ${counted(targets)}.` });
-      void queries.invalidateQueries({ queryKey: ["customers", "list"] });
+      for (const list of ["list", "proposed"])
+        void queries.invalidateQueries({ queryKey: ["customers", list] });
       void queries.invalidateQueries({ queryKey: ["targets"], exact: true });
       void navigate({ to: "/customers", search: {} });
     },

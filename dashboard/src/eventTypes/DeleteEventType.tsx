@@ -15,7 +15,8 @@ export function DeleteEventType({ type: { name } }: { type: EventType }) {
     mutationFn: () => answer(client.DELETE("/api/v1/event-types/{name}", { params: { path: { name } } })),
     onSuccess: ({ naming_targets: targets }) => {
       toast({ text: `${name} was deleted.${stillNamed(targets)}` });
-      void queries.invalidateQueries({ queryKey: ["eventTypes", "list"] });
+      for (const list of ["list", "proposed"])
+        void queries.invalidateQueries({ queryKey: ["eventTypes", list] });
       void navigate({ to: "/event-types", search: {} });
     },
   });
