@@ -1,3 +1,7 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { createWebhookTarget } from "../../server/test/support/items.ts";
 import { isSignedWith } from "../../server/test/support/receiver.ts";
@@ -176,6 +180,8 @@ it("describes event types, imports a document after a look at it, and proposes t
 
   await page.getByRole("link", { name: "All event types" }).click();
   await page.getByRole("button", { name: "Import…" }).click();
+  await chooseLostFile(page);
+  await page.getByText("lost.json cannot be read.", { exact: false }).waitFor();
   const webhooks = { "order.sent": { post: { summary: "Left the house" } }, "order.*": {} };
   await page.getByLabel("The document").fill(JSON.stringify({ openapi: "3.1.0", webhooks }));
   await page.getByRole("button", { name: "See what it would do" }).click();
@@ -205,3 +211,17 @@ it("describes event types, imports a document after a look at it, and proposes t
   await page.locator('datalist option[value="order.sent"]').waitFor({ state: "detached" });
   expect(problems).toEqual([]);
 });
+
+/** Chooses a file that is gone before the page reads it. */
+async function chooseLostFile(page: Page): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "postrider-lost-"));
+  const path = join(folder, "lost.json");
+  await writeFile(path, "{}");
+  await page.evaluate(
+    `document.addEventListener("change", (event) => event.stopImmediatePropagation(), { capture: true, once: true })`,
+  );
+  const input = page.locator("input[type=file]");
+  await input.setInputFiles(path);
+  await rm(folder, { recursive: true });
+  await input.dispatchEvent("change");
+}

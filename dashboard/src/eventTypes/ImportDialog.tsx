@@ -10,6 +10,7 @@ import { jsonOf, jsonProblem } from "./jsonText.ts";
 /** Makes types of the webhooks of an OpenAPI document: first it says what it would do. */
 export function ImportDialog({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
+  const [unreadable, setUnreadable] = useState<string>();
   const queries = useQueryClient();
   const documentOf = () =>
     jsonProblem(text) === undefined ? (jsonOf(text) as Record<string, unknown>) : text;
@@ -24,8 +25,16 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
   });
   const give = (given: string) => {
     setText(given);
+    setUnreadable(undefined);
     preview.reset();
     apply.reset();
+  };
+  const read = async (file: File) => {
+    try {
+      give(await file.text());
+    } catch {
+      setUnreadable(file.name);
+    }
   };
   const isReady = text.trim() !== "";
   const found = preview.data;
@@ -46,9 +55,16 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
           type="file"
           accept=".json,.yaml,.yml,application/json,application/yaml"
           className="file:mr-2 file:h-8 file:rounded-control file:border file:border-control file:bg-surface file:px-3 file:font-medium hover:file:bg-sunken"
-          onChange={(event) => void event.target.files?.[0]?.text().then(give)}
+          // A file that was changed on the disk can be chosen again.
+          onClick={(event) => (event.currentTarget.value = "")}
+          onChange={(event) => event.target.files?.[0] && void read(event.target.files[0])}
         />
       </label>
+      {unreadable !== undefined && (
+        <p role="alert" className="wrap-anywhere text-failed">
+          {unreadable} cannot be read. It may have been moved or changed: choose it again.
+        </p>
+      )}
       <CodeArea
         label="The document"
         rows={8}
