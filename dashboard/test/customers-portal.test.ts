@@ -104,6 +104,10 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
   await page.getByText("1 sent again.").waitFor();
   await page.getByRole("listitem").getByText("DELIVERED", { exact: true }).waitFor();
   expect(await stage.receiver.arrivals(1, { path: "/mended" })).toHaveLength(1);
+  // A failure that was made good is not sent again.
+  await page.getByRole("button", { name: "Replay failures" }).click();
+  await page.getByText("No failure is left to replay.").waitFor();
+  expect(stage.receiver.at("/mended")).toHaveLength(1);
 
   // The session is this page's: again by the same link there is none, and none by leaving.
   await page.reload();

@@ -7,7 +7,7 @@ import { ReplayAllMatching } from "../replays/ReplayAllMatching.tsx";
 import type { ItemFilter } from "./filter.ts";
 import type { ItemRow } from "./listItems.ts";
 import { wentThrough } from "./statuses.ts";
-import { replayItems } from "./replayItems.ts";
+import { noteReplays, replayItems } from "./replayItems.ts";
 import type { useSelection } from "./useSelection.ts";
 
 interface SelectionBarProps {
@@ -65,11 +65,11 @@ function useReplaySelected(onDone: () => void) {
   const queries = useQueryClient();
   return useMutation({
     mutationFn: replayItems,
-    onSuccess: ({ replayed, failures }) => {
-      void queries.invalidateQueries({ queryKey: ["items"] });
+    onSuccess: ({ replays, failures }) => {
+      noteReplays(queries, replays);
       const refused =
         failures.length === 0 ? "" : ` ${failures.length} were refused: ${sentenceOf(failures[0])}`;
-      toast({ text: `${replayed} replayed as new items.${refused}` });
+      toast({ text: `${replays.size} replayed as new items.${refused}` });
       onDone();
     },
   });

@@ -6,7 +6,7 @@ import { useMay } from "../api/role.ts";
 import type { Status } from "../api/shapes.ts";
 import { Confirm } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
-import { replayItem } from "./replayItems.ts";
+import { noteReplays, replayItem } from "./replayItems.ts";
 import { type LatestReplay, wentThrough } from "./statuses.ts";
 
 /** The facts of an item to replay. */
@@ -42,13 +42,13 @@ export function useReplay(): Replay {
   const [asked, setAsked] = useState<Asked>();
   const replay = useMutation({
     mutationFn: replayItem,
-    onSuccess: (id) => {
-      void queries.invalidateQueries({ queryKey: ["items"] });
+    onSuccess: (made, { id }) => {
+      noteReplays(queries, new Map([[id, made]]));
       toast({
         text: "Replayed as a new item.",
         action: {
           name: "Follow",
-          run: () => void navigate({ to: "/items/$id", params: { id }, search: {} }),
+          run: () => void navigate({ to: "/items/$id", params: { id: made.id }, search: {} }),
         },
       });
     },

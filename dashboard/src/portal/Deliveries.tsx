@@ -1,13 +1,14 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { answer, client } from "../api/client.ts";
 import { sentenceOf } from "../api/problem.ts";
 import type { EventSummary, Status, Target } from "../api/shapes.ts";
 import { Card } from "../controls/Card.tsx";
 import { LoadedRows } from "../controls/Rows.tsx";
 import { toast } from "../controls/toasts.ts";
+import { listItems } from "../items/listItems.ts";
 import { ReplayButton } from "../items/ReplayButton.tsx";
 import { replayItems } from "../items/replayItems.ts";
+import { wentThrough } from "../items/statuses.ts";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { Empty } from "../states/Empty.tsx";
@@ -71,20 +72,23 @@ function Row({ event, onOpen }: { event: EventSummary; onOpen: () => void }) {
   );
 }
 
-/** Sends once more what failed: the latest ones, as many as a page shows. */
+/** Sends once more what failed and was not made good: the latest ones, as many as a page shows. */
 function ReplayFailures({ targetId }: { targetId: string }) {
   const queries = useQueryClient();
   const replay = useMutation({
     mutationFn: async () => {
-      const query = { target_id: targetId, status: "FAILED" as const, limit: deliveriesShown };
-      const { events } = await answer(client.GET("/api/v1/events", { params: { query: query as never } }));
-      return replayItems(events.map(({ id }) => id));
+      const failed = await listItems({ target: targetId, status: "FAILED" }, { limit: deliveriesShown });
+      const open = failed.filter(({ replayed_by: latest }) => !wentThrough(latest));
+      return replayItems(open.map(({ id }) => id));
     },
-    onSuccess: ({ replayed, failures }) => {
+    onSuccess: ({ replays, failures }) => {
       const refused =
         failures.length === 0 ? "" : ` ${failures.length} could not be: ${sentenceOf(failures[0])}`;
       toast({
-        text: replayed + failures.length === 0 ? "None has failed." : `${replayed} sent again.${refused}`,
+        text:
+          replays.size + failures.length === 0
+            ? "No failure is left to replay."
+            : `${replays.size} sent again.${refused}`,
       });
     },
     onError: (error) => toast({ text: sentenceOf(error) }),
