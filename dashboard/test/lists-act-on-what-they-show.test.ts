@@ -98,11 +98,60 @@ it("keeps the figures of the mailboxes that were listed when more of them are sh
     () => figures.count(),
     (count) => count === 100,
   );
+  const letGo = Promise.withResolvers<void>();
+  await page.route("**/api/v1/target-health?*", async (route) => {
+    await letGo.promise;
+    await route.fallback();
+  });
+  const asked = page.waitForRequest("**/api/v1/target-health?*");
   await page.getByRole("button", { name: "Show more: 100 of 101" }).click();
+  await asked;
+  expect(await figures.count()).toBe(100);
+  letGo.resolve();
   await until(
     () => figures.count(),
     (count) => count === 101,
   );
+  expect(problems).toEqual([]);
+});
+
+it("shows a page of messages that the keyboard loads, though the pointer is over the first one", async () => {
+  const { service } = stage.dashboard;
+  const owner = await stage.dashboard.newAccount();
+  const mailbox = await createMailboxTarget(service, owner);
+  for (let n = 0; n < 100; n++) await sendItem(service, owner, mailbox, { event_type: "ticket.listed" });
+  await sendItem(service, owner, mailbox, { event_type: "ticket.last" });
+  const { page, problems } = await stage.dashboard.openAs(owner);
+  await page.goto(`/mailboxes/${mailbox}`);
+  const more = page.getByRole("button", { name: "Load more" });
+  await more.focus();
+  await page
+    .getByRole("button", { name: /ticket\.listed/ })
+    .last()
+    .hover();
+  await page.keyboard.press("Enter");
+  await more.waitFor({ state: "detached" });
+  await page.keyboard.press("End");
+  await page.getByRole("button", { name: /ticket\.last/ }).waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("says of an item beyond the first page that it was replayed, and asks before it is again", async () => {
+  const { owner, send, cancel } = await newHolder();
+  await cancel(await send("order.oldest"));
+  for (let n = 0; n < 100; n++) await send("order.newer");
+  const { page, problems } = await stage.dashboard.openAs(owner);
+  await page.goto("/items");
+  await page.getByRole("link", { name: "order.newer" }).first().waitFor();
+  const oldest = page.getByRole("row", { name: /order\.oldest/ });
+  await until(async () => {
+    await page.keyboard.press("End");
+    return oldest.count();
+  });
+  await oldest.getByRole("checkbox").check();
+  await page.getByRole("button", { name: "Replay 1" }).click();
+  await page.getByText("1 replayed as new items.").waitFor();
+  await oldest.getByText("replayed, queued").waitFor();
   expect(problems).toEqual([]);
 });
 
