@@ -1,0 +1,13 @@
+import { expect, it } from "vitest";
+import { money } from "./money.ts";
+
+it.each([
+  [1234, "usd", "$12.34"],
+  [10, "eur", "€0.10"],
+  [1234, "jpy", "¥1,234"],
+  [1234, "kwd", "KWD 1.234"],
+  // Browsers show no fraction of it; the processor counts hundredths all the same.
+  [123_400, "huf", "HUF 1,234.00"],
+])("an amount counts the smallest unit of its currency: %d %s", (amount, currency, text) => {
+  expect(money(amount, currency).replaceAll("\u00A0", " ")).toBe(text);
+});
