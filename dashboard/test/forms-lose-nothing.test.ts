@@ -81,6 +81,30 @@ it("shows what another admin changed about the portal, and keeps what is typed w
   expect(problems).toEqual([]);
 });
 
+it("keeps an organization's name that is being typed where somebody else renames it", async () => {
+  const account = await stage.dashboard.newAccount();
+  const { page, problems } = await stage.dashboard.openAs(account);
+  await page.goto("/settings");
+  const name = page.getByLabel("Name", { exact: true });
+  await name.fill("Typed here");
+  const renamed = await stage.dashboard.service.call("PATCH", "/api/v1/orgs", {
+    session: account.session_token,
+    body: { name: "Changed elsewhere" },
+  });
+  expect(renamed.status).toBe(200);
+  // Its switch reads the organization again.
+  const read = page.waitForResponse(
+    (response) => response.url().endsWith("/api/v1/orgs") && response.request().method() === "GET",
+  );
+  await page.getByLabel("Admins can reveal signing secrets").check();
+  expect(await (await read).json()).toMatchObject({ org: { name: "Changed elsewhere" } });
+  await page.getByRole("button", { name: "Rename" }).click();
+  await page.getByText("Renamed.").waitFor();
+  await page.reload();
+  await expect.poll(() => name.inputValue()).toBe("Typed here");
+  expect(problems).toEqual([]);
+});
+
 it("keeps a dialog in which something was typed open where a click misses it, and closes it by Escape", async () => {
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/event-types");

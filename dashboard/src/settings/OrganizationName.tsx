@@ -22,7 +22,7 @@ export function OrganizationName() {
       <Loaded query={query}>
         {(organization) => (
           <div className="grid gap-4">
-            <NameForm key={organization.name} organization={organization} />
+            <NameForm organization={organization} />
             <RevealSwitch organization={organization} />
           </div>
         )}
@@ -32,25 +32,28 @@ export function OrganizationName() {
 }
 
 function NameForm({ organization }: { organization: Organization }) {
-  const [name, setName] = useState(organization.name);
+  // A name that is being typed stays, whatever somebody else calls the organization meanwhile.
+  const [typed, setTyped] = useState<string>();
+  const name = typed ?? organization.name;
   const mayRename = useMay("admin");
   const queries = useQueryClient();
   const rename = useMutation({
-    mutationFn: () => answer(client.PATCH("/api/v1/orgs", { body: { name: name.trim() } })),
-    onSuccess: () => {
+    mutationFn: (sent: string) => answer(client.PATCH("/api/v1/orgs", { body: { name: sent.trim() } })),
+    onSuccess: async (_renamed, sent) => {
       toast({ text: "Renamed." });
-      void queries.invalidateQueries({ queryKey: ["organization"] });
+      await queries.invalidateQueries({ queryKey: ["organization"] });
+      setTyped((now) => (now === sent ? undefined : now));
     },
   });
   return (
-    <Form onSubmit={() => rename.mutate()}>
+    <Form onSubmit={() => rename.mutate(name)}>
       <TextField
         label="Name"
         required
         readOnly={!mayRename}
         maxLength={256}
         value={name}
-        onChange={(event) => setName(event.target.value)}
+        onChange={(event) => setTyped(event.target.value)}
       />
       <Facts facts={[["Id", <Id key="id" id={organization.id} />]]} />
       {rename.isError && <ProblemCard error={rename.error} />}
