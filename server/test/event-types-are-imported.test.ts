@@ -125,6 +125,18 @@ webhooks:
       /^the document is not valid YAML: /,
     ],
     [
+      "YAML that nests too deep",
+      `{openapi: 3.1.0, webhooks: {a: {post: ${"{x: ".repeat(3_000)}1${"}".repeat(3_000)}}}}`,
+      "",
+      /nests deeper than 64 levels$/,
+    ],
+    [
+      "YAML with half a character",
+      '{openapi: 3.1.0, webhooks: {a: {post: {description: "\\uD800"}}}}',
+      "",
+      /lone surrogate, which is not text$/,
+    ],
+    [
       "a parameter that is misspelt",
       { openapi: "3.1.0", webhooks: { a: {} } },
       "?dryrun=true",
