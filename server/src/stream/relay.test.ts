@@ -44,30 +44,45 @@ it("says that frames may be missing when its first connection came late", async 
   await until(() => relay.gaps === 1);
 });
 
-it("tells frames in their order, also when a connection is slower than the next", async ({
-  relay,
-  database,
-  onTestFinished,
-}) => {
-  await relay.relay.listen();
+const itTells = it.extend("teller", ({ database }, { onCleanup }) => {
   const pool = testPool(database, 2);
+  const warnings: object[] = [];
   const teller = createRelay({
     pool,
-    log: { warn: () => undefined },
+    log: { warn: (fields: object) => void warnings.push(fields) },
     nodeId: "there",
     hear: () => undefined,
     onGap: () => undefined,
   });
-  onTestFinished(async () => {
+  onCleanup(async () => {
     await teller.stop();
     await pool.end();
   });
-  const clients = [await pool.connect(), await pool.connect()];
-  // The next statement takes the connection that was released last, where it comes after this one.
-  const slow = clients[1]!.query("select pg_sleep(1)");
-  for (const client of clients) client.release();
-  for (const data of ["1", "2", "3"]) teller.tell(new Map([["org", [{ type: "item", data }]]]));
-  await slow;
-  await until(() => relay.frames.length === 3);
-  expect(relay.frames.map(({ data }) => data)).toEqual(["1", "2", "3"]);
+  return { teller, pool, warnings };
 });
+
+itTells(
+  "tells frames in their order, also when a connection is slower than the next",
+  async ({ relay, teller: { teller, pool } }) => {
+    await relay.relay.listen();
+    const clients = [await pool.connect(), await pool.connect()];
+    // The next statement takes the connection that was released last, where it comes after this one.
+    const slow = clients[1]!.query("select pg_sleep(1)");
+    for (const client of clients) client.release();
+    for (const data of ["1", "2", "3"]) teller.tell(new Map([["org", [{ type: "item", data }]]]));
+    await slow;
+    await until(() => relay.frames.length === 3);
+    expect(relay.frames.map(({ data }) => data)).toEqual(["1", "2", "3"]);
+  },
+);
+
+itTells(
+  "drops what is too much to wait for the database, with a warning",
+  async ({ relay, teller: { teller, warnings } }) => {
+    await relay.relay.listen();
+    const frames = [{ type: "item" as const, data: "1" }];
+    teller.tell(new Map(Array.from({ length: 1_200 }, (_, org) => [`org${org}`, frames])));
+    await until(() => relay.heard === 1_000);
+    expect(warnings).toEqual([{ dropped: 200 }]);
+  },
+);

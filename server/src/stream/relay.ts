@@ -16,6 +16,8 @@ const channel = "postrider_changes";
 const lost = "could not tell other nodes' streams of changes";
 /** PostgreSQL takes 8,000 bytes a notification. */
 const maxPayloadBytes = 7_500;
+/** Notifications beyond these are dropped while the database does not take any. */
+const maxWaiting = 1_000;
 
 /** Carries frames to the nodes where somebody watches, by NOTIFY. */
 export function createRelay(deps: RelayDeps) {
@@ -55,7 +57,9 @@ export function createRelay(deps: RelayDeps) {
     tell(frames: ReadonlyMap<string, readonly Frame[]>): void {
       const payloads = [...frames].flatMap(([orgId, list]) => packed(deps.nodeId, orgId, list));
       if (payloads.length === 0) return;
-      waiting.push(...payloads);
+      const room = maxWaiting - waiting.length;
+      if (payloads.length > room) deps.log.warn({ dropped: payloads.length - room }, lost);
+      waiting.push(...payloads.slice(0, room));
       telling = telling.then(tellWaiting);
     },
     /**
