@@ -193,4 +193,25 @@ describe("a batch that nobody knows the fate of", () => {
     expect((await lab.account.state()).meterEvents.map(({ value }) => value)).toEqual([77, 5, 3]);
     expect(pendingItems((await readLedgerMonth(pool, orgId, october))!)).toBe(77);
   });
+
+  it("of deleted customers is left to an operator in the end, and holds up no other customer", async ({
+    lab,
+  }) => {
+    // As many as the processor is taken to be away after.
+    const gone: { orgId: string; customer: string }[] = [];
+    while (gone.length < 8) gone.push(await lab.subscribed());
+    for (const { orgId } of gone) await lab.addUsage(orgId, 7);
+    await lab.account.control({ action: "faults", faults: [{ ...lost, times: 2 * gone.length }] });
+    expect(await lab.exportOnce()).toMatchObject({ written: 8, postponed: 8 });
+    for (const { customer } of gone) await lab.account.control({ action: "delete customer", customer });
+    await lab.setClock(lab.nowSeconds() + 30 * 3600);
+    expect(await lab.exportOnce()).toMatchObject({ postponed: 8 });
+    const { orgId } = await lab.subscribed();
+    await lab.setClock(lab.nowSeconds() + 3600);
+    await lab.addUsage(orgId, 3);
+    expect(await lab.exportOnce()).toMatchObject({ exported: 1, postponed: 8 });
+    await lab.setClock(lab.nowSeconds() + 35 * day);
+    expect(await lab.exportOnce()).toMatchObject({ escalated: 8 });
+    expect(await lab.exportOnce()).toMatchObject({ escalated: 0, postponed: 0 });
+  });
 });

@@ -10,7 +10,7 @@ import {
   renewBatch,
   settleBatch,
 } from "./meterBatches.ts";
-import { type Processor, readMeterTotal, stripeLibrary } from "./processor.ts";
+import { askProcessor, type Processor, readMeterTotal, stripeLibrary } from "./processor.ts";
 import { writeBatches } from "./writeBatches.ts";
 import type { Parts } from "../items/parts.ts";
 import { tryLock } from "../postgres/pool.ts";
@@ -92,10 +92,13 @@ async function exportBatch(deps: ExportDeps, batch: MeterBatch): Promise<BatchOu
     if (evidence.kind !== "absent") return evidence;
     await renewBatch(deps.pool, batch.identifier, nowSeconds);
   }
-  if (batch.event_timestamp <= nowSeconds - maxAgeSeconds) {
-    return { kind: "stuck", reason: "it is more than 35 days old, which the processor does not take" };
-  }
-  return sendBatch(deps, batch);
+  return isTooOld(batch, nowSeconds) ? { kind: "stuck", reason: tooOld } : sendBatch(deps, batch);
+}
+
+const tooOld = "it is more than 35 days old, which the processor does not take";
+
+function isTooOld(batch: MeterBatch, nowSeconds: number): boolean {
+  return batch.event_timestamp <= nowSeconds - maxAgeSeconds;
 }
 
 /**
@@ -108,12 +111,16 @@ async function consultSummary(
   nowSeconds: number,
 ): Promise<BatchOutcome | { kind: "absent" }> {
   const { exported, unsettled } = await readProgress(deps.pool, batch);
-  let total: number;
-  try {
-    total = await readMeterTotal(deps, batch.customer_id, batch.period, nowSeconds);
-  } catch (error) {
-    return { kind: "unknown", reason: (error as Error).message };
+  const asked = await askProcessor(() => readMeterTotal(deps, batch.customer_id, batch.period, nowSeconds));
+  if (asked.outcome !== "answered") {
+    const { message } = asked.cause;
+    if (asked.outcome === "unavailable") return { kind: "unknown", reason: message };
+    // A deleted customer has no summary, and never will: the processor is not away.
+    return isTooOld(batch, nowSeconds)
+      ? { kind: "stuck", reason: `${tooOld}, and its summary is refused: ${message}` }
+      : { kind: "refused", reason: message };
   }
+  const total = asked.answer;
   if (unsettled === 0 && total === exported) return { kind: "absent" };
   if (unsettled === 0 && total === exported + batch.value) return { kind: "summary" };
   const reason = `after 23 hours without a clear answer the meter counts ${total}, which is neither ${exported} without this batch nor ${exported + batch.value} with it`;
