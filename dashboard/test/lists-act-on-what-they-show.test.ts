@@ -1,6 +1,8 @@
+import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { createMailboxTarget, createWebhookTarget, sendItem } from "../../server/test/support/items.ts";
 import { until } from "../../server/test/support/until.ts";
+import { visit } from "./support/browser.ts";
 import { stageOfFile } from "./support/stage.ts";
 
 const stage = stageOfFile();
@@ -112,6 +114,9 @@ it("keeps the figures of the mailboxes that were listed when more of them are sh
     () => figures.count(),
     (count) => count === 101,
   );
+  await visit(page, "/targets");
+  await page.getByRole("heading", { name: "Targets" }).waitFor();
+  await expectMarkedInSight(page);
   expect(problems).toEqual([]);
 });
 
@@ -143,6 +148,7 @@ it("says of an item beyond the first page that it was replayed, and asks before 
   const { page, problems } = await stage.dashboard.openAs(owner);
   await page.goto("/items");
   await page.getByRole("link", { name: "order.newer" }).first().waitFor();
+  await expectMarkedInSight(page);
   const oldest = page.getByRole("row", { name: /order\.oldest/ });
   await until(async () => {
     await page.keyboard.press("End");
@@ -187,3 +193,20 @@ it("tells of an item that came while what was read before it was still on its wa
   await page.getByRole("button", { name: "2 new" }).waitFor();
   expect(problems).toEqual([]);
 });
+
+/** Goes down a list by j for longer than a window, and up again by k: the row that they have got to can be seen. */
+async function expectMarkedInSight(page: Page): Promise<void> {
+  for (const key of ["j", "k"]) {
+    for (let row = 0; row < 40; row++) await page.keyboard.press(key);
+    await until(
+      () => page.evaluate<boolean[]>(endsSeen),
+      (ends) => ends.every(Boolean),
+    );
+  }
+}
+
+/** Runs in the page: whether the upper and the lower end of the marked row can be seen. */
+const endsSeen = `(() => {
+  const { left, top, bottom } = document.querySelector("[data-marked=true]").getBoundingClientRect();
+  return [top + 4, bottom - 4].map((y) => document.elementFromPoint(left + 100, y)?.closest("[data-marked=true]") != null);
+})()`;

@@ -1,5 +1,13 @@
 import type { UseQueryResult } from "@tanstack/react-query";
-import { Fragment, type InputHTMLAttributes, type ReactNode, type Ref, useState } from "react";
+import {
+  Fragment,
+  type InputHTMLAttributes,
+  type ReactNode,
+  type Ref,
+  useEffect,
+  useRef,
+  useState,
+} from "react";
 import { type Keys, useKeys } from "../shell/useKeys.ts";
 import { Loaded } from "../states/Loaded.tsx";
 
@@ -24,7 +32,7 @@ export function ColumnNames({ columns, names, right }: ColumnNamesProps) {
   );
 }
 
-/** A row of a list, marked where the keys j and k have got to. */
+/** A row of a list, marked and in sight where the keys j and k have got to. */
 export function MarkableRow({
   isMarked,
   className = "",
@@ -34,10 +42,15 @@ export function MarkableRow({
   className?: string;
   children: ReactNode;
 }) {
+  const row = useRef<HTMLLIElement>(null);
+  useEffect(() => {
+    if (isMarked) row.current?.scrollIntoView({ block: "nearest" });
+  }, [isMarked]);
   return (
     <li
+      ref={row}
       data-marked={isMarked}
-      className={`border-b last:border-0 data-[marked=true]:shadow-[inset_2px_0_0_var(--accent)] ${className}`}
+      className={`scroll-my-16 border-b last:border-0 data-[marked=true]:shadow-[inset_2px_0_0_var(--accent)] ${className}`}
     >
       {children}
     </li>

@@ -3,6 +3,7 @@ import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { memo, useEffect, useRef } from "react";
 import { targetName } from "../api/queries.ts";
 import type { Target } from "../api/shapes.ts";
+import { useDocumentTop } from "../controls/useDocumentTop.ts";
 import { Ago } from "../time/Moment.tsx";
 import { milliseconds } from "../time/wording.ts";
 import type { ItemRow } from "./listItems.ts";
@@ -24,6 +25,9 @@ const columns =
   "grid-cols-[32px_minmax(0,1fr)_auto] md:grid-cols-[32px_124px_148px_minmax(0,1fr)_minmax(0,1fr)] min-[1120px]:grid-cols-[32px_124px_148px_minmax(120px,1fr)_minmax(120px,1fr)_72px_64px_80px]";
 const figure = "text-right max-[1119px]:hidden";
 
+/** Pixels at the top of the window that bars may cover: the page's own, that of the selection, and the columns' names. */
+const coveredHeight = 136;
+
 /** Only the rows in view are in the page, so that 100,000 scroll like ten. */
 export function ItemRows(props: ItemRowsProps) {
   const { rows, onNearEnd } = props;
@@ -33,7 +37,8 @@ export function ItemRows(props: ItemRowsProps) {
     count: rows.length,
     estimateSize: () => (isNarrow ? 56 : 36),
     overscan: 12,
-    scrollMargin: frame.current?.offsetTop ?? 0,
+    scrollMargin: useDocumentTop(frame),
+    scrollPaddingStart: coveredHeight,
   });
   const shown = virtual.getVirtualItems();
   const lastShown = shown.at(-1)?.index ?? 0;

@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
-import { useEffect, useRef } from "react";
+import { useRef } from "react";
 import { keysQuery } from "../api/queries.ts";
 import type { Message, Status } from "../api/shapes.ts";
 import { Button } from "../controls/Button.tsx";
 import { FilterField } from "../controls/Field.tsx";
+import { useDocumentTop } from "../controls/useDocumentTop.ts";
 import { StatusPill } from "../items/StatusPill.tsx";
 import { useRefreshMs } from "../live/liveState.ts";
 import { useSteadyRows } from "../live/useSteadyRows.ts";
@@ -92,16 +93,12 @@ const columns =
 
 function MessageRows({ rows, onOpen }: { rows: readonly Message[]; onOpen: (id: string) => void }) {
   const frame = useRef<HTMLDivElement>(null);
-  const offset = useRef(0);
-  useEffect(() => {
-    offset.current = frame.current?.offsetTop ?? 0;
-  });
   const isNarrow = window.matchMedia("(max-width: 767px)").matches;
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => (isNarrow ? 56 : 36),
     overscan: 12,
-    scrollMargin: offset.current,
+    scrollMargin: useDocumentTop(frame),
   });
   return (
     <>
