@@ -132,6 +132,22 @@ it("brings dead letters back", async () => {
       return body.ready;
     })
     .toBe(1);
+
+  // Somebody else is faster.
+  const again = await claim(mailboxId);
+  await dashboard.service.call("POST", `/api/v1/mailboxes/${mailboxId}/reject`, {
+    key: account.api_key,
+    body: { messages: [again], reason: "unknown still" },
+  });
+  await page.route("**/redrive", async (route) => {
+    await dashboard.service.call("POST", `/api/v1/mailboxes/${mailboxId}/redrive`, {
+      key: account.api_key,
+      body: { messages: [again.id] },
+    });
+    await route.fallback();
+  });
+  await page.getByRole("dialog").getByRole("button", { name: "Redrive" }).click();
+  await page.getByText("It was no longer dead.").waitFor();
   expect(problems).toEqual([]);
 });
 
@@ -170,6 +186,18 @@ it("takes a message back before a consumer has it", async () => {
   await page.getByText("CANCELED", { exact: true }).waitFor();
   await visit(page, `/mailboxes/${mailboxId}`);
   await page.getByText("Nothing waits").waitFor();
+  expect(problems).toEqual([]);
+});
+
+it("lists what was handed to an agent that was added while the page was open", async () => {
+  const own = await dashboard.newAccount();
+  const { page, problems } = await dashboard.openAs(own);
+  await page.goto("/handoffs");
+  await page.getByText("No handoffs yet").waitFor();
+  await page.getByRole("button", { name: /^Live/ }).waitFor();
+  const targetId = await createAgentTarget(dashboard.service, own, agent.cardUrl, { name: "made since" });
+  await sendItem(dashboard.service, own, targetId, "input Which day?");
+  await page.getByRole("button", { name: /made since/ }).waitFor();
   expect(problems).toEqual([]);
 });
 

@@ -12,6 +12,8 @@ export interface HandedOver {
 
 const mostPerAgent = 25;
 const mostInState = 50;
+/** An agent may be added while the page is open; where the stream tells of it, the targets are read again at once. */
+const targetsStaleMs = 10_000;
 
 /** The latest handoffs of all agents, newest first; with a state, only those in it. */
 export function handoffsQuery(state?: string) {
@@ -20,7 +22,7 @@ export function handoffsQuery(state?: string) {
     queryFn: async ({ client: queries, signal }): Promise<HandedOver[]> => {
       const ids =
         state === undefined
-          ? await latestOfAgents(await queries.query({ ...targetsQuery, staleTime: "static" }), signal)
+          ? await latestOfAgents(await queries.query({ ...targetsQuery, staleTime: targetsStaleMs }), signal)
           : await latestInState(state, signal);
       const read = await Promise.all(ids.map((id) => readHandedOver(id, signal)));
       return read.toSorted((one, other) => (one.event.id < other.event.id ? 1 : -1));

@@ -20,7 +20,10 @@ export function MessageActions({ message, mailboxId }: MessageActionsProps) {
   const refresh = useRefresh(message.id);
   const redrive = useMutation({
     mutationFn: () => redriveMessages(mailboxId, [message.id]),
-    onSuccess: () => toast({ text: "Brought back; it can be claimed again." }),
+    onSuccess: ({ redriven }) =>
+      toast({
+        text: redriven === 0 ? "It was no longer dead." : "Brought back; it can be claimed again.",
+      }),
     onSettled: refresh,
   });
   const close = (): void => setAsks(undefined);
