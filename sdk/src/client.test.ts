@@ -332,12 +332,15 @@ describe("iteration", () => {
 });
 
 describe("following", () => {
-  it("ends at once where something else answers", async () => {
-    const client = await clientOf([{ status: 200, body: { ok: true } }]);
+  it.for([
+    [200, { ok: true }, "is no event stream"],
+    [404, { message: "no route" }, "does not say why"],
+  ] as const)("ends at once where something else answers (%s)", async ([status, body, what]) => {
+    const client = await clientOf([{ status, body }]);
     await expect(client.follow().next()).rejects.toMatchObject({
       name: "PostriderError",
-      status: 200,
-      message: expect.stringContaining("/api/v1/stream is no event stream: is this the address"),
+      status,
+      message: expect.stringContaining(`/api/v1/stream ${what}: is this the address`),
     });
     expect(seen).toHaveLength(1);
   });

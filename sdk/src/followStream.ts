@@ -74,9 +74,9 @@ export async function* followStream(
   }
 }
 
-/** Another service's answer, a redirect, or a refusal that stays. */
+/** Another service's answer, a redirect, or a refusal that stays: 404 is the answer of an address where no such service is. */
 function isForGood(status: number): boolean {
-  return (status >= 200 && status < 400) || [400, 401, 403].includes(status);
+  return status >= 200 && status < 500 && status !== 408 && status !== 429;
 }
 
 interface Place {
