@@ -99,6 +99,7 @@ function nextStep(deps: FinishDeps, { delivery, target, result }: EndedAttempt):
 /** Keeps the target's health in its row: written when it changes, never for each attempt. */
 function noteHealth(deps: FinishDeps, { delivery, target, result: { outcome } }: EndedAttempt): void {
   if (outcome.kind === "delivered" && target.failingSince === null) return;
+  const { enabled, failingSince } = target;
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
   const note = { targetId: target.id, eventId: delivery.eventId, nowSeconds };
   let change: Promise<unknown> | undefined;
@@ -119,6 +120,9 @@ function noteHealth(deps: FinishDeps, { delivery, target, result: { outcome } }:
   }
   change = change?.then(() => deps.changes.publishTarget(target.orgId, target.id));
   change?.catch((error: unknown) => {
+    // As the database has it still, so that the next attempt is noted in its place.
+    if (outcome.kind === "gone") target.enabled = enabled;
+    else target.failingSince = failingSince;
     deps.log.warn({ err: error, target_id: target.id }, "the target's health could not be noted");
   });
 }
