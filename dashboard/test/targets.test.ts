@@ -233,6 +233,9 @@ it("keeps from a target what its filter does not match, once it was tried on a s
   await page.getByRole("button", { name: "Try it" }).click();
   await page.getByText("It differs: the item would be FILTERED.").waitFor();
   await page.getByText("and 80 is there").waitFor();
+  // A verdict of another sample is none.
+  await page.getByLabel("Sample payload").fill('{"amount": 800}');
+  await page.getByText("It differs").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Saved.").waitFor();
   const small = await stage.workspace.send(target.id, { amount: 80 });

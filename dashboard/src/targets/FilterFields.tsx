@@ -38,8 +38,9 @@ function TryFilter({ filter }: { filter: Record<string, unknown> }) {
   const [sample, setSample] = useState("");
   const [eventType, setEventType] = useState("");
   const wrong = jsonProblem(sample, { words: 'Not JSON yet: such as {"amount": 80}' });
+  const asked = JSON.stringify({ filter, sample, eventType });
   const trial = useMutation({
-    mutationFn: () =>
+    mutationFn: (_asked: string) =>
       answer(
         client.POST("/api/v1/filters/try", {
           body: {
@@ -50,6 +51,8 @@ function TryFilter({ filter }: { filter: Record<string, unknown> }) {
         }),
       ),
   });
+  // A verdict is of what was asked: it goes when the filter or the sample is changed.
+  const isOfThis = trial.variables === asked && !trial.isPending;
   return (
     <details>
       <summary className="font-medium">Try the filter on a sample</summary>
@@ -74,13 +77,13 @@ function TryFilter({ filter }: { filter: Record<string, unknown> }) {
           <Button
             busy={trial.isPending}
             disabled={sample.trim() === "" || wrong !== undefined}
-            onClick={() => trial.mutate()}
+            onClick={() => trial.mutate(asked)}
           >
             Try it
           </Button>
         </div>
-        <div role="status">{trial.data !== undefined && !trial.isPending && <Result {...trial.data} />}</div>
-        {trial.isError && <ProblemCard error={trial.error} />}
+        <div role="status">{trial.data !== undefined && isOfThis && <Result {...trial.data} />}</div>
+        {trial.isError && isOfThis && <ProblemCard error={trial.error} />}
       </div>
     </details>
   );
