@@ -35,6 +35,14 @@ it("has a signed webhook delivered to a stranger who follows the first pages", a
   await page.getByRole("button", { name: "Send it from here" }).click();
   await page.getByText("Signature verified").waitFor();
   await page.getByText("DELIVERED", { exact: true }).waitFor();
+  await page.getByRole("link", { name: "Go to the target" }).click();
+  await page.getByLabel("Sections").getByRole("link", { name: "Received" }).click();
+  // A choice that was not taken says so.
+  await page.route("**/api/v1/targets/*", (route) =>
+    route.request().method() === "PATCH" ? route.abort() : route.fallback(),
+  );
+  await page.getByLabel("Answer deliveries with").selectOption("503");
+  await page.getByText("The service cannot be reached.", { exact: false }).waitFor();
   expect(problems).toEqual([]);
   // No secret in an address, and so none in the history.
   expect(page.url()).not.toMatch(/ak_live|whsec|token/);

@@ -1,3 +1,4 @@
+import { sentenceOf } from "../api/problem.ts";
 import type { Target } from "../api/shapes.ts";
 import { Options, SelectField } from "../controls/Field.tsx";
 import { toast } from "../controls/toasts.ts";
@@ -24,7 +25,10 @@ export function AnswerWith({ target }: { target: Target }) {
         onChange={({ target: { value } }) =>
           change.mutate(
             { url: value === "200" ? address : `${address}?answer=${value}` },
-            { onSuccess: () => toast({ text: `The next deliveries are answered with ${value}.` }) },
+            {
+              onSuccess: () => toast({ text: `The next deliveries are answered with ${value}.` }),
+              onError: (error) => toast({ text: sentenceOf(error) }),
+            },
           )
         }
       >
