@@ -17,6 +17,16 @@ it("finds a failing target, explains it, fixes it and replays all that failed", 
   await page.getByRole("dialog").getByRole("link", { name: "warehouse" }).click();
   await page.getByRole("button", { name: "Send a test" }).click();
   await page.getByRole("dialog", { name: "Not delivered" }).getByText("503", { exact: true }).waitFor();
+  // Nothing is said of the next test before its answer.
+  const letGo = Promise.withResolvers<void>();
+  await page.route("**/test", async (route) => {
+    await letGo.promise;
+    await route.fallback();
+  });
+  await page.getByRole("button", { name: "Send another" }).click();
+  await page.getByRole("dialog", { name: "Sending…" }).waitFor();
+  letGo.resolve();
+  await page.getByRole("dialog", { name: "Not delivered" }).getByText("503", { exact: true }).waitFor();
   await page.getByRole("button", { name: "Done" }).click();
   await page.getByLabel("Sections").getByRole("link", { name: "Settings" }).click();
   await page.getByLabel("URL", { exact: true }).fill(`${stage.receiver.url}/mended`);

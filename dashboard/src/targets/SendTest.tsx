@@ -24,11 +24,13 @@ export function SendTest({ targetId }: { targetId: string }) {
       </Button>
       <Modal
         title={
-          test.isError
-            ? "The test was not sent"
-            : test.data?.delivered === true
-              ? "Delivered"
-              : "Not delivered"
+          test.isPending
+            ? "Sending…"
+            : test.isError
+              ? "The test was not sent"
+              : test.data?.delivered === true
+                ? "Delivered"
+                : "Not delivered"
         }
         open={isOpen}
         onClose={() => setOpen(false)}
