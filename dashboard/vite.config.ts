@@ -30,7 +30,12 @@ export default defineConfig({
           groups: [
             { name: "initial", tags: ["$initial"], priority: 2 },
             // Values of target kinds are a chunk of their own: many pages share them, but the first load needs none.
-            { name: "common", test: /^(?!.*\/targets\/(kinds|settingTexts))/, minShareCount: 8, priority: 1 },
+            {
+              name: "common",
+              test: /^(?!.*\/targets\/(kinds|settingTexts))/,
+              minShareCount: 12,
+              priority: 1,
+            },
           ],
         },
       },
