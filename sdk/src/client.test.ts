@@ -241,6 +241,19 @@ describe("a repetition", () => {
     expect(seen).toHaveLength(2);
   });
 
+  it("does not follow a refusal that may have done what a repetition would do again", async () => {
+    const lost = {
+      status: 503,
+      body: { error: "lost" },
+      headers: { "retry-after": "0", "x-error-code": "outcome_unknown" },
+    };
+    const client = await clientOf([lost, lost, { status: 200, body: { targets: [] } }]);
+    const made = client.createTarget({ kind: "mailbox", name: "m" });
+    await expect(made).rejects.toMatchObject({ status: 503, code: "outcome_unknown" });
+    expect(seen).toHaveLength(1);
+    expect(await client.listTargets()).toEqual({ targets: [] });
+  });
+
   it("does not follow what the service is not set up for", async () => {
     const client = await clientOf([{ status: 503, body: { error: "live billing is disabled" } }]);
     await expect(client.openPortal()).rejects.toMatchObject({ status: 503 });

@@ -42,7 +42,7 @@ const maxWaitMs = 30_000;
 
 /**
  * Calls an operation: path parameters first, then the body if it takes one, then options. Attempts that surely did
- * nothing (429, 503) are repeated, and those whose fate is unknown when repeating is harmless.
+ * nothing (429, most 503) are repeated, and those whose fate is unknown when repeating is harmless.
  * @throws {PostriderError} for a refusal, when no attempt succeeded, and for an option that cannot be sent (400).
  */
 export async function callOperation(
@@ -218,8 +218,9 @@ function toFailure(
   return new PostriderError(`${withoutQuery(url)} ${what}`, { status: 0, cause: error });
 }
 
-function isWorthRepeating({ status, retryAfterSeconds }: PostriderError, repeatable: boolean): boolean {
+function isWorthRepeating({ status, code, retryAfterSeconds }: PostriderError, repeatable: boolean): boolean {
   if (status === 429) return true;
+  if (code === "outcome_unknown" && !repeatable) return false;
   // Without a time to wait, 503 is how the service is set up, not how it fares.
   if (status === 503) return retryAfterSeconds !== undefined;
   return repeatable && (status === 0 || status === 408 || status === 502 || status === 504);

@@ -119,7 +119,7 @@ function commonFields(lists: string[][]): string[] {
   return lists[0]!.filter((name) => lists.every((list) => list.includes(name)));
 }
 
-/** Operations that answer the same when they are repeated. */
+/** Operations that can be repeated: they answer the same, or claim tokens keep a repetition from doing anything. */
 const repeatable = new Set([
   "logOut",
   "logOutAll",
@@ -130,6 +130,8 @@ const repeatable = new Set([
   "acknowledgeMessage",
   "acknowledgeMessages",
   "extendClaims",
+  "releaseMessages",
+  "rejectMessages",
 ]);
 
 /** `X-Event-Type` as `eventType`. */

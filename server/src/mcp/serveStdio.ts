@@ -110,6 +110,7 @@ async function attemptOnce(base: string, key: string, call: InterfaceCall): Prom
 }
 
 function waitAfter({ status, headers }: Response, isRepeatable: boolean): number | undefined {
+  if (headers.get("x-error-code") === "outcome_unknown" && !isRepeatable) return undefined;
   const stated = headers.get("retry-after");
   if ((status === 429 || status === 503) && stated !== null && /^\d{1,6}$/.test(stated)) {
     return Number(stated) * 1000;

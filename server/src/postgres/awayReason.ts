@@ -41,6 +41,20 @@ export function awayReason(error: unknown): AwayReason | undefined {
   return "away";
 }
 
+/**
+ * Whether a statement was sent and its answer never came, so that it may have been committed: no answer in time, or a connection
+ * that was lost meanwhile. One that could not be made has sent nothing.
+ */
+export function isOutcomeUnknown(error: unknown): boolean {
+  if (isUnanswered(error)) return true;
+  if (!(error instanceof Error)) return false;
+  const { code = "", message } = error as Error & { code?: string };
+  return /^(ECONNRESET|EPIPE|ETIMEDOUT)$/.test(code) || lostPattern.test(message);
+}
+
+/** The driver's words, the second for a rollback after a commit whose answer never came. */
+const lostPattern = /^(Connection terminated(?! due to)|Client has encountered a connection error)/;
+
 /** Whether PostgreSQL has no room for another lock: what else its shared memory holds, it allocates at its start. */
 export function isLockTableFull({ code, message }: { code?: string | undefined; message: string }): boolean {
   return code === "53200" && /shared memory/.test(message);

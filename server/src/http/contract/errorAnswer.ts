@@ -1,6 +1,6 @@
 import type { FastifyError } from "fastify";
 import { QueueFullError } from "../../runtime/groupCommit.ts";
-import { awayReason, type AwayReason, awayText } from "../../postgres/awayReason.ts";
+import { awayReason, awayText, isOutcomeUnknown } from "../../postgres/awayReason.ts";
 import { ApiError, notFound } from "./errors.ts";
 import { describeValidation } from "./validation.ts";
 import type { Log } from "../../telemetry/log.ts";
@@ -28,7 +28,9 @@ export function toApiError(error: FastifyError, missingFields?: string): ApiErro
   }
   const reason = awayReason(error);
   if (reason !== undefined) {
-    return new ApiError(503, `${awayText[reason]}${advice[reason] ?? ": try again"}`, {
+    const isUnknown = isOutcomeUnknown(error);
+    return new ApiError(503, `${awayText[reason]}${isUnknown ? maybeDone : ": try again"}`, {
+      ...(isUnknown && { code: "outcome_unknown" }),
       cause: error,
       retryAfterSeconds: 2,
     });
@@ -39,11 +41,9 @@ export function toApiError(error: FastifyError, missingFields?: string): ApiErro
   return new ApiError(500, "internal error", { cause: error });
 }
 
-/** Errors that a retry alone does not solve. */
-const advice: Partial<Record<AwayReason, string>> = {
-  unanswered:
-    ", and what was asked may have been done: try again, and an item with the same Idempotency-Key if it had one",
-};
+/** A retry could do it twice. */
+const maybeDone =
+  ", and what was asked may have been done: try again, and an item with the same Idempotency-Key if it had one";
 
 /** A refusal of the framework itself; another library's error with a status may tell of internals. */
 function isFrameworkRefusal(error: FastifyError): error is FastifyError & { statusCode: number } {

@@ -75,6 +75,7 @@ export const errorCodes = {
   subscription_exists: "the workspace has a subscription already",
   workspace_suspended: "an invoice has to be settled first",
   workspace_pending: "payment has to be set up first",
+  outcome_unknown: "the database was lost, or did not answer in time: what was asked may have been done",
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;
