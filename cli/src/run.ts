@@ -1,18 +1,22 @@
 /** The command as a process: its environment, its streams, its signals and its exit code. */
+import { constants } from "node:os";
 import { exitCodes } from "./exitCodes.ts";
 import { main } from "./main.ts";
 
 const stopping = new AbortController();
 let isListening = false;
+/** Exit codes above this name the signal that ended a process, as shells have it. */
+const signalBase = 128;
 
-/** A signal that aborts at the first SIGINT or SIGTERM; the second one ends the process at once. */
+/** A signal that aborts at the first SIGINT or SIGTERM; the second one ends the process at once, and what it still runs. */
 function untilStopped(): AbortSignal {
   if (!isListening) {
     isListening = true;
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
       process.once(signal, () => {
         stopping.abort(new Error("asked to end"));
-        process.removeAllListeners(signal);
+        // By default a signal ends it without the listeners of "exit".
+        process.once(signal, () => process.exit(signalBase + constants.signals[signal]));
       });
     }
   }

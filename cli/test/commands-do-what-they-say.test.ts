@@ -1,5 +1,6 @@
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import { signUp } from "../../server/test/support/testNode.ts";
 import { until } from "../../server/test/support/until.ts";
@@ -212,6 +213,39 @@ describe("a mailbox", () => {
     await until(stats, ({ ready, claimed, dead }) => ready === 0 && claimed === 0 && dead === 1);
     work.kill("SIGTERM");
     expect((await work.ended).code).toBe(0);
+  });
+});
+
+describe("Ctrl-C, which a terminal sends to the whole process group,", () => {
+  it("lets the commands that run for messages end, and the second one ends them", async ({ env, place }) => {
+    await run(["target", "create", "mailbox", "--name", "slow"], { env });
+    for (const turn of [1, 2]) await run(["send", "slow", "-"], { env, input: `{"turn": ${turn}}` });
+    const script = `
+      const { existsSync } = require("node:fs");
+      const looking = setInterval(() => existsSync(process.argv[1]) && clearInterval(looking), 20);
+      console.log("begun");`;
+    const goOn = join(place, "go-on");
+    const begin = async () => {
+      const work = start(["mailbox", "work", "slow", "--", process.execPath, "-e", script, goOn], env);
+      await work.says(/begun/);
+      process.kill(-work.pid, "SIGINT");
+      return work;
+    };
+    const ended = await begin();
+    writeFileSync(goOn, "");
+    expect((await ended.ended).code).toBe(0);
+    expect(ended.output()).toMatch(/ done\n/);
+    rmSync(goOn);
+    const broken = await begin();
+    await until(
+      () => {
+        broken.kill("SIGINT");
+        return Promise.race([broken.ended, delay(100)]);
+      },
+      (end) => end !== undefined,
+    );
+    expect((await broken.ended).code).toBe(130);
+    expect(broken.output()).not.toContain("done");
   });
 });
 

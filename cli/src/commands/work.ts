@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -88,15 +88,30 @@ interface Program {
   env: NodeJS.ProcessEnv;
 }
 
+/** The programs that run now. None outlives a process that ends at once. */
+const running = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of running) child.kill();
+});
+
 /** @throws what the program's end means for the message. */
 async function runOnce({ file, args, env }: Program, payload: string, signal: AbortSignal): Promise<void> {
-  const child = spawn(file, args, { env, stdio: ["pipe", "inherit", "inherit"], signal });
+  const child = spawn(file, args, {
+    env,
+    stdio: ["pipe", "inherit", "inherit"],
+    signal,
+    // In a process group of its own: a terminal's Ctrl-C goes to the whole group of this process.
+    detached: process.platform !== "win32",
+  });
+  running.add(child);
   // A program need not read its input.
   child.stdin.on("error", () => undefined);
   child.stdin.end(payload);
-  const [code, killedBy] = (await once(child, "exit").catch((cause: unknown) => {
-    throw new CommandError(`${file} did not run: ${(cause as Error).message}`, undefined, { cause });
-  })) as [number | null, NodeJS.Signals | null];
+  const [code, killedBy] = (await once(child, "exit")
+    .catch((cause: unknown) => {
+      throw new CommandError(`${file} did not run: ${(cause as Error).message}`, undefined, { cause });
+    })
+    .finally(() => running.delete(child))) as [number | null, NodeJS.Signals | null];
   if (code === 0) return;
   const how = code === null ? `was ended by ${killedBy}` : `ended with ${code}`;
   if (code === rejectCode) throw new RejectMessage(`${file} ${how}`);

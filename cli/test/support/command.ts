@@ -56,7 +56,7 @@ class Collected extends Writable {
   }
 }
 
-/** Starts `postrider` as a process, for a command that goes on until it is stopped. */
+/** Starts `postrider` as a process, for a command that goes on until it is stopped. Its pid names its process group. */
 export function start(args: readonly string[], env: Record<string, string>): Program {
-  return startProgram({ command: [process.execPath, clientFile, ...args], env });
+  return startProgram({ command: [process.execPath, clientFile, ...args], env, isLeader: true });
 }

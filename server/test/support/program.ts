@@ -26,6 +26,8 @@ export interface ProgramOptions {
   /** Beside what tests run in, which is freed of what would steer the service. */
   env?: Record<string, string>;
   cwd?: string;
+  /** In a process group of its own, as a shell starts it. */
+  isLeader?: boolean;
 }
 
 /** The service and its commands as tests run them, which starts in half the time of `commandFile`. */
@@ -37,10 +39,11 @@ export const commandFile = fileURLToPath(new URL("../../bin/postrider.cjs", impo
 /** A key for services that need one. */
 export const someKey = Buffer.alloc(32, 7).toString("base64");
 
-export function startProgram({ command, env = {}, cwd }: ProgramOptions): Program {
+export function startProgram({ command, env = {}, cwd, isLeader = false }: ProgramOptions): Program {
   const [file, ...args] = command ?? [process.execPath, serviceFile, "serve"];
   const child = spawn(file!, args, {
     cwd,
+    detached: isLeader,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...plainEnvironment(), LOG_LEVEL: "warn", PORT: "0", ...env },
   });
