@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, describe, expect } from "vitest";
 import { acceptedEvents, createMailboxTarget } from "./support/items.ts";
 import { pipeline } from "./support/pipelines.ts";
@@ -142,6 +143,19 @@ describe.each([
       return client.statuses();
     });
     expect(await Promise.all(clients)).toEqual(clients.map(() => [413]));
+  });
+
+  it("a 413 reaches a client that takes six seconds to send its body", async () => {
+    const head = `POST /t/${mailbox} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.api_key}\r\nContent-Type: application/json\r\nContent-Length: 8388608\r\n\r\n`;
+    const client = await pipeline(service.port, head);
+    client.socket.pause();
+    for (let piece = 0; piece < 8; piece++) {
+      await delay(piece === 0 ? 0 : 900);
+      client.socket.write(Buffer.alloc(1_048_576, 0x20));
+    }
+    client.socket.resume();
+    await until(client.statuses, (statuses) => statuses.length > 0);
+    expect(client.statuses()).toEqual([413]);
   });
 
   it("pipelined /metrics and /healthz are all answered, and /openapi.json too", async () => {

@@ -175,9 +175,10 @@ export class PacedConnection {
   }
 }
 
-/** Bytes that are read from a client that goes on sending, at most, and for how long. */
+/** Bytes that are read from a client that goes on sending, at most, for how long, and how long one may pause. */
 const maxDiscardedBytes = 64 * 1024 * 1024;
-const maxDiscardingMs = 5_000;
+const maxDiscardingMs = 30_000;
+const maxPauseMs = 5_000;
 
 /**
  * Writes the last bytes of a connection, ends this side, and discards what the client still sends, until the client
@@ -187,13 +188,18 @@ const maxDiscardingMs = 5_000;
 function endAndDiscard(socket: Socket, last?: string): void {
   if (socket.destroyed) return;
   let discardedBytes = 0;
-  const timer = setTimeout(() => socket.destroy(), maxDiscardingMs);
-  timer.unref();
-  socket.once("close", () => clearTimeout(timer));
+  const destroy = (): void => void socket.destroy();
+  const whole = setTimeout(destroy, maxDiscardingMs).unref();
+  const pause = setTimeout(destroy, maxPauseMs).unref();
+  socket.once("close", () => {
+    clearTimeout(whole);
+    clearTimeout(pause);
+  });
   const discard = (): void => {
     // The parser's listener.
     socket.removeAllListeners("data");
     socket.on("data", (piece: Buffer) => {
+      pause.refresh();
       discardedBytes += piece.length;
       if (discardedBytes > maxDiscardedBytes) socket.destroy();
     });
