@@ -13,10 +13,10 @@ function untilStopped(): AbortSignal {
   if (!isListening) {
     isListening = true;
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      process.once(signal, () => {
+      // One listener for both: while a signal has none, it ends the process without the listeners of "exit".
+      process.on(signal, () => {
+        if (stopping.signal.aborted) process.exit(signalBase + constants.signals[signal]);
         stopping.abort(new Error("asked to end"));
-        // By default a signal ends it without the listeners of "exit".
-        process.once(signal, () => process.exit(signalBase + constants.signals[signal]));
       });
     }
   }

@@ -32,10 +32,10 @@ const it = serviceTest()
       return node;
     };
   })
-  /** How many rows each table has, partitions apart. */
+  /** How many rows each table has, partitions apart. An empty one of a day that is over may go. */
   .extend("rows", file, ({ pool }) => async (): Promise<Record<string, number>> => {
     const counts = Object.entries(await countEveryRow(pool));
-    return Object.fromEntries(counts.filter(([name]) => !moving.test(name)));
+    return Object.fromEntries(counts.filter(([name, count]) => count > 0 && !moving.test(name)));
   });
 
 it.for([40, -40, 0])(
