@@ -226,7 +226,9 @@ describe("Ctrl-C, which a terminal sends to the whole process group,", () => {
       console.log("begun");`;
     const goOn = join(place, "go-on");
     const begin = async () => {
-      const work = start(["mailbox", "work", "slow", "--", process.execPath, "-e", script, goOn], env);
+      // A shell that goes on after a program does not become it.
+      const shell = ["sh", "-c", '"$0" "$@"; exit $?', process.execPath, "-e", script, goOn];
+      const work = start(["mailbox", "work", "slow", "--", ...shell], env);
       await work.says(/begun/);
       process.kill(-work.pid, "SIGINT");
       return work;

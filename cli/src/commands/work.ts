@@ -88,10 +88,15 @@ interface Program {
   env: NodeJS.ProcessEnv;
 }
 
-/** The programs that run now. None outlives a process that ends at once. */
+const hasGroups = process.platform !== "win32";
+
+/** The programs that run now. None outlives a process that ends at once, nor does what a shell runs for one. */
 const running = new Set<ChildProcess>();
 process.on("exit", () => {
-  for (const child of running) child.kill();
+  for (const child of running) {
+    if (hasGroups && child.pid !== undefined) process.kill(-child.pid, "SIGTERM");
+    else child.kill();
+  }
 });
 
 /** @throws what the program's end means for the message. */
@@ -101,7 +106,7 @@ async function runOnce({ file, args, env }: Program, payload: string, signal: Ab
     stdio: ["pipe", "inherit", "inherit"],
     signal,
     // In a process group of its own: a terminal's Ctrl-C goes to the whole group of this process.
-    detached: process.platform !== "win32",
+    detached: hasGroups,
   });
   running.add(child);
   // A program need not read its input.
