@@ -121,7 +121,7 @@ it("a target's health is the same on every server, though it changed while anoth
 });
 
 /** Logical replication of some two hundred tables takes its time on a busy machine. */
-const moveLimitMs = 600_000;
+const moveLimitMs = 1_200_000;
 
 it(
   "follows a cell that moves while items are accepted and messages claimed, and loses none",

@@ -1,10 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream, createWriteStream, rmSync } from "node:fs";
 import { rename, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createGunzip, createGzip } from "node:zlib";
 import { beforeInterrupt } from "../runtime/beforeInterrupt.ts";
+import { syncDirectory } from "../runtime/syncDirectory.ts";
 import { createFrameReader } from "./frames.ts";
 import {
   type Contents,
@@ -51,6 +53,7 @@ export async function writeBackup(path: string, contents: Contents): Promise<Wri
     );
     const { size } = await stat(draft);
     await rename(draft, path);
+    syncDirectory(dirname(path));
     return { bytes: size, rows };
   } catch (error) {
     await rm(draft, { force: true });

@@ -45,12 +45,18 @@ export async function removeTargetIn(
   return removed;
 }
 
-/** Cancels what is still queued for a target that was removed, up to a bound. */
+/**
+ * Cancels what is still queued for a target whose removal is committed, up to a bound. An error is no reason to answer that the
+ * deletion failed: the claim cancels deliveries that are left, and messages that are left expire.
+ */
 export async function afterRemoval(
   deps: Pick<TargetDeps, "queries" | "changes">,
   orgId: string,
   { id, kind }: StoredTarget,
 ): Promise<void> {
   deps.changes.publishTarget(orgId, id);
-  await (holdsItems(kind) ? cancelDeliveries(deps.queries, id) : cancelMessages(deps.queries, orgId, id));
+  const canceling = holdsItems(kind)
+    ? cancelDeliveries(deps.queries, id)
+    : cancelMessages(deps.queries, orgId, id);
+  await canceling.catch(() => undefined);
 }

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, openSync } from "node:fs";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { chown, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { syncDirectory } from "../../runtime/syncDirectory.ts";
 import { type Account, canWrite } from "./account.ts";
 import type { Binaries } from "./binaries.ts";
 import { startGuarded } from "./guardedProcess.ts";
@@ -161,11 +162,4 @@ function explainUnreadable(cause: NodeJS.ErrnoException): never {
       : `the database cannot be read: ${cause.message}; restore a backup, or start with an empty POSTRIDER_DATA_DIR`,
     { cause },
   );
-}
-
-function syncDirectory(path: string): void {
-  if (process.platform === "win32") return;
-  const descriptor = openSync(path, "r");
-  fsyncSync(descriptor);
-  closeSync(descriptor);
 }

@@ -55,11 +55,20 @@ export async function divide(division: Division, count: number): Promise<Divided
     await removeUnfinished(filler).catch(() => undefined);
     throw error;
   }
-  for (const table of filled.tables) {
+  await analyzeCells(division, filled.tables, count).catch(() => undefined);
+  return { tables: filled.tables.length, rows: filled.rows };
+}
+
+/** Fails without harm: the rows are committed, and the service gathers the statistics itself some time later. */
+async function analyzeCells(
+  { filler, doing }: Division,
+  tables: readonly string[],
+  count: number,
+): Promise<void> {
+  for (const table of tables) {
     doing(`gathering statistics of ${table}`);
     for (const schema of cellSchemas(count)) await filler.query(`analyze ${schema}.${table}`);
   }
-  return { tables: filled.tables.length, rows: filled.rows };
 }
 
 interface Filled {

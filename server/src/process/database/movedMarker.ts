@@ -1,6 +1,7 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { CommandError } from "../../runtime/commandError.ts";
+import { syncDirectory } from "../../runtime/syncDirectory.ts";
 
 const fileName = "moved.json";
 
@@ -17,7 +18,7 @@ export interface Move {
 
 /**
  * Keeps a service off an embedded database that is being moved, or was: what it accepted there would be lost. An earlier mark is
- * replaced or stays as it is, also when the process is killed or the disk is full.
+ * replaced or stays as it is, also when the process is killed, the power fails or the disk is full.
  */
 export function markMoved(dataDir: string, move: Move): void {
   const path = join(dataDir, fileName);
@@ -25,6 +26,7 @@ export function markMoved(dataDir: string, move: Move): void {
   try {
     writeFileSync(draft, `${JSON.stringify(move)}\n`, { mode: 0o600, flush: true });
     renameSync(draft, path);
+    syncDirectory(dataDir);
   } catch (error) {
     rmSync(draft, { force: true });
     throw error;
