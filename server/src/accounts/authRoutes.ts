@@ -73,7 +73,7 @@ const meRoute = route("readMe", "GET /api/v1/auth/me", {
 
 const closedToStrangers = "Accounts are not open to everybody here (`signup_closed`)";
 
-/** @throws {ApiError} 403 where accounts need an invitation or an operator. */
+/** @throws {ApiError} 403 when a new account needs an invitation or an operator. */
 function refuseStrangers(signup: Config["signup"]): void {
   if (signup === "open") return;
   const way =

@@ -14,9 +14,9 @@ export interface PasswordDeps extends Pick<Parts, "pool" | "nowMs"> {
   passwords: Passwords;
 }
 
-/** The means of an operator's command, besides what it changes. */
+/** Dependencies of an operator's command on accounts and organizations. */
 export interface OperatorDeps extends PasswordDeps {
-  /** The operator's login name, for the record. */
+  /** The operator's login name, for the audit log. */
   operator: string;
   /** Shows the command's result. */
   print: (text: string) => void;
@@ -28,11 +28,11 @@ export type ChangePasswordOutcome =
   | "changed"
   /** The present password is wrong, which the audit log records. */
   | "wrong_password"
-  /** The user was removed, or has got another password meanwhile. */
+  /** The user was removed, or the password was changed by another request, since it was verified. */
   | "gone"
   | "overloaded";
 
-/** Gives a user another password. Every other session of the user ends. */
+/** Changes a user's password after checking the present one. Every other session of the user ends. */
 export async function changePassword(
   deps: PasswordDeps,
   origin: Origin,
@@ -70,7 +70,7 @@ export type ResetPasswordOutcome =
   | { outcome: "not_found" }
   | { outcome: "overloaded" };
 
-/** Gives a user another password by order of an operator, whatever the present one is. Every session of the user ends. */
+/** Changes a user's password for an operator, without the present one. Every session of the user ends. */
 export async function resetPassword(
   deps: PasswordDeps,
   input: { email: string; wanted: string; operator: string },
@@ -94,8 +94,8 @@ export async function resetPassword(
 }
 
 /**
- * Sets the password of a user whose row is locked. The user's mailed link to reset it stops working, and every session
- * of the user ends except the one of `keptHash`. @returns the number of ended sessions.
+ * Sets the password of a user whose row is locked. The user's mailed reset link stops working, and every session
+ * of the user ends except the one whose token has the hash `keptHash`. @returns the number of ended sessions.
  */
 export async function replacePassword(
   client: pg.ClientBase,

@@ -11,7 +11,7 @@ describe("parseEmail", () => {
     });
   });
 
-  it("takes whatever has one @ between parts without spaces, brackets and characters that steer, and nothing else", () => {
+  it("takes exactly the texts with one @ between parts that contain no spaces, angle brackets, control or invisible characters", () => {
     const unfit = /[@\s<>\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
     const part = fc.string({ unit: "grapheme", minLength: 1 }).filter((text) => !unfit.test(text));
     const ascii = fc.string({ unit: "grapheme-ascii", minLength: 1 }).filter((text) => !unfit.test(text));
@@ -66,7 +66,7 @@ describe("parseEmail", () => {
     (domain) => expect(parseEmail(`ada@${domain}`)).toBeUndefined(),
   );
 
-  it("gives one key for every way of writing an address, also the one that login computes", () => {
+  it("gives an address one key, however its letters are capitalized, and login computes the same key", () => {
     fc.assert(
       fc.property(fc.emailAddress(), (email) => {
         const key = parseEmail(email)?.key;
@@ -76,8 +76,8 @@ describe("parseEmail", () => {
     );
   });
 
-  // Time that grows with the square of the length would take minutes, and with it the test's own limit.
-  it("ends on long texts", { timeout: 60_000 }, () => {
+  // If the time grew with the square of the length, the test would exceed its time limit.
+  it("reads long texts in linear time", { timeout: 60_000 }, () => {
     expect(parseEmail(`${"a".repeat(2_000_000)}@`)).toBeUndefined();
     expect(parseEmail("@".repeat(2_000_000))).toBeUndefined();
   });

@@ -1,9 +1,9 @@
 import { domainToASCII, domainToUnicode } from "node:url";
 import { type Read, unreadable } from "../http/contract/errors.ts";
 
-/** An email address as its owner wrote it, and as it is compared. */
+/** An email address as its owner wrote it, and the form in which it is compared. */
 export interface EmailAddress {
-  /** Without the white space around it. */
+  /** As written, without surrounding white space. */
   email: string;
   /** The address in lower case; no two accounts have the same. */
   key: string;
@@ -11,13 +11,13 @@ export interface EmailAddress {
   localPart: string;
 }
 
-/** The most characters (code points) of an address. */
+/** Maximum length of an address, in characters (code points). */
 export const maxEmailCharacters = 256;
 
 /**
- * Reads an address: one @ between non-empty parts without spaces, control or invisible characters, and without angle brackets, which
- * a mail's recipient loses, so that it would be another address; for the same reason the domain is as mail servers read it. Undefined
- * for any other text. Whether the address receives mail is not checked.
+ * Reads an address: one @ between non-empty parts that contain no spaces, angle brackets, control or invisible characters. A
+ * mail's recipient loses angle brackets and would be another address; for the same reason the domain must already be in the form
+ * that mail servers use. Undefined for any other text. Does not check whether the address receives mail.
  */
 export function parseEmail(text: string): EmailAddress | undefined {
   const email = text.trim();
@@ -26,22 +26,22 @@ export function parseEmail(text: string): EmailAddress | undefined {
   return { email, key: emailKey(email), localPart: match[1]! };
 }
 
-/** Invisible characters include the bidirectional ones, which show an address as another. */
+/** Includes bidirectional control characters, which can make an address look like another. */
 const unfit = /[\s<>\p{Cc}\p{Default_Ignorable_Code_Point}]/u;
 
-/** Letters of full width, say, become plain ones on the way to the mail server (UTS 46). */
+/** Whether mail servers read the domain as written. Full-width letters, for example, would become plain letters (UTS 46). */
 function isReadAsWritten(domain: string): boolean {
   return /^\p{ASCII}+$/u.test(domain) || domainToUnicode(domainToASCII(domain)) === domain.toLowerCase();
 }
 
-/** Reads an address that a caller gave, as {@link parseEmail} does, with a sentence for the caller. */
+/** Reads a caller's address as {@link parseEmail} does; otherwise returns a sentence for the caller. */
 export function readEmail(text: string): Read<EmailAddress> {
   const value = parseEmail(text);
   if (value === undefined) return unreadable("email must be an address such as name@example.com");
   return { ok: true, value };
 }
 
-/** The form in which two addresses are the same account. */
+/** The form in which addresses are compared: no two accounts have the same. */
 export function emailKey(text: string): string {
   return text.trim().toLowerCase();
 }

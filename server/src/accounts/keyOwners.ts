@@ -5,16 +5,16 @@ import { type ScopeColumns, scopeOf } from "../http/contract/scope.ts";
 import { isDatabaseAway } from "../postgres/pool.ts";
 import { GroupCommit } from "../runtime/groupCommit.ts";
 
-/** Cached owners are kept for one to two generations; then the key is looked up again. */
+/** Length of a cache generation. Owners stay cached for one to two generations; then the key is looked up again. */
 const generationMs = 60_000;
-/** The most keys of one generation; one more begins the next generation early. */
+/** Maximum number of keys in one generation; one more begins the next generation early. */
 const maxKeys = 50_000;
 const maxBatch = 256;
 const maxQueued = 10_000;
 
 /**
  * Caches the owners of API keys, and looks up the keys of concurrent requests in one statement (group commit).
- * @param copies servers with a copy of the keys, which are asked while the control plane is away.
+ * @param copies servers with a copy of the keys, which answer while the control plane is away.
  */
 export function createKeyOwners(
   pool: pg.Pool,
@@ -53,7 +53,7 @@ export function createKeyOwners(
   };
 }
 
-/** On the first server that is there. */
+/** Finds the owners of keys on the first server that answers. */
 async function findAnywhere(
   [pool, ...others]: readonly pg.Pool[],
   keys: string[],

@@ -14,7 +14,7 @@ const Scope = oneOf(
   "send: nothing but sending items and publications; read: nothing but reading; consume: only the messages of mailbox_ids; customer: only the targets, items and publications of customer_uid, and publishing to it. A key without it may do all that a key can.",
 );
 
-/** The scope of a key, as requests give it and lists show it. */
+/** Fields of a key's scope in requests and lists. */
 export const ScopeFields = {
   scope: Type.Optional(Scope),
   customer_uid: Type.Optional(described(Uid, "With the scope customer: which one")),
@@ -29,7 +29,7 @@ export const ScopeFields = {
 
 type Fields = { [Name in keyof typeof ScopeFields]?: Static<(typeof ScopeFields)[Name]> };
 
-/** Reads the scope of a new key, undefined for an unlimited one; the message names a missing or misplaced field. */
+/** Reads the scope of a new key; undefined for an unlimited key. The refusal's message names a missing or misplaced field. */
 export function readScope({
   scope,
   customer_uid: customerUid,
@@ -65,9 +65,9 @@ export function scopeAnswer(scope: KeyScope | undefined): Fields {
 }
 
 /**
- * Checks, before a limited key is stored, that its customer or mailboxes exist. The customer cannot be deleted until the
+ * Checks, before a limited key is stored, that its customer or mailboxes exist. Locks the customer against deletion until the
  * transaction ends.
- * @returns why the scope is refused, as a sentence for the caller; undefined when it is good.
+ * @returns why the scope is refused, as a sentence for the caller; undefined when it is valid.
  */
 export async function scopeFault(
   client: pg.ClientBase,

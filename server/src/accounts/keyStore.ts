@@ -13,7 +13,7 @@ export interface NewKey {
   orgId: string;
   name: string;
   nowMs: number;
-  /** Limits of the key; undefined for an unlimited one. */
+  /** The key's scope; undefined for an unlimited key. */
   scope?: KeyScope | undefined;
 }
 
@@ -41,7 +41,7 @@ export async function insertKey(
       orgId,
       name,
       hash,
-      // Lists show this part.
+      // The prefix that lists show.
       key.slice(0, 12),
       Math.floor(nowMs / 1000),
       columns.scope,
@@ -54,16 +54,16 @@ export async function insertKey(
 
 export type CreateKeyOutcome =
   | { outcome: "created"; id: string; key: string }
-  /** The organization was deleted meanwhile. */
+  /** The organization has been deleted. */
   | { outcome: "gone" }
   /** The organization's billing state allows no new key. */
   | { outcome: "suspended" | "pending" }
-  /** The organization has `maxKeys` keys. */
+  /** The organization already has `maxKeys` keys. */
   | { outcome: "too_many" }
   /** The scope names an unknown customer or mailbox. */
   | { outcome: "invalid"; message: string };
 
-/** Creates a key; creations and deletions are serialized by a lock on the organization's row. */
+/** Creates a key. A lock on the organization's row serializes creations and deletions. */
 export async function createKey(
   pool: pg.Pool,
   origin: Origin,
@@ -72,7 +72,7 @@ export async function createKey(
     maxKeys,
     nowMs,
     scope,
-  }: Omit<NewKey, "orgId"> & { /** The most that the organization may have. */ maxKeys: number },
+  }: Omit<NewKey, "orgId"> & { /** Maximum number of the organization's keys. */ maxKeys: number },
 ): Promise<CreateKeyOutcome> {
   const { orgId } = origin;
   return inTransaction(pool, async (client) => {
@@ -118,8 +118,8 @@ export type DeleteKeyOutcome =
   | "last_key";
 
 /**
- * Deletes a key; the next request with it is refused on every node.
- * @param input.callerKeyId the key that authenticates the request, if one does.
+ * Deletes a key; from then on every node refuses requests with it.
+ * @param input.callerKeyId id of the API key that authenticates the request, if one does.
  */
 export async function deleteKey(
   pool: pg.Pool,

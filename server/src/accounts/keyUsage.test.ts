@@ -25,7 +25,7 @@ const it = databaseTest({ poolSize: 4 })
           return { orgId, keys };
         }),
   )
-  /** Whether each key is on record as used, in the order of their creation. */
+  /** Whether each key is stored as used, in the order of the keys' creation. */
   .extend("used", file, ({ pool }) => async ({ orgId, keys }: NewKeys): Promise<boolean[]> => {
     const listed = await listKeys(pool, orgId);
     return keys.map(({ id }) => listed.find((key) => key.id === id)!.last_used_at !== null);
@@ -44,7 +44,7 @@ interface NewKeys {
 }
 
 describe("createKeyUsage", () => {
-  it("writes all keys of an interval in one statement, and none when none was used", async ({
+  it("writes all keys used in an interval in one statement, and runs no statement when none was used", async ({
     newKeys,
     pool,
     used,
@@ -66,7 +66,7 @@ describe("createKeyUsage", () => {
     await usage.stop();
   });
 
-  it("writes by itself", async ({ newKeys, pool, used }) => {
+  it("writes the used keys at each interval", async ({ newKeys, pool, used }) => {
     const made = await newKeys(1);
     const { keys } = made;
     const usage = createKeyUsage(pool, quiet, 20);
@@ -75,7 +75,7 @@ describe("createKeyUsage", () => {
     await usage.stop();
   });
 
-  it("writes the rest when it stops", async ({ newKeys, pool, used }) => {
+  it("writes the remaining keys when it stops", async ({ newKeys, pool, used }) => {
     const made = await newKeys(1);
     const { keys } = made;
     const usage = createKeyUsage(pool, quiet);
@@ -84,7 +84,11 @@ describe("createKeyUsage", () => {
     expect(await used(made)).toEqual([true]);
   });
 
-  it("keeps what it could not write, and says so without the key", async ({ newKeys, pool, used }) => {
+  it("keeps keys that could not be written, and logs the failure without the key's text", async ({
+    newKeys,
+    pool,
+    used,
+  }) => {
     const made = await newKeys(2);
     const { keys } = made;
     const warnings: unknown[] = [];

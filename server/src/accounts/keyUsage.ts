@@ -4,13 +4,12 @@ import type { Log } from "../telemetry/log.ts";
 import { hashCredential } from "../http/contract/credentials.ts";
 
 const defaultIntervalMs = 30_000;
-/** Uses of further keys are dropped until the next flush: memory is bounded, and `last_used_at` is only a hint. */
+/** Maximum number of keys between two flushes. Uses of other keys are dropped; `last_used_at` is only a hint. */
 const maxKeys = 100_000;
 
 /**
- * Collects which API keys were used. Keeps them in memory and writes them every `intervalMs`, so that no request pays for a
- * write. A key's `last_used_at` is therefore late by the interval at most. A failed write is logged and tried again with the
- * next.
+ * Records which API keys were used. Collects them in memory and writes them every `intervalMs`, so that no request has to write.
+ * A key's `last_used_at` is therefore late by at most the interval. A failed write is logged and repeated with the next one.
  */
 export function createKeyUsage(
   pool: pg.Pool,
@@ -42,12 +41,12 @@ export function createKeyUsage(
     note(keyId: string): void {
       if (ids.size < maxKeys) ids.add(keyId);
     },
-    /** Notes a use of the key with this text. Intake calls it for every item, so it costs only one look-up in a Set. */
+    /** Notes a use of the key with this text. Intake calls it for every item, so it does no more than add to a Set. */
     noteKey(key: string): void {
       if (keys.size < maxKeys) keys.add(key);
     },
     flush,
-    /** Stops the timer and writes the rest. */
+    /** Stops the timer and writes the remaining uses. */
     async stop(): Promise<void> {
       clearInterval(timer);
       await flush();
@@ -56,8 +55,8 @@ export function createKeyUsage(
 }
 
 /**
- * Skips locked rows: another node is writing the same value there, and two nodes must not deadlock. In two statements, because Citus
- * would let each copy of the rows choose which are locked.
+ * Sets `last_used_at` of keys. Skips locked rows: another node is writing the same value there, and two nodes must not deadlock.
+ * Uses two statements, because with one, Citus would decide separately for each copy of the table which rows are locked.
  */
 async function markUsed(pool: pg.Pool, ids: string[], hashes: Buffer[]): Promise<void> {
   await inTransaction(pool, async (client) => {

@@ -15,8 +15,8 @@ export type LogInOutcome =
   | { outcome: "overloaded" };
 
 /**
- * Starts a session for a user who knows the password. An unknown address costs the same work as a wrong password,
- * including the audit entry, so that the time of an answer does not tell who has an account.
+ * Starts a session for a user who gives the right password. An unknown address costs the same work as a wrong password,
+ * including the audit entry, so that response times do not reveal who has an account.
  */
 export async function logIn(
   deps: PasswordDeps,
@@ -41,7 +41,7 @@ export async function logIn(
   });
 }
 
-/** The given address is recorded only when an account has it: it may be a password in the wrong field. */
+/** Records a refused login. The given address is stored only if an account has it: it may be a password in the wrong field. */
 function recordRefusal(pool: pg.Pool, user: User | undefined, request: RequestTrace): Promise<void> {
   const origin = { orgId: user?.org_id ?? null, actor: { kind: "unknown" }, request } as const;
   const object = { kind: "user", id: user?.id ?? null, name: user?.email ?? null } as const;

@@ -79,7 +79,7 @@ const changeRoute = route("renameOrganization", "PATCH /api/v1/orgs", {
   },
 });
 
-/** API keys have no role, and a leaked key must not reveal the signing secrets of all receivers. */
+/** @throws {ApiError} 403 for API keys: they have no role, and a leaked key must not reveal all receivers' signing secrets. */
 function requireSession({ kind }: Caller): void {
   if (kind === "session") return;
   throw new ApiError(

@@ -5,20 +5,20 @@ import { newRootId } from "../postgres/ids.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { BillingStatus, Tables } from "../postgres/tables.ts";
 
-/** An organization with its present billing state: a grace period that has ended reads as `suspended`. */
+/** An organization with its present billing state: `suspended` once a grace period has lapsed. */
 export type Organization = Tables["organizations"];
 
 export interface NewOrganization {
   name: string;
   billingStatus: Exclude<BillingStatus, "grace">;
-  /** Reason for that state, for the history of its billing. */
+  /** Reason for the billing state, for its history. */
   cause: string;
   nowMs: number;
 }
 
 /**
- * Creates an organization. Its slug is made from its name and the random end of its id, always: a suffix only on
- * conflict would tell a newcomer which names are taken. The caller has a transaction open.
+ * Creates an organization, in the caller's transaction. Its slug always consists of its name and the random end of its id: a
+ * suffix that is added only on conflict would reveal which names are taken.
  */
 export async function createOrganization(
   client: pg.ClientBase,
@@ -42,7 +42,7 @@ export async function createOrganization(
   return rows[0]!;
 }
 
-/** Reads an organization; undefined when there is none of this id. */
+/** Reads an organization; undefined when there is none with this id. */
 export async function readOrganization(
   queryable: pg.Pool | pg.ClientBase,
   orgId: string,
@@ -72,7 +72,7 @@ export async function lockOrganization(
   return rows[0];
 }
 
-/** How many an organization has. To hold a limit, call it under the lock on the organization's row. */
+/** Counts an organization's users or API keys. To enforce a limit, call it with the organization's row locked. */
 export async function countOfOrganization(
   client: pg.ClientBase,
   table: "users" | "api_keys",
@@ -89,9 +89,9 @@ export async function countOfOrganization(
 }
 
 /**
- * Changes the fields of an organization that its admins set and that are given, each field with an entry of its own in the
- * audit log. Its slug stays when it is renamed, because others may have written it down.
- * @returns `gone` when the organization was deleted meanwhile.
+ * Changes those of an organization's fields that are given, each with an entry of its own in the audit log. A renamed
+ * organization keeps its slug, which people may have noted elsewhere.
+ * @returns `gone` when the organization has been deleted.
  */
 export function changeOrganization(
   pool: pg.Pool,
@@ -131,8 +131,8 @@ export function changeOrganization(
 export type BillingColumns = Pick<Organization, "billing_status" | "billing_grace_ends_at">;
 
 /**
- * The billing state of a row `o` of `organizations`, as SQL: a grace period that has ended reads as suspended.
- * @param nowMs an expression for the moment, in Unix milliseconds.
+ * SQL for the billing state of a row `o` of `organizations`: `suspended` once a grace period has lapsed.
+ * @param nowMs SQL expression for the present time, in Unix milliseconds.
  */
 export function billingColumns(nowMs: string): string {
   const state = `billing_state(o.billing_status, o.billing_grace_ends_at, ${nowMs})`;
@@ -149,7 +149,10 @@ const present = `select ${columns}
 
 const maxSlugWordCharacters = 40;
 
-/** `Café Zürich` and an id ending in `…4d5e6f7a8b` become `cafe-zurich-4d5e6f7a8b`; other scripts leave `workspace`. */
+/**
+ * `Café Zürich` and an id ending in `…4d5e6f7a8b` give `cafe-zurich-4d5e6f7a8b`; a name without Latin letters gives
+ * `workspace-…`.
+ */
 function slugOf(name: string, id: string): string {
   const words = name
     .normalize("NFKD")

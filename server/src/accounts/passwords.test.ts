@@ -14,7 +14,7 @@ describe("passwords", () => {
     expect(await passwords.verify("correct horsE", first)).toBe("wrong");
   });
 
-  it("of nobody are never right, at the cost of real ones", async () => {
+  it("are never right when there is no account, and cost as much to verify as for an account", async () => {
     const passwords = createPasswords();
     const costOf = (hash: string): string => hash.split("$").slice(0, 4).join("$");
     expect(costOf(unmatchableHash)).toBe(costOf((await passwords.hash("correct horse"))!));
@@ -24,7 +24,7 @@ describe("passwords", () => {
     }
   });
 
-  it("are refused when too many wait, and taken again when there is room", async () => {
+  it("are refused when too many wait, and accepted again when the queue has room", async () => {
     const passwords = createPasswords({ concurrency: 1, maxWaiting: 2 });
     const accepted = [passwords.hash("a"), passwords.hash("b"), passwords.hash("c")];
     expect(passwords.isFull()).toBe(true);
@@ -35,7 +35,7 @@ describe("passwords", () => {
     expect(await passwords.verify("e", await passwords.hash("e"))).toBe("right");
   });
 
-  it("give their place on when hashing fails", async () => {
+  it("let the next one be hashed when hashing fails", async () => {
     const passwords = createPasswords({ concurrency: 1, maxWaiting: 5 });
     const outcomes = await Promise.allSettled([
       passwords.verify("a", "not a hash"),

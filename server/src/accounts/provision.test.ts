@@ -22,7 +22,7 @@ function created(outcome: ProvisionOutcome): Extract<ProvisionOutcome, { outcome
 }
 
 describe("provisionOrganization", () => {
-  it("creates an organization in the asked billing state, with a key that is shown once", async ({
+  it("creates an organization in the given billing state, with a key that is shown once", async ({
     provision,
     pool,
   }) => {
@@ -51,7 +51,7 @@ describe("provisionOrganization", () => {
     expect(session).toMatchObject({ outcome: "started", user });
   });
 
-  it("creates nothing for an owner who has an account, or whose address is none", async ({
+  it("creates nothing for an owner who has an account, or whose address is invalid", async ({
     pool,
     provision,
   }) => {

@@ -12,9 +12,9 @@ import type { User } from "./schemas.ts";
 export interface ProvisionInput {
   name: string;
   billingStatus: NewOrganization["billingStatus"];
-  /** The operator's login name, for the record. */
+  /** The operator's login name, for the audit log. */
   operator?: string | undefined;
-  /** The first user; without one, the organization is used through its API key alone. */
+  /** The first user; without one, the organization can only be used with its API key. */
   owner?: { email: string; password: string } | undefined;
 }
 
@@ -26,13 +26,13 @@ export type ProvisionOutcome =
       apiKey: string;
       user: User | undefined;
     }
-  /** The owner's address is not one; `message` is a sentence for the operator. */
+  /** The owner's address is invalid; `message` is a sentence for the operator. */
   | { outcome: "invalid"; message: string }
-  /** The owner's address has an account already; nothing was created. */
+  /** The owner's address already has an account; nothing was created. */
   | { outcome: "email_taken" }
   | { outcome: "overloaded" };
 
-/** Creates an organization outside signup, for the operator's command line; it has a key in any billing state. */
+/** Creates an organization for the operator's command line. Unlike signup, it creates an API key in any billing state. */
 export async function provisionOrganization(
   deps: PasswordDeps,
   { name, billingStatus, operator = "unknown", owner }: ProvisionInput,

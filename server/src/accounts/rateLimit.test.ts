@@ -28,7 +28,7 @@ describe("clientSubject", () => {
     expect(clientSubject(address)).toBe(subject);
   });
 
-  it("tells IPv4 addresses apart, however they are written", () => {
+  it("gives each IPv4 address its own subject, also when written as IPv4-mapped IPv6", () => {
     fc.assert(
       fc.property(fc.ipV4(), (address) => {
         expect(clientSubject(address)).toBe(address);
@@ -37,7 +37,7 @@ describe("clientSubject", () => {
     );
   });
 
-  it("gives IPv6 addresses of one /64 one subject, and others another", () => {
+  it("gives all IPv6 addresses of a /64 the same subject, and those of other networks another one", () => {
     const part = fc.integer({ min: 0, max: 0xffff });
     const parts = (length: number): fc.Arbitrary<number[]> =>
       fc.array(part, { minLength: length, maxLength: length });

@@ -7,10 +7,10 @@ import { countOrRefuse } from "../http/contract/countOrRefuse.ts";
 import type { RouteCall } from "../http/contract/route.ts";
 import { dailyScope } from "../postgres/countInWindow.ts";
 
-/** The length of a window in seconds. Only the windows of `dailyScope` in the same table are longer. */
+/** Length of a window, in seconds. Only the windows of `dailyScope`, in the same table, are longer. */
 const rateLimitWindowSeconds = 900;
 
-/** The limited requests in words, by their scopes. */
+/** Words for the limited requests in refusals, by scope. */
 const doing = {
   signup: "signup",
   login: "login",
@@ -21,18 +21,18 @@ const doing = {
   "password-reset-confirm": "reset a password",
 };
 
-/** A limit on requests of one kind in a window, for each client address, each user or each email. */
+/** A limit on requests of one kind per window, for each client address, user or email. */
 export interface RateLimit {
   scope: keyof typeof doing;
   limit: number;
   /** Counts requests of this user instead of the client's address. */
   userId?: string;
-  /** Counts requests for this email, as compared, whether or not it has an account. */
+  /** Counts requests for this email (see `emailKey`), whether or not it has an account. */
   emailKey?: string;
 }
 
 /**
- * Counts one request from the client's address, by a user, or for an email; see {@link countOrRefuse}. A window begins with the
+ * Counts one request by the client's address, the user, or the email; see {@link countOrRefuse}. A window begins with the
  * first request counted and ends 15 minutes later.
  */
 export function countRequest(
@@ -49,15 +49,15 @@ export function countRequest(
   return countOrRefuse(pool, { ...window, refusal }, reply);
 }
 
-/** The rate-limit key of an email. The text is not stored: somebody may have typed a password in its place. */
+/** The rate-limit key of an email: its digest. The text is not stored, because it may be a password in the wrong field. */
 function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
 /**
  * The rate-limit key of a client's address: an IPv4 address itself, also when written as IPv4-mapped IPv6; the /64 of an
- * IPv6 address, because one customer of a network has all of it. A port and brackets, which some proxies write, are
- * ignored. Every text that is not an address (a proxy may write anything) has the one key `unknown`.
+ * IPv6 address, because a network assigns a whole /64 to one customer. A port and brackets, which some proxies write, are
+ * ignored. All texts that are not addresses (a proxy may write anything) share the key `unknown`.
  */
 export function clientSubject(presented: string): string {
   const address = withoutPort(presented);
@@ -75,7 +75,7 @@ function withoutPort(text: string): string {
   );
 }
 
-/** Deletes the windows that have ended. @returns how many. */
+/** Deletes the windows that have ended. @returns the number of deleted windows. */
 export async function sweepRateLimits(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query(
     `delete from rate_limits

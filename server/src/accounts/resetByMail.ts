@@ -9,11 +9,11 @@ import { findReset, resetMinutes, startReset, useReset } from "./resetStore.ts";
 import { findUserByEmail, lockUser, readUser } from "./userStore.ts";
 
 /**
- * Creates the mail with which the owner of an account resets the password; undefined when the address has no account. The
- * audit log records both cases; the given address is recorded only when an account has it, as at logins.
+ * Creates the mail with a link to reset an account's password; undefined when the address has no account. The audit log
+ * records both cases; as for logins, the given address is stored only if an account has it.
  *
- * The mail goes to the stored address, never to the given one: two texts may be the same address to `emailKey` and two
- * mailboxes to a mail server.
+ * The mail goes to the stored address, never to the given one: two texts with the same `emailKey` may be two different
+ * mailboxes for a mail server.
  */
 export async function prepareResetMail(
   pool: pg.Pool,
@@ -22,7 +22,7 @@ export async function prepareResetMail(
 ): Promise<Mail | undefined> {
   const user = (await findUserByEmail(pool, input.emailKey))?.user;
   const token = await inTransaction(pool, async (client) => {
-    // A user who is removed meanwhile has no row to lock.
+    // `lockUser` returns false if the user has been removed since.
     const isThere = user !== undefined && (await lockUser(client, user.id));
     const started = isThere ? await startReset(client, user.id) : undefined;
     const origin = { orgId: user?.org_id ?? null, actor: { kind: "unknown" }, request } as const;
@@ -37,7 +37,7 @@ export async function prepareResetMail(
 /** `gone`: the link is unknown, was used or replaced, or has expired. */
 export type ResetByTokenOutcome = "reset" | "gone" | "overloaded";
 
-/** Gives the user of a mailed link another password, once. Every session of the user ends. */
+/** Changes the password of a mailed link's user; a link works once. Every session of the user ends. */
 export async function resetByToken(
   deps: PasswordDeps,
   input: { token: string; wanted: string },
@@ -61,8 +61,8 @@ export async function resetByToken(
 }
 
 /**
- * The mail with a link to reset a password. The token is in the fragment (after `#`), which browsers do not send, so that
- * no proxy logs it. The mail does not name the organization or who asked, because anybody who knows the address can ask.
+ * The mail with a link to reset a password. The token is in the URL's fragment (after `#`), which browsers do not send, so that
+ * no proxy logs it. The mail names neither the organization nor the sender of the request: anybody who knows the address can ask.
  */
 export function resetMail({
   email,
@@ -93,7 +93,7 @@ function htmlOf(paragraphs: readonly string[], link: string): string {
   return `<!doctype html>\n<html lang="en"><body>\n${lines.join("\n")}\n</body></html>\n`;
 }
 
-/** An address may hold anything but spaces, control characters and a second `@`. */
+/** Escapes text for HTML: an address may contain characters such as `&` and quotation marks. */
 function escapeHtml(text: string): string {
   return text
     .replaceAll("&", "&amp;")

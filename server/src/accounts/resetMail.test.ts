@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { resetMail } from "./resetByMail.ts";
 
-test("what an address holds is text in the mail, and no markup", () => {
+test("an address that contains HTML is shown as text in the mail", () => {
   const { text, html } = resetMail({
     email: `<a href="https://evil.example">&@example.com`,
     publicUrl: "https://postrider.example.com",

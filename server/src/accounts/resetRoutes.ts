@@ -17,11 +17,11 @@ const route = routesOf<ResetDeps>("Account");
 
 export interface ResetDeps extends PasswordDeps {
   config: Pick<Config, "loginLimit">;
-  /** Absent where the operator has set no mail server. */
+  /** Absent when the operator has configured no mail server. */
   mailer?: Mailer | undefined;
 }
 
-/** The answer to everybody, whether the address has an account or not. */
+/** The same answer whether or not the address has an account. */
 const neutralMessage =
   "If this address has an account, a mail with a link to reset its password is on its way.";
 
@@ -76,7 +76,7 @@ const confirmRoute = route("confirmPasswordReset", "POST /api/v1/auth/password-r
     await countRequest(deps.pool, { scope: "password-reset-confirm", limit: deps.config.loginLimit }, call);
     const input = { token: call.body.token, wanted: call.body.password };
     orRefused(await resetByToken(deps, input, traceOf(call.request)), "reset", {
-      // One message for every link that does not work.
+      // The same message for every link that does not work.
       gone: () =>
         new ApiError(
           410,
@@ -97,5 +97,5 @@ function mailDisabled(): ApiError {
   );
 }
 
-/** A forgotten password: a link by mail, and the new password with the link's token. */
+/** Routes for a forgotten password: requesting the mailed link, and setting a new password with the link's token. */
 export const resetRoutes = [requestRoute, confirmRoute];

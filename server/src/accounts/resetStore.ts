@@ -5,8 +5,8 @@ import { newCredential } from "../http/contract/credentials.ts";
 export const resetMinutes = 30;
 
 /**
- * Makes the token of a link for a user; only its hash is stored. The user's earlier link stops working.
- * The caller has locked the user's row, see `lockUser`.
+ * Creates the token of a user's reset link; only its hash is stored. The user's earlier link stops working. The caller must
+ * have locked the user's row, see `lockUser`.
  */
 export async function startReset(client: pg.ClientBase, userId: string): Promise<string> {
   const { token, hash } = newCredential("rst_");
@@ -35,7 +35,7 @@ export async function findReset(pool: pg.Pool, tokenHash: Buffer): Promise<strin
   return rows[0]?.user_id;
 }
 
-/** Deletes a link that is being used. @returns false when it was used or replaced meanwhile, or has expired. */
+/** Deletes the link that the user follows. @returns false when the link was used or replaced before, or has expired. */
 export async function useReset(client: pg.ClientBase, tokenHash: Buffer): Promise<boolean> {
   const { rowCount } = await client.query({
     name: "use_password_reset",
@@ -47,7 +47,7 @@ export async function useReset(client: pg.ClientBase, tokenHash: Buffer): Promis
   return rowCount === 1;
 }
 
-/** Deletes a user's link, because the password was changed by other means. */
+/** Deletes a user's link, because the password has been changed. */
 export async function endResetsOfUser(client: pg.ClientBase, userId: string): Promise<void> {
   await client.query({
     name: "end_password_resets_of_user",

@@ -4,10 +4,10 @@ import { maxEmailCharacters } from "./emailAddress.ts";
 import { type Read, unreadable } from "../http/contract/errors.ts";
 import { isPlainLine, lineOfText, plainTextRule } from "../http/contract/plainText.ts";
 
-/** The role of a user; `http/contract/access.ts` says what each allows. */
+/** The role of a user; `http/contract/access.ts` defines its permissions. */
 export const RoleName = Type.Union([Type.Literal("viewer"), Type.Literal("member"), Type.Literal("admin")]);
 
-/** A user, as that user sees it. */
+/** A user, as answers to that user show it. */
 export const User = Type.Object(
   {
     id: Id,
@@ -20,7 +20,7 @@ export const User = Type.Object(
 );
 export type User = Static<typeof User>;
 
-/** An email address, before it is read. */
+/** An email address in a request, not yet checked by `readEmail`. */
 export const Email = Type.String({ maxLength: maxEmailCharacters, examples: ["ada@example.com"] });
 
 /** Limits of a password's length, in characters (code points). */
@@ -30,7 +30,7 @@ export const Password = { minLength: 8, maxLength: 128 };
 export const takenMessage =
   "If this address has no account yet, it can be used to sign up; otherwise log in.";
 
-/** Descriptions of refusals that the routes without a credential share. */
+/** Descriptions of refusals, shared by the routes without a credential. */
 export const tooMany = "Too many requests from this address";
 export const overloaded = "Too many people are signing in at this moment, or the database cannot be reached";
 
@@ -39,7 +39,7 @@ const maxNameCharacters = 256;
 /** Name of an organization or an API key: 1 to 256 characters (code points), not counting space around it. */
 export const Name = lineOfText({ minLength: 1, maxLength: maxNameCharacters });
 
-/** Reads a name without the white space around it; an empty one, a long one and one with control characters are refused. */
+/** Reads a name, without surrounding white space. Refuses empty and too long names, and those with control characters. */
 export function readName(text: string): Read<string> {
   const name = text.trim();
   if (name === "") return unreadable("name must not be empty");

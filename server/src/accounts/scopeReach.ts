@@ -4,8 +4,8 @@ import { customerOf, type NamedThing, type Reach, type Scope } from "../http/con
 import { bucketOf, isId } from "../postgres/ids.ts";
 
 /**
- * Checks whether a target, event or publication is within a limited credential's scope. An event belongs to the customer
- * that its target belongs to now; an event whose target was deleted is in no scope.
+ * Checks whether a target, event or publication is within a limited credential's scope. An event belongs to its target's
+ * present customer; an event whose target was deleted is in no scope.
  */
 export function createReach(pool: pg.Pool): Reach {
   return async (orgId, scope, thing) => {

@@ -6,13 +6,13 @@ import { inTransaction } from "../postgres/pool.ts";
 
 /** How long a session lasts. */
 const sessionSeconds = 7 * 86_400;
-/** The most sessions of a user; one more ends the oldest. */
+/** Maximum number of a user's sessions; one more ends the oldest. */
 const maxSessions = 5;
 
 /**
- * Starts a session and gives its token; only its hash is stored. Ends the user's oldest sessions beyond five, in the
- * order of logins and not of times, because several may begin in one second. The caller has locked the user's row (see
- * `lockUser`) or has just created it.
+ * Starts a session and returns its token; only the token's hash is stored. Ends the user's oldest sessions beyond five, by
+ * the session's number and not its time, because several may begin in one second. The caller must have locked the user's row
+ * (see `lockUser`) or just created it.
  */
 export async function startSession(client: pg.ClientBase, userId: string): Promise<string> {
   const { token, hash } = newCredential("ses_");
@@ -54,13 +54,13 @@ export function logOut(
              where token_hash = $1`,
       values: [tokenHash],
     });
-    // Another request has ended the session meanwhile, and has written the audit entry.
+    // Another request has already ended the session, and written the audit entry.
     if (rowCount === 0) return;
     await recordChange(client, origin, { action: "session.ended", object: { kind: "user", id: userId } });
   });
 }
 
-/** Ends every session of the user, or, for an API key, which belongs to no user, of every user of its organization. */
+/** Ends every session of the user; for an API key, which belongs to no user, those of all users of its organization. */
 export function logOutAll(pool: pg.Pool, origin: Origin, caller: Caller): Promise<void> {
   return inTransaction(pool, async (client) => {
     const isOfUser = caller.kind === "session";
@@ -75,7 +75,7 @@ export function logOutAll(pool: pg.Pool, origin: Origin, caller: Caller): Promis
   });
 }
 
-/** Ends every session of a user except the one of `keptHash`. @returns how many. */
+/** Ends every session of a user, except the one whose token has the hash `keptHash`. @returns the number of ended sessions. */
 export async function endSessionsOfUser(
   client: pg.ClientBase,
   userId: string,
@@ -91,7 +91,7 @@ export async function endSessionsOfUser(
   return rowCount ?? 0;
 }
 
-/** Ends every session of every user of an organization. @returns how many. */
+/** Ends every session of every user of an organization. @returns the number of ended sessions. */
 async function endSessionsOfOrganization(client: pg.ClientBase, orgId: string): Promise<number> {
   const { rowCount } = await client.query({
     name: "end_sessions_of_organization",

@@ -12,7 +12,7 @@ import { insertUser } from "./userStore.ts";
 import type { User } from "./schemas.ts";
 
 export interface SignUpDeps extends PasswordDeps {
-  /** With live billing, a workspace starts pending and its first key is created after payment is set up. */
+  /** With live billing, an organization starts as pending, and signup creates no API key. */
   config: Pick<Config, "billing">;
 }
 
@@ -21,17 +21,17 @@ export type SignUpOutcome =
       outcome: "created";
       user: User;
       sessionToken: string;
-      /** Undefined while the workspace is pending. */
+      /** Undefined when the organization is pending. */
       apiKey: string | undefined;
     }
-  /** The address has an account already; nothing changed. */
+  /** The address already has an account; nothing changed. */
   | { outcome: "email_taken" }
   | { outcome: "overloaded" };
 
 /**
  * Creates a user with an organization, a default API key and a session, in one transaction. A taken address takes as
- * long, so that the time of an answer does not tell who has an account: both cases hash the password, make the same
- * number of round trips and commit a transaction that wrote something.
+ * long, so that response times do not reveal who has an account: both cases hash the password, make the same number of
+ * round trips to the database, and commit a transaction that has written rows.
  */
 export async function signUp(
   deps: SignUpDeps,

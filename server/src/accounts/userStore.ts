@@ -38,7 +38,7 @@ export async function insertUser(client: pg.ClientBase, user: NewUser): Promise<
   return rows[0];
 }
 
-/** Finds a user by the address as compared, with the hash of the password. */
+/** Finds a user, and the hash of the user's password, by the address's `emailKey`. */
 export async function findUserByEmail(
   pool: pg.Pool,
   emailKey: string,
@@ -68,9 +68,9 @@ export async function findPasswordHash(pool: pg.Pool, userId: string): Promise<s
 }
 
 /**
- * Locks the user's row until the transaction ends, so that logins and changes of the password are serialized.
- * @param passwordHash the hash against which a password was verified.
- * @returns false when there is no such user, or the user's hash is another by now.
+ * Locks the user's row until the transaction ends, so that logins and password changes are serialized.
+ * @param passwordHash the hash against which the caller verified a password.
+ * @returns false when there is no such user, or the stored hash is no longer `passwordHash`.
  */
 export async function lockUser(
   client: pg.ClientBase,

@@ -73,7 +73,10 @@ export async function saveCustomer(pool: pg.Pool, orgId: string, customerId: str
   return rows[0]!.customer_id;
 }
 
-/** Ends the present attempt to create a customer, and forgets the customer when the processor has deleted it. */
+/**
+ * Begins a new attempt to create a customer, and clears the stored customer, for example because the processor has
+ * deleted it. Does nothing if another process has already done so.
+ */
 export async function renewCustomerAttempt(pool: pg.Pool, account: BillingAccount): Promise<void> {
   await pool.query(
     `update billing_accounts
@@ -98,7 +101,7 @@ export async function saveCheckout(pool: pg.Pool, account: BillingAccount, sessi
   );
 }
 
-/** Forgets the present payment page, which was used or refused, or has expired. */
+/** Begins a new attempt to create a payment page, because the present one was used or refused, or has expired. */
 export async function renewCheckoutAttempt(pool: pg.Pool, account: BillingAccount): Promise<void> {
   await pool.query(
     `update billing_accounts

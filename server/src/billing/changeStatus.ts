@@ -10,7 +10,7 @@ export interface LockedStatus {
   billing_status: BillingStatus;
   /** Unix seconds; set exactly while `billing_status` is `grace`. */
   billing_grace_ends_at: number | null;
-  /** The present state: `suspended` after a grace period, even before that is stored. */
+  /** The present state: `suspended` after a lapsed grace period, even before that is stored. */
   state: BillingStatus;
 }
 
@@ -19,16 +19,16 @@ export interface RecordedChange {
   to: BillingStatus;
 }
 
-/** The organization, who changes its state, why, and when. */
+/** A change's organization, actor, cause and time. */
 interface Occasion extends Origin {
   cause: string;
   nowSeconds: number;
 }
 
 /**
- * Sets an organization's billing state by order of an operator; a grace period starts now, also in place of a present one.
+ * Sets an organization's billing state for an operator; a grace period starts now, even if one is running already.
  * @param pool the pool of the organization's cell, where its ledger is.
- * @returns undefined without such an organization.
+ * @returns undefined when there is no such organization.
  */
 export function setStatus(
   pool: pg.Pool,
@@ -45,7 +45,7 @@ export function setStatus(
   });
 }
 
-/** Reads an organization's billing state and locks its row; undefined without such an organization. */
+/** Reads an organization's billing state and locks its row; undefined when there is no such organization. */
 export async function lockStatus(
   client: pg.PoolClient,
   orgId: string,
@@ -65,7 +65,7 @@ export async function lockStatus(
 }
 
 /**
- * Writes a change of a locked organization with its audit entry; the end of a lapsed grace period is recorded first.
+ * Writes a state change of a locked organization with its audit entry; records the end of a lapsed grace period first.
  * @param client a connection to the organization's cell.
  */
 export async function applyChange(
@@ -88,7 +88,7 @@ export async function applyChange(
   await record(client, { from, to: change.status }, occasion);
 }
 
-/** Adds to an organization's history, and to its audit log. */
+/** Adds a change to an organization's history of billing states, and to its audit log. */
 async function record(
   client: pg.ClientBase,
   { from, to }: RecordedChange,
@@ -116,7 +116,7 @@ async function recordGraceEnd(client: pg.PoolClient, orgId: string, endedAt: num
 
 /** Waives the items that an exempt organization has accepted, so that they are not exported when it stops being exempt. */
 async function waiveUnexported(client: pg.PoolClient, orgId: string): Promise<void> {
-  // One statement, because records move into the totals.
+  // One statement, because `foldUsage` moves records into the totals.
   const { rows } = await client.query<{ period: number; items: number }>(
     `select u.period, sum(u.items)::bigint as items
      from (
@@ -138,8 +138,8 @@ async function waiveUnexported(client: pg.PoolClient, orgId: string): Promise<vo
 }
 
 /**
- * Stores lapsed grace periods as `suspended`. Nothing depends on when this runs: they read as suspended from their end on.
- * @returns how many there were.
+ * Stores lapsed grace periods as `suspended`. Nothing depends on when this runs: a lapsed grace period reads as suspended.
+ * @returns the number of suspended organizations.
  */
 export function suspendLapsedGraces(pool: pg.Pool, nowSeconds: number): Promise<number> {
   return inTransaction(pool, async (client) => {

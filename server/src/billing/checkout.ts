@@ -15,11 +15,11 @@ export interface CheckoutDeps extends Processor {
   /** The pool of the organization's cell. */
   pool: pg.Pool;
   nowMs: () => number;
-  /** The public URL of the service, to which the payment page leads back. */
+  /** The public URL of the service, to which the payment page redirects in the end. */
   publicUrl: string;
 }
 
-/** Attempts of one call: a deleted customer, a used page and a changed parameter cost one each. */
+/** Attempts of one call: a deleted customer, a used page and a changed parameter each cost one. */
 const tries = 4;
 
 export type CheckoutOutcome =
@@ -33,8 +33,8 @@ export type CheckoutOutcome =
   | { outcome: "busy" };
 
 /**
- * Opens a hosted payment page for the organization. A second request leads to the same page. A workspace with a
- * subscription gets none, because two subscriptions would each bill the same usage.
+ * Opens a hosted payment page for the organization. A second request returns the same page. An organization with a
+ * subscription gets no page, because two subscriptions would both bill the same usage.
  * @throws the processor's errors.
  */
 export async function openCheckout(deps: CheckoutDeps, orgId: string): Promise<CheckoutOutcome> {
@@ -116,7 +116,7 @@ async function findPage(
   }
 }
 
-/** False for a customer that the processor never had, such as one of its test mode. */
+/** Whether the processor has deleted the customer; false if it never had it, such as a customer of its test mode. */
 async function isDeleted(stripe: Stripe, customerId: string): Promise<boolean> {
   try {
     return (await stripe.customers.retrieve(customerId)).deleted === true;
@@ -146,7 +146,7 @@ async function reopenPage(
     const session = await deps.stripe.checkout.sessions.retrieve(sessionId);
     if (session.status === "open" && session.url !== null) return session.url;
   } catch (error) {
-    // Other errors leave open whether the page still is: a customer with two open pages could pay on both.
+    // After other errors the page may still be open, and a customer with two open pages could pay on both.
     if (!isMissing(error, "checkout.session")) throw error;
   }
   await renewCheckoutAttempt(deps.pool, customer);
@@ -182,9 +182,9 @@ async function createPage(deps: CheckoutDeps, customer: Customer): Promise<strin
 }
 
 /**
- * Chooses the reaction to a failed request with an idempotency key. The processor remembers its answer to the key, errors
- * included, so after an answer the key is used up: `renew` it for the next call, or `retry` at once because its
- * parameters had changed. Without an answer, and for what is not remembered, `wait` and use the same key again.
+ * Chooses the reaction to a failed request with an idempotency key. The processor stores its answer to a key, errors
+ * included, so an answered key is used up: `renew` takes a new key for the next call; `retry` takes a new key and tries at
+ * once, because the request's parameters had changed. `wait` keeps the key, when there was no answer or it was not stored.
  */
 function remedyFor(error: unknown): "wait" | "renew" | "retry" {
   if (!(error instanceof stripeLibrary().errors.StripeError)) return "wait";

@@ -16,7 +16,7 @@ import type { Parts } from "../items/parts.ts";
 import { tryLock } from "../postgres/pool.ts";
 
 export interface ExportDeps extends Processor, Pick<Parts, "pool" | "cells" | "log" | "nowMs"> {
-  /** Ends the run after the batches that are being sent. */
+  /** Aborted to end the run; batches that are being sent are finished. */
   signal: AbortSignal;
 }
 
@@ -31,16 +31,16 @@ export interface ExportCounts {
 
 const advisoryLockKey = 7_281_934_006;
 /**
- * Limits of one run. It takes several rounds, because a customer's next month is written after the previous one is
- * settled. After `failuresInRow` the processor is taken to be away, and the rest waits for the next run.
+ * Limits of one run. It has several rounds, because a customer's next batch is written only after the previous one is
+ * settled. After `failuresInRow` the processor counts as away, and the other batches wait for the next run.
  */
 const most = { rounds: 50, batchesPerRound: 200, atOnce: 8, failuresInRow: 8 };
-/** Delay of a batch after a failure: it doubles each time. */
+/** Delay of a batch after a failure: exponential backoff. */
 const wait = { firstSeconds: 10, maxSeconds: 600 };
 
 /**
  * Exports the ledger's new items to the processor's meter: stores batches, sends them one at a time per customer, and
- * counts confirmed batches as exported. An advisory lock allows one node at a time; a call of another one does nothing.
+ * counts confirmed batches as exported. An advisory lock allows one node at a time; on other nodes a call does nothing.
  */
 export async function exportUsage(deps: ExportDeps): Promise<ExportCounts> {
   const counts: ExportCounts = { written: 0, exported: 0, postponed: 0, escalated: 0, released: 0 };
@@ -58,7 +58,7 @@ async function runRounds(deps: ExportDeps, counts: ExportCounts): Promise<void> 
     for (const { pool } of deps.cells.all()) counts.written += await writeBatches(pool, nowSeconds);
     const due = await findDueBatches(deps.pool, nowSeconds, most.batchesPerRound);
     if (due.length === 0) return;
-    // All workers end before the lock is released, so that no request is open when another process begins.
+    // All workers end before the lock is released, so that no request is still open when another process begins.
     const ends = await Promise.allSettled(
       Array.from({ length: most.atOnce }, () => work(deps, due, run, counts)),
     );
@@ -67,7 +67,7 @@ async function runRounds(deps: ExportDeps, counts: ExportCounts): Promise<void> 
   }
 }
 
-/** Takes batches from the list until it is empty; each customer has at most one of them. */
+/** Exports batches from the list until it is empty. The list has at most one batch for each customer. */
 async function work(
   deps: ExportDeps,
   due: MeterBatch[],
@@ -102,8 +102,8 @@ function isTooOld(batch: MeterBatch, nowSeconds: number): boolean {
 }
 
 /**
- * Asks the meter whether a batch was stored, when the processor may have forgotten its identifier. The summary contains
- * what was stored more than an hour ago; the identifier of what was stored since is still known.
+ * Finds out from the meter's total whether a batch was stored, when the processor may have forgotten its identifier. The
+ * total contains everything stored more than an hour ago; newer batches are still recognized by their identifiers.
  */
 async function consultSummary(
   deps: ExportDeps,
@@ -115,7 +115,7 @@ async function consultSummary(
   if (asked.outcome !== "answered") {
     const { message } = asked.cause;
     if (asked.outcome === "unavailable") return { kind: "unknown", reason: message };
-    // A deleted customer has no summary, and never will: the processor is not away.
+    // The processor is not away; a deleted customer, for example, never has a summary again.
     return isTooOld(batch, nowSeconds)
       ? { kind: "stuck", reason: `${tooOld}, and its summary is refused: ${message}` }
       : { kind: "refused", reason: message };
@@ -177,8 +177,8 @@ type SendOutcome =
 /** Sends one batch. Failures of the processor and the network are outcomes, not errors. */
 async function sendBatch(processor: Processor, batch: MeterBatch): Promise<SendOutcome> {
   try {
-    // Without an idempotency key: the processor would repeat its answer, even a failure. The identifier keeps a batch
-    // from counting twice.
+    // Sent without an idempotency key, for which the processor would repeat even a failure. The batch's identifier keeps
+    // the batch from being counted twice.
     await processor.stripe.billing.meterEvents.create({
       event_name: processor.config.meterEventName,
       identifier: batch.identifier,
@@ -191,7 +191,7 @@ async function sendBatch(processor: Processor, batch: MeterBatch): Promise<SendO
   }
 }
 
-/** Classifies an error of sending. @throws the error itself when it is not the processor's. */
+/** Maps an error of sending to an outcome. @throws the error itself when it is not the processor's. */
 export function classifySendError(error: unknown, identifier: string): SendOutcome {
   if (!(error instanceof stripeLibrary().errors.StripeError)) throw error;
   const { statusCode: status, message } = error;
@@ -204,9 +204,9 @@ export function classifySendError(error: unknown, identifier: string): SendOutco
 }
 
 /**
- * Runs `work` while this process holds an advisory lock, and does nothing when another one holds it. The lock
- * belongs to one connection, which is kept for as long as the work takes and has no transaction open. Should that
- * connection break, another process may begin meanwhile, and the work must tolerate that.
+ * Runs `work` while this process holds a session-level advisory lock; does nothing when another process holds it. The
+ * lock's connection is kept out of the pool during the work, without an open transaction. If it breaks, another process
+ * may begin while the work continues; the work must tolerate that.
  */
 async function withSessionLock(pool: pg.Pool, key: number, work: () => Promise<void>): Promise<void> {
   const client = await pool.connect();
@@ -220,7 +220,7 @@ async function withSessionLock(pool: pg.Pool, key: number, work: () => Promise<v
     try {
       await work();
     } finally {
-      // When this fails the connection is gone, and the lock with it.
+      // If this fails, the connection is broken, and its lock has ended with it.
       await client.query("select pg_advisory_unlock($1)", [key]).catch(onError);
     }
   } finally {

@@ -7,11 +7,11 @@ const defaultAtOnce = 200_000;
 const buckets = 256;
 
 /**
- * Moves the ledger's records into the monthly totals, so that counting a month reads a handful of rows. A record
- * is in exactly one of the two tables at any moment, also after a crash. An advisory lock allows one process at a time; the
- * others return at once.
- * @param recordsAtOnce more records than these are folded one bucket per statement, to stay within the statement timeout.
- * @returns how many records were moved.
+ * Moves the ledger's records into the monthly totals, so that summing a month reads only a few rows. A record is counted
+ * in exactly one of the two tables at any moment, also after a crash. An advisory lock allows one process at a time; in
+ * others the call returns at once.
+ * @param recordsAtOnce with more records than this, each statement moves one bucket, to stay within the statement timeout.
+ * @returns the number of moved records.
  */
 export async function foldUsage(
   pool: pg.Pool,

@@ -10,36 +10,36 @@ interface HoldDeps extends Pick<Parts, "pool" | "nowMs"> {
 }
 
 export interface ReleaseDeps extends Processor, HoldDeps, Pick<Parts, "cells" | "log"> {
-  /** Ends the run after the invoice that is being released. */
+  /** Aborted to end the run after the invoice that is being released. */
   signal: AbortSignal;
 }
 
 /**
- * After a month's last moment its last items may still be on their way: a transaction that began before midnight
- * and the clocks of the nodes and the database.
+ * How long after its end a month may still get items: from transactions that began before midnight, and because the
+ * clocks of the nodes and the database differ.
  */
 const settlingSeconds = 120;
 /**
- * A draft is released this long after it was noted at the earliest: the request that holds it may still be on its way, and would
- * hold it for ever if it came after the release.
+ * Minimum time between storing a held draft and its release: the request that holds the draft may still be under way, and
+ * would hold it forever if it arrived after the release.
  */
 const holdingSeconds = 60;
-/** How long the meter may take to count confirmed usage. Then an error is logged and the invoice is released. */
+/** How long the meter may take to count confirmed usage. After that an error is logged and the invoice is released. */
 const meterLagSeconds = 24 * 3600;
 const invoicesPerPage = 200;
-/** After this many failures in a row the processor is taken to be away, and the rest waits for the next run. */
+/** After this many failures in a row the processor counts as away, and the other invoices wait for the next run. */
 const mostFailuresInRow = 5;
 
 /**
- * Keeps a month's draft from becoming final until that month's usage is at the processor: a draft takes usage that
- * arrives late, a final invoice does not. Safe to call twice.
+ * Holds a month's draft invoice until all of that month's usage has reached the processor: usage that arrives late is added
+ * to a draft, but not to a final invoice. Safe to call twice.
  * @throws the processor's errors.
  */
 export async function holdInvoice(deps: HoldDeps, customerId: string, invoiceId: string): Promise<void> {
   const account = await findAccountOfCustomer(deps.pool, customerId);
   if (account === undefined) return;
   const invoice = await deps.stripe.invoices.retrieve(invoiceId);
-  // Drafts that an operator made by hand are not touched.
+  // Drafts that an operator created are left alone.
   if (invoice.status !== "draft" || invoice.billing_reason !== "subscription_cycle") return;
   const { rowCount } = await deps.pool.query(
     `insert into held_invoices (invoice_id, org_id, period, held_at)
@@ -49,7 +49,7 @@ export async function holdInvoice(deps: HoldDeps, customerId: string, invoiceId:
      where held_invoices.released_at is null`,
     [invoiceId, account.org_id, periodOf((invoice.period_end - 1) * 1000), Math.floor(deps.nowMs() / 1000)],
   );
-  // The row is written first, so that after a crash in between it is released and no invoice stays held forever.
+  // The row is written first, so that after a crash between the two writes the invoice is still released later.
   if (rowCount === 1) await deps.stripe.invoices.update(invoiceId, { auto_advance: false });
 }
 
@@ -60,8 +60,9 @@ interface HeldInvoice {
   period: Period;
   held_at: number;
   is_exempt: boolean;
-  /** Items of the month that are never exported, and those that are confirmed at the processor. */
+  /** Items of the month that are never exported. */
   waived: number;
+  /** Items of the month that the processor has confirmed. */
   exported: number;
   /** Unix seconds of the last confirmation. */
   settled_at: number | null;
@@ -69,7 +70,7 @@ interface HeldInvoice {
 
 /**
  * Releases drafts whose month is completely exported and counted by the meter. A draft that the processor refuses to release
- * waits for the next run and holds up no other. @returns how many were released.
+ * waits for the next run and does not delay others. @returns the number of released drafts.
  */
 export async function releaseInvoices(deps: ReleaseDeps): Promise<number> {
   let released = 0;
@@ -103,7 +104,7 @@ async function releaseIfCounted(deps: ReleaseDeps, held: HeldInvoice): Promise<b
   return true;
 }
 
-/** Only organizations stored in this cell, the longest held first; other cells have their own ledger. */
+/** Held invoices of organizations stored in this cell, longest held first; other cells have their own ledger. */
 async function* findReleasable(cell: Cell, nowSeconds: number): AsyncGenerator<HeldInvoice> {
   const { pool, firstBucket, lastBucket } = cell;
   let last: HeldInvoice | undefined;
@@ -139,7 +140,7 @@ async function* findReleasable(cell: Cell, nowSeconds: number): AsyncGenerator<H
         invoicesPerPage,
         firstBucket,
         lastBucket,
-        // Months before this one are over, also for what is still on its way.
+        // Months before this one have ended, and cannot get late items any more.
         periodOf((nowSeconds - settlingSeconds) * 1000),
         last?.held_at ?? 0,
         last?.invoice_id ?? "",
@@ -154,7 +155,7 @@ async function* findReleasable(cell: Cell, nowSeconds: number): AsyncGenerator<H
   } while (last !== undefined);
 }
 
-/** The items that organizations accepted in months, after what of them was exported: never too few. */
+/** Accepted items of the given organizations and months. Read after the exported items, so that they are never too few. */
 async function readAccepted(pool: Cell["pool"], months: readonly HeldInvoice[]): Promise<number[]> {
   const { rows } = await pool.query<{ accepted: number }>(
     `select (
@@ -185,8 +186,8 @@ async function isCounted(deps: ReleaseDeps, held: HeldInvoice): Promise<boolean>
 }
 
 /**
- * Whether there is nothing left to hold: an operator may have deleted the customer or the draft, or made the draft final by
- * hand.
+ * Whether the error means that there is no draft left to hold: an operator may have deleted the customer or the draft, or
+ * finalized it.
  */
 function isGone(error: unknown): boolean {
   return (

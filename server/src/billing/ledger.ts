@@ -1,14 +1,14 @@
 import type pg from "pg";
 import type { BillingStatus } from "../postgres/tables.ts";
 
-/** An organization's month in the ledger, and how far it is exported. All counts are items. */
+/** An organization's month in the ledger, and its export. All counts are items. */
 export interface LedgerMonth {
-  /** As stored. */
+  /** The stored state: `grace` even after the grace period has lapsed. */
   billing_status: BillingStatus;
   accepted: number;
-  /** Accepted while the workspace was exempt: never exported, never paid. */
+  /** Accepted while the organization was exempt: never exported, never paid. */
   waived: number;
-  /** Confirmed to be at the processor. */
+  /** Confirmed by the processor. */
   exported: number;
   /** Items of earlier months whose export is not confirmed yet. */
   earlierPending: number;
@@ -16,8 +16,8 @@ export interface LedgerMonth {
 }
 
 /**
- * Reads a month; undefined when there is no such organization. The ledger is read in one statement, so that a record that moves
- * into the totals meanwhile counts exactly once.
+ * Reads a month; undefined when there is no such organization. One statement reads the ledger, so that a record which
+ * `foldUsage` moves into the totals at that moment counts exactly once.
  */
 export async function readLedgerMonth(
   pool: pg.Pool,
@@ -78,8 +78,8 @@ export function billableItems(month: LedgerMonth): number {
 }
 
 /**
- * Items that wait for export: those of this month, and of earlier months since the workspace has a subscription.
- * While billing is disabled nothing is exported, so the whole month waits. An exempt workspace has none.
+ * Items that wait for export: those of this month, and of earlier months since the organization has a subscription.
+ * While billing is disabled nothing is exported, so all items of the month wait. An exempt organization has none.
  */
 export function pendingItems(month: LedgerMonth): number {
   if (month.billing_status === "exempt") return 0;
@@ -89,17 +89,17 @@ export function pendingItems(month: LedgerMonth): number {
 /** The price: 10 US cents for each started 1,000 items of a month, from the first item on. */
 export const price = { currency: "usd", priceCents: 10, unitSize: 1000 } as const;
 
-/** The started units of a month's billable items. */
+/** Units to pay for a month's billable items; a started unit counts as one. */
 export function unitsOf(items: number): number {
   return Math.ceil(items / price.unitSize);
 }
 
-/** The cost of a month's billable items, in US cents. */
+/** Cost of a month's billable items, in US cents. */
 export function centsOf(items: number): number {
   return unitsOf(items) * price.priceCents;
 }
 
-/** A UTC calendar month as the ledger names it: year × 100 + month, such as 202611. */
+/** A UTC calendar month as the ledger stores it: year × 100 + month, such as 202611. */
 export type Period = number;
 
 /** The month of a time in Unix milliseconds. */

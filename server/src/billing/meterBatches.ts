@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Period } from "./ledger.ts";
 
-/** Usage of one organization and month, as it is sent to the processor's meter. */
+/** Usage of one organization and month, sent as one event to the processor's meter. */
 export interface MeterBatch {
   identifier: string;
   org_id: string;
@@ -11,19 +11,19 @@ export interface MeterBatch {
   /** Unix seconds. */
   event_timestamp: number;
   attempts: number;
-  /** Unix seconds; from then on the summary is read before the batch is sent again. */
+  /** Unix seconds; from then on the meter's total is read before the batch is sent again. */
   unsafe_at: number;
 }
 
 /** The evidence that a batch is at the processor. */
 export type SettledBy = "confirmed" | "duplicate" | "summary" | "operator";
 
-/** How long sending again is safe: the processor remembers an identifier for at least 24 hours. */
+/** For how long a batch may safely be sent again: the processor remembers an identifier for at least 24 hours. */
 export const safeSeconds = 23 * 3600;
-/** The greatest age of an event that the processor accepts. */
+/** Maximum age of an event that the processor accepts. */
 export const maxAgeSeconds = 35 * 86_400;
 
-/** Open batches that are due, the longest waiting first. */
+/** Open batches that are due, those with the earliest due time first. */
 export async function findDueBatches(
   pool: pg.Pool,
   nowSeconds: number,
@@ -42,7 +42,7 @@ export async function findDueBatches(
 }
 
 /**
- * Counts a batch as exported, once. @returns false when another process or an operator did it before.
+ * Counts a batch as exported, once. @returns false when another process or an operator has done so before.
  */
 export async function settleBatch(
   database: pg.Pool | pg.ClientBase,
@@ -72,7 +72,7 @@ export async function settleBatch(
   return rowCount === 1;
 }
 
-/** Leaves a batch for a later attempt, unchanged. */
+/** Schedules the next attempt at a batch, and stores the error of this one. */
 export async function postponeBatch(
   pool: pg.Pool,
   identifier: string,
@@ -90,7 +90,7 @@ export async function postponeBatch(
   );
 }
 
-/** Marks a batch for an operator; the customer's later usage is exported without it. */
+/** Marks a batch for an operator; later usage of the customer is exported without waiting for it. */
 export async function escalateBatch(pool: pg.Pool, identifier: string, reason: string): Promise<void> {
   await pool.query(
     `update meter_batches
@@ -103,8 +103,8 @@ export async function escalateBatch(pool: pg.Pool, identifier: string, reason: s
 }
 
 /**
- * Opens a batch for another 23 hours, because it is known not to be at the processor.
- * @returns false when there is no such batch to send.
+ * Opens a batch for another 23 hours, because the processor has not stored it.
+ * @returns false when there is no such batch, or it is exported.
  */
 export async function renewBatch(
   database: pg.Pool | pg.ClientBase,
@@ -125,11 +125,11 @@ export async function renewBatch(
 
 export interface MonthProgress {
   exported: number;
-  /** Unsettled batches of the month, without the given one. */
+  /** Number of unsettled batches of the month, except the given one. */
   unsettled: number;
 }
 
-/** Reads how far an organization's month is exported. */
+/** Reads the exported items and unsettled batches of an organization's month. */
 export async function readProgress(
   pool: pg.Pool,
   batch: Pick<MeterBatch, "org_id" | "period" | "identifier">,

@@ -15,7 +15,7 @@ import type { Parts } from "../items/parts.ts";
 
 export type OrgCommandDeps = OperatorDeps & Pick<Parts, "cells">;
 
-/** A command whose arguments were read; it runs when it is called. */
+/** A parsed command; calling it runs it. */
 export type OrgCommand = (deps: OrgCommandDeps) => Promise<void>;
 
 /**
@@ -31,7 +31,7 @@ export function readOrgCommand(args: string[]): OrgCommand {
   return read(rest);
 }
 
-/** By their words behind `org`. */
+/** Readers of the commands, by the word after `org`. */
 const readers = new Map<string, (args: string[]) => OrgCommand>([
   ["create", create],
   ["list", list],
@@ -63,7 +63,7 @@ function create(args: string[]): OrgCommand {
       overloaded: () => new CommandError("too many passwords wait to be hashed: try again", "failed"),
     });
     audit(deps, "org create", { org_id: organization.id, to: status });
-    // The key and the password are shown here and nowhere else.
+    // The key and the password are shown only here.
     showResult(deps, { ...organization, api_key: apiKey, ...(owner && { owner }) }, isJson);
   };
 }
@@ -132,7 +132,7 @@ function settle(args: string[]): OrgCommand {
   };
 }
 
-/** The id of an organization, by id or slug. @throws {CommandError} when there is none. */
+/** Returns the id of an organization, found by id or slug. @throws {CommandError} when there is none. */
 async function requireOrganization(pool: pg.Pool, idOrSlug: string): Promise<string> {
   const orgId = await findOrganizationId(pool, idOrSlug);
   if (orgId === undefined) throw noOrganization(idOrSlug);
@@ -143,7 +143,7 @@ function noOrganization(idOrSlug: string): CommandError {
   return new CommandError(`there is no organization ${idOrSlug}`, "notFound");
 }
 
-/** Reads a command's arguments as {@link readWords} does. @throws {UsageError} for wrong ones. */
+/** Reads a command's arguments as {@link readWords} does. @throws {UsageError} for wrong arguments. */
 function parse(...given: Parameters<typeof readWords>): ReturnType<typeof readWords> {
   try {
     return readWords(...given);

@@ -46,7 +46,7 @@ export async function* listOrganizations(
 /**
  * Describes an organization to an operator: billing state and history, usage, export, unsettled batches and held invoices.
  * @param pool the pool of the organization's cell.
- * @returns undefined without such an organization.
+ * @returns undefined when there is no such organization.
  */
 export async function describeOrganization(
   pool: pg.Pool,
@@ -109,7 +109,7 @@ export async function describeOrganization(
   };
 }
 
-/** @param nowSeconds the parameter that holds the moment, in Unix seconds. */
+/** SQL columns of a listed organization. @param nowSeconds SQL parameter, such as `$2`, with the present time in Unix seconds. */
 function listedColumns(nowSeconds: string): string {
   return `o.id, o.name, o.slug, ${billingColumns(`${nowSeconds}::bigint * 1000`)}, o.created_at`;
 }

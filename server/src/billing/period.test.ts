@@ -5,7 +5,7 @@ import { addMonths, periodBounds, periodOf } from "./ledger.ts";
 const moments = fc.integer({ min: Date.UTC(2000, 0), max: Date.UTC(2199, 11) });
 
 describe("a period", () => {
-  it("is the UTC month of a moment, from its first second to the next month's", () => {
+  it("is a UTC month, from its first second to the first second of the next", () => {
     expect(periodOf(Date.UTC(2026, 10, 30, 23, 59, 59, 999))).toBe(202611);
     expect(periodOf(Date.UTC(2026, 11, 1))).toBe(202612);
     expect(periodBounds(202612)).toEqual({
@@ -14,7 +14,7 @@ describe("a period", () => {
     });
   });
 
-  it("holds exactly the moments within its bounds", () => {
+  it("contains each moment that `periodOf` assigns to it within its bounds", () => {
     fc.assert(
       fc.property(moments, (timeMs) => {
         const { startSeconds, endSeconds } = periodBounds(periodOf(timeMs));
@@ -24,7 +24,7 @@ describe("a period", () => {
     );
   });
 
-  it("follows the one before without a gap", () => {
+  it("begins where the previous one ends", () => {
     fc.assert(
       fc.property(moments, fc.integer({ min: -40, max: 40 }), (timeMs, months) => {
         const period = periodOf(timeMs);

@@ -5,7 +5,7 @@ import type { Parts } from "../items/parts.ts";
 
 export interface ProcessDeps extends Pick<Parts, "pool" | "cells" | "log" | "nowMs"> {
   stripe: Stripe;
-  /** Ends the run after the notice that is being processed. */
+  /** Aborted to end the run after the notice that is being processed. */
   signal: AbortSignal;
 }
 
@@ -17,15 +17,15 @@ interface DueEvent {
   attempts: number;
 }
 
-/** Limits of one run; after `failures` the processor is taken to be away, and the rest waits for the next run. */
+/** Limits of one run; after `failures` the processor counts as away, and the other notices wait for the next run. */
 const most = { events: 200, failures: 5 };
-/** Delay of a notice after a failure: it doubles each time. */
+/** Delay of a notice after a failure: exponential backoff. */
 const wait = { firstSeconds: 5, maxSeconds: 300 };
 const keptSeconds = 60 * 86_400;
 
 /**
- * Processes the processor's waiting notices, including those of a crashed process. Processing is idempotent, so several
- * processes may run this at once.
+ * Processes the stored notices of the payment processor, including those that a crashed process left. Processing is
+ * idempotent, so several processes may run this at once.
  */
 export async function processEvents(deps: ProcessDeps): Promise<{ processed: number; failed: number }> {
   const counts = { processed: 0, failed: 0 };
@@ -94,7 +94,7 @@ async function postpone({ pool, log, nowMs }: ProcessDeps, event: DueEvent, erro
 }
 
 async function forgetOld({ pool, nowMs }: ProcessDeps): Promise<void> {
-  // The earlier of the two clocks (this process's and the database's) decides.
+  // Uses the earlier of this process's and the database's clock.
   await pool.query(
     `delete from billing_events
      where processed_at < least($1::bigint, floor(extract(epoch from clock_timestamp()))::bigint) - $2`,

@@ -6,8 +6,8 @@ import { type Period, periodBounds } from "./ledger.ts";
 const require = createRequire(import.meta.url);
 
 /**
- * The payment processor's library, loaded by its first use. Its 218 modules take a tenth of the processor time of a start, and a
- * service without live billing never needs them. As a CommonJS module it is the class itself.
+ * The payment processor's library, loaded at its first use: its 218 modules take a tenth of a start's CPU time, and a service
+ * without live billing never needs them. Required as a CommonJS module, the module is the class itself.
  */
 export function stripeLibrary(): typeof Stripe {
   return require("stripe") as typeof Stripe;
@@ -17,8 +17,8 @@ export function stripeLibrary(): typeof Stripe {
 const defaultTimeoutMs = 10_000;
 
 /**
- * Creates the client of the payment processor. It repeats a request only after its connection was closed, and with the
- * same idempotency key; callers decide about other repetitions.
+ * Creates the client of the payment processor. It repeats a request only when the connection was closed, with the same
+ * idempotency key; callers make all other retries.
  */
 export function createProcessor(config: StripeConfig, timeoutMs = defaultTimeoutMs): Stripe {
   return new (stripeLibrary())(config.secretKey, {
@@ -38,19 +38,19 @@ function addressOf(apiBase: string): { protocol: "http" | "https"; host: string;
   return { protocol, host: url.hostname.replace(/^\[|\]$/g, ""), port };
 }
 
-/** The payment processor, and what belongs to this service there. */
+/** Client of the payment processor, and the service's settings there. */
 export interface Processor {
   stripe: Stripe;
   config: StripeConfig;
 }
 
-/** Why the processor gave no answer: it does not answer now, or it refused, which an operator has to look into. */
+/** Why a request failed: the processor does not answer now, or it refused, and an operator has to find out why. */
 export interface ProcessorFailure {
   outcome: "unavailable" | "refused";
   cause: Error;
 }
 
-/** Runs a request to the processor on behalf of a caller. @throws errors that are not the processor's. */
+/** Runs a request to the processor, and returns its errors as values. @throws errors that are not the processor's. */
 export async function askProcessor<T>(
   request: () => Promise<T>,
 ): Promise<{ outcome: "answered"; answer: T } | ProcessorFailure> {
@@ -76,7 +76,7 @@ export async function readMeterTotal(
   nowSeconds: number,
 ): Promise<number> {
   const { startSeconds, endSeconds } = periodBounds(period);
-  // The processor accepts whole minutes only.
+  // The processor accepts only whole minutes.
   const nextMinute = Math.floor(nowSeconds / 60) * 60 + 60;
   const summaries = await processor.stripe.billing.meters.listEventSummaries(processor.config.meterId, {
     customer: customerId,
@@ -91,8 +91,8 @@ type HttpClient = ReturnType<typeof Stripe.createNodeHttpClient>;
 type Answer = Awaited<ReturnType<HttpClient["makeRequest"]>>;
 
 /**
- * The library's HTTP client, wrapped so that answers of others, such as a gateway, fail. The library treats any JSON
- * without an `error` as success, even a gateway's 502 with its own message, and a batch of usage would count as exported.
+ * The library's HTTP client, wrapped so that answers that are not the processor's, such as a gateway's, fail. The library
+ * treats any JSON without an `error` as success, even a gateway's 502, so that a batch of usage would count as exported.
  */
 function createCheckedHttpClient(): HttpClient {
   const client = stripeLibrary().createNodeHttpClient();
@@ -102,7 +102,10 @@ function createCheckedHttpClient(): HttpClient {
   };
 }
 
-/** Makes `toJSON` reject, which the library treats as an unreadable answer: the request may have been carried out. */
+/**
+ * Makes `toJSON` reject answers that are not the processor's. The library treats that as an unreadable answer, after which
+ * the request may have been carried out.
+ */
 function checked(answer: Answer): Answer {
   const readJson = answer.toJSON.bind(answer);
   answer.toJSON = async () => {
@@ -113,7 +116,7 @@ function checked(answer: Answer): Answer {
   return answer;
 }
 
-/** Every object of the processor names its type in `object`, and every refusal has an `error`. */
+/** Whether an answer is the processor's: each of its objects has its type in `object`, and each refusal has an `error`. */
 function isOfProcessor(json: unknown, status: number): boolean {
   if (typeof json !== "object" || json === null) return false;
   if ("error" in json) return typeof json.error === "object" && json.error !== null;

@@ -3,10 +3,10 @@ import { holdInvoice } from "./holdInvoices.ts";
 import { askProcessor, type Processor, type ProcessorFailure } from "./processor.ts";
 import type { Parts } from "../items/parts.ts";
 
-/** How old a signature may be. */
+/** Maximum age of a signature. */
 const toleranceSeconds = 300;
 
-/** The notices after which the processor is read again; any other is accepted and ignored. */
+/** Types of notices that are processed; others are accepted and ignored. */
 const handledTypes = new Set([
   "checkout.session.completed",
   "customer.deleted",
@@ -27,17 +27,17 @@ const handledTypes = new Set([
 export type ReceiveDeps = Processor & Pick<Parts, "pool" | "nowMs">;
 
 export type ReceiveOutcome =
-  /** `waits`: the notice is stored and has to be processed. */
+  /** `waits`: whether the stored notice still has to be processed. */
   | { outcome: "received"; waits: boolean }
   /** The signature is missing, wrong or too old, or the body is not an event. */
   | { outcome: "invalid"; message: string; cause?: unknown }
-  /** The new invoice could not be held; the processor sends the notice again. */
+  /** The new invoice could not be held; the processor will send the notice again. */
   | ProcessorFailure;
 
 /**
- * Verifies a notice of the processor by its signature over the bytes as received, with either secret during a
- * rotation, and stores it once per event id; it is processed afterwards. Only the notice of a new invoice is
- * processed before it is answered: the processor keeps the draft open until it has an answer, and then it is held.
+ * Verifies a notice of the processor by its signature over the received bytes, made with either secret during a
+ * rotation, and stores it once per event id, for later processing. Only the notice of a new invoice is
+ * processed before the answer: the processor keeps the draft open until it is answered, and the draft is held by then.
  */
 export async function receiveEvent(
   deps: ReceiveDeps,
@@ -70,7 +70,7 @@ export async function receiveEvent(
   return { outcome: "received", waits: false };
 }
 
-/** The stored fields of an event; undefined for a type or an object that is not handled. */
+/** The fields to store of an event; undefined for a type or an object that is not handled. */
 function readNotice(event: Stripe.Event) {
   if (!handledTypes.has(event.type)) return undefined;
   const object = (event.data?.object ?? {}) as { id?: unknown; customer?: unknown; object?: unknown };
@@ -112,13 +112,13 @@ function isSigned({ stripe, config, nowMs }: ReceiveDeps, body: Buffer, signatur
         nowMs(),
       );
     } catch {
-      // It throws for a wrong signature, and otherwise for a malformed one.
+      // `verifyHeader` throws for a wrong or malformed signature.
       return false;
     }
   });
 }
 
-/** An id of the processor; a customer may also come expanded. */
+/** The processor's id of an object, which may be given as its id or as the expanded object. */
 function idOrNull(value: unknown): string | null {
   if (typeof value === "string") return /^[\w-]{1,255}$/.test(value) ? value : null;
   if (value !== null && typeof value === "object" && "id" in value) return idOrNull(value.id);

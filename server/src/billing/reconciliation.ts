@@ -49,8 +49,8 @@ export type ReconcileOutcome =
   | ProcessorFailure;
 
 /**
- * Compares the current month's ledger with the processor's meter, and its latest invoice with the ledger of the
- * month it is for. A difference while items wait, or until the meter has counted, is `pending` and loses nothing.
+ * Compares the current month's ledger with the processor's meter, and the latest invoice with the ledger of the invoice's
+ * month. While items wait for export, or the meter has not yet counted them, the status is `pending`; no usage is lost.
  */
 export async function reconcile(deps: ReconciliationDeps, orgId: string): Promise<ReconcileOutcome> {
   const nowMs = deps.nowMs();
@@ -74,7 +74,7 @@ export async function reconcile(deps: ReconciliationDeps, orgId: string): Promis
     return { outcome: "compared", comparison: { status: "disabled", ...local, ...nothing } };
   }
   const { customerId } = month;
-  // Without a customer the processor counts nothing, which matches a ledger with nothing to pay.
+  // Without a customer the processor counts nothing, which is right if the ledger has nothing to export.
   if (customerId === null) {
     const status = pending === 0 ? "reconciled" : "pending";
     return { outcome: "compared", comparison: { status, ...local, ...nothing } };
@@ -98,7 +98,7 @@ export async function reconcile(deps: ReconciliationDeps, orgId: string): Promis
   return { outcome: "compared", comparison };
 }
 
-/** Finds the newest invoice of a month's usage. Invoices made by hand and at a subscription's start are others. */
+/** Finds the newest invoice for a month's usage. Skips void invoices, and those made by hand or at a subscription's start. */
 async function findLatestInvoice(stripe: Stripe, customerId: string): Promise<Stripe.Invoice | undefined> {
   const invoices = await stripe.invoices.list({ customer: customerId, limit: 12 });
   return invoices.data.find(
@@ -112,7 +112,7 @@ async function compareInvoice(
   invoice: Stripe.Invoice,
 ): Promise<Static<typeof InvoiceEvidence> | null> {
   const month = await readLedgerMonth(pool, orgId, periodOf((invoice.period_end - 1) * 1000));
-  // The organization was deleted meanwhile.
+  // The organization has been deleted since.
   if (month === undefined) return null;
   const estimate = centsOf(billableItems(month));
   return {

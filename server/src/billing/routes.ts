@@ -35,12 +35,12 @@ export interface BillingDeps extends Pick<Parts, "pool" | "log" | "nowMs"> {
   onBillingEvent: () => void;
 }
 
-/** The routes also need the payment processor; there is none without live billing. */
+/** Dependencies of a single route: also the payment processor, undefined without live billing. */
 interface RouteDeps extends BillingDeps {
   processor: Processor | undefined;
 }
 
-/** Usage, billing state, and the payment processor's pages and notices, which exist only with live billing. */
+/** Usage, billing state, and the payment processor's pages and notices; the last two answer 503 without live billing. */
 export function billingRoutes(deps: BillingDeps): RouteRecord[] {
   const { billing } = deps.config;
   const processor =
@@ -264,7 +264,6 @@ const webhookRoute = route("receiveBillingEvent", "POST /api/v1/billing/webhook"
       invalid: ({ message, cause }) => new ApiError(400, message, { cause }),
       ...failures,
     });
-    // It has to be processed.
     if (waits) deps.onBillingEvent();
     return { received: true };
   },
@@ -275,7 +274,7 @@ function require503(processor: Processor | undefined): Processor {
   return processor;
 }
 
-/** The refusals of calls of the processor: 503 when it cannot answer now, 502 when it refused. */
+/** Answers for failed requests to the processor: 503 when it does not answer, 502 when it refused. */
 const failures = {
   unavailable: ({ cause }: ProcessorFailure) =>
     new ApiError(503, "the payment processor does not answer: try again", { cause, retryAfterSeconds: 5 }),

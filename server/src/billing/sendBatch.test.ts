@@ -10,10 +10,10 @@ function answer(statusCode: number | undefined, message: string): unknown {
   return statusCode === undefined ? new errors.StripeConnectionError(raw) : errors.StripeError.generate(raw);
 }
 
-describe("what came of sending a batch", () => {
+describe("the outcome of sending a batch", () => {
   it.each([
     [400, `An event already exists with identifier ${identifier}.`, "duplicate"],
-    // Another batch's identifier says nothing about this one.
+    // The identifier of another batch does not make this one a duplicate.
     [400, "An event already exists with identifier postrider-somebody-else.", "refused"],
     [400, `No such meter; an event already exists with identifier ${identifier.slice(0, -1)}2`, "refused"],
     [400, `An event already exists with identifier ${identifier}0.`, "refused"],
@@ -25,11 +25,11 @@ describe("what came of sending a batch", () => {
     [500, `An event already exists with identifier ${identifier}.`, "unknown"],
     [503, "down for maintenance", "unknown"],
     [undefined, "An error occurred with our connection to Stripe.", "unknown"],
-  ])("is judged by the answer: %s %s means %s", (status, message, kind) => {
+  ])("follows from the processor's answer: %s %s means %s", (status, message, kind) => {
     expect(classifySendError(answer(status, message), identifier).kind).toBe(kind);
   });
 
-  it("is not judged when the error is our own", () => {
+  it("does not cover errors that are not the processor's, which are thrown again", () => {
     const own = new TypeError("undefined is not a function");
     expect(() => classifySendError(own, identifier)).toThrow(own);
   });

@@ -5,14 +5,14 @@ import { renewBatch, settleBatch } from "./meterBatches.ts";
 
 export type SettleOutcome =
   | "settled"
-  /** There is no unsettled batch of this name. */
+  /** There is no unsettled batch with this identifier. */
   | "not_found"
-  /** Another batch of the customer is open, and only one may be. */
+  /** Another batch of the customer is open; only one may be. */
   | "another_open";
 
 /**
- * Settles by order of an operator a batch whose state the processor could not tell: it counts as exported, or is sent
- * again.
+ * Settles, for an operator, a batch of which the processor did not say whether it has it: the batch counts as exported, or
+ * is sent again.
  */
 export function settleByOperator(
   pool: pg.Pool,

@@ -8,7 +8,7 @@ import { changeAfter, graceSeconds, summarizeSubscriptions } from "./subscriptio
 const states: BillingStatus[] = ["pending", "active", "grace", "suspended", "exempt"];
 const subscriptionStates: (SubscriptionState | null)[] = [null, "paying", "failing", "ended"];
 const anySubscriptionState = fc.constantFrom(...subscriptionStates);
-/** A workspace's state, its last subscription state and the next. */
+/** An organization's billing state, its previous subscription state and the next one. */
 const anyChange = [fc.constantFrom(...states), anySubscriptionState, anySubscriptionState] as const;
 const now = 1_800_000_000;
 
@@ -21,15 +21,15 @@ describe("a change of the subscription state", () => {
     ["active", "paying", "ended", "suspended"],
     ["grace", "failing", "ended", "suspended"],
     ["suspended", "ended", "paying", "active"],
-    // Created before live billing was switched on, and without a subscription to lose.
+    // Created before live billing was turned on, so it has no subscription to lose.
     ["active", null, "ended", undefined],
-    // The grace has run out: another failed invoice does not begin a new one.
+    // The grace period has lapsed; another failed invoice does not begin a new one.
     ["suspended", "paying", "failing", undefined],
   ])("from %s and %s to %s makes it %s", (current, previous, subscriptionState, next) => {
     expect(changeAfter(current, previous, subscriptionState, now)?.status).toBe(next);
   });
 
-  it("never touches an exempt workspace, and without news changes nothing", () => {
+  it("never changes an exempt organization, nor any other while the subscription state is the same or unknown", () => {
     fc.assert(
       fc.property(...anyChange, (current, previous, subscriptionState) => {
         expect(changeAfter("exempt", previous, subscriptionState, now)).toBeUndefined();
@@ -39,7 +39,7 @@ describe("a change of the subscription state", () => {
     );
   });
 
-  it("gives three days exactly when it gives grace", () => {
+  it("sets an end three days later exactly when it begins a grace period", () => {
     fc.assert(
       fc.property(...anyChange, (current, previous, subscriptionState) => {
         const change = changeAfter(current, previous, subscriptionState, now);
@@ -73,7 +73,7 @@ describe("summarizeSubscriptions", () => {
     expect(summarizeSubscriptions([subscription(status)], []).subscriptionState).toBe(subscriptionState);
   });
 
-  it("takes the best of several subscriptions in any order", () => {
+  it("takes the best of several subscriptions, in whatever order they come", () => {
     const several = [subscription("canceled"), subscription("active"), subscription("past_due")];
     fc.assert(
       fc.property(fc.shuffledSubarray(several, { minLength: 3 }), (shuffled) => {
@@ -85,7 +85,7 @@ describe("summarizeSubscriptions", () => {
     );
   });
 
-  it("is failing while an invoice that was to be collected is open", () => {
+  it("is failing while an invoice is open whose collection was attempted", () => {
     expect(summarizeSubscriptions([subscription("active")], [failed]).subscriptionState).toBe("failing");
     expect(
       summarizeSubscriptions([subscription("active")], [{ ...failed, attempted: false }]).subscriptionState,

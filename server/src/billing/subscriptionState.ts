@@ -2,25 +2,25 @@ import type { Stripe } from "stripe";
 import type { BillingStatus } from "../postgres/tables.ts";
 import type { SubscriptionState } from "./accountStore.ts";
 
-/** How long intake goes on after a failed invoice: three days. */
+/** How long items are still accepted after a failed invoice: three days. */
 export const graceSeconds = 3 * 86_400;
 
-/** A customer as one reading of the processor shows it. */
+/** A customer's data at the processor, read at one time. */
 export interface ProcessorFacts {
-  /** Null while no subscription ever took effect; then the organization's billing state does not change. */
+  /** Null if no subscription has ever taken effect; then the organization's billing state does not change. */
   subscriptionState: SubscriptionState | null;
   subscriptionId: string | null;
-  /** Unix seconds; null with `subscriptionId`. */
+  /** Unix seconds; null exactly when `subscriptionId` is. */
   subscribedAt: number | null;
   hasPaymentMethod: boolean;
 }
 
-/** Statuses from best to worst: a customer with several subscriptions is rated by the best one. */
+/** Statuses from best to worst: the best subscription decides for a customer who has several. */
 const ranking = ["active", "trialing", "past_due", "unpaid", "paused", "canceled"];
 
 /**
  * Derives the subscription state of a customer from its subscriptions and open invoices. An unpaid subscription is
- * `failing` and not `ended`: the grace period of three days ends by itself.
+ * `failing` and not `ended`: the organization is suspended when its grace period of three days ends.
  */
 export function summarizeSubscriptions(
   subscriptions: readonly Stripe.Subscription[],
@@ -54,9 +54,9 @@ export interface StatusChange {
 
 /**
  * Computes how a change of the subscription state changes the organization's billing state; undefined when it does not.
- * Only a change counts, so that an operator's decision lasts until the processor has news, and a second failed invoice
- * does not begin another grace period.
- * @param current the present billing state: a grace period that has ended is `suspended`.
+ * An unchanged subscription state has no effect, so that an operator's decision lasts until the processor reports a change,
+ * and a second failed invoice does not begin another grace period.
+ * @param current the present billing state, in which a lapsed grace period is `suspended`.
  */
 export function changeAfter(
   current: BillingStatus,
@@ -69,7 +69,7 @@ export function changeAfter(
     case "paying":
       return current === "active" ? undefined : { status: "active", graceEndsAt: null };
     case "failing": {
-      // A pending organization was active between two readings.
+      // A pending organization began to pay and failed between two readings: it was active in between.
       const isEntitled = current === "active" || (current === "pending" && previous === null);
       return isEntitled ? { status: "grace", graceEndsAt: nowSeconds + graceSeconds } : undefined;
     }

@@ -12,14 +12,14 @@ export interface SyncDeps extends Pick<Parts, "pool" | "cells" | "nowMs"> {
   stripe: Stripe;
 }
 
-/** Readings that another process overtook, before the notice is postponed. */
+/** Attempts to apply a reading, each lost to another process, before the notice is postponed. */
 const tries = 5;
 
 /**
- * Updates an organization's billing state from the processor's present data and not from the notice: notices come twice,
- * late and out of order. A reading is applied only if no other was applied since it began (optimistic locking by
- * `version`).
- * @returns false for a customer that is not ours.
+ * Updates an organization's billing state from the processor's present data and not from the notice: notices may arrive
+ * twice, late and out of order. A reading is applied only if no other reading was applied since it began (optimistic
+ * locking by `version`).
+ * @returns false for a customer that belongs to no organization here.
  * @throws the processor's errors.
  */
 export async function syncSubscription(deps: SyncDeps, customerId: string, cause: string): Promise<boolean> {
@@ -33,7 +33,7 @@ export async function syncSubscription(deps: SyncDeps, customerId: string, cause
   throw new Error(`customer ${customerId} changes faster than it can be read`);
 }
 
-/** A customer that was deleted at the processor, and its subscriptions with it. */
+/** The facts of a customer that was deleted at the processor, together with its subscriptions. */
 const deletedFacts: ProcessorFacts = {
   subscriptionState: "ended",
   subscriptionId: null,
@@ -42,8 +42,8 @@ const deletedFacts: ProcessorFacts = {
 };
 
 /**
- * Notes that the account's customer was deleted, before another takes its place: the processor's own notice comes later, and would
- * be about a customer that is not known any more.
+ * Applies the deletion of the account's customer before a new customer replaces it: the processor's own notice comes later,
+ * and its customer would no longer be found.
  * @param pool the pool of the organization's cell.
  */
 export async function noteDeletedCustomer(
@@ -73,8 +73,8 @@ async function readFacts(stripe: Stripe, customerId: string): Promise<ProcessorF
 }
 
 /**
- * Applies a reading in one transaction; false when another reading was applied since `account` was read. The pool is that of the
- * organization's cell.
+ * Applies a reading in one transaction; false when another reading was applied since `account` was read. `pool` is the pool of
+ * the organization's cell.
  */
 function applyFacts(
   { pool, nowMs }: Pick<SyncDeps, "pool" | "nowMs">,
@@ -118,7 +118,7 @@ function applyFacts(
   });
 }
 
-/** The first exported month: the whole month in which the subscription began. */
+/** The first month to export: the whole month in which the subscription began. */
 function firstPeriod(facts: ProcessorFacts): Period | null {
   return facts.subscribedAt === null ? null : periodOf(facts.subscribedAt * 1000);
 }

@@ -36,8 +36,8 @@ export function startBillingWorker(deps: BillingWorkerDeps) {
 }
 
 /**
- * The chores of billing. None of them does anything while this process's clock and the database's are apart: a wrong one would
- * end grace periods that have just begun, and date usage so that the processor refuses it.
+ * The chores of billing. They pause while this process's clock and the database's are a minute apart: a wrong clock would end
+ * grace periods that have just begun, and give usage timestamps that the processor refuses.
  */
 export function billingChores(
   { pool, cells, log, config, nowMs, clock }: BillingWorkerDeps,

@@ -9,8 +9,8 @@ const monthsBack = 2;
 /**
  * Stores the next batches: for each customer without an open batch, the items of its earliest unfinished month that are in
  * no batch yet. Sends nothing.
- * @param pool the pool of a cell; only its organizations have a ledger there.
- * @returns how many batches were written.
+ * @param pool the pool of a cell, which has the ledger of its own organizations only.
+ * @returns the number of batches written.
  */
 export async function writeBatches(pool: pg.Pool, nowSeconds: number): Promise<number> {
   const current = periodOf(nowSeconds * 1000);
@@ -43,7 +43,7 @@ export async function writeBatches(pool: pg.Pool, nowSeconds: number): Promise<n
   return rowCount ?? 0;
 }
 
-/** One statement, because records move into the totals. */
+/** One statement, because `foldUsage` moves records into the totals. */
 const ledgerText = `
 select u.org_id, u.period, sum(u.items)::bigint as accepted
 from (

@@ -42,14 +42,16 @@ import { createPresence } from "./presence.ts";
 import type { Parts } from "../items/parts.ts";
 
 export interface ServiceDeps extends Pick<Parts, "config" | "pool" | "log"> {
-  /** Where its items are; all in one cell on the pool unless told. */
+  /** The cells of the data plane; one cell on `pool` unless given. */
   cells?: Cells | undefined;
   encryptionKey: Buffer;
-  /** This process, as the database has it. */
+  /** This process's row in the table of processes. */
   process?: ProcessRecord | undefined;
-  /** The export by OpenTelemetry; absent when nothing is exported. */
+  /** The OpenTelemetry export; absent when nothing is exported. */
   telemetry?: Telemetry | undefined;
-  /** Tells this process's metrics and gives those of the service's other processes, for `/metrics`; absent when there are none. */
+  /**
+   * Sends this process's metrics and returns those of the service's other processes, for `/metrics`; absent in a single process.
+   */
   siblings?: ((own: MetricValues[]) => Promise<MetricValues[][]>) | undefined;
   nowMs?: () => number;
 }
@@ -78,21 +80,21 @@ function createSharedParts(deps: ServiceDeps) {
   const registry = new Registry();
   registerProcessMetrics(registry);
   const clock = createClockCheck({ pool, nowMs, log });
-  // By cell.
+  // Days past retention that are kept, by cell number.
   const heldDays = new Map<number, number>();
   addMaintenanceGauges(registry, clock, heldDays);
   return {
     registry,
     clock,
     quiet,
-    // Any other process is never quiet, whoever is beside it.
+    // Only a process that may be quiet needs to know whether others use the database.
     onCompany: isAlone(deps) ? (is: boolean): void => void (isAccompanied = is) : undefined,
     requestPool,
     onRoles: registerRoleMetric(registry),
     onHeldDays: (cellNumber: number, days: number) => void heldDays.set(cellNumber, days),
     networks,
-    // One cell's dispatcher has its own.
     leaseTokens: createLeaseTokens(),
+    // With one cell, its dispatcher creates its own.
     admission: cells.all().length > 1 ? new Admission(config.maxInFlight) : undefined,
     following: followCells({ pool, cells, log }),
     outbound: connectOutbound(config, networks, createTryoutReceiver({ pool, cells, box, log, nowMs })),
@@ -100,7 +102,8 @@ function createSharedParts(deps: ServiceDeps) {
     keyUsage: createKeyUsage(pool, log),
     mailer: mailerOf(deps, registry),
     keyOwners,
-    // An unknown key stands for itself: it is looked up before anything of it waits in a queue.
+    // The owner by whom queues share their room. Keys are looked up before their work is queued; an unknown one counts as an
+    // owner.
     ownerOf: (key: string): string => keyOwners.known(key)?.orgId ?? key,
     streams,
     changes: streams.changes,
@@ -109,21 +112,22 @@ function createSharedParts(deps: ServiceDeps) {
   };
 }
 
-/** How long nothing must have happened until a process is quiet. */
+/** A process is quiet when nothing has happened in it for this long. */
 const quietAfterMs = 60_000;
 
 /**
- * Whether everything that follows a request is done by the process that answers it. Any other process finds its work by
- * polling, and is never quiet. Neither is this one while others use the database: they may lack a role, or die.
+ * Whether the process does all the work that its requests cause: it has every role and no sibling processes. Any other process
+ * finds its work by polling, and is never quiet. This one is not quiet either while other processes use the database: they may
+ * lack a role, or die.
  */
 function isAlone({ config: { roles }, siblings }: ServiceDeps): boolean {
   return siblings === undefined && roles.size === 3;
 }
 
-/** Requests of operators and load balancers, which do not end a quiet. */
+/** Routes that operators and load balancers poll; their requests do not end the quiet state. */
 const probes: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
 
-/** Counts requests, and notes that the process is not quiet. */
+/** Counts requests; each one except probes ends the quiet state. */
 function requestMetricsOf({ registry, quiet }: SharedParts): RequestMetrics {
   const metrics = createRequestMetrics(registry);
   return {
@@ -139,7 +143,7 @@ function mailerOf({ config: { mail }, log }: ServiceDeps, registry: Registry): M
   return mail && createMailer({ config: mail, log, count });
 }
 
-/** Gauges of what keeps maintenance from deleting: see `docs/operations.md`. */
+/** Gauges for the reasons why maintenance may delete nothing: see `docs/operations.md`. */
 function addMaintenanceGauges(
   registry: Registry,
   clock: ClockCheck,
@@ -160,7 +164,7 @@ function addMaintenanceGauges(
   );
 }
 
-/** Gauges of what bounds hold back: see `docs/operations.md`. */
+/** Gauges of connections, bodies and queued items, which have bounds: see `docs/operations.md`. */
 function addLoadGauges(registry: Registry, app: FastifyInstance, parts: readonly CellParts[]): void {
   const gauge = gaugesOn(registry);
   const waiting = (what: "count" | "bytes"): number =>
@@ -215,22 +219,22 @@ export function createService(deps: ServiceDeps) {
   return {
     app,
     isDashboardBuilt: isDashboardBuilt(),
-    /** The tokens of its leases. */
+    /** The range of this process's lease tokens. */
     leases: shared.leaseTokens.range,
     mailboxes: {
       start: () => parts.forEach(({ mailboxes }) => mailboxes.start()),
       waiting: () => parts.reduce((sum, { mailboxes }) => sum + mailboxes.waiting(), 0),
     },
     handoffs: parts[0]!.handoffs,
-    /** Resolves with the reason once the process cannot go on; it is to be stopped then. */
+    /** Resolves with the reason when the process cannot continue; the caller stops it then. */
     overtaken: presence.overtaken,
     /** The metrics of this process alone. */
     metricValues: counted.values,
-    /** Compares this process's clock with the database's, before it serves. One that is away is asked again once it does. */
+    /** Compares this process's clock with the database's, before it serves. If the database is away, later checks repeat it. */
     checkClock: async () => void (await shared.clock.look().catch(() => undefined)),
-    /** Connects straight to the servers of the cells from now on, if they have any; resolves when they are found. */
+    /** From now on connects directly to the cells' servers, if cells are on workers of Citus; resolves when these are known. */
     followCells: () => shared.following.look(),
-    /** Starts dispatch and maintenance, as the roles say: those of the configuration unless told. */
+    /** Starts the loops of the given roles; those of the configuration unless given. */
     start(roles = config.roles): void {
       shared.onRoles(roles);
       presence.start();
@@ -240,7 +244,7 @@ export function createService(deps: ServiceDeps) {
       maintenance = startMaintenance({ ...shared, config, pool, log, nowMs, cells: parts });
       billing = startBillingWorker({ config, pool, cells, log, nowMs, clock });
     },
-    /** Takes no more, finishes what is under way and gives the rest back. The pools stay open. */
+    /** Accepts no more requests, finishes the work under way and releases other leases. The pools stay open. */
     async stop(): Promise<void> {
       isStopping = true;
       for (const { mailboxes } of parts) mailboxes.stopWaiting();
@@ -252,7 +256,7 @@ export function createService(deps: ServiceDeps) {
   };
 }
 
-/** Every process accepts every request, so its long polls are woken whatever its roles are. */
+/** Starts the loops of a cell. Mailboxes start in every role: each process answers long polls, and has to wake them. */
 function startCell({ dispatcher, handoffs, mailboxes, replays }: CellParts, roles: Config["roles"]): void {
   dispatcher.start();
   handoffs.start();
@@ -260,7 +264,7 @@ function startCell({ dispatcher, handoffs, mailboxes, replays }: CellParts, role
   if (roles.has("maintenance")) replays.start();
 }
 
-/** The metrics of all cells of this process as values, and those of the whole service as the text of `/metrics`. */
+/** `values`: metrics of this process, all cells included. `text`: metrics of the whole service, as `/metrics` answers. */
 function countedBy(
   { registry }: SharedParts,
   parts: readonly CellParts[],
@@ -280,7 +284,7 @@ function countedBy(
   };
 }
 
-/** Stops parts in the order in which one hands its work to the next. */
+/** Stops the parts in the order in which work passes through them. */
 async function stopParts(
   shared: SharedParts,
   parts: readonly CellParts[],

@@ -25,7 +25,7 @@ import type { ServiceDeps, SharedParts } from "./assemble.ts";
 
 export type CellParts = ReturnType<typeof assembleCell>;
 
-/** All that works with the items of one cell, on its pool; nothing of it is shared with another cell. */
+/** Creates the parts that work with the items of one cell, on its pool; no other cell shares them. */
 export function assembleCell(deps: ServiceDeps, shared: SharedParts, { cell, cells }: Place) {
   const { config, encryptionKey, log, nowMs = Date.now } = deps;
   const { box, changes, clock, keyUsage, leaseTokens, networks, outbound, ownerOf, quiet, traces } = shared;
@@ -33,7 +33,7 @@ export function assembleCell(deps: ServiceDeps, shared: SharedParts, { cell, cel
   const { requestPool, directRequests } = requestPoolsOf(cell, config);
   const queries = createQueries(requestPool);
   const registry = registryOf(config, shared, { cell, cells }, requestPool);
-  // The dispatcher and handoffs call each other, as do handoffs and mailboxes, once all are there.
+  // These functions look up the parts only when called: dispatcher and handoffs call each other, as do handoffs and mailboxes.
   const onDue = (): void => dispatcher.onDue();
   const onMailboxItems = (mailboxIds: string[]): void => mailboxes.onMailboxItems(mailboxIds);
   const onKeyUsed = (key: string): void => keyUsage.noteKey(key);
@@ -95,7 +95,7 @@ export function assembleCell(deps: ServiceDeps, shared: SharedParts, { cell, cel
   };
 }
 
-/** Pools for statements of requests, which have a time limit; work in the background may take longer. */
+/** Pools for the statements of requests, which have a time limit; background work has none. */
 function requestPoolsOf({ pool, direct }: Cell, { databaseTimeoutMs }: ServiceDeps["config"]) {
   const requestPool = limitQueries(pool, databaseTimeoutMs);
   const directRequests = direct === pool ? requestPool : limitQueries(direct, databaseTimeoutMs);
@@ -107,7 +107,7 @@ interface Place {
   cells: Cells;
 }
 
-/** One cell is measured with the process; of several each has figures of its own, which say whose they are. */
+/** Metrics of a cell: the process's registry for a single cell, else a registry of its own with the label `cell`. */
 function registryOf(
   config: ServiceDeps["config"],
   shared: SharedParts,
@@ -128,7 +128,7 @@ function refusalLog(log: Log): (error: unknown) => void {
 }
 
 /**
- * Parts whose questions concern all cells, because the caller does not know the cell: the reach of limited keys, push
+ * Replaces the functions whose caller does not know the cell by ones that work across all cells: the reach of limited keys, push
  * notifications of agents, and whether items are accepted at all.
  */
 export function acrossCells(
@@ -141,7 +141,7 @@ export function acrossCells(
   const [first, ...others] = parts.map((part) => ({ ...part, reach }));
   const handoffs = {
     ...first!.handoffs,
-    // The item that a token names is in one of them; to the others it is one that has ended.
+    // Only one cell has the item that the token names; to the others the token looks like that of an ended item.
     async notified(token: string): Promise<boolean> {
       const known = await Promise.all(parts.map((part) => part.handoffs.notified(token)));
       return known.includes(true);

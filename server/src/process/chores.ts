@@ -38,7 +38,7 @@ import type { Parts } from "../items/parts.ts";
 
 export interface MaintenanceDeps extends Pick<Parts, "config" | "pool" | "log" | "nowMs" | "changes"> {
   clock: Pick<ClockCheck, "look">;
-  /** Told how many days past retention a cell still has. */
+  /** Called with the number of days past retention that a cell still keeps. */
   onHeldDays: (cellNumber: number, days: number) => void;
   quiet: Quiet;
   cells: readonly CellDeps[];
@@ -55,11 +55,14 @@ type ItemDeps = Omit<MaintenanceDeps, "cells"> & CellDeps & { trim: ReturnType<t
 const seconds = 1_000;
 const minutes = 60 * seconds;
 
-/** Chores that are as rare as this begin some time after the start: all at once they would take its connections from requests. */
+/**
+ * Chores with at least this interval first run {@link rareFirstAfterMs} after the start, so that they do not take the pool's
+ * connections from the first requests.
+ */
 const rareEveryMs = 5 * minutes;
 const rareFirstAfterMs = 20 * seconds;
 
-/** A chore that counts one thing, by the word for it in the log. */
+/** A chore that returns one count. @param counted name of the count in the log. */
 function chore(
   name: string,
   everyMs: number,
@@ -69,7 +72,7 @@ function chore(
   return { name, everyMs, runOnce: async (stopping) => ({ [counted]: await run(stopping) }) };
 }
 
-/** Makes chores that delete what is past some time; see {@link trimming}. */
+/** Returns a function that makes chores which delete rows by age; see {@link trimming}. */
 function trimmer(deps: Pick<MaintenanceDeps, "clock">) {
   return (
     name: string,
@@ -83,7 +86,7 @@ function trimmer(deps: Pick<MaintenanceDeps, "clock">) {
   });
 }
 
-/** Everything the service does by itself. Each chore may run on several nodes at once without harm. */
+/** Starts all chores. Each chore may safely run on several nodes at once. */
 export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void> } {
   const { log, quiet } = deps;
   const loops = allChores(deps).map((chore) =>
@@ -96,12 +99,12 @@ export function startMaintenance(deps: MaintenanceDeps): { stop(): Promise<void>
   };
 }
 
-/** In each cell, and in the tables of the control plane. */
+/** The chores of each cell, and those on the tables of the control plane. */
 export function allChores(deps: MaintenanceDeps): Chore[] {
   return [...deps.cells.flatMap((cell) => choresOf(deps, cell)), ...accountChores(deps)];
 }
 
-/** Chores of one cell; their names in the log have its number where there are several. */
+/** Chores of one cell. With several cells, the chores' names in the log contain the cell's number. */
 function choresOf(deps: MaintenanceDeps, { cell, handoffs, onDue, onMailboxItems }: CellDeps): Chore[] {
   const itemDeps = { ...deps, pool: cell.pool, cell, handoffs, onDue, onMailboxItems, trim: trimmer(deps) };
   const chores = [
@@ -117,8 +120,8 @@ function choresOf(deps: MaintenanceDeps, { cell, handoffs, onDue, onMailboxItems
 }
 
 function itemChores({ pool, cell }: ItemDeps): Chore[] {
-  // Leases run on the clock of the server that holds the cell. Folding reads what every item has written, and no table but the cell's
-  // and copies: through the coordinator it took 0.4 ms of the coordinator's processor time an item.
+  // Leases run on the clock of the server that holds the cell. Folding reads rows of every item, and only tables that are on the
+  // cell's server: through the coordinator it cost 0.4 ms of the coordinator's processor time per item.
   const { direct } = cell;
   const cellNumber = cell.number;
   return [
@@ -148,7 +151,7 @@ function replayChores({ config, pool, nowMs, trim }: ItemDeps): Chore[] {
     {
       name: "outcomes of replays",
       everyMs: seconds,
-      // Too often for a line in the log each time.
+      // No counts: the chore runs too often for a log line each time.
       runOnce: async () => {
         await followReplayed(queries, { mailboxRetentionMs: mailboxRetentionMs(config), nowMs: nowMs() });
         return {};
@@ -160,7 +163,7 @@ function replayChores({ config, pool, nowMs, trim }: ItemDeps): Chore[] {
   ];
 }
 
-/** Chores that carry out what was asked for or noted before. */
+/** Chores that send operational events, carry out erasures, and delete the records of interventions past retention. */
 function doingChores({ config, pool, changes, onDue, onMailboxItems, trim }: ItemDeps): Chore[] {
   const erasing = { pool, mailboxRetentionMs: mailboxRetentionMs(config), onMailboxItems };
   return [
@@ -248,9 +251,9 @@ function accountChores(deps: MaintenanceDeps): Chore[] {
 }
 
 /**
- * Deletes what expired so long ago, which no request accepts any more.
- * @param tables with a column `expires_at`.
- * @returns how many rows.
+ * Deletes rows that expired at least `agoSeconds` ago. Requests no longer accept them.
+ * @param tables names of tables with a column `expires_at`.
+ * @returns the number of deleted rows.
  */
 export async function deleteExpired(
   pool: pg.Pool,

@@ -12,7 +12,7 @@ import type { Opener } from "./database/openOrJoin.ts";
 import { createLog } from "../telemetry/log.ts";
 import { version } from "../config/version.ts";
 
-// Apart from the commands: a start of the service needs none of their modules.
+// Defined here and not in the modules of the commands, which a start of the service does not load.
 const serveUsage =
   "  postrider serve [--roles api,dispatcher,maintenance]   runs the service (settings: docs/configuration.md)\n";
 const orgUsage = `  postrider org create <name> [--exempt | --state <state>] [--email <address>]
@@ -33,17 +33,17 @@ ${serveUsage}${orgUsage}${resetPasswordUsage}${databaseUsage}  postrider mcp [--
   postrider version
 `;
 
-/** One command: its lines of the usage, which its help has under the title, and what it does with its arguments. */
+/** One command: its lines of the usage text, the title above them in its help, and the function that runs it. */
 interface Command {
-  /** The usage of all commands unless given. */
+  /** The usage text of all commands unless given. */
   usage?: string;
   title?: string;
   run: (args: string[]) => void | Promise<void>;
 }
 
 /**
- * The commands by name. Each imports its own modules when it runs: loading the service takes half a second of processor time, which
- * `postrider help` does not need.
+ * The commands by name. Each imports its own modules when it runs: loading the service takes half a second of processor time,
+ * which `postrider help` does not need.
  */
 const commands = new Map<string, Command>([
   ["serve", { usage: serveUsage, title: "the service", run: runServe }],
@@ -105,8 +105,8 @@ async function onDatabase({ isJson, run }: DatabaseCommand): Promise<void> {
 }
 
 /**
- * Output that cannot be written ends nothing in the middle. A command whose result is lost, as on a full disk, says so in the end
- * by its exit code; the reader of a pipe may have seen enough, as in `postrider org list | head`.
+ * Keeps commands running when their output cannot be written. A command whose result is lost, as on a full disk, reports it and
+ * ends with a failure code. A closed pipe is no failure: its reader may have seen enough, as in `postrider org list | head`.
  */
 function outliveOutput(): void {
   process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
@@ -119,7 +119,7 @@ function outliveOutput(): void {
 
 async function administer(args: string[]): Promise<void> {
   const { readOrgCommand } = await import("../billing/orgCommand.ts");
-  // Read before a database is opened, or even started.
+  // Checks the arguments before a database is opened or started.
   const command = readOrgCommand(args);
   await withDatabase({ command: "postrider org", mayMake: args[0] === "create" }, command);
 }
@@ -170,7 +170,7 @@ function readRoles(args: string[]): string | undefined {
   } catch (cause) {
     throw new UsageError((cause as Error).message, { cause });
   }
-  // As from a variable of a shell that is not set: it would count as all roles.
+  // An empty value, as from an unset shell variable, would count as all roles.
   if (roles?.trim() === "") throw new UsageError("--roles names no role");
   return roles;
 }

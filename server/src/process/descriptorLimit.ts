@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 
-/** Descriptors that are not for clients' connections: files, the database, and what is sent. */
+/** Descriptors kept for files and other uses, besides those of deliveries and the database pool. */
 const otherDescriptors = 256;
 const mostConnections = 10_000;
 
 /**
- * How many connections of clients the process may have: what is asked for, or as many as its limit of file
- * descriptors leaves room for beside what it sends, at most 10,000.
- * @throws {Error} with a sentence, when more are asked for than there is room for.
+ * The maximum number of clients' connections: the configured number, or else the number of file descriptors that are left beside
+ * deliveries and the database pool, at least 16 and at most 10,000.
+ * @throws {Error} with a sentence, when the configured number exceeds the descriptors left.
  */
 export function connectionLimitOf(
   asked: number | undefined,
@@ -23,11 +23,11 @@ export function connectionLimitOf(
 
 function openFilesLimit(): number {
   if (process.platform === "linux") {
-    // A report takes a tenth of a start's processor time.
+    // `getReport` below would take a tenth of a start's processor time.
     const soft = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
     return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
   }
-  // Missing in the types; names of interfaces are not wanted here and take their time.
+  // `excludeNetwork` is missing in the types. It skips the network interfaces, which are not needed and slow to look up.
   Object.assign(process.report, { excludeNetwork: true });
   const { userLimits } = process.report.getReport() as {
     userLimits?: { open_files?: { soft?: number | string } };

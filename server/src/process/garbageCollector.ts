@@ -1,14 +1,14 @@
 import { availableParallelism } from "node:os";
 import { setFlagsFromString } from "node:v8";
 
-/** As `node --v8-options` has it. */
+/** Spelled as `node --v8-options` lists it. */
 export const helpersOffFlag = "--no-parallel-scavenge";
 const fewCores = 2;
 
 /**
- * Lets V8 empty its young generation without helping threads where there are few cores. It has four of them whatever
- * the machine has, and on two cores they take PostgreSQL's turn and keep the main thread waiting: an item that is
- * delivered costs Node a twentieth more with them. V8 looks at the flag at each collection, so it may be set now.
+ * Turns off V8's helper threads for young-generation collection on machines with at most two cores. V8 uses four of them on any
+ * machine; on two cores they compete with PostgreSQL and make the main thread wait: with them a delivered item costs Node 5 %
+ * more. V8 reads the flag at each collection, so it can be set while the process runs.
  */
 export function fitCollectorToCores(): void {
   if (availableParallelism() <= fewCores) setFlagsFromString(helpersOffFlag);

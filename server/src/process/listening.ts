@@ -1,7 +1,7 @@
 import type { Server } from "node:net";
 import type { Config } from "../config/config.ts";
 
-/** Tells the person who started the service where it is. */
+/** Prints the service's address for the person who started it. */
 export function greet(
   config: Config,
   { port, isDashboardBuilt }: { port: number; isDashboardBuilt: boolean },
@@ -21,7 +21,7 @@ export function listeningPort(address: ReturnType<Server["address"]>): number | 
   return typeof address === "object" ? address?.port : undefined;
 }
 
-/** Why the address cannot be listened on, as a sentence. */
+/** Explains in a sentence why the service cannot listen on its address. */
 export function listenFailure(config: Pick<Config, "host" | "port">, error: NodeJS.ErrnoException): string {
   const where = `${config.host}:${config.port}`;
   if (error.code === "EADDRINUSE")

@@ -5,14 +5,14 @@ import { openUnlessStopped } from "./openUnlessStopped.ts";
 import { listenForStop } from "./stopRequest.ts";
 
 /**
- * Runs the service in this process until SIGTERM, SIGINT or SIGHUP. `say` shows a line to the person who started it.
- * @param isRunByNpm whether the process that started this one is `npm start`, whose end is this one's.
- * @throws what keeps it from starting, as a sentence.
+ * Runs the service in this process until SIGTERM, SIGINT or SIGHUP. `say` prints a line for the person who started it.
+ * @param isRunByNpm whether `npm start` started this process, so that it stops when npm ends.
+ * @throws {Error} a sentence that says why the service cannot start or continue.
  */
 export async function serve(config: Config, say: (line: string) => void, isRunByNpm: boolean): Promise<void> {
   const log = createLog(config.logLevel, { everyRequest: config.logRequests });
   const stop = listenForStop(say, isRunByNpm);
-  // Most of the modules, loaded while PostgreSQL starts.
+  // Loads most of the modules while PostgreSQL starts.
   const load = () => import("./runService.ts");
   const database = await openUnlessStopped(config, log, { say, stop, whileWaiting: load });
   if (database === undefined) return;

@@ -4,12 +4,12 @@ import { type OpenDatabase, openDatabase, type Opening } from "./database/openDa
 import { tellProgress } from "./database/startProgress.ts";
 import type { StopRequest } from "./stopRequest.ts";
 
-/** How long a start may take to end when it is asked to stop. Nothing can be lost, and a guard stops the embedded PostgreSQL. */
+/** Time limit for a start to end after a stop request. No data can be lost, and a guard stops the embedded PostgreSQL. */
 const startStopLimitMs = 5_000;
 
 /**
- * Opens the database; undefined if the process was asked to stop first. The process then ends within seconds, even if the start
- * hangs.
+ * Opens the database; returns undefined if the process was asked to stop first. The process then ends within seconds, even if the
+ * start hangs.
  */
 export async function openUnlessStopped(
   config: Config,
@@ -37,7 +37,7 @@ export async function openUnlessStopped(
       isOpen = true;
       return database;
     }
-    // It ends by itself, as the signal told it, or is cut off by the limit.
+    // The signal aborts the opening; the time limit above ends the process if it hangs.
     await opening.then(
       (late) => late.close(),
       () => undefined,

@@ -4,27 +4,24 @@ import { newProcessRecord, noteAlive, noteEnd } from "../postgres/processes.ts";
 import { createLog } from "../telemetry/log.ts";
 import { createPresence } from "./presence.ts";
 
-databaseTest()(
-  "a process knows whether others use the database, whose work it has to look for",
-  async ({ pool }) => {
-    const own = newProcessRecord("1.0.0");
-    const other = newProcessRecord("1.0.0");
-    /** Starts a process, and gives the first thing that it hears. */
-    const company = (): Promise<boolean> =>
-      new Promise((resolve) => {
-        const presence = createPresence({
-          pool,
-          log: createLog("silent"),
-          clock: { look: () => Promise.reject(new Error("not looked at here")) },
-          process: own,
-          onCompany: (isAccompanied) => resolve(presence.stop().then(() => isAccompanied)),
-        });
-        presence.start();
+databaseTest()("a process knows whether other processes use the database", async ({ pool }) => {
+  const own = newProcessRecord("1.0.0");
+  const other = newProcessRecord("1.0.0");
+  /** Starts a process and resolves with the first value that `onCompany` gets. */
+  const company = (): Promise<boolean> =>
+    new Promise((resolve) => {
+      const presence = createPresence({
+        pool,
+        log: createLog("silent"),
+        clock: { look: () => Promise.reject(new Error("not looked at here")) },
+        process: own,
+        onCompany: (isAccompanied) => resolve(presence.stop().then(() => isAccompanied)),
       });
-    expect(await company()).toBe(false);
-    await noteAlive(pool, other);
-    expect(await company()).toBe(true);
-    await noteEnd(pool, other);
-    expect(await company()).toBe(false);
-  },
-);
+      presence.start();
+    });
+  expect(await company()).toBe(false);
+  await noteAlive(pool, other);
+  expect(await company()).toBe(true);
+  await noteEnd(pool, other);
+  expect(await company()).toBe(false);
+});

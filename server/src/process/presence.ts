@@ -5,24 +5,24 @@ import { type Loop, startLoop } from "../maintenance/chore.ts";
 import type { Quiet } from "../runtime/quiet.ts";
 import type { Parts } from "../items/parts.ts";
 
-/** How often a process writes down that it runs, and looks whether it still can. */
+/** How often a process records that it runs, and checks whether it can continue. */
 const everyMs = 10_000;
 
 export interface PresenceDeps extends Pick<Parts, "pool" | "log"> {
-  /** One unless told. */
+  /** One cell unless given. */
   cells?: Cells | undefined;
   clock: Pick<ClockCheck, "look">;
-  /** Never quiet unless told. */
+  /** Never quiet unless given. */
   quiet?: Quiet;
-  /** As it was written down at the start; a process without one is not seen by others. */
+  /** The process's row, as inserted at the start; other processes do not see one without a row. */
   process?: ProcessRecord | undefined;
-  /** Told whether other processes use the database. */
+  /** Called with whether other processes use the database. */
   onCompany?: ((isAccompanied: boolean) => void) | undefined;
 }
 
 /**
- * Shows the others that this process runs, so that its SQL functions stay, notices when they are gone or what they need was
- * taken away, and when its clock and the database's disagree.
+ * Records regularly that this process runs, so that other versions keep its SQL functions. Notices when these functions, or
+ * tables they need, are gone, and when its clock and the database's disagree.
  */
 export function createPresence(deps: PresenceDeps) {
   const { pool, cells, log, clock, process, quiet, onCompany } = deps;
@@ -46,9 +46,9 @@ export function createPresence(deps: PresenceDeps) {
   }
 
   return {
-    /** Resolves with the reason, a sentence, once it is seen that this process cannot go on. */
+    /** Resolves with the reason, a sentence, when a check finds that this process cannot continue. */
     overtaken: overtaken.promise,
-    /** Asks the database now. Undefined while this process can go on. */
+    /** Checks the database now. Resolves with the reason why this process cannot continue, or undefined. */
     whyOvertaken: look,
     start(): void {
       loop = startLoop({ name: "sign of life", everyMs, runOnce }, log, quiet && { quiet });

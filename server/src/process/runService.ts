@@ -11,36 +11,36 @@ import { createService, type Service, type ServiceDeps } from "./assemble.ts";
 import type { OpenDatabase } from "./database/openDatabase.ts";
 import { endBy } from "./stopRequest.ts";
 
-/** How long a process may take to stop. Deliveries that it still holds then are taken over when their leases lapse. */
+/** Time limit for a process to stop. Other processes take over the deliveries that it still holds when their leases lapse. */
 const stopLimitMs = 25_000;
-/** How long an overtaken process answers `/readyz` with the reason before it ends, so that load balancers notice. */
+/** How long a process that cannot continue answers `/readyz` with the reason before it ends, so that load balancers notice. */
 const overtakenNoticeMs = 5_000;
 
 /** The parts of one running process that differ between a single process and a worker. */
 export interface ServiceRun {
   config: Config;
   log: Log;
-  /** Closed in the end. */
+  /** Closed by `runService` in the end. */
   database: OpenDatabase;
-  /** Resolves with what asked the process to stop. */
+  /** Resolves with the name of the signal, or other request, to stop. */
   stopAsked: Promise<string>;
-  /** Which of the service's processes this is, once that is known; absent for the only one. */
+  /** Resolves with the number of this process's slot when the supervisor has assigned it; absent in a single process. */
   instance?: Promise<string>;
-  /** Opens the port, and tells its number and the roles of this process. */
+  /** Opens the port; resolves with its number and the roles of this process. */
   listen: (app: FastifyInstance) => Promise<{ port: number; roles: Config["roles"] }>;
-  /** The process serves. */
+  /** Called when the process serves. */
   onServing: (service: Service, port: number) => void;
-  /** It begins to stop; with the reason, a sentence, when it cannot go on. */
+  /** Called when the process begins to stop; with the reason, a sentence, if it cannot continue. */
   onStopping?: (overtaken: string | undefined) => void;
-  /** It has stopped; its counters are final. */
+  /** Called when the process has stopped, with its final metrics. */
   onCounted?: (values: MetricValues[]) => void;
   /** The metrics of the service's other processes; see `ServiceDeps`. */
   siblings?: ServiceDeps["siblings"];
 }
 
 /**
- * Serves until it is asked to stop: interface, dispatcher, maintenance, in one process.
- * @throws what keeps it from starting or going on, as a sentence.
+ * Runs the interface, the dispatcher and maintenance in this process until it is asked to stop.
+ * @throws {Error} a sentence that says why the process cannot start or continue.
  */
 export async function runService(run: ServiceRun): Promise<void> {
   const { config, log, database } = run;
@@ -58,7 +58,8 @@ export async function runService(run: ServiceRun): Promise<void> {
       siblings: run.siblings,
     });
     await Promise.all([service.checkClock(), service.followCells()]);
-    // Now, because `kill -9` leaves no time for it, and it stops the process for most of a second after an installation.
+    // Flushed before serving: it blocks the process for most of a second after an installation, and `kill -9` leaves no time
+    // later.
     flushCompileCache();
     const { port, roles } = await run.listen(service.app).catch(async (cause: unknown) => {
       await service.stop();
@@ -83,9 +84,8 @@ export async function runService(run: ServiceRun): Promise<void> {
 }
 
 /**
- * Starts the export that is asked for; undefined when none is. OpenTelemetry's packages are loaded here and not before, so
- * that a process that exports nothing has nothing of them in memory. The export names the process that it is from, so a spare that
- * exports waits here until it is told.
+ * Starts the configured export; undefined when none is configured. OpenTelemetry's packages are loaded only here, so that a
+ * process that exports nothing does not hold them in memory. Exported data names its process, so a spare waits here for its slot.
  */
 async function startTelemetry({ config, log, instance }: ServiceRun): Promise<Telemetry | undefined> {
   const choice = telemetryChoice(config);
@@ -95,7 +95,7 @@ async function startTelemetry({ config, log, instance }: ServiceRun): Promise<Te
   return startSdk({ ...choice, instance: (await instance) ?? null }, log);
 }
 
-/** @returns why the process cannot go on, undefined when it was asked to stop. */
+/** Waits for the end. @returns why the process cannot continue, or undefined when it was asked to stop. */
 async function untilItEnds({ log, stopAsked }: ServiceRun, service: Service): Promise<string | undefined> {
   const end = await Promise.race([
     stopAsked.then((signal) => ({ signal })),
@@ -113,7 +113,7 @@ async function untilItEnds({ log, stopAsked }: ServiceRun, service: Service): Pr
 /** How long an exporter may take to close its connections at the end. */
 const lastMomentMs = 200;
 
-/** The connection to a collector that does not answer would keep the process alive. */
+/** Ends the process soon, even if an open connection to an unresponsive collector keeps it alive. */
 function endSoon(): void {
   // oxlint-disable-next-line unicorn/no-process-exit -- nothing else ends an exporter's request
   setTimeout(() => process.exit(), lastMomentMs).unref();

@@ -20,8 +20,8 @@ import { leave, type OpenDatabase, openPools, poolError } from "./database/openD
 const siblingsLimitMs = 3_000;
 
 /**
- * Runs one of several processes of a service: prepares everything, serves when the supervisor gives it a place, and stops when the
- * supervisor or SIGTERM asks for it.
+ * Runs one of several processes of a service: prepares everything, serves when the supervisor gives it a place, and stops when
+ * the supervisor or SIGTERM asks for it.
  */
 export async function serveAsWorker(env: NodeJS.ProcessEnv): Promise<void> {
   fitCollectorToCores();
@@ -45,9 +45,9 @@ export async function serveAsWorker(env: NodeJS.ProcessEnv): Promise<void> {
       async listen(app) {
         await app.ready();
         const { fd, otherFds, roles } = await supervisor.place;
-        // Sockets that this process kept open would take connections that nobody accepts.
+        // The kernel would give connections to other sockets that this process left open, and nothing would accept them.
         for (const other of otherFds) closeSync(other);
-        // Fastify passes unknown options on to Node. The host only prevents a lookup of "localhost".
+        // Fastify passes unknown options on to Node. The host only avoids a lookup of "localhost".
         await app.listen({ fd, host: "127.0.0.1" } as FastifyListenOptions);
         return { port: listeningPort(app.server.address())!, roles: new Set(roles) as Config["roles"] };
       },
@@ -106,7 +106,11 @@ function listenToSupervisor() {
     place: place.promise,
     stopAsked: stopping.promise,
     trouble: () => trouble,
-    /** The metrics of the other processes. */
+    /**
+     * Sends this process's metrics to the supervisor.
+     * @returns the metrics of the other processes.
+     * @throws {ApiError} 503 if they are late.
+     */
     async siblings(own: MetricValues[]): Promise<MetricValues[][]> {
       const id = ++ids;
       const answer = Promise.withResolvers<MetricValues[][]>();
@@ -117,11 +121,11 @@ function listenToSupervisor() {
       if (others !== undefined) return others;
       throw new ApiError(503, "the metrics of the other processes did not come in time");
     },
-    /** Answers the supervisor's questions for metrics from now on. */
+    /** From now on answers the supervisor's requests for metrics. */
     counts(service: Pick<Service, "metricValues">): void {
       counted = service;
     },
-    /** Closes the channel, which keeps the process alive. */
+    /** Closes the channel to the supervisor, which keeps the process alive. */
     leave(): void {
       process.removeAllListeners("disconnect");
       if (process.connected) process.disconnect?.();
@@ -134,9 +138,9 @@ function tell(message: FromWorker): void {
 }
 
 /**
- * Opens the database that the supervisor has brought up to date. If it is away the process serves all the same and answers 503, as
- * running processes do.
- * @throws {Error} a sentence when this version cannot go on with the database.
+ * Opens the database, whose schema the supervisor has migrated. If the database is away, the process still serves and answers
+ * 503, as running processes do.
+ * @throws {Error} a sentence, when this version cannot work with the database.
  */
 async function joinDatabase(
   { config, log }: Pick<ServiceRun, "config" | "log">,

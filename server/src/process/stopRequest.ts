@@ -1,19 +1,19 @@
-/** Somebody wants the process to end. */
+/** A request to stop the process, made or still to come. */
 export interface StopRequest {
-  /** Aborted by the first asking. */
+  /** Aborted by the first request. */
   signal: AbortSignal;
-  /** Resolves with the signal's name, or with what else asked. */
+  /** Resolves with the signal's name, or with the other cause of the request. */
   asked: Promise<string>;
 }
 
-/** A terminal and `npm` both pass Ctrl-C on: what comes so soon is the same asking. */
+/** Signals within this time are one request: a terminal and `npm` both pass the same Ctrl-C on. */
 const sameAskingMs = 1_000;
 const lookForParentMs = 500;
 
 /**
- * Listens for SIGTERM, SIGINT and SIGHUP, and for the end of an `npm start` that was killed without a chance to pass
- * its signal on. The second asking ends the process at once, by the signal itself; PostgreSQL's guard stops the
- * embedded database then.
+ * Listens for SIGTERM, SIGINT and SIGHUP, and for the end of an `npm start` that was killed before it could pass a
+ * signal on. A second signal ends the process at once, as if nobody listened; PostgreSQL's guard then stops the
+ * embedded database.
  */
 export function listenForStop(say: (line: string) => void, isRunByNpm: boolean): StopRequest {
   const stop = new AbortController();

@@ -15,9 +15,9 @@ import { bindSharedPort, type SharedPort } from "./workers/sharedPort.ts";
 import { Workers } from "./workers/workers.ts";
 import { startWorkerProcess } from "./workers/workerProcess.ts";
 
-/** How long all processes may take to stop. Deliveries that they still hold then are taken over when their leases lapse. */
+/** Time limit for all processes to stop. Deliveries that they still hold become due again when their leases lapse. */
 const stopLimitMs = 25_000;
-/** How long the database may take to end the last statements of a dead process. Leases that they take afterwards have to lapse. */
+/** Time that the database gets to end the last statements of a dead process. Leases taken later than that have to lapse. */
 const lastStatementsMs = 200;
 /** How often workers are told whether the embedded server's disk is full. */
 const troubleEveryMs = 1_000;
@@ -25,10 +25,10 @@ const troubleEveryMs = 1_000;
 type Say = (line: string) => void;
 
 /**
- * Runs the service in POSTRIDER_PROCESSES processes until SIGTERM, SIGINT or SIGHUP. This one supervises: it owns the port and
- * the embedded PostgreSQL, brings the schema up to date, and replaces a process that dies.
- * @param isRunByNpm whether the process that started this one is `npm start`, whose end is this one's.
- * @throws what keeps the service from starting or going on, as a sentence.
+ * Runs the service in POSTRIDER_PROCESSES processes until SIGTERM, SIGINT or SIGHUP. This process is the supervisor: it owns the
+ * port and the embedded PostgreSQL, migrates the schema, and replaces a process that dies.
+ * @param isRunByNpm whether `npm start` started this process, so that it stops when npm ends.
+ * @throws {Error} a sentence that says why the service cannot start or continue.
  */
 export async function serve(config: Config, say: Say, isRunByNpm: boolean): Promise<void> {
   const destination = createLineWriter(process.stdout.fd);
@@ -70,7 +70,7 @@ interface Supervision {
   say: Say;
 }
 
-/** Serves until the service is asked to stop. @throws the reason why it cannot go on. */
+/** Serves until the service is asked to stop. @throws {Error} the reason why it cannot continue. */
 async function runWorkers(supervision: Supervision): Promise<void> {
   const { config, log, stop, port, workers, database, say } = supervision;
   await refuseTooManyConnections(database.pool, config);
@@ -105,14 +105,14 @@ async function runWorkers(supervision: Supervision): Promise<void> {
   }
 }
 
-/** One worker has the role maintenance: the chores of several would wait for each other's locks. */
+/** The roles of a worker. Only the first has the role maintenance: the chores of several would wait for each other's locks. */
 function rolesOf({ roles }: Config, slot: number): string[] {
   return [...roles].filter((role) => role !== "maintenance" || slot === 0);
 }
 
 /**
- * Makes the items due at once that an ended process had leased, which would otherwise wait until the leases lapse. It is known here
- * that the process has ended, as nobody can know who sees only the database. Never rejects.
+ * Ends the leases of a process that has ended, so that its deliveries are due at once and not only when the leases lapse. Only
+ * the supervisor can do that: from the database nobody can tell that the process has ended. Never rejects.
  */
 async function takeOver({ cells }: OpenDatabase, leases: TokenRange, log: Log): Promise<void> {
   await delay(lastStatementsMs, undefined, { ref: false });
@@ -125,7 +125,7 @@ async function takeOver({ cells }: OpenDatabase, leases: TokenRange, log: Log): 
   }
 }
 
-/** Workers do not see the embedded server's log, which tells that its disk is full; their answers are to say so. */
+/** Tells the workers when the embedded server's disk is full, for their answers: only the supervisor sees the server's log. */
 function tellTrouble({ trouble }: OpenDatabase, workers: Workers): NodeJS.Timeout | undefined {
   if (trouble === undefined) return undefined;
   let told: string | null = null;

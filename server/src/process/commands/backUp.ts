@@ -38,7 +38,7 @@ export async function backUp(config: Config, path: string, { say, show }: Talk):
   }
 }
 
-/** Node's words for a file that cannot be written name the draft, or no file at all. */
+/** Explains why the backup cannot be written. Node's messages name the draft file, or no file at all. */
 function explainUnwritable(error: unknown, path: string): unknown {
   const { code = "", message } = error as NodeJS.ErrnoException;
   const reasons: Record<string, string> = {

@@ -2,7 +2,7 @@ import { type Config, loadConfig } from "../../config/config.ts";
 import { explainRefusal } from "../../postgres/untilServes.ts";
 import { CommandError } from "../../runtime/commandError.ts";
 
-/** Output of a command on the whole database. */
+/** Output functions of a command on the whole database. */
 export interface Talk {
   /** Prints a line for the person at the terminal. */
   say: (line: string) => void;
@@ -10,13 +10,13 @@ export interface Talk {
   show: (result: object) => void;
 }
 
-/** A command on the whole database, read but not begun, and whether its result is wanted as JSON. */
+/** A parsed command on the whole database, and whether its result is printed as JSON. */
 export interface DatabaseCommand {
   isJson: boolean;
   run: (env: NodeJS.ProcessEnv, talk: Talk) => Promise<void>;
 }
 
-/** Reads the arguments of a command, before anything is opened. @throws {CommandError} for wrong ones. */
+/** Reads the arguments of a command, before a database is opened. @throws {CommandError} for wrong arguments. */
 export type Reader = (args: string[]) => DatabaseCommand;
 
 /** A command that runs with the service's configuration. */
@@ -37,7 +37,7 @@ export function onConfig(
   };
 }
 
-/** @throws {CommandError} for what cannot be undone, unless it is confirmed. */
+/** @throws {CommandError} unless --yes confirms a command that cannot be undone. @param why what the command does. */
 export function refuseWithoutYes(flags: ReadonlySet<string>, why: string): void {
   if (!flags.has("yes")) throw new CommandError(`${why}: add --yes to do it`, "usage");
 }

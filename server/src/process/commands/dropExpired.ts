@@ -8,7 +8,7 @@ import type { Talk } from "./command.ts";
 import { openForCommand } from "../database/openDatabase.ts";
 
 /**
- * Shows the days past retention that the service keeps, because it drops two within 24 hours by itself; drops them all where
+ * Shows the days past retention that the service still keeps, because it drops at most two within 24 hours. Drops them all if
  * `isConfirmed`.
  * @throws {CommandError} while the clocks of this machine and the database disagree.
  */
@@ -45,7 +45,7 @@ export async function dropExpired(config: Config, isConfirmed: boolean, { say, s
   }
 }
 
-/** Says what is waited for, unless it is still the same. */
+/** Returns a function that prints what the command waits for, whenever that changes. */
 function sayOnce(say: Talk["say"]): (what: string) => void {
   let last = "";
   return (what) => {

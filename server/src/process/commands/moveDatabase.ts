@@ -21,20 +21,20 @@ import { startAlone } from "./openAsItIs.ts";
 import { bringUpToDate, loadInto } from "./restore.ts";
 
 const command = "postrider move";
-/** A service has 25 s to end by itself; its database comes after it. */
+/** A service may take 25 s to stop; its embedded database stops after it. */
 const stopLimitMs = 90_000;
 
 /**
- * Moves the embedded database to that of DATABASE_URL. Nothing is accepted meanwhile: the service is ended first, and cannot
- * be started on the old database afterwards, so that each item answered with 202 is in the new one. A move that was
- * interrupted is finished by the next one: the rows come in one transaction, which leaves the move's id with them.
+ * Moves the embedded database to that of DATABASE_URL. No item is accepted during the move: the service is stopped first, and
+ * cannot be started on the old database afterwards, so that each item answered with 202 is in the new one. The next move finishes
+ * an interrupted one: all rows are loaded in one transaction, which also stores the move's id.
  */
 export async function moveDatabase(env: NodeJS.ProcessEnv, mayStop: boolean, talk: Talk): Promise<void> {
   const places = configOfMove(env);
   const { dataDir, databaseUrl, encryptionKey } = places;
   if (unfinishedMove(dataDir, databaseUrl) === undefined) await refuseUnfit(databaseUrl);
   await endService(dataDir, mayStop, talk.say);
-  // Another move may have begun or ended while this one waited.
+  // Another move may have begun or ended while this command waited for the service.
   const before = unfinishedMove(dataDir, databaseUrl);
   const to = destinationOf(databaseUrl);
   const move: Move = { to, id: before?.id ?? randomUUID(), at: nowSeconds(), isDone: false };
@@ -54,12 +54,12 @@ export async function moveDatabase(env: NodeJS.ProcessEnv, mayStop: boolean, tal
 }
 
 /**
- * The move that was interrupted, if one was.
- * @throws {CommandError} when it ended, or was to another database.
+ * The interrupted move, if there is one.
+ * @throws {CommandError} when the earlier move has ended, or was to another database.
  */
 function unfinishedMove(dataDir: string, databaseUrl: string): Move | undefined {
   const move = readMove(dataDir);
-  // Version 1.0.0 wrote down the server without the database.
+  // Version 1.0.0 recorded the server without the database's name.
   const isThis = move !== undefined && [destinationOf(databaseUrl), placeOf(databaseUrl)].includes(move.to);
   if (move !== undefined && (move.isDone || !isThis)) throw refusalOf(dataDir, move);
   return move;
@@ -72,8 +72,9 @@ function destinationOf(databaseUrl: string): string {
 }
 
 /**
- * Checks, before a service is ended for it, that the database of DATABASE_URL is fit, is empty, and takes tables and schemas.
- * @throws {Error} a sentence when it is not or does not.
+ * Checks, before the service is stopped, that the database of DATABASE_URL has a suitable version and encoding, is empty, and
+ * that the user may create tables and schemas.
+ * @throws {Error} a sentence, when one of these fails.
  */
 async function refuseUnfit(databaseUrl: string): Promise<void> {
   const session = await openSession({ url: databaseUrl });
@@ -91,7 +92,7 @@ async function refuseUnfit(databaseUrl: string): Promise<void> {
 
 interface Moving {
   move: Move;
-  /** The interrupted move that it continues. */
+  /** The interrupted move that this one continues. */
   before: Move | undefined;
   say: Talk["say"];
 }
@@ -102,7 +103,7 @@ async function copy(places: Places, moving: Moving): Promise<Loaded> {
   const database = await startAlone(dataDir, { command, say: moving.say, settings });
   try {
     const present = readMove(dataDir);
-    // The mark of another move must stay: it says where the items are.
+    // The record of another move must stay: it says where the items are.
     if (present !== undefined && (present.id !== moving.before?.id || present.isDone))
       throw refusalOf(dataDir, present);
     return await fill(places, moving, database.connection);
@@ -111,7 +112,7 @@ async function copy(places: Places, moving: Moving): Promise<Loaded> {
   }
 }
 
-/** Fills the other database. An error before the rows are committed there leaves the old database as it was. */
+/** Copies all rows into the other database. An error before they are committed there leaves the old database as it was. */
 async function fill(
   { dataDir, databaseUrl, encryptionKey }: Places,
   { move, before, say }: Moving,
@@ -119,7 +120,7 @@ async function fill(
 ): Promise<Loaded> {
   let isCommitting = false;
   const mark = { id: move.id, beforeCommit: () => void (isCommitting = true) };
-  // The rows that were sent are gone with the connection, unless their commit was sent, too.
+  // The server rolls back the rows when the connection ends, unless the commit was sent.
   const giveUp = (): string => {
     const isUndone = !isCommitting && before === undefined;
     if (isUndone) unmarkMoved(dataDir);
@@ -149,7 +150,7 @@ interface Places {
   settings: Record<string, string>;
 }
 
-/** The key is the data directory's own: the secrets that move are sealed with it. */
+/** Uses the encryption key of the data directory, because the secrets that are moved are encrypted with it. */
 function configOfMove(env: NodeJS.ProcessEnv): Places {
   const here = loadConfig({ ...env, DATABASE_URL: "" });
   refuseWithoutDatabase(here.dataDir);
@@ -192,7 +193,7 @@ async function endService(dataDir: string, mayStop: boolean, say: (line: string)
     } catch (cause) {
       if (!(cause instanceof DirectoryInUseError)) throw cause;
       const { holder, message } = cause;
-      // A command must end by itself: what it has begun would be left half done.
+      // A command must not be stopped: its work would be left half done.
       if (holder.command !== undefined) throw new CommandError(message, "conflict", { cause });
       if (!mayStop) {
         throw new CommandError(
@@ -208,7 +209,7 @@ async function endService(dataDir: string, mayStop: boolean, say: (line: string)
   }
 }
 
-/** @throws {CommandError} when its process id means no other process here, as in another container, or one that this user may not end. */
+/** @throws {CommandError} when the process is not visible here, as in another container, or this user may not signal it. */
 function stopService(dataDir: string, { pid = 0 }: Holder, say: (line: string) => void): void {
   try {
     if (pid <= 1 || pid === process.pid) throw new Error("its process is unknown");

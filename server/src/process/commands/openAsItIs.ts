@@ -5,18 +5,19 @@ import type { DatabaseConnection } from "../../postgres/pool.ts";
 import { lockSettings } from "../database/lockRoom.ts";
 import { type Opener, openOrJoin } from "../database/openOrJoin.ts";
 
-/** A database whose schema stays as it is. */
+/** A database that was opened without migrating its schema. */
 export interface AsItIs {
   connection: DatabaseConnection;
-  /** It was started for this, so no service runs on it. */
+  /** Whether the database was started for this command, so that no service uses it. */
   isAlone: boolean;
-  /** Leaves it, and stops it if it was started for this. */
+  /** Stops the database if it was started for this command. */
   close(): Promise<void>;
 }
 
 /**
- * The configured database, that of a service which runs on the data directory, or the embedded one, started for this.
- * @throws {CommandError} when the data directory has none.
+ * Opens the configured database, the embedded one of a service that runs on the data directory, or else the embedded one, started
+ * for this command.
+ * @throws {CommandError} when the data directory has no database.
  */
 export async function openAsItIs(config: Config, opener: Opener): Promise<AsItIs> {
   const { databaseUrl, dataDir } = config;
@@ -31,11 +32,11 @@ export async function openAsItIs(config: Config, opener: Opener): Promise<AsItIs
 
 /** How a command starts the embedded database for itself. */
 interface Starting extends Opener, Pick<Taking, "patienceMs"> {
-  /** As {@link lockSettings} gives them; those of few days unless given. */
+  /** Settings from {@link lockSettings}; PostgreSQL's defaults unless given, which are enough for few days. */
   settings?: Record<string, string>;
 }
 
-/** The embedded database of a data directory for this process alone; made when there is none. */
+/** Starts the embedded database of a data directory for this process alone; creates it if there is none. */
 export async function startAlone(
   dataDir: string,
   { command, say, patienceMs, settings = {} }: Starting,

@@ -2,13 +2,13 @@ import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
 import { readSecretLine } from "./readSecretLine.ts";
 
-/** A terminal that writes down whether it shows what is typed. */
+/** A terminal that records whether it echoes input. */
 function terminal(seen: string[]) {
   const setRawMode = (isRaw: boolean): void => void seen.push(isRaw ? "hidden" : "shown");
   return Object.assign(new PassThrough(), { isTTY: true, setRawMode });
 }
 
-it("asks a terminal only once nothing of what is typed is shown, and shows again afterwards", async () => {
+it("prompts on a terminal after turning echo off, and turns echo on again afterwards", async () => {
   const seen: string[] = [];
   const input = terminal(seen);
   const line = readSecretLine(input, (text) => seen.push(text));
@@ -26,7 +26,7 @@ it("ends when Ctrl-C is typed", async () => {
   expect(seen).toEqual(["hidden", "shown"]);
 });
 
-it("reads a line of what is no terminal, with or without its end, and asks for nothing", async () => {
+it("reads one line from a pipe, with or without a line end, and writes no prompt", async () => {
   for (const text of ["correct horse", "correct horse\n", "correct horse\r\n"]) {
     const input = Object.assign(new PassThrough(), { isTTY: false });
     input.end(text);
@@ -36,7 +36,7 @@ it("reads a line of what is no terminal, with or without its end, and asks for n
   }
 });
 
-it("refuses what is not UTF-8, such as a letter of a terminal that uses Latin-1", async () => {
+it("refuses input that is not UTF-8, such as a letter from a Latin-1 terminal", async () => {
   const input = Object.assign(new PassThrough(), { isTTY: false });
   input.end(Buffer.from("correct hörse\n", "latin1"));
   await expect(readSecretLine(input, () => undefined)).rejects.toThrow("is not UTF-8");

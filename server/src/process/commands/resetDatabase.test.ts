@@ -16,7 +16,7 @@ function reset({ url }: TestDatabase): Promise<Ended> {
   return runDatabaseCommand(["reset", "--yes"], { DATABASE_URL: url, POSTRIDER_ENCRYPTION_KEY: key });
 }
 
-/** Takes the lock that a service has while it starts. @returns lets it go. */
+/** Takes the lock that a starting service holds. @returns a function that releases it. */
 async function lockSchema(pool: pg.Pool): Promise<() => void> {
   const client = await pool.connect();
   await client.query("select pg_advisory_lock($1)", [migrationLockKey]);
@@ -29,7 +29,7 @@ async function lockSchema(pool: pg.Pool): Promise<() => void> {
   return letGo;
 }
 
-it("a reset names the file of the key only where there is one", async ({}) => {
+it("a reset mentions the encryption key's file only if that file exists", async ({}) => {
   const dataDir = mkdtempSync(join(tmpdir(), "postrider-reset-"));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const resetEmbedded = (): Promise<Ended> => {
@@ -44,7 +44,7 @@ it("a reset names the file of the key only where there is one", async ({}) => {
   });
 });
 
-it("a reset waits for a service that starts, and then refuses", async ({ database, pool }) => {
+it("a reset waits for a starting service, and then refuses to run", async ({ database, pool }) => {
   const letGo = await lockSchema(pool);
   const resetting = reset(database);
   await expect.poll(() => countLockWaits(pool)).toBe(1);
@@ -54,7 +54,7 @@ it("a reset waits for a service that starts, and then refuses", async ({ databas
   expect([code, err]).toEqual([5, expect.stringMatching(/a service runs on the database/)]);
 });
 
-it("of two resets at once one removes everything, and the other finds nothing", async ({
+it("when two resets run at once, one removes everything and the other finds nothing", async ({
   database,
   pool,
 }) => {

@@ -22,7 +22,7 @@ export async function resetDatabase(config: Config, { say, show }: Talk): Promis
   }
   const session = await openSession({ url: config.databaseUrl });
   try {
-    // A service that starts, a restore and another reset have it: after them, what is looked at here stays as it is.
+    // Starting services, restores and other resets hold this lock: while it is held here, the results of these checks stay true.
     if (!(await tryLock(session, migrationLockKey, "session"))) {
       say("Waiting for another process that changes the schema …");
       await session.query("select pg_advisory_lock($1)", [migrationLockKey]);

@@ -6,7 +6,7 @@ import { endAllLeases } from "../../delivery/rows/sweepDeliveries.ts";
 import { bringUpToDate } from "./restore.ts";
 
 stageTest(
-  "a restore leaves its leases to a service that came before its end",
+  "a restore keeps the leases of a service that started before the restore ended",
   async ({ database, pool, start, receiver }) => {
     receiver.answer = () => undefined;
     const service = await start();
@@ -14,7 +14,7 @@ stageTest(
     const target = await createWebhookTarget(service, account, receiver.url);
     await sendItem(service, account, target.id);
     await receiver.arrivals(1);
-    // So that nobody takes the lease again.
+    // Killed, so that no process leases the delivery again.
     service.kill("SIGKILL");
     await service.ended;
     await bringUpToDate(database.connection);

@@ -16,11 +16,11 @@ import { lockSettings } from "../database/lockRoom.ts";
 import { refuseMoved } from "../database/movedMarker.ts";
 import { startAlone } from "./openAsItIs.ts";
 
-/** Brings a backup into an empty database: the embedded one, or that of DATABASE_URL. */
+/** Loads a backup into an empty database: the embedded one, or that of DATABASE_URL. */
 export async function restore(config: Config, path: string, { say, show }: Talk): Promise<void> {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found === undefined) throw new CommandError(`there is no file ${path}`, "notFound");
-  // A pipe would be empty at the second reading, or block it for ever.
+  // A pipe would be empty when read a second time, or block forever.
   if (!found.isFile())
     throw new CommandError(
       `${path} is no file but a pipe, a folder or a device: a backup is read twice`,
@@ -51,7 +51,7 @@ export async function restore(config: Config, path: string, { say, show }: Talk)
   }
 }
 
-/** Loads a backup, brings its schema up to date, and ends the leases that it has: their processes do not use this database. */
+/** Loads a backup, migrates its schema, and ends its leases, whose processes do not use this database. */
 export async function loadInto(
   connection: DatabaseConnection,
   contents: Contents,
@@ -68,7 +68,7 @@ export async function loadInto(
   return loaded;
 }
 
-/** Brings the schema of loaded rows up to date, and ends all leases, unless a service has run there: those are its own. */
+/** Migrates the schema of loaded rows, and ends all leases, unless a service has already run there, whose leases they may be. */
 export async function bringUpToDate(connection: DatabaseConnection): Promise<void> {
   const options = { connection, size: 2, onError: () => undefined };
   const pool = createPool(options);
@@ -96,7 +96,7 @@ function cellsText(count: number): string {
   return count === 1 ? "one cell" : `${count} cells`;
 }
 
-/** Another key would make every secret unreadable. @throws {CommandError} when it is not that of the backup. */
+/** @throws {CommandError} when the encryption key is not the backup's: with another key every secret would be unreadable. */
 function checkKey({ encryptionKey, dataDir, databaseUrl }: Config, { key_fingerprint }: Manifest): void {
   const key = encryptionKey ?? (databaseUrl === undefined ? existingKey(dataDir) : undefined);
   const place = `POSTRIDER_ENCRYPTION_KEY${databaseUrl === undefined ? ` or ${keyPath(dataDir)}` : ""}`;

@@ -14,21 +14,21 @@ const otherConnections = 20;
 /** LISTEN connections beside the pool, for streams and for abandoned tool calls. Each cell has one more, for messages. */
 const listeners = 2;
 
-/** The most connections of the cells' own pools in one process. */
+/** Maximum number of connections of the cells' own pools in one process. */
 function connectionsOfCells({ cells, databasePool }: ConnectionConfig): number {
   const count = Number(cells);
   return count === 1 ? 0 : count * Math.max(leastConnections, Math.ceil(databasePool / count));
 }
 
-/** The most connections that all processes of the service may open together. */
+/** Maximum number of connections that all processes of the service may open together. */
 function mostConnections(config: ConnectionConfig): number {
   const { cells, databasePool, processes } = config;
   return processes * (databasePool + connectionsOfCells(config) + listeners + Number(cells));
 }
 
 /**
- * The same to one worker of Citus, which may hold all cells: directly, and by the coordinator, of which each session keeps one
- * to every worker that it needed.
+ * Maximum number of connections that all processes may cause to one worker of Citus, which may hold all cells: direct ones, and
+ * those of the coordinator, each of whose sessions keeps one to every worker that it has used.
  */
 function mostToWorker(config: ConnectionConfig): number {
   return config.processes * (config.databasePool + 2 * connectionsOfCells(config));
@@ -45,7 +45,10 @@ const room = `select
   - current_setting('superuser_reserved_connections')::integer
   - coalesce(current_setting('reserved_connections', true)::integer, 0)`;
 
-/** @throws {Error} a sentence when the database or a server that holds cells allows fewer connections than the service's processes may open. */
+/**
+ * @throws {Error} a sentence when the database or a server that holds cells allows fewer connections than the service's processes
+ * may open.
+ */
 export async function refuseTooManyConnections(pool: pg.Pool, config: ConnectionConfig): Promise<void> {
   const { rows } = await pool.query<{ room: number }>(`${room} as room`);
   refuseBeyond(config, { where: "the database", most: mostConnections(config), room: rows[0]!.room });
@@ -59,7 +62,7 @@ export async function refuseTooManyConnections(pool: pg.Pool, config: Connection
   }
 }
 
-/** The room of the workers that answer; of none when one does not answer for so long that a start would wait for it. */
+/** Connections allowed by each worker that answers; empty when one does not answer within 3 s, so as not to delay the start. */
 async function roomOfWorkers(pool: pg.Pool): Promise<{ server: string; room: string }[]> {
   const statement = limited(
     3_000,

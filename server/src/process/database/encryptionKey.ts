@@ -8,14 +8,14 @@ const fileName = "encryption.key";
 const keyBytes = 32;
 
 /**
- * The key of a service with its own database: read from the data directory, which exists, made there the first time (mode
- * 0600). @throws {Error} when the file is there and is no key, because a new one could open nothing.
+ * The key of a service with its own database: read from the data directory, which must exist, and created there the first time
+ * (mode 0600). @throws {Error} when the file exists and is no key, because a new key could decrypt nothing.
  */
 export function loadOrMakeKey(dataDir: string): Buffer {
   const present = existingKey(dataDir);
   if (present !== undefined) return present;
   const path = keyPath(dataDir);
-  // Written whole and then linked into place, so that a crash leaves no half of a key.
+  // Written to a draft and then linked into place, so that a crash cannot leave half a key.
   const draft = `${path}.${process.pid}.${randomBytes(4).toString("hex")}`;
   writeFileSync(draft, `${randomBytes(keyBytes).toString("base64")}\n`, { mode: 0o600, flush: true });
   chmodSync(draft, 0o600);
@@ -29,7 +29,7 @@ export function loadOrMakeKey(dataDir: string): Buffer {
   return readKey(path);
 }
 
-/** The key of a data directory, where it has one. @throws {Error} when the file is there and is no key. */
+/** The key of a data directory, if it has one. @throws {Error} when the file exists and is no key. */
 export function existingKey(dataDir: string): Buffer | undefined {
   try {
     return readKey(keyPath(dataDir));
@@ -39,15 +39,15 @@ export function existingKey(dataDir: string): Buffer | undefined {
   }
 }
 
-/** Where a service with its own database looks for its key. */
+/** Path of the key's file of a service with its own database. */
 export function keyPath(dataDir: string): string {
   return join(dataDir, fileName);
 }
 
 /**
- * Looks whether the keys open the oldest signing secret, or the newest: with a key of another database every delivery
- * would fail, one by one.
- * @throws {Error} a sentence for the operator when neither was sealed with one of them.
+ * Checks that one of the keys decrypts the oldest signing secret, or the newest: with the key of another database every
+ * delivery would fail.
+ * @throws {Error} a sentence for the operator, when neither secret was encrypted with one of the keys.
  */
 export async function refuseForeignKey(pool: pg.Pool, keys: SecretBoxKeys): Promise<void> {
   const { rows } = await pool.query<{ secret: Buffer }>(

@@ -11,7 +11,7 @@ import { lockSettings, relationsPerDay } from "./lockRoom.ts";
 
 const it = databaseTest();
 
-it("a day's partitions have the relations that room is made for", async ({ pool }) => {
+it("relationsPerDay is the number of relations of one day's partitions", async ({ pool }) => {
   const { rows } = await pool.query<{ relations: number }>(
     `select sum(
        1
@@ -32,7 +32,7 @@ it("a day's partitions have the relations that room is made for", async ({ pool 
   expect(rows[0]!.relations).toBe(relationsPerDay);
 });
 
-it("the embedded PostgreSQL can lock the partitions of a year at a time", async () => {
+it("the embedded PostgreSQL can lock the partitions of a year in one transaction", async () => {
   const dataDir = mkdtempSync(join(clusterFolder(), "postrider-locks-"));
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const service = await startService({ storage: { dataDir }, env: { POSTRIDER_RETENTION_DAYS: "365" } });
@@ -40,13 +40,13 @@ it("the embedded PostgreSQL can lock the partitions of a year at a time", async 
   const connection = (await runningConnection(dataDir))!;
   const pool = createPool({ connection, size: 1, onError: () => undefined });
   onTestFinished(() => pool.end());
-  // Advisory locks take the same room.
+  // Advisory locks are in the same lock table.
   const text = "select count(pg_advisory_xact_lock(n)) as taken from generate_series(1, $1::integer) n";
   const { rows } = await pool.query<{ taken: number }>(text, [365 * relationsPerDay]);
   expect(rows[0]!.taken).toBe(365 * relationsPerDay);
 });
 
-it("a backup with more days than are kept has room of its own", () => {
+it("a backup with more days than the retention gets enough locks for its days", () => {
   const here = { retentionDays: 30, cells: "1" } as const;
   expect(lockSettings(here)).toEqual({ max_locks_per_transaction: "64" });
   const days = 375;

@@ -3,17 +3,17 @@ import { dailyTables } from "../../postgres/partitions.ts";
 
 /** Relations of one day in one cell, each with a lock of its own: partitions, their indexes and their TOAST tables. */
 export const relationsPerDay = 47;
-/** Days that have partitions although they are not within retention: a week ahead, today, and some that are to be dropped. */
+/** Days outside the retention that have partitions: a week ahead, today, and some that are yet to be dropped. */
 const otherDays = 10;
-/** `max_connections` of the embedded server at least. PostgreSQL has as many times `max_locks_per_transaction` for all sessions. */
+/** Minimum `max_connections` of the embedded server. All sessions share this many times `max_locks_per_transaction` locks. */
 const leastConnections = 60;
 /** PostgreSQL's own default, which is enough for 30 days. */
 const leastLocks = 64;
 
 /**
- * The setting of the embedded server for locks. A restore locks all relations in one transaction, and so do some lists most of them,
- * several at a time: there is room for twice as many.
- * @param partitions of a backup that is to be restored, which may have more days than are kept here.
+ * The embedded server's setting for locks. A restore locks all relations in one transaction, and some lists, which may run at the
+ * same time, lock most of them: the setting allows twice the number of relations.
+ * @param partitions number of partitions of the backup to restore, which may have more days than the retention here.
  */
 export function lockSettings(
   { retentionDays, cells }: Pick<Config, "retentionDays" | "cells">,

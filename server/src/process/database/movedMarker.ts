@@ -5,11 +5,11 @@ import { syncDirectory } from "../../runtime/syncDirectory.ts";
 
 const fileName = "moved.json";
 
-/** A move of the embedded database, as its data directory remembers it. */
+/** A move of the embedded database, as recorded in its data directory. */
 export interface Move {
-  /** Where to, without credentials. */
+  /** The destination, without credentials. */
   to: string;
-  /** Names it in the other database, too. */
+  /** The move's id, which the other database stores too. */
   id: string;
   /** Unix seconds. */
   at: number;
@@ -17,8 +17,8 @@ export interface Move {
 }
 
 /**
- * Keeps a service off an embedded database that is being moved, or was: what it accepted there would be lost. An earlier mark is
- * replaced or stays as it is, also when the process is killed, the power fails or the disk is full.
+ * Records a move, so that no service starts on an embedded database that is being moved, or was: items accepted there would be
+ * lost. Replaces an earlier record atomically, also when the process is killed, the power fails or the disk is full.
  */
 export function markMoved(dataDir: string, move: Move): void {
   const path = join(dataDir, fileName);
@@ -33,30 +33,30 @@ export function markMoved(dataDir: string, move: Move): void {
   }
 }
 
-/** The move did not take place. */
+/** Removes the record of a move that did not take place. */
 export function unmarkMoved(dataDir: string): void {
   rmSync(join(dataDir, fileName), { force: true });
 }
 
-/** The move that began there, if one did, whether it ended or not. */
+/** The recorded move of the data directory, ended or not, if there is one. */
 export function readMove(dataDir: string): Move | undefined {
   const path = join(dataDir, fileName);
   try {
     return JSON.parse(readFileSync(path, "utf8")) as Move;
   } catch (error) {
-    // Where there is no directory, or a file in its way, the start itself says so.
+    // If the directory is missing, or is a file, the start itself says so.
     if (["ENOENT", "ENOTDIR"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
     throw new Error(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
   }
 }
 
-/** @throws {CommandError} when the database of the directory was moved elsewhere, or a move of it was interrupted. */
+/** @throws {CommandError} when the directory's database was moved elsewhere, or its move was interrupted. */
 export function refuseMoved(dataDir: string): void {
   const move = readMove(dataDir);
   if (move !== undefined) throw refusalOf(dataDir, move);
 }
 
-/** Says what to do where a move is in the way. */
+/** The error that says what to do about a recorded move. */
 export function refusalOf(dataDir: string, { to, at, isDone }: Move): CommandError {
   const path = join(dataDir, fileName);
   const when = new Date(at * 1000).toISOString();

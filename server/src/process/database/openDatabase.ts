@@ -29,9 +29,9 @@ export interface OpenDatabase {
   cells: Cells;
   connection: DatabaseConnection;
   encryptionKey: Buffer;
-  /** This process, as the database has it; absent when the database belongs to another that runs. */
+  /** This process's row in the table of processes; absent for a command that uses the database of a running service. */
   process?: ProcessRecord;
-  /** Why the embedded server is away, where its log says so. */
+  /** Why the embedded server is away, if its log says so. */
   trouble?: () => Error | undefined;
   close(): Promise<void>;
 }
@@ -43,14 +43,14 @@ const walAheadDelayMs = 1_000;
 export interface Opening {
   say: (line: string) => void;
   progress: StartProgress;
-  /** Called while the start waits for the embedded PostgreSQL: time for other work. */
+  /** Called while the start waits for the embedded PostgreSQL, to do other work in that time. */
   whileWaiting?: () => Promise<unknown>;
   signal?: AbortSignal;
 }
 
 /**
- * Opens the configured database, or starts the embedded one; brings its schema up to date.
- * @throws a sentence when it cannot be opened, or its secrets were sealed with another key.
+ * Opens the configured database, or starts the embedded one; migrates its schema.
+ * @throws a sentence, when the database cannot be opened, or its secrets were encrypted with another key.
  */
 export async function openDatabase(config: Config, log: Log, opening: Opening): Promise<OpenDatabase> {
   const open = config.databaseUrl === undefined ? openEmbedded : openExternal;
@@ -66,7 +66,7 @@ export async function openDatabase(config: Config, log: Log, opening: Opening): 
   }
 }
 
-/** The pool of a process and those of its cells, as the settings size them unless told. Nothing is connected yet. */
+/** Creates the pool of a process and those of its cells, sized by the configuration unless given. Opens no connection yet. */
 export function openPools(
   config: Config,
   given: Omit<PoolOptions, "size"> & Partial<PoolOptions>,
@@ -113,7 +113,7 @@ async function openEmbedded(
     const encryptionKey = config.encryptionKey ?? loadOrMakeKey(config.dataDir);
     const process = newProcessRecord(version);
     await prepare({ pool, cells, log }, opening, { process, isAlone: true });
-    // This process has the database to itself, so whatever is leased was held by one that is gone.
+    // No other process uses the database, so all leases belong to processes that have ended.
     let taken = 0;
     for (const cell of cells.all()) taken += await endAllLeases(cell.pool);
     if (taken > 0) log.info({ deliveries: taken }, "took over what an earlier process left");
@@ -130,7 +130,7 @@ async function openEmbedded(
         closing.abort();
         await walAhead;
         await leave(pool, process);
-        // The pool's promise resolves before its sessions are gone, so the stopping server still meets some.
+        // The pools' promise resolves before their sessions have ended, so stopping the server can still break some of them.
         isClosing = true;
         await pools.close();
         await server.stop();
@@ -143,7 +143,7 @@ async function openEmbedded(
   }
 }
 
-/** Not at once: a start has better things to do, and a short command ends before. Never rejects. */
+/** Creates WAL segments ahead, after a delay, so as not to slow down the start; a short command ends earlier. Never rejects. */
 async function makeWalAheadLater(
   pool: pg.Pool,
   log: Log,
@@ -226,7 +226,7 @@ async function joinService(
     const { rows } = await pool.query<{ is_empty: boolean }>(
       "select to_regclass('processes') is null as is_empty",
     );
-    // The service has just made the database. This waits until it has the schema, too.
+    // The service has just created the database. `prepare` waits until the service has created the schema too.
     if (rows[0]!.is_empty) await prepare({ pool, cells, log }, opening);
     else await refuseOtherCells(pool, cells.all().length);
     return { ...pools, connection, encryptionKey: loadOrMakeKey(config.dataDir) };
@@ -265,7 +265,7 @@ async function prepare(
   if (applied.length > 0) log.info({ applied }, "schema brought up to date");
 }
 
-/** Without it the process counts as running for a minute more. */
+/** Records the end of the process, which would otherwise count as running for another minute. Never rejects. */
 export async function leave(pool: pg.Pool, process: ProcessRecord): Promise<void> {
   await noteEnd(pool, process).catch(() => undefined);
 }

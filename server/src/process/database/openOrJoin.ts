@@ -7,31 +7,31 @@ import { runningConnection } from "../../postgres/embedded/runningConnection.ts"
 import { type DatabaseConnection, isDatabaseAway } from "../../postgres/pool.ts";
 import { CommandError } from "../../runtime/commandError.ts";
 
-/** The command that opens a database, and how it talks to a person. */
+/** The command that opens a database, and its output function. */
 export interface Opener {
-  /** Such as `postrider backup`. */
+  /** The command's name, such as `postrider backup`. */
   command: string;
   say: (line: string) => void;
-  /** Whether it makes the embedded database where there is none, as a start does; not unless given. */
+  /** Whether to create a missing embedded database, as a start does; false unless given. */
   mayMake?: boolean;
 }
 
-/** The two ways to an embedded database. */
+/** The two ways to open an embedded database. */
 export interface Ways<T> {
-  /** Starts it. @throws {DirectoryInUseError} at once when another process has the directory. */
+  /** Starts the database. @throws {DirectoryInUseError} at once, when another process uses the directory. */
   alone: () => Promise<T>;
-  /** Uses that of a service that runs. */
+  /** Uses the database of a running service. */
   join: (connection: DatabaseConnection) => Promise<T>;
 }
 
-/** A service that starts or stops, and most commands, have ended it by then. */
+/** How long to wait for another process: services have started or stopped by then, and most commands have ended. */
 const patienceMs = 120_000;
 const retryMs = 100;
 
 /**
- * Opens the embedded database of a data directory for a command, beside a service that runs on it. Waits for a service that is
- * starting, and for another command, whose database ends with it.
- * @throws {CommandError} when the directory is taken for two minutes, or has no database and may get none.
+ * Opens the embedded database of a data directory for a command, also while a service runs on it. Waits for a starting service,
+ * and for another command, whose database stops when it ends.
+ * @throws {CommandError} when the directory stays in use for two minutes, or has no database and `mayMake` is false.
  */
 export async function openOrJoin<T>(
   dataDir: string,
@@ -47,7 +47,7 @@ export async function openOrJoin<T>(
       try {
         return await alone();
       } catch (error) {
-        // Another process was faster.
+        // Another process took the directory first.
         if (!(error instanceof DirectoryInUseError)) throw error;
       }
     } else {
@@ -61,7 +61,7 @@ export async function openOrJoin<T>(
   }
 }
 
-/** A mistake in POSTRIDER_DATA_DIR must not make a database, in which nothing is found. @throws {CommandError} */
+/** @throws {CommandError} when there is no database: a typo in POSTRIDER_DATA_DIR must not create a new, empty one. */
 export function refuseWithoutDatabase(dataDir: string): void {
   if (existsSync(clusterPath(dataDir))) return;
   throw new CommandError(
@@ -85,7 +85,10 @@ function takenFor(dataDir: string, holder: Holder): CommandError {
 
 const noSuchDatabase = "3D000";
 
-/** Without an answer the server starts, stops, or is gone. A new one serves before it has the service's database. */
+/**
+ * Whether the service's database accepts connections. A starting or stopping server does not; a new one lacks the database at
+ * first.
+ */
 async function answers(connection: DatabaseConnection): Promise<boolean> {
   try {
     const session = await openSession(connection);

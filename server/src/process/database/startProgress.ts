@@ -2,7 +2,7 @@ export type StartProgress = ReturnType<typeof tellProgress>;
 
 const sayEveryMs = 5_000;
 
-/** Tells the person who started the service, every few seconds, what the start waits for. */
+/** Prints the step that a start or command is in, every few seconds, for the person who runs it. */
 export function tellProgress(say: (line: string) => void) {
   const begunMs = performance.now();
   let doing = "starting";
@@ -14,7 +14,7 @@ export function tellProgress(say: (line: string) => void) {
     doing(what: string): void {
       doing = what;
     },
-    /** Says no more. */
+    /** Stops printing. */
     end: () => clearInterval(timer),
   };
 }

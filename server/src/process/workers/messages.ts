@@ -2,18 +2,18 @@ import type { TokenRange } from "../../items/item.ts";
 import type { DatabaseConnection } from "../../postgres/pool.ts";
 import type { MetricValues } from "../../telemetry/metricsText.ts";
 
-/** Data that a worker and the spare need, in addition to their environment, to be ready to serve. */
+/** Data that workers and the spare need, in addition to their environment, to prepare for serving. */
 export interface Preparation {
   connection: DatabaseConnection;
   /** In base64. */
   encryptionKey: string;
 }
 
-/** The place that a worker serves in. */
+/** A worker's slot, the socket it listens on, and its roles. */
 export interface Place {
-  /** The number of its slot, which its successors inherit. */
+  /** Number of the slot; replacements of the worker get the same one. */
   slot: number;
-  /** The descriptor that it listens on. */
+  /** The descriptor of the socket that the worker listens on. */
   fd: number;
   otherFds: number[];
   roles: string[];
@@ -25,21 +25,21 @@ export type ToWorker =
   | { say: "stop" }
   /** Asks for the worker's own metrics. */
   | { say: "count"; id: number }
-  /** Answers "count all" with the metrics of the others. */
+  /** Answers "count all" with the metrics of the other processes. */
   | { say: "counted all"; id: number; values: MetricValues[][] }
-  /** Why the embedded database is away, where its log says so; null once that has passed. */
+  /** Why the embedded database is away, if its log says so; null when it is back. */
   | { say: "trouble"; reason: string | null };
 
 export type FromWorker =
   | { say: "serves"; port: number; isDashboardBuilt: boolean; leases: TokenRange }
-  /** It stops although the supervisor did not ask for it. */
+  /** The worker stops although the supervisor did not ask for it. */
   | { say: "stopping" }
-  /** It cannot start; a later one may. */
+  /** The worker cannot start; a later one may. */
   | { say: "failed"; reason: string }
-  /** Neither it nor another one can go on with this database. */
+  /** Neither this worker nor its replacement can continue with this database. */
   | { say: "overtaken"; reason: string }
   | { say: "counted"; id: number; values: MetricValues[] }
-  /** Its last metrics, when it has stopped. */
+  /** The worker's final metrics, sent when it has stopped. */
   | { say: "counted last"; values: MetricValues[] }
-  /** Asks for the metrics of the others and tells its own, so that no count that `/metrics` has shown is lost with the worker. */
+  /** Asks for the metrics of the other processes; sends the worker's own, so that no count that `/metrics` shows dies with it. */
   | { say: "count all"; id: number; values: MetricValues[] };

@@ -3,13 +3,13 @@ import { createRestarts, mostQuickDeaths, quickDeathMs } from "./workers.ts";
 
 const workers = 2;
 
-test("a worker that served for long is replaced at once, however often", () => {
+test("a worker that served for long is replaced at once, every time", () => {
   const restart = createRestarts(workers);
   const delays = Array.from({ length: 20 }, () => restart(quickDeathMs));
   expect(delays).toEqual(Array(20).fill(0));
 });
 
-test("quick deaths in a row are waited for longer and longer, and then nothing is started any more", () => {
+test("the delay before a replacement grows with each quick death in a row, until no worker is started any more", () => {
   const restart = createRestarts(workers);
   const delays = Array.from({ length: mostQuickDeaths(workers) }, () => restart(0));
   expect(delays[0]).toBe(0);
@@ -18,7 +18,7 @@ test("quick deaths in a row are waited for longer and longer, and then nothing i
   expect(delays.at(-1)).toBeUndefined();
 });
 
-test("one that served for long between them begins the row anew", () => {
+test("the death of a worker that served for long resets the count of quick deaths", () => {
   const restart = createRestarts(workers);
   for (let death = 1; death < mostQuickDeaths(workers); death++) restart(10);
   expect(restart(quickDeathMs)).toBe(0);
@@ -26,7 +26,7 @@ test("one that served for long between them begins the row anew", () => {
   expect(restart(10)).toBeUndefined();
 });
 
-test("a fault that ends all workers at once is not the end, however many there are", () => {
+test("workers are still replaced after one fault has ended all of them at once, however many there are", () => {
   for (const many of [2, 16, 64]) {
     const restart = createRestarts(many);
     for (let death = 0; death <= many; death++) expect(restart(0)).toBeDefined();

@@ -3,10 +3,10 @@ import { within } from "../../runtime/within.ts";
 import { type MetricValues, sumOfCounters } from "../../telemetry/metricsText.ts";
 import { gaugesOn } from "../../telemetry/processMetrics.ts";
 
-/** How long a worker may take to tell its metrics; after that its last ones stand. */
+/** How long a worker may take to send its metrics; after that its last known ones are used. */
 const limitMs = 1_000;
 
-/** A worker's metrics, as they are asked for over its channel. */
+/** Reads the metrics of one worker over its channel. */
 export class WorkerMetrics {
   readonly #ask: (id: number) => void;
   readonly #waiting = new Map<number, (values: MetricValues[]) => void>();
@@ -17,7 +17,7 @@ export class WorkerMetrics {
     this.#ask = ask;
   }
 
-  /** The worker's last metrics that are known here. */
+  /** The last metrics that the worker has sent. */
   last(): MetricValues[] {
     return this.#last;
   }
@@ -33,13 +33,13 @@ export class WorkerMetrics {
     return values ?? this.#last;
   }
 
-  /** The worker has told them. */
+  /** Stores metrics that the worker has sent. @param id of the request that they answer. */
   note(values: MetricValues[], id?: number): void {
     this.#last = values;
     if (id !== undefined) this.#waiting.get(id)?.(values);
   }
 
-  /** The worker has ended and answers no more. */
+  /** Answers waiting requests with the last known metrics, because the worker has ended. */
   end(): void {
     for (const answer of this.#waiting.values()) answer(this.#last);
   }
@@ -49,7 +49,7 @@ export class WorkerMetrics {
 export class ServiceMetrics {
   readonly #own = new Registry();
   readonly #deaths: Counter;
-  /** One after the other, because a sum of many series takes its time. */
+  /** Summed counters of ended workers. Sums run one after the other, because many series take long. */
   #past: Promise<MetricValues[]> = Promise.resolve([]);
 
   constructor(serving: () => number) {
@@ -66,14 +66,14 @@ export class ServiceMetrics {
     this.#deaths.inc();
   }
 
-  /** Keeps what an ended worker has counted, so that sums never fall. */
+  /** Adds the counters of an ended worker, so that the service's counters never decrease. */
   keep(last: MetricValues[]): void {
     this.#past = this.#past.then((past) => sumOfCounters([past, last]));
   }
 
-  /** All metrics beside those of the worker that asks. @param others the other workers. */
+  /** All metrics except those of the worker that asks. @param others the other workers. */
   async beside(others: readonly WorkerMetrics[]): Promise<MetricValues[][]> {
-    // Read before the answers: a worker that ends meanwhile is counted in them, and would be counted twice with a later past.
+    // Read before the workers answer: the answers include a worker that ends now, so a later sum would count it twice.
     const past = this.#past;
     const present = await Promise.all(others.map((worker) => worker.present()));
     return [...present, await past, await this.#own.getMetricsAsJSON()];

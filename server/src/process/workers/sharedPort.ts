@@ -1,13 +1,13 @@
 import { lookup } from "node:dns/promises";
 import net from "node:net";
 
-/** The service's port: sockets that its supervisor holds open and its workers listen on. */
+/** The service's port: sockets that the supervisor holds open and the workers listen on. */
 export type SharedPort = Awaited<ReturnType<typeof bindSharedPort>>;
 
 /**
  * Binds the address once for each slot. The kernel divides new connections between the sockets (SO_REUSEPORT). The supervisor
- * holds each socket beside its worker, so that clients who connect while a worker is replaced wait for the next one
- * instead of being refused. Where the system cannot divide connections (macOS), all workers accept from one socket.
+ * keeps each socket open too, so that clients who connect while a worker is replaced wait for the next one
+ * instead of being refused. On systems that cannot divide connections (macOS), all workers accept from one socket.
  * @throws {Error} with the `code` of the operating system, or a sentence when this Node cannot share a port.
  */
 export async function bindSharedPort({ host, port }: { host: string; port: number }, count: number) {

@@ -1,7 +1,7 @@
 import { fork } from "node:child_process";
 import type { FromWorker, ToWorker } from "./messages.ts";
 
-/** How a worker's process ended; neither by code nor by signal when it could not be started. */
+/** How a worker's process ended; code and signal are both null when it could not be started. */
 export interface WorkerEnd {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -16,27 +16,27 @@ export interface WorkerProcess {
 }
 
 export interface WorkerOptions {
-  /** The module that it runs. */
+  /** Path of the module that the worker runs. */
   entry: string;
-  /** The sockets that it inherits, from descriptor {@link firstSocketFd} on. */
+  /** The sockets that the worker inherits, as descriptors from {@link firstSocketFd} on. */
   fds: readonly number[];
   hear: (message: FromWorker) => void;
-  /** Takes whole lines of its standard output. */
+  /** Called with whole lines of the worker's standard output. */
   write: (lines: string) => void;
 }
 
-/** The descriptors before are standard input, output, error, and the channel of messages. */
+/** Descriptors 0 to 3 are standard input, output, error, and the message channel. */
 export const firstSocketFd = 4;
 
 /**
- * Starts a worker. Its standard output comes through the supervisor, because lines that several processes write into one pipe
- * can be torn. It ends by itself when the supervisor does: its channel closes then.
+ * Starts a worker. Its standard output goes through the supervisor, because lines that several processes write into one pipe
+ * can be torn. The worker exits when the supervisor ends and closes the channel.
  */
 export function startWorkerProcess({ entry, fds, hear, write }: WorkerOptions): WorkerProcess {
   const child = fork(entry, [], { stdio: ["ignore", "pipe", "inherit", "ipc", ...fds] });
   const ended = new Promise<WorkerEnd>((resolve) => {
     child.once("exit", (code, signal) => resolve({ code, signal }));
-    // It was never started, for lack of processes or descriptors.
+    // The process was never started, for lack of processes or descriptors.
     child.on("error", () => child.pid === undefined && resolve({ code: null, signal: null }));
   });
   child.on("message", (message) => hear(message as FromWorker));
@@ -44,7 +44,7 @@ export function startWorkerProcess({ entry, fds, hear, write }: WorkerOptions): 
   return {
     pid: child.pid ?? 0,
     tell(message) {
-      // A message to a worker that is about to end is lost; `ended` tells.
+      // A message to a worker that is about to end is lost; `ended` resolves then.
       if (child.connected) child.send(message, () => undefined);
     },
     kill: (signal) => void child.kill(signal),

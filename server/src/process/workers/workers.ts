@@ -11,7 +11,7 @@ export interface WorkersDeps {
   port: Pick<SharedPort, "fds" | "socketOf" | "release">;
   /** Starts a process that loads the service. */
   start: (hear: (message: FromWorker) => void) => WorkerProcess;
-  /** A process has ended that had leases with these tokens, and may have left some. */
+  /** Called when a process has ended that used these lease tokens; some of its leases may remain. */
   onEnded: (leases: TokenRange) => void;
   log: Pick<Log, "info" | "warn" | "error">;
 }
@@ -23,26 +23,26 @@ interface Worker {
   metrics: WorkerMetrics;
   /** The number of its slot; undefined for the spare. */
   slot: number | undefined;
-  /** When its slot fell vacant, by `performance.now()`; undefined at the service's start. */
+  /** When the slot became vacant, by `performance.now()`; undefined at the service's start. */
   vacantSinceMs: number | undefined;
   servesSinceMs: number | undefined;
-  /** The tokens of its leases; undefined before it serves. */
+  /** The range of its lease tokens; undefined before it serves. */
   leases: TokenRange | undefined;
-  /** Its end is expected. */
+  /** Whether its end is expected. */
   isLeaving: boolean;
-  /** Why it cannot start, as it says. */
+  /** The worker's own message why it cannot start. */
   failure: string | undefined;
 }
 
-/** How long after a start the spare is loaded, so that loading does not slow the first requests. */
+/** How long after a start the spare is loaded, so that it does not slow down the first requests. */
 const spareAfterMs = 1_000;
 
 /**
- * The processes of a service: a worker in each slot, and one spare that is ready to serve but for its slot. It takes the slot of a worker that
- * dies. A process that has yet to load takes most of a second, during which clients of the slot would wait.
+ * The processes of a service: a worker in each slot, and one loaded spare without a slot, which replaces the next worker that
+ * dies. Without the spare, clients of the slot would wait most of a second for a new process to load.
  */
 export class Workers {
-  /** Resolves with the reason, a sentence, for which the whole service is to end. */
+  /** Resolves with the reason, a sentence, when the whole service has to end. */
   readonly failed: Promise<string>;
   readonly #deps: WorkersDeps;
   readonly #slots: (Worker | undefined)[];
@@ -69,12 +69,12 @@ export class Workers {
     this.#fail = resolve;
   }
 
-  /** Starts the processes, which load the service while there is nothing to serve yet. */
+  /** Starts the processes, which load the service while the database is being opened. */
   load(): void {
     for (const slot of this.#slots.keys()) this.#slots[slot] = this.#start(slot);
   }
 
-  /** Lets all workers serve; resolves when they all do. It never resolves when one fails: see `failed`. */
+  /** Lets all workers serve; resolves when they all do. Never resolves when one fails: see `failed`. */
   serve(
     preparation: Preparation,
     rolesOf: (slot: number) => string[],
@@ -86,15 +86,15 @@ export class Workers {
     return this.#allServe.promise;
   }
 
-  /** Tells all workers, also later ones, why the embedded database is away, for their answers; null when it is back. */
+  /** Tells all present and later workers why the embedded database is away, for their answers; null when it is back. */
   tellTrouble(reason: string | null): void {
     this.#trouble = reason;
     for (const { process } of this.#running) process.tell({ say: "trouble", reason });
   }
 
   /**
-   * Stops the workers one after the other. The next one is told after its share of the first half of `limitMs` even if the one before
-   * still runs. Workers that still run at `limitMs` are killed.
+   * Stops the workers one after the other. Each has an equal share of the first half of `limitMs` until the next is told to stop,
+   * even if it still runs. Workers that still run at `limitMs` are killed.
    */
   async stop(limitMs: number): Promise<void> {
     this.#isStopping = true;
@@ -104,7 +104,7 @@ export class Workers {
       if (worker.servesSinceMs === undefined) worker.process.kill("SIGKILL");
     for (const [slot, worker] of this.#slots.entries()) {
       if (worker === undefined) continue;
-      // The worker holds the last descriptor then, so that its socket ends with it and gets no more connections.
+      // Now only the worker holds the socket, so the socket closes when the worker ends, and gets no connections afterwards.
       this.#deps.port.release(slot);
       worker.isLeaving = true;
       worker.process.tell({ say: "stop" });
@@ -217,7 +217,7 @@ export class Workers {
     this.#spare ??= this.#start(undefined);
   }
 
-  /** The worker got a signal of its own. Its successor starts at once, because a graceful stop may take long. */
+  /** Replaces a worker that got a signal of its own, at once, because its graceful stop may take long. */
   #leaves(worker: Worker): void {
     if (worker.isLeaving) return;
     worker.isLeaving = true;
@@ -265,19 +265,22 @@ export class Workers {
   }
 }
 
-/** A worker that served for less was of no use. */
+/** The death of a worker that served for less than this counts as quick. */
 export const quickDeathMs = 5_000;
-/** How long to wait before each replacement in a row of quick deaths: a machine that is short of memory gets a moment. */
+/** Delay before each replacement in a row of quick deaths, which gives a machine that is short of memory time to recover. */
 const delaysMs = [0, 0, 250, 1_000, 4_000];
 
-/** With so many quick deaths in a row the service ends, because the next worker would die, too. One fault may end all workers at once. */
+/**
+ * The service ends after this many quick deaths in a row, because the next worker would die too. The number grows with the
+ * workers, because one fault may end all of them at once.
+ */
 export function mostQuickDeaths(workers: number): number {
   return 4 + workers;
 }
 
 /**
- * Gives a function that is told how long a worker served that died, 0 if it never did, and says after how many milliseconds
- * another is to take its place; undefined when none is to.
+ * Returns a function that takes how long a dead worker served (0 if it never did) and returns the delay in milliseconds before
+ * its replacement; undefined when it must not be replaced.
  */
 export function createRestarts(workers: number): (servedMs: number) => number | undefined {
   let quickDeaths = 0;

@@ -13,7 +13,7 @@ export const cellUsage = `  postrider db cells                                  
   postrider db drop-expired [--yes]                       shows the days past retention that are kept; --yes drops them
 `;
 
-/** By their words behind `db`. */
+/** Readers of the commands by the word after `db`. */
 const readers: Readonly<Record<string, Reader>> = {
   cells(args) {
     const { isJson } = readWords(args, []);
@@ -75,7 +75,7 @@ const readers: Readonly<Record<string, Reader>> = {
   },
 };
 
-/** Reads what follows `db`. @throws {CommandError} for a wrong command. */
+/** Reads the arguments after `db`. @throws {CommandError} for a wrong command. */
 export function readCellCommand(args: string[]): DatabaseCommand {
   // Flags may come first, as in `postrider db --json cells`.
   const at = args.findIndex((arg) => !arg.startsWith("-"));
@@ -88,7 +88,7 @@ export function readCellCommand(args: string[]): DatabaseCommand {
   throw new CommandError(`there is no "${first}": ${known.join(", ")}`, "usage");
 }
 
-/** `host`, `host:port` or `[address]:port`; the port is PostgreSQL's usual one unless given. */
+/** Reads `host`, `host:port` or `[address]:port`; the default port is 5432. @throws {CommandError} for other text. */
 function readServer(text: string): Server {
   const found = /^(?:\[([^\]]+)\]|([^\s:/@[\]]+))(?::(\d{1,5}))?$/.exec(text);
   const port = Number(found?.[3] ?? 5432);

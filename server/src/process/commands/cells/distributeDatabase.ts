@@ -21,7 +21,7 @@ const toDistribute = [
 ];
 const toUndistribute = ["citus_schema_undistribute(regnamespace)", "undistribute_table(regclass, boolean)"];
 
-/** Places the cells of a database on the workers of Citus, while no service runs. Goes on where it was broken off. */
+/** Moves the cells of a database to the workers of Citus, while no service runs. Continues an interrupted run. */
 export async function distributeDatabase(config: Config, talk: Talk): Promise<void> {
   await onCoordinator(config, talk, toDistribute, async ({ client, steps }) => {
     await keepServicesOut(client);
@@ -42,7 +42,7 @@ export async function distributeDatabase(config: Config, talk: Talk): Promise<vo
   });
 }
 
-/** Brings the cells of a database back to the coordinator, while no service runs. Goes on where it was broken off. */
+/** Moves the cells of a database back to the coordinator, while no service runs. Continues an interrupted run. */
 export async function undistributeDatabase(config: Config, talk: Talk): Promise<void> {
   await onCoordinator(config, talk, toUndistribute, async (coordinator) => {
     const { client, steps } = coordinator;
@@ -59,7 +59,10 @@ export async function undistributeDatabase(config: Config, talk: Talk): Promise<
   });
 }
 
-/** Nobody starts who has not had the migration lock; who started before is written down as running. */
+/**
+ * Keeps processes from starting by holding the migration lock, which each start takes.
+ * @throws {CommandError} when a service runs.
+ */
 async function keepServicesOut(client: pg.ClientBase): Promise<void> {
   await takeSessionLock(
     client,

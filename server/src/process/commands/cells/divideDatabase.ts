@@ -11,7 +11,10 @@ import { takeSessionLock, stopSoon } from "./onCoordinator.ts";
 import { type AsItIs, openAsItIs } from "../openAsItIs.ts";
 import { type StartProgress, tellProgress } from "../../database/startProgress.ts";
 
-/** The advisory lock of who fills tables: were the guard's session to break alone, two could fill the same. */
+/**
+ * Advisory lock of the session that fills the tables. If only the guard's session broke, its lock would be free, and without this
+ * one two commands could fill the same tables.
+ */
 export const divisionLockKey = 7_281_934_020;
 
 const whoHasIt = "a process starts on the database, or another divides it";
@@ -40,7 +43,7 @@ async function divideAlone(database: AsItIs, count: number, progress: StartProgr
   const filler = await openSession(database.connection);
   try {
     for (const session of [guard, filler]) await stopSoon(session);
-    // Nobody starts who has not had the migration lock; who started before is written down as running.
+    // Each start takes the migration lock, so no process can start now; processes that started before are recorded as running.
     await takeSessionLock(guard, migrationLockKey, whoHasIt);
     await takeSessionLock(filler, divisionLockKey, whoHasIt);
     if (database.isAlone) await noteAllEnded(guard);
@@ -48,7 +51,7 @@ async function divideAlone(database: AsItIs, count: number, progress: StartProgr
     return await divide({ guard, filler, doing: (what) => progress.doing(what) }, count);
   } catch (cause) {
     if (!isDatabaseAway(cause) || isShort(cause)) throw cause;
-    // The commit may have been the last that the server heard.
+    // The server may have received the commit before the connection was lost.
     throw new CommandError(
       `the connection to the database was lost (${(cause as Error).message}): give the command again, which divides the database, or says that it is divided`,
       "failed",
@@ -59,7 +62,7 @@ async function divideAlone(database: AsItIs, count: number, progress: StartProgr
   }
 }
 
-/** The server is there, and lacks memory, disk, or time for a lock: PostgreSQL's own words say which. */
+/** Whether the server runs but lacks memory, disk, or time to get a lock; PostgreSQL's own message says which. */
 function isShort(error: unknown): boolean {
   return /^(53|55P03|57014|40)/.test((error as { code?: string }).code ?? "");
 }

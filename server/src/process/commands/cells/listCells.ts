@@ -8,7 +8,7 @@ import { createLog } from "../../../telemetry/log.ts";
 import type { Talk } from "../command.ts";
 import { openForCommand } from "../../database/openDatabase.ts";
 
-/** Shows the cells of the data plane: where each is, how much is in it, and on several servers also how much it has to do. */
+/** Shows the server, size and due rows of each cell of the data plane; with cells on several servers also their load. */
 export async function listCells(config: Config, { say, show }: Talk): Promise<void> {
   const database = await openForCommand(config, createLog("error"), { command: "postrider db cells", say });
   try {
@@ -24,21 +24,21 @@ export async function listCells(config: Config, { say, show }: Talk): Promise<vo
 
 interface CellLine {
   cell: number;
-  /** The first and the last, in hexadecimal as ids end in it. */
+  /** First and last bucket, in hexadecimal, as the last byte of an id is written. */
   buckets: string;
   schema: string;
   server: string;
   bytes: number;
-  /** Rows of deliveries that are due and that nobody works on, those of disabled targets among them; counted up to 100,000. */
+  /** Rows of deliveries that are due and not leased, including those of disabled targets; counted up to 100,000. */
   rows_due: number;
   /** Rows inserted, updated and deleted per second; only on several servers. */
   rows_per_second?: number;
 }
 
-/** PostgreSQL's counters follow a busy session by up to a second. */
+/** For how long the load is measured. PostgreSQL's counters of a busy session lag by up to a second. */
 const measuredMs = 3_000;
 
-/** The coordinator has only empty tables in place of the cells'. */
+/** Adds the cells' servers, sizes and loads on the workers: the coordinator has only empty tables in their place. */
 async function onServers(pool: pg.Pool, cells: CellLine[]): Promise<CellLine[]> {
   const placed = new Map((await placedCells(pool)).map((cell) => [cell.schema, cell]));
   const load = await readLoad(pool, measuredMs);

@@ -43,7 +43,7 @@ export async function moveCellCommand(config: Config, number: number, to: Server
   });
 }
 
-/** @returns how many seconds it took, to a tenth. */
+/** Moves a cell and reports it. @returns the duration in seconds, rounded to a tenth. */
 export async function moveAndTell(
   { client, another, steps }: OnCoordinator,
   move: { schema: string; from: Server; to: Server },

@@ -9,23 +9,23 @@ import type { Talk } from "../command.ts";
 import { openAsItIs } from "../openAsItIs.ts";
 import { tellProgress } from "../../database/startProgress.ts";
 
-/** The advisory lock of the commands that change where cells are. */
+/** Advisory lock of the commands that move cells between servers. */
 const placementLockKey = 7_281_934_021;
 
 /** Sessions and progress reports of a command that changes the placement of cells. */
 export interface OnCoordinator {
-  /** Without limits of time; its path has the control plane's tables. No other command works on the placement meanwhile. */
+  /** Session without time limits; its search path has the control plane's tables. Its lock keeps other such commands out. */
   client: pg.ClientBase;
   connection: DatabaseConnection;
   steps: Steps;
-  /** More sessions like `client`, without its lock. Ends with the command. */
+  /** Opens another session like `client`, without its lock. The session ends with the command. */
   another: () => Promise<pg.ClientBase>;
 }
 
 /**
- * Runs a command on the coordinator of Citus. A killed command leaves nothing that holds up the next one: its session, which has the lock,
- * ends when its statement does, which the server gives up.
- * @param functions those of Citus that it calls, with their types.
+ * Runs a command on the coordinator of Citus. A killed command does not block the next one: the server cancels its statement, and
+ * then ends its session and the session's lock.
+ * @param functions the functions of Citus that the command calls, with their parameter types.
  * @throws {CommandError} when the database has no Citus or is not the coordinator's, or while another such command runs.
  */
 export async function onCoordinator(
@@ -50,7 +50,7 @@ export async function onCoordinator(
       await refuseUnfitCoordinator(client);
       await refuseWithoutRights(client, [...functions, "recover_prepared_transactions()"]);
       await takeSessionLock(client, placementLockKey, "another command changes where cells are");
-      // Settle prepared transactions of servers that died before anything is read.
+      // Ends the prepared transactions that servers left when they died, before anything is read.
       await client.query("select recover_prepared_transactions()");
       const steps = {
         doing: (what: string) => progress.doing(what),
@@ -73,7 +73,7 @@ export async function onCoordinator(
 
 const outOfMemory = "53200";
 
-/** The only shared memory that a command can use up is that for locks. */
+/** Explains "out of shared memory": the lock table is the only shared memory that a command can use up. */
 function explained(cause: unknown): unknown {
   if ((cause as { code?: string }).code !== outOfMemory) return cause;
   return new CommandError(
@@ -85,15 +85,16 @@ function explained(cause: unknown): unknown {
 }
 
 /**
- * Takes an advisory lock for the session, or says who has it.
- * @throws {CommandError} when another session has it.
+ * Takes an advisory lock for the session.
+ * @param whoHasIt who may hold the lock instead, for the error's text.
+ * @throws {CommandError} when another session holds it.
  */
 export async function takeSessionLock(client: pg.ClientBase, key: number, whoHasIt: string): Promise<void> {
   if (await tryLock(client, key, "session")) return;
   throw new CommandError(`${whoHasIt}: try again later`, "conflict");
 }
 
-/** When this process dies, the server gives up the statement under way, where its platform lets it notice. */
+/** Lets the server cancel the session's statement when this process dies, on platforms where it can detect that. */
 export async function stopSoon(client: pg.ClientBase): Promise<void> {
   await client.query("set client_connection_check_interval = '500ms'").catch(() => undefined);
 }

@@ -2,12 +2,13 @@ import type pg from "pg";
 import { CommandError } from "../../../runtime/commandError.ts";
 import { placeOfServer, readWorkers, type Server } from "../../../postgres/placement/workers.ts";
 
-/** The first version of Citus that keeps schemas on servers and moves them. */
+/** The first version of Citus with schema-based sharding. */
 const oldestCitus = 12;
 
 /**
- * Looks whether the session is on a server that can coordinate cells.
- * @throws {CommandError} that says what to do: it lacks Citus, has one that is too old, or is a worker.
+ * Checks that the session is on a server that can coordinate cells.
+ * @throws {CommandError} saying what to do, when the server lacks Citus, has a version that is too old, is a worker, or has no
+ * address for its workers.
  */
 export async function refuseUnfitCoordinator(client: pg.ClientBase): Promise<void> {
   const version = await citusVersion(client);
@@ -44,8 +45,8 @@ export async function citusVersion(client: pg.ClientBase): Promise<string | unde
 }
 
 /**
- * Looks whether cells can be placed on the workers, and moved from them later.
- * @throws {CommandError} that says what to do.
+ * Checks that cells can be placed on the workers, and moved from them later.
+ * @throws {CommandError} saying what to do, when they cannot.
  */
 export async function refuseUnfitWorkers(client: pg.ClientBase): Promise<void> {
   const workers = await readWorkers(client);
@@ -79,7 +80,7 @@ export function refuseWalLevel(server: Server, level: string): void {
 }
 
 /**
- * @param functions those of Citus that the command calls, with their types.
+ * @param functions the functions of Citus that the command calls, with their parameter types.
  * @throws {CommandError} when the role may not call one, or does not own the tables.
  */
 export async function refuseWithoutRights(

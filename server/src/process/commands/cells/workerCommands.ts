@@ -32,7 +32,7 @@ const toDrain = [
   "citus_remove_node(text, integer)",
 ];
 
-/** Makes a server a worker of Citus, or lets a drained one take cells again. Cells stay where they are. */
+/** Makes a server a worker of Citus, or lets a drained worker take cells again. Moves no cells. */
 export async function addWorker(config: Config, server: Server, talk: Talk): Promise<void> {
   await onCoordinator(config, talk, toAdd, async (coordinator) => {
     const { client, steps } = coordinator;
@@ -61,7 +61,7 @@ export async function addWorker(config: Config, server: Server, talk: Talk): Pro
   });
 }
 
-/** Moves a worker's cells to the others, while the service runs. @param isToBeRemoved lets Citus forget the server then. */
+/** Moves a worker's cells to the other workers, while the service runs. @param isToBeRemoved then removes it from Citus. */
 export async function drainWorker(
   config: Config,
   server: Server,
@@ -83,7 +83,7 @@ export async function drainWorker(
     const others = workers.filter((one) => one !== worker && one.takesCells);
     if (own.length > 0 && others.length === 0)
       throw new CommandError(`${place} has ${own.length} cells, and no other worker takes cells`, "conflict");
-    // First, so that nothing comes to it, and a drain that was broken off goes on as one.
+    // Before the moves, so that the worker gets no new cells, also after an interrupted drain.
     if (worker.takesCells) await setTakesCells(client, server, false);
     for (const { schema } of own)
       await moveAndTell(coordinator, { schema, from: server, to: await emptiestWorker(client, others) });
@@ -100,7 +100,10 @@ export async function drainWorker(
   });
 }
 
-/** @throws {CommandError} when the command cannot reach the server, which the service has to as well. */
+/**
+ * Runs `work` in a session on the server.
+ * @throws {CommandError} when it cannot be reached, because the service could not either.
+ */
 async function onServer(
   { connection }: OnCoordinator,
   server: Server,
@@ -156,7 +159,7 @@ async function readServer(client: pg.ClientBase) {
   return rows[0]!;
 }
 
-/** Citus copies the functions that it knows of; the service calls them on the worker. */
+/** @throws {CommandError} when the worker lacks functions that the service calls on it; Citus copies only those it knows of. */
 async function refuseWithoutFunctions(
   client: pg.ClientBase,
   worker: pg.ClientBase,
@@ -181,7 +184,7 @@ async function refuseWithoutFunctions(
   );
 }
 
-/** Says which moves would give the worker its share; nothing moves by itself. */
+/** Prints the moves that would give the worker its share of cells; none is made automatically. */
 function adviseMoves(
   schemas: readonly string[],
   cells: readonly PlacedCell[],
