@@ -86,6 +86,13 @@ describe("the manifests for Kubernetes", async () => {
       expect(container.livenessProbe.httpGet.path).toBe("/healthz");
     }
   });
+
+  it("keep variables of services out of the environment, because the start refuses unknown names", () => {
+    const templates = manifests.flatMap(({ resources }) =>
+      resources.flatMap(({ spec }) => (spec.template === undefined ? [] : [spec.template])),
+    );
+    expect(templates.map(({ spec }) => spec.enableServiceLinks)).toEqual([false, false]);
+  });
 });
 
 describe("the files for compose", () => {

@@ -319,6 +319,24 @@ describe("sentences", () => {
     expect(problemsOf({ [`POSTRIDER_${name}`]: "x" })[0]).toContain(`did you mean ${name}?`);
   });
 
+  it.each(["POSTRIDER", "POSTRIDER_METRICS"])(
+    "ignore the variables that Kubernetes sets for a Service: %s",
+    (service) => {
+      const links = {
+        SERVICE_HOST: "10.0.0.1",
+        SERVICE_PORT: "80",
+        SERVICE_PORT_HTTP: "80",
+        PORT: "tcp://10.0.0.1:80",
+        PORT_80_TCP: "tcp://10.0.0.1:80",
+        PORT_80_TCP_PROTO: "tcp",
+        PORT_80_TCP_PORT: "80",
+        PORT_80_TCP_ADDR: "10.0.0.1",
+      };
+      const named = Object.entries(links).map(([name, value]) => [`${service}_${name}`, value]);
+      expect(problemsOf(Object.fromEntries(named))).toEqual([]);
+    },
+  );
+
   it("leave other programs' variables alone", () => {
     expect(problemsOf({ PGHOST: "x", STRIPE_CLI_MODE: "y", HOME: "/" })).toEqual([]);
   });

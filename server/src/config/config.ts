@@ -145,10 +145,24 @@ const clientNames = [
   "POSTRIDER_AGENT_TOKEN",
 ];
 
+/**
+ * Whether Kubernetes set a variable for a Service whose name begins with `postrider` (service links):
+ * `POSTRIDER_SERVICE_HOST`, `POSTRIDER_PORT=tcp://10.0.0.1:80`, `POSTRIDER_PORT_80_TCP_ADDR` and the like.
+ */
+function isServiceLink(name: string, value: string): boolean {
+  return (
+    /^POSTRIDER_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/.test(
+      name,
+    ) ||
+    (/^POSTRIDER_(\w+_)?PORT$/.test(name) && /^(tcp|udp|sctp):\/\//.test(value))
+  );
+}
+
 function unknownNames(env: NodeJS.ProcessEnv): string[] {
   const known = Object.values(settings).map((setting) => setting.name);
   return Object.keys(env)
     .filter((name) => /^postrider_/i.test(name) && !known.includes(name) && !clientNames.includes(name))
+    .filter((name) => !isServiceLink(name, env[name] ?? ""))
     .map((name) => {
       const bare = name.slice("POSTRIDER_".length).toUpperCase();
       const nearest = known.includes(bare) ? bare : nearestName(name, known);
