@@ -26,7 +26,7 @@ export function maskedUrl(url: string): string {
 const maxCharacters = 256;
 const maxElements = 50;
 
-/** Truncates long texts and lists, as the log stores them. */
+/** Truncates long texts and lists for the audit log. */
 export function shown(fields: Fields): Fields {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, cut(value)]));
 }
@@ -38,7 +38,7 @@ function cut(value: unknown): unknown {
   return value.length > maxElements ? [...kept, `… and ${value.length - maxElements} more`] : kept;
 }
 
-/** Truncates between characters: PostgreSQL does not store half of a surrogate pair. */
+/** Truncates a text between characters, because PostgreSQL refuses half of a surrogate pair. */
 function cutText(text: string): string {
   if (text.length <= maxCharacters) return text;
   const end = text.slice(0, maxCharacters).isWellFormed() ? maxCharacters : maxCharacters - 1;

@@ -3,7 +3,7 @@ import fastify, { type FastifyRequest } from "fastify";
 import { expect, it } from "vitest";
 import { traceOf } from "./origin.ts";
 
-it("a change is recorded without an address if its client has disconnected meanwhile", async () => {
+it("a change is recorded without an address if its client has disconnected", async () => {
   const app = fastify();
   const left = new Promise<FastifyRequest>((resolve) => {
     app.get("/", (request) => {

@@ -11,16 +11,16 @@ export type Actor =
   | { kind: "customer"; id: string }
   /** The login name of the user who ran a command on the service's machine. */
   | { kind: "operator"; name: string }
-  /** The service itself, with the reason. */
+  /** The service itself; `name` is the reason. */
   | { kind: "service"; name: string }
   | { kind: "unknown" };
 
 /** The origin of a change, which `recordChange` stores with it. */
 export interface Origin {
-  /** The organization that is changed. */
+  /** The organization whose data changes. */
   orgId: string;
   actor: Actor;
-  /** Absent for a change that no request made. */
+  /** Absent for a change that was not made by a request. */
   request?: RequestTrace;
 }
 

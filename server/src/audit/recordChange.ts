@@ -20,7 +20,7 @@ type ObjectKind =
 export interface RecordedChange {
   action: Action;
   object: { kind: ObjectKind; id: string | null; name?: string | null };
-  /** The fields that differ, by the names of the interface; see `differences`. */
+  /** The fields that differ, with their names in the interface; see `differences`. */
   before?: Readonly<Record<string, unknown>> | undefined;
   after?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -31,7 +31,7 @@ export type AnyOrigin = Omit<Origin, "orgId"> & { orgId: string | null };
 /**
  * Records a change in the transaction that makes it, so that both are committed or neither. Long texts and lists are
  * truncated.
- * @param transaction an open transaction of either library; a pool is not one.
+ * @param transaction an open transaction of pg or Kysely, not a pool.
  */
 export function recordChange(
   transaction: pg.ClientBase | Queries,
@@ -55,7 +55,7 @@ export async function recordChanges(
   }
 }
 
-/** Stores the present name of a user or key, so that it stays known after a deletion. */
+/** Stores the present name of a user, key or customer too, so that it is known after a deletion. */
 const insertText = `
   insert into audit_log (
     id, org_id, action, actor_kind, actor_id, actor_name, object_kind, object_id, object_name, before, after,
@@ -101,7 +101,7 @@ function valuesOf({ orgId, actor, request }: AnyOrigin, changes: readonly Record
 
 let lastMs = 0;
 
-/** Makes ids that grow within one process, also within a millisecond, so that entries are listed in order. */
+/** Creates ids that increase within a process, even within a millisecond, so that entries are listed in order. */
 export function newEntryId(): string {
   lastMs = Math.max(Date.now(), lastMs + 1);
   return newRootId(lastMs);

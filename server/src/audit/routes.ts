@@ -67,7 +67,7 @@ const Query = Type.Object({
   created_before: Type.Optional(described(Moment, "Unix seconds, not included")),
 });
 
-/** The audit log: who changed what. */
+/** The list of the audit log's entries. */
 export const auditRoute = route("listAuditLog", "GET /api/v1/audit-log", {
   access: usersAndKeys("admin", readKeys),
   summary: "List changes of configuration, credentials and billing state, newest first",
@@ -89,7 +89,7 @@ export const auditRoute = route("listAuditLog", "GET /api/v1/audit-log", {
       objectId: query.object_id,
       ...idRange(query),
     };
-    // By one of them there is an index; by two, entries are walked.
+    // There is an index for each of the three filters; with two of them, entries have to be scanned.
     const isSearch = [query.action, ...ids].filter((value) => value !== undefined).length > 1;
     const rows = await (isSearch
       ? deps.reads.run("searches", call, () => listEntries(deps.queries, filter))

@@ -8,7 +8,7 @@ export interface EntryFilter {
   action?: string | undefined;
   actorId?: string | undefined;
   objectId?: string | undefined;
-  /** Only entries with ids between the two, without them. */
+  /** Only entries with ids between `above` and `below`, both excluded. */
   above?: string | undefined;
   below?: string | undefined;
   limit: number;
@@ -33,7 +33,7 @@ export async function listEntries(queries: Queries, filter: EntryFilter): Promis
 
 const rowsPerStatement = 5_000;
 
-/** Deletes entries older than their retention. @returns how many. */
+/** Deletes entries past retention. @returns the number of deleted entries. */
 export async function forgetEntries(
   pool: pg.Pool,
   { retentionDays, nowMs }: { retentionDays: number; nowMs: number },

@@ -13,7 +13,7 @@ const it = test.extend("directory", async ({}, { onCleanup }) => {
   return directory;
 });
 
-/** A backup of one table, whose rows are there when `rows` resolves. */
+/** A backup of one table, whose rows follow when `rows` resolves. */
 function contentsOf(created_at: number, rows: Promise<Buffer>): Contents {
   async function* parts(): AsyncGenerator<Part, void> {
     yield { kind: "begin", table: "organizations", source: "organizations", schema: undefined };
@@ -31,9 +31,11 @@ function contentsOf(created_at: number, rows: Promise<Buffer>): Contents {
   return { manifest, parts: parts(), sequences: () => Promise.resolve([]) };
 }
 
-it("is whole although another backup into the same file began and ended meanwhile", async ({ directory }) => {
+it("a backup is complete although another one into the same file began and ended before it", async ({
+  directory,
+}) => {
   const path = join(directory, "postrider.backup");
-  // More than a frame, so that the slow one has bytes in its file while the other one writes.
+  // More than one frame.
   const many = Buffer.alloc(1024 * 1024, "first");
   const slow = Promise.withResolvers<Buffer>();
   const first = writeBackup(path, contentsOf(1, slow.promise));
@@ -56,7 +58,7 @@ const manifest = {
 };
 const table = [{ table: "organizations", source: "organizations" }, { rows: 0 }];
 
-/** A file with these lines of JSON, the right checksum, and these sequences. */
+/** Writes a file with these lines of JSON, the right checksum, and these sequences. */
 async function forge(directory: string, lines: readonly object[], sequences: unknown = []): Promise<string> {
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
   const sha256 = createHash("sha256").update(text).digest("hex");
@@ -65,7 +67,9 @@ async function forge(directory: string, lines: readonly object[], sequences: unk
   return path;
 }
 
-it("is refused with another description than a backup's, whatever its checksum is", async ({ directory }) => {
+it("a file is refused when its manifest is not that of a backup, even if its checksum is right", async ({
+  directory,
+}) => {
   expect(await verifyBackup(await forge(directory, [manifest, ...table]))).toEqual(manifest);
   for (const forged of [
     { format: 1 },
@@ -84,7 +88,7 @@ it("is refused with another description than a backup's, whatever its checksum i
   }
 });
 
-it("is refused with rows outside of a table, and with sequences that are none", async ({ directory }) => {
+it("a backup is refused with rows outside of a table, and with invalid sequences", async ({ directory }) => {
   for (const lines of [
     [table[1]!, ...table],
     [...table, table[0]!],

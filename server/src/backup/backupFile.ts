@@ -18,9 +18,10 @@ import {
 } from "./parts.ts";
 
 /*
- * A backup is gzip over lines of JSON, some of which are followed by as many bytes as they say: the manifest, then for each
- * table {"table", "source"}, with the "schema" of one of a cell, any number of {"bytes"} with the rows in PostgreSQL's binary copy format, {"rows"}; at last
- * {"sequences", "sha256"}, the hash of all that stands before this line.
+ * Format of a backup: gzip over lines of JSON, some of which are followed by a run of bytes. First the manifest. Then for
+ * each table: {"table", "source"}, for a table of a cell also "schema"; any number of {"bytes"}, each followed by that number
+ * of bytes of rows in PostgreSQL's binary COPY format; {"rows"}. At the end {"sequences", "sha256"}, with the hash of
+ * everything before this line.
  */
 
 /** Totals of a backup. */
@@ -29,18 +30,18 @@ export interface Written {
   rows: number;
 }
 
-/** The file is no backup, or is broken; the message says how. */
+/** The file is no backup, or is damaged; the message says how. */
 class BrokenBackupError extends Error {}
 
-/** Rows come in pieces of about this size, each of which is one frame. */
+/** Minimum size of a frame of rows, except a table's last. */
 const frameBytes = 256 * 1024;
 
 /**
- * Writes a whole into a new file that only its owner can read. The file gets its name when it is on disk, and is not
- * there before.
+ * Writes a backup into a new file that only its owner can read. The file gets its name only when it is completely on
+ * disk.
  */
 export async function writeBackup(path: string, contents: Contents): Promise<Written> {
-  // Another backup into the same file, such as yesterday's that is not done yet, must not write into this one's draft.
+  // A draft of its own, because another backup into the same file may be under way, such as yesterday's.
   const draft = `${path}.${randomBytes(4).toString("hex")}.partial`;
   let rows = 0;
   const counted = (more: number): void => void (rows += more);
@@ -113,10 +114,10 @@ export async function verifyBackup(path: string): Promise<Manifest> {
   return contents.manifest;
 }
 
-/** Opens a backup. Its end is looked at when its parts have been read. @throws {BrokenBackupError} */
+/** Opens a backup. Its checksum and end are checked after its parts have been read. @throws {BrokenBackupError} */
 export async function readBackup(path: string): Promise<Contents> {
   const unpacked = createGunzip();
-  // An error of either ends the reading of the other.
+  // An error of either stream ends reading from `unpacked`.
   void pipeline(createReadStream(path), unpacked).catch(() => undefined);
   const reader = createFrameReader(
     unpacked,
@@ -126,7 +127,7 @@ export async function readBackup(path: string): Promise<Contents> {
   if (manifest === undefined) throw new BrokenBackupError(`${path} is no backup that this version can read`);
   let sequences: readonly Sequence[] | undefined;
   async function* parts(): AsyncGenerator<Part, void> {
-    // A table is under way: it began, and has not ended.
+    // Whether a table has begun and not ended.
     let isInTable = false;
     for (;;) {
       const sha256 = reader.sha256();

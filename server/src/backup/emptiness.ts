@@ -14,7 +14,7 @@ import { runningHosts } from "../postgres/processes.ts";
 import { CommandError } from "../runtime/commandError.ts";
 
 /**
- * Looks whether a database may be filled: it has nobody's data and no running service.
+ * Checks that a database may be filled: it has no tables of others, no organizations and no running service.
  * @throws {CommandError} otherwise.
  */
 export async function refuseUnlessEmpty(client: pg.ClientBase): Promise<void> {
@@ -30,7 +30,7 @@ export async function refuseUnlessEmpty(client: pg.ClientBase): Promise<void> {
   );
 }
 
-/** @throws {CommandError} when tables with names of Postrider's, which no migration made, are where its own would be. */
+/** @throws {CommandError} when tables that no migration created have names of Postrider's tables, in the schema of those. */
 export async function refuseForeignTables(client: pg.ClientBase): Promise<void> {
   const names = await findForeignTables(client);
   if (names.length > 0) throw new CommandError(foreignTablesText(names), "conflict");
@@ -48,7 +48,7 @@ export async function refuseWhileRunning(client: pg.ClientBase): Promise<void> {
 }
 
 /**
- * Removes the service's tables, with what is in them, and all versions' functions. Nothing else is touched.
+ * Drops the service's tables with their rows, and all versions' functions, and nothing else.
  * @returns whether there were any.
  */
 export async function dropOwnTables(client: pg.ClientBase): Promise<boolean> {
@@ -64,7 +64,7 @@ export async function dropOwnTables(client: pg.ClientBase): Promise<boolean> {
   return schemas.length + tables.length > 0;
 }
 
-/** Postrider's tables in a schema. Other schemas of the search path may have tables of these names that belong to somebody else. */
+/** Postrider's tables in a schema. Other schemas of the search path may have foreign tables with the same names. */
 async function tablesIn(client: pg.ClientBase, home: string): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select c.oid::regclass::text as name

@@ -7,7 +7,7 @@ const newline = 0x0a;
 
 /**
  * Reads lines of JSON and runs of bytes from a stream, in the order in which they were written.
- * @param broken makes the error for a stream that ends early or holds something else; what it says follows a name.
+ * @param broken makes the error for a stream that ends early or contains anything else; the file's name precedes `what`.
  */
 export function createFrameReader(stream: Readable, broken: (what: string, cause?: unknown) => Error) {
   const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
@@ -36,7 +36,7 @@ export function createFrameReader(stream: Readable, broken: (what: string, cause
 
   async function takeBytes(count: number): Promise<Buffer> {
     if (!(count >= 0 && count <= maxRunBytes)) throw broken("is damaged: it names an impossible length");
-    // Gathered apart, so that a long run is copied once.
+    // Collected in pieces, so that a long run is copied only once.
     const run: Buffer[] = [];
     let missing = count;
     while (missing > 0) {
@@ -67,7 +67,7 @@ export function createFrameReader(stream: Readable, broken: (what: string, cause
       }
       throw broken("is no backup, or is damaged");
     },
-    /** @throws when anything is left. */
+    /** Checks that the stream has ended. @throws {Error} from `broken` when anything is left. */
     async end(): Promise<void> {
       if (held.length > 0 || (await more())) throw broken("is damaged: something follows its end");
     },

@@ -8,14 +8,14 @@ import { load } from "./load.ts";
 import type { Part } from "./parts.ts";
 import { openSession, withSnapshot } from "./takeSnapshot.ts";
 
-/** Rows of which PostgreSQL refuses the first, in pieces that a stream takes ahead; many are still to come when it does. */
+/** Rows of which PostgreSQL refuses the first, while the stream buffers more pieces and many are still to come. */
 async function* refusedRows(): AsyncGenerator<Part, void> {
   yield { kind: "begin", table: "organizations", source: "organizations" };
   for (let piece = 0; piece < 4_000; piece++) yield { kind: "bytes", bytes: Buffer.alloc(10_000, "x") };
   yield { kind: "end", rows: 1 };
 }
 
-/** A source that breaks within a table. */
+/** A source that fails within a table. */
 async function* brokenOff(): AsyncGenerator<Part, void> {
   yield { kind: "begin", table: "organizations", source: "organizations" };
   yield { kind: "bytes", bytes: Buffer.from("PGCOPY\n\xff\r\n\0", "latin1") };
@@ -51,7 +51,7 @@ it.for([
   client.release();
 });
 
-it("rows that are committed stay, also when no statistics can be gathered of them", async ({
+it("committed rows stay even if their statistics cannot be gathered", async ({
   database,
   onTestFinished,
 }) => {
@@ -69,7 +69,7 @@ it("rows that are committed stay, also when no statistics can be gathered of the
     const loading = load(session, {
       ...contents,
       sequences: async () => {
-        // ANALYZE waits for it, the load does not.
+        // ANALYZE waits for this lock, the load does not.
         await other.query("begin; lock table targets in share update exclusive mode");
         return contents.sequences();
       },

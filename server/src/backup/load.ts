@@ -13,24 +13,24 @@ import type { Contents, Manifest, OwnCell, OwnTable, Part, Sequence } from "./pa
 import { findFirstIn, openSession } from "./takeSnapshot.ts";
 import { once } from "node:events";
 
-/** Marks a database as filled by a restore. */
+/** Mark that a load leaves in the database that it fills. */
 export interface Mark {
-  /** Committed with the rows; see {@link isFilledBy}. A UUID. */
+  /** A UUID, committed with the rows; see {@link isFilledBy}. */
   id: string;
-  /** From here on, a failure leaves open whether the rows are there. */
+  /** Called before the commit: after a later failure it is unknown whether the rows were committed. */
   beforeCommit: () => void;
 }
 
-/** How much was brought in. */
+/** Number of loaded tables and rows. */
 export interface Loaded {
   tables: number;
   rows: number;
 }
 
 /**
- * Loads a backup into an empty database: the schema as it was, then all rows in one transaction. An error leaves the database
- * empty. The caller brings the schema up to date afterwards.
- * @throws {CommandError} when the database holds anything; {@link Error} when the whole is of a newer version or broken.
+ * Loads a backup into an empty database: the schema of the backup, then all rows in one transaction. An error leaves the database
+ * empty. The caller migrates the schema afterwards.
+ * @throws {CommandError} when the database is not empty; {@link Error} when the backup is of a newer version or damaged.
  */
 export async function load(
   client: pg.Client,
@@ -59,17 +59,17 @@ export async function load(
     mark?.beforeCommit();
     await client.query("commit");
   } catch (error) {
-    // The connection may be what broke; then the transaction is rolled back, and the next attempt removes the schema.
+    // If the connection broke, the server rolls back the transaction, and the next attempt drops the schema.
     await client.query("rollback").catch(() => undefined);
     await dropOwnTables(client).catch(() => undefined);
     throw error;
   }
-  // Without it, the service gathers the statistics some time later: no reason to lose the rows.
+  // A failure is ignored: the rows are committed, and the service gathers the statistics later.
   await client.query("analyze").catch(() => undefined);
   return { tables: [manifest, ...cells].reduce((sum, { tables }) => sum + tables.length, 0), rows };
 }
 
-/** As a comment on a table, which stays out of everybody's way. */
+/** Stores the mark as a comment on a table, which affects nothing else. */
 async function leaveMark(client: pg.Client, id: string): Promise<void> {
   await client.query(`comment on table organizations is ${pg.escapeLiteral(markOf(id))}`);
 }
@@ -78,7 +78,7 @@ function markOf(id: string): string {
   return `filled by ${id}`;
 }
 
-/** Whether the rows of the load with this mark were committed in the database. */
+/** Whether a load with this mark has committed its rows in the database. */
 export async function isFilledBy(url: string, id: string): Promise<boolean> {
   const client = await openSession({ url });
   try {
@@ -91,7 +91,7 @@ export async function isFilledBy(url: string, id: string): Promise<boolean> {
   }
 }
 
-/** The migrations that the rows are of. @throws {Error} when this version has not all of them. */
+/** The migrations of the backup's schema. @throws {Error} when this version does not have all of them. */
 function migrationsOf(manifest: Manifest): typeof migrations {
   if (manifest.migrations.every(({ version }) => version < baseline.version)) {
     throw new Error(
@@ -109,7 +109,10 @@ function migrationsOf(manifest: Manifest): typeof migrations {
   return migrations.filter((ours) => manifest.migrations.some(({ version }) => version === ours.version));
 }
 
-/** They are text of a file, and name schemas. @throws {Error} when they are not those of a number of cells. */
+/**
+ * The backup's cells. Checks the names of their schemas, which come from a file and go into statements.
+ * @throws {Error} when these are not the names that Postrider gives to that number of cells.
+ */
 function cellsOf({ cells = [] }: Manifest): readonly OwnCell[] {
   const wanted = cells.length === 0 ? [] : cellSchemas(cells.length);
   if (cells.every(({ schema }, number) => schema === wanted[number])) return cells;
@@ -118,7 +121,7 @@ function cellsOf({ cells = [] }: Manifest): readonly OwnCell[] {
 
 async function makePartitions(client: pg.Client, { name: parent, partitions }: OwnTable): Promise<void> {
   for (const { name, bounds, settings, unmeasured } of partitions) {
-    // They are text of a file, and go into statements.
+    // Bounds and settings come from a file and go into statements.
     if (!/^FOR VALUES FROM \([^();]*\) TO \([^();]*\)$/.test(bounds) || !settings.every(isSetting)) {
       throw new Error(`the partition ${name} is described in a way that is not ours`);
     }
@@ -154,7 +157,7 @@ async function loadRows(client: pg.Client, manifest: Manifest, parts: AsyncItera
           else if (part.schema !== place) await findFirstIn(client, part.schema);
           place = part.schema;
           sink = rowsInto(client, intoOf(part.table, places.get(part.schema)));
-          // It may come while the next part is read.
+          // The error may occur while the next part is read.
           sink.on("error", (error) => (failure = error));
           break;
         case "bytes":
@@ -170,7 +173,7 @@ async function loadRows(client: pg.Client, manifest: Manifest, parts: AsyncItera
     }
     return total;
   } catch (error) {
-    // Ends a COPY that waits for the rest of its rows: the rollback would wait behind it for ever. One that failed has ended.
+    // Ends a COPY that waits for more rows, behind which the rollback would wait forever. A COPY that failed has already ended.
     if (failure === undefined) sink?.destroy();
     throw error;
   }
@@ -193,7 +196,7 @@ async function setSequence(client: pg.Client, { name, last }: Sequence): Promise
   await client.query("select setval($1::regclass, $2::bigint)", [pg.escapeIdentifier(name), last]);
 }
 
-/** Waits until a stream takes more, or has ended. It leaves no listeners behind. @throws what the stream fails with. */
+/** Waits until a stream accepts more data, or has ended. Leaves no listeners behind. @throws the stream's error. */
 export async function drained(sink: Writable): Promise<void> {
   const settled = new AbortController();
   const { signal } = settled;

@@ -3,7 +3,7 @@ import { ofTheDatabase, tableNames } from "../postgres/foreignTables.ts";
 import type { OwnTable, Partition } from "./parts.ts";
 
 /**
- * The tables whose rows a backup has, of the schema that the session's path finds them in; those that others of it refer to first.
+ * The tables to back up, in the schema where the session's search path finds `events`; referenced tables come first.
  */
 export async function ownTables(client: pg.ClientBase): Promise<OwnTable[]> {
   const { rows } = await client.query<{ name: string; columns: string[] }>(
@@ -24,7 +24,9 @@ export async function ownTables(client: pg.ClientBase): Promise<OwnTable[]> {
   return referredFirst(tables, await references(client));
 }
 
-/** The schema of the tables. A table created without a schema lands in the first of the search path, which can be another one. */
+/**
+ * SQL for the schema of the tables. Only tables created without a schema are in the search path's first schema, which can differ.
+ */
 const home = "(select e.relnamespace from pg_class e where e.oid = 'events'::regclass)";
 
 async function partitionsByTable(client: pg.ClientBase): Promise<Map<string, Partition[]>> {
@@ -55,7 +57,7 @@ async function partitionsByTable(client: pg.ClientBase): Promise<Map<string, Par
   return found;
 }
 
-/** Which table refers to which, by foreign keys. */
+/** Pairs of tables of which `from` has a foreign key to `to`. */
 async function references(client: pg.ClientBase): Promise<{ from: string; to: string }[]> {
   const { rows } = await client.query<{ from: string; to: string }>(
     `select a.relname as from, b.relname as to

@@ -5,16 +5,16 @@ const Texts = Type.Array(Type.String());
 
 const Partition = Type.Object({
   name: Type.String(),
-  /** As PostgreSQL writes them: `FOR VALUES FROM (…) TO (…)`. */
+  /** The bounds as PostgreSQL writes them: `FOR VALUES FROM (…) TO (…)`. */
   bounds: Type.String(),
   /** Storage parameters, such as `autovacuum_analyze_scale_factor=1`. */
   settings: Texts,
-  /** Columns of which no statistics are gathered. */
+  /** Columns without statistics (statistics target 0). */
   unmeasured: Texts,
 });
 export type Partition = Static<typeof Partition>;
 
-/** A table with data of its own, as a backup describes it; for a partitioned one, with its partitions. */
+/** A table in a backup's manifest; for a partitioned table with its partitions. */
 const OwnTable = Type.Object({ name: Type.String(), columns: Texts, partitions: Type.Array(Partition) });
 export type OwnTable = Static<typeof OwnTable>;
 
@@ -22,55 +22,55 @@ export type OwnTable = Static<typeof OwnTable>;
 const OwnCell = Type.Object({ schema: Type.String(), tables: Type.Array(OwnTable) });
 export type OwnCell = Static<typeof OwnCell>;
 
-/** The manifest of a backup, before its rows. */
+/** The manifest of a backup, which precedes its rows. */
 const Manifest = Type.Object({
   /** The format of the file: 2 for a database with cells. */
   format: Type.Union([Type.Literal(1), Type.Literal(2)]),
-  /** Unix seconds: the moment that the rows are of. It is shown as a date. */
+  /** Unix seconds: the time of the snapshot. Shown as a date. */
   created_at: Type.Number(),
   /** Postrider's version, not the package's. */
   version: Type.String(),
-  /** The first 16 hex digits of the SHA-256 of the key that secrets in the rows are sealed with. */
+  /** The first 16 hex digits of the SHA-256 of the key with which secrets in the rows are encrypted. */
   key_fingerprint: Type.String(),
   migrations: Type.Array(
     Type.Object({ version: Type.Number(), name: Type.String(), checksum: Type.String() }),
   ),
   tables: Type.Array(OwnTable),
-  /** In the order of their buckets; absent where the data plane is not divided. */
+  /** In the order of their buckets; absent when the data plane is not divided. */
   cells: Type.Optional(Type.Array(OwnCell)),
 });
 export type Manifest = Static<typeof Manifest>;
 
-/** A sequence's last number; null when it has given none. */
+/** A sequence with its last value; null if it was never used. */
 const Sequence = Type.Object({
   name: Type.String(),
   last: Type.Union([Type.String({ pattern: "^[0-9]+$" }), Type.Null()]),
 });
 export type Sequence = Static<typeof Sequence>;
 
-/** The first line of a backup: text of a file, which anybody may have written. Undefined where it describes no backup. */
+/** Checks the first line of a file, which anybody may have written. Undefined if it is no manifest of a backup. */
 export function readManifest(line: unknown): Manifest | undefined {
   return Check(Manifest, line) ? line : undefined;
 }
 
-/** The sequences in the last line. Undefined where they are none. */
+/** Checks the sequences in the last line. Undefined if they are invalid. */
 export function readSequences(value: unknown): Sequence[] | undefined {
   return Check(Type.Array(Sequence), value) ? value : undefined;
 }
 
 /**
- * The rows of one table or partition, in PostgreSQL's binary copy format, piece by piece. The schema is that of a cell, and
- * absent for the other tables.
+ * A piece of the rows of one table or partition, in PostgreSQL's binary COPY format. `schema` is a cell's schema, and
+ * absent for other tables.
  */
 export type Part =
   | { kind: "begin"; table: string; source: string; schema?: string | undefined }
   | { kind: "bytes"; bytes: Buffer }
   | { kind: "end"; rows: number };
 
-/** A whole: its description, its rows, and what is known after them. */
+/** The contents of a backup: its manifest, its rows, and the sequences, which are read last. */
 export interface Contents {
   manifest: Manifest;
-  /** To be read once, to its end, before `sequences`. */
+  /** Must be read once, to its end, before `sequences`. */
   parts: AsyncIterable<Part>;
   sequences: () => Promise<readonly Sequence[]>;
 }

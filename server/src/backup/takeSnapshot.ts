@@ -19,14 +19,14 @@ export interface Source {
   nowMs: number;
 }
 
-/** Names a key without telling it. */
+/** Identifies a key without revealing it. */
 export function fingerprintOf(key: Buffer): string {
   return createHash("sha256").update(key).digest("hex").slice(0, 16);
 }
 
 /**
- * A session of its own, without the limits that the service sets itself.
- * @throws {Error} a sentence when the database of a URL cannot be used, or a pooler lends the session to others, too.
+ * Opens a session outside the pools, without the service's time limits.
+ * @throws {Error} a sentence, when the database of a URL cannot be used, or a pooler shares sessions between clients.
  */
 export async function openSession(connection: DatabaseConnection): Promise<pg.Client> {
   if (!("url" in connection)) return connect(connection);
@@ -45,7 +45,7 @@ async function connect(connection: DatabaseConnection): Promise<pg.Client> {
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveAfterMs,
   });
-  // A break also fails the statement under way, which tells it.
+  // A lost connection also fails the current statement, whose error the caller gets.
   client.on("error", () => undefined);
   await client.connect();
   await client.query(
@@ -55,10 +55,10 @@ async function connect(connection: DatabaseConnection): Promise<pg.Client> {
 }
 
 /**
- * Gives all rows of a database as they are at one moment, while others go on writing. One session holds the snapshot; the
- * other reads each table in a transaction of its own, so that no table stays locked for longer than it is read: a lock on
- * a partition that retention drops meanwhile would hold up everybody behind the drop.
- * @throws {Error} when the database was changed by a newer version.
+ * Passes all rows of a database, as of one snapshot, to `use`, while others keep writing. One session holds the snapshot;
+ * another reads each table in a transaction of its own, so that a table is locked only while it is read: a longer lock on a
+ * partition that retention drops would block the drop and every statement that waits behind it.
+ * @throws {Error} when a newer version has changed the database.
  * @throws {CommandError} when its cells are on other servers.
  */
 export async function withSnapshot<T>(source: Source, use: (contents: Contents) => Promise<T>): Promise<T> {
@@ -82,7 +82,7 @@ export async function withSnapshot<T>(source: Source, use: (contents: Contents) 
   }
 }
 
-/** A snapshot is one server's: rows that Citus keeps on several would be of several moments. */
+/** @throws {CommandError} when cells are on several servers: a snapshot covers only one, so rows would be of different times. */
 async function refuseDistributed(client: pg.Client): Promise<void> {
   if (!(await hasDistributedCells(client))) return;
   throw new CommandError(
@@ -120,15 +120,15 @@ async function describeCells(client: pg.Client): Promise<OwnCell[]> {
 }
 
 /**
- * A division drops tables that the snapshot still saw rows in.
- * @throws {Error} when the database was divided while it was read.
+ * Checks that the database was not divided during the backup: a division drops tables whose rows the snapshot contains.
+ * @throws {Error} when it was.
  */
 async function refuseDivided(client: pg.Client, { cells = [] }: Manifest): Promise<void> {
   if ((await presentCells(client)).length === cells.length) return;
   throw new Error("the database was divided into cells while it was read: begin again");
 }
 
-/** From here on the session's names of tables mean a cell's, and those that it has not the control plane's. */
+/** Sets the session's search path, so that table names mean the cell's tables, or else those of the control plane. */
 export async function findFirstIn(client: pg.ClientBase, schema: string): Promise<void> {
   await client.query("reset search_path");
   const home = await tableSchema(client);
@@ -165,7 +165,7 @@ async function* readTables(
   }
 }
 
-/** A partition whose retention ended meanwhile is gone with its rows. */
+/** Locks a table for reading. @returns false if it is a partition that has been dropped since the snapshot. */
 async function isThere(client: pg.Client, table: string): Promise<boolean> {
   try {
     await client.query(`savepoint look; lock table ${pg.escapeIdentifier(table)} in access share mode`);
@@ -193,7 +193,7 @@ async function* readRows(
   yield { kind: "end", rows: (stream as unknown as { rowCount: number }).rowCount };
 }
 
-/** After the rows: what they hold was given out before, and a sequence tells no past. */
+/** Reads the sequences. They are in no snapshot; read after the rows, they are at least as high as the numbers in them. */
 async function readSequences(client: pg.Client): Promise<Sequence[]> {
   const { rows } = await client.query<Sequence>(
     `select sequencename as name, last_value::text as last

@@ -1,6 +1,6 @@
 import { always, integer, maybe, oneOf, originUrl, word, words } from "./parsers.ts";
 
-/** Settings of metered usage and of the payment processor, whose own variables keep their names. */
+/** Settings of metered usage, and of the payment processor, whose variables have the prefix `STRIPE_`. */
 export const billingSettings = {
   billingMode: always({
     name: "POSTRIDER_BILLING",

@@ -70,7 +70,7 @@ describe("defaults", () => {
     });
   });
 
-  it("also stand for empty variables", () => {
+  it("are also used for empty variables", () => {
     const empty = Object.fromEntries(Object.values(settings).map((setting) => [setting.name, " "]));
     expect(loadConfig(empty)).toEqual(loadConfig({}));
   });
@@ -100,7 +100,7 @@ describe("values", () => {
     expect(config.previousEncryptionKeys).toHaveLength(2);
   });
 
-  it("make a Stripe configuration with both secrets of a rotation", () => {
+  it("are combined to a Stripe configuration, with both secrets of a rotation", () => {
     expect(loadConfig({ ...stripe, STRIPE_API_BASE: "http://127.0.0.1:4242/" }).billing).toEqual({
       kind: "stripe",
       secretKey: "sk_test_1",
@@ -113,7 +113,7 @@ describe("values", () => {
   });
 
   it.each(["http://127.0.0.1:4242/stripe", "https://gateway.example/stripe/v1"])(
-    "refuse %s for the payment processor, whose client would leave the path out",
+    "do not include %s as the payment processor's address, whose client would drop the path",
     (address) => {
       expect(problemsOf({ ...stripe, STRIPE_API_BASE: address })).toEqual([
         "STRIPE_API_BASE must be a URL without a path, such as http://127.0.0.1:12111 (its value is not shown)",
@@ -157,19 +157,19 @@ it.each([
   expect(publicUrlOf(loadConfig(env))).toBe(url);
 });
 
-describe("a number of processes", () => {
-  it("may be that of the cores", () => {
+describe("the number of processes", () => {
+  it("may be `auto`, the number of cores", () => {
     const { processes } = loadConfig({ POSTRIDER_PROCESSES: "auto" });
     expect(processes).toBe(Math.min(64, availableParallelism()));
   });
 
-  it.each(["0", "65", "1.5", "-1", "two", "AUTO"])("is not %s", (text) => {
+  it.each(["0", "65", "1.5", "-1", "two", "AUTO"])("cannot be %s", (text) => {
     expect(problemsOf({ POSTRIDER_PROCESSES: text })).toEqual([
       `POSTRIDER_PROCESSES must be a whole number from 1 to 64, or auto, not "${text}"`,
     ]);
   });
 
-  it("is one where maintenance is the only role", () => {
+  it("must be 1 when maintenance is the only role", () => {
     const roles = { POSTRIDER_ROLES: "maintenance" };
     expect(problemsOf({ ...roles, POSTRIDER_PROCESSES: "1" })).toEqual([]);
     expect(problemsOf({ ...roles, POSTRIDER_PROCESSES: "2" })).toHaveLength(1);
@@ -179,7 +179,7 @@ describe("a number of processes", () => {
 
 describe("a public URL", () => {
   it.each(["hooks.example.com", "ftp://hooks.example.com", "https://user:pass-word@hooks.example.com"])(
-    "%s is refused without being repeated, because it may hold a password",
+    "%s is refused without being repeated, because it may contain a password",
     (value) => {
       const problems = problemsOf({ POSTRIDER_PUBLIC_URL: value });
       expect(problems).toHaveLength(1);
@@ -249,13 +249,13 @@ describe("a mail server", () => {
     "A <a@b.example",
     "a@b.example, c@d.example",
     "A\n<a@b>",
-  ])("does not send as %j", (value) => {
+  ])("is refused with the sender %j", (value) => {
     expect(problemsOf({ ...mail, POSTRIDER_MAIL_FROM: value })).toEqual([
       expect.stringContaining("POSTRIDER_MAIL_FROM must"),
     ]);
   });
 
-  it("needs who mails are from, and the address that links begin with", () => {
+  it("needs a sender and the base URL of links", () => {
     expect(problemsOf({ POSTRIDER_SMTP_URL: mail.POSTRIDER_SMTP_URL })).toEqual([
       expect.stringContaining("POSTRIDER_SMTP_URL needs POSTRIDER_MAIL_FROM"),
       expect.stringContaining("POSTRIDER_SMTP_URL needs POSTRIDER_PUBLIC_URL"),
@@ -266,19 +266,19 @@ describe("a mail server", () => {
   });
 });
 
-describe("sentences", () => {
-  it("come all at once", () => {
+describe("problems", () => {
+  it("are reported all at once", () => {
     const problems = problemsOf({ PORT: "x", LOG_LEVEL: "loud", POSTRIDER_DATADIR: "/tmp" });
     expect(problems).toHaveLength(3);
   });
 
-  it("say how to make an encryption key for a database of one's own", () => {
+  it("say how to make the encryption key that an external database needs", () => {
     const problems = problemsOf({ DATABASE_URL: "postgres://localhost/postrider" });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain("openssl rand -base64 32");
   });
 
-  it("say what a database's address lacks", () => {
+  it("say that a database's address needs a host and a valid port", () => {
     for (const url of ["postgres://ada:x@a:99999/postrider", "postgres://ada@[::1/postrider"]) {
       expect(problemsOf({ DATABASE_URL: url, POSTRIDER_ENCRYPTION_KEY: key })).toEqual([
         "DATABASE_URL must have a host and a port from 1 to 65535 (its value is not shown)",
@@ -298,7 +298,7 @@ describe("sentences", () => {
     expect(problems[0]).toContain("must name one host");
   });
 
-  it("take a comma in the password for what it is", () => {
+  it("do not include a comma in the database's password", () => {
     const url = "postgres://ada:a,b@localhost/postrider";
     expect(loadConfig({ DATABASE_URL: url, POSTRIDER_ENCRYPTION_KEY: key }).databaseUrl).toBe(url);
   });
@@ -309,18 +309,18 @@ describe("sentences", () => {
     expect(problems.join()).not.toContain("STRIPE_PRICE_ID");
   });
 
-  it("suggest the nearest name for an unknown one", () => {
+  it("suggest the nearest name for an unknown setting", () => {
     expect(problemsOf({ POSTRIDER_DATADIR: "/tmp" })[0]).toContain("did you mean POSTRIDER_DATA_DIR?");
     expect(problemsOf({ postrider_roles: "api" })[0]).toContain("did you mean POSTRIDER_ROLES?");
     expect(problemsOf({ POSTRIDER_COLOUR_OF_THE_HORSE: "bay" })[0]).toContain("remove it");
   });
 
-  it.each(["PORT", "HOST", "DATABASE_URL", "LOG_LEVEL"])("suggest %s where it has a prefix", (name) => {
+  it.each(["PORT", "HOST", "DATABASE_URL", "LOG_LEVEL"])("suggest %s when it was given a prefix", (name) => {
     expect(problemsOf({ [`POSTRIDER_${name}`]: "x" })[0]).toContain(`did you mean ${name}?`);
   });
 
   it.each(["POSTRIDER", "POSTRIDER_METRICS"])(
-    "ignore the variables that Kubernetes sets for a Service: %s",
+    "do not include the variables that Kubernetes sets for a Service: %s",
     (service) => {
       const links = {
         SERVICE_HOST: "10.0.0.1",
@@ -337,7 +337,7 @@ describe("sentences", () => {
     },
   );
 
-  it("leave other programs' variables alone", () => {
+  it("do not include other programs' variables", () => {
     expect(problemsOf({ PGHOST: "x", STRIPE_CLI_MODE: "y", HOME: "/" })).toEqual([]);
   });
 });
@@ -354,7 +354,7 @@ describe("property", () => {
     );
   });
 
-  it("any text for any setting gives a configuration or a ConfigError", () => {
+  it("any text for any setting results in a configuration or a ConfigError", () => {
     const names = Object.values(settings).map((setting) => setting.name);
     fc.assert(
       fc.property(fc.constantFrom(...names), fc.string({ unit: "binary" }), (name, text) => {

@@ -8,14 +8,14 @@ type Parsed = { [K in SettingKey]: (typeof settings)[K] extends Setting<infer T>
 type BillingKey = "billingMode" | Extract<SettingKey, `stripe${string}`>;
 type MailKey = "smtpServer" | "mailFrom";
 
-/** The parsed environment of this process. Units are the last word of a name; see `settings.ts` for each. */
+/** The parsed environment of this process. A name ends with its unit, if it has one; `settings.ts` describes each setting. */
 export interface Config extends Readonly<Omit<Parsed, BillingKey | MailKey>> {
   readonly billing: BillingConfig;
-  /** Undefined where no mail server is set. */
+  /** Undefined when no mail server is configured. */
   readonly mail: MailConfig | undefined;
 }
 
-/** How usage becomes money: not at all, or through Stripe. */
+/** How usage is charged: not at all, or through Stripe. */
 export type BillingConfig = { kind: "disabled" } | StripeConfig;
 
 export interface StripeConfig {
@@ -30,7 +30,7 @@ export interface StripeConfig {
   apiBase: string | undefined;
 }
 
-/** An environment the service must not start with; the message holds one sentence per problem, one per line. */
+/** The environment is invalid, so the service must not start. The message has one line, a sentence, for each problem. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -42,8 +42,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads the configuration from `env`, which is the only way the environment reaches the service. An empty variable
- * counts as unset. Throws a {@link ConfigError} that lists every problem at once and repeats no secret.
+ * Reads the configuration from `env`; no other code reads the environment. An empty variable counts as unset.
+ * @throws {ConfigError} with all problems at once; it repeats no secret.
  */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const problems = unknownNames(env);
@@ -72,7 +72,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   return grouped(parsed);
 }
 
-/** Settings that belong together become one; those of them that are needed are there. */
+/** Combines related settings into `billing` and `mail`. The caller has checked that the required ones are set. */
 function grouped(parsed: Parsed): Config {
   const {
     billingMode,
@@ -89,7 +89,7 @@ function grouped(parsed: Parsed): Config {
   const stripe = { secretKey, webhookSecrets, priceId, meterEventName, meterId, apiBase };
   return {
     ...rest,
-    // Messages never outlive their items, which hold their payloads.
+    // A message must not outlive its item, which has its payload.
     mailboxRetentionSeconds: Math.min(rest.mailboxRetentionSeconds, rest.retentionDays * 86_400),
     billing:
       billingMode === "disabled" ? { kind: billingMode } : ({ kind: billingMode, ...stripe } as StripeConfig),
@@ -114,7 +114,7 @@ function isSet(env: NodeJS.ProcessEnv, name: string): boolean {
   return (env[name] ?? "").trim() !== "";
 }
 
-/** Parses every setting; a value that is refused is undefined in the result and adds its sentence to `problems`. */
+/** Parses every setting. A refused value is undefined in the result, and its sentence is added to `problems`. */
 function parseAll(env: NodeJS.ProcessEnv, problems: string[]): Parsed {
   const entries = Object.entries<Setting<unknown>>(settings).map(([key, setting]) => {
     const text = isSet(env, setting.name) ? (env[setting.name] ?? "").trim() : setting.default;
@@ -136,7 +136,7 @@ function refusal(setting: Setting<unknown>, text: string, rule: string): string 
   return `${setting.name} ${rule}, not ${JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)}`;
 }
 
-/** Variables of the commands of clients, which may stand in the same environment. */
+/** Variables of the client commands, which may be set in the same environment. */
 const clientNames = [
   "POSTRIDER_URL",
   "POSTRIDER_KEY",
@@ -188,9 +188,9 @@ function mailProblems(has: (name: string) => boolean): string[] {
     .map(([name, meaning]) => `POSTRIDER_SMTP_URL needs ${name} beside it, ${meaning}`);
 }
 
-/** Where the service is reached, without a slash at the end: as it was told, or as it listens. */
+/** The service's base URL, without a slash at the end: the configured one, or else the address on which it listens. */
 export function publicUrlOf({ publicUrl, host, port }: Pick<Config, "publicUrl" | "host" | "port">): string {
-  // A service that listens on every interface listens on this one, and no browser opens 0.0.0.0 everywhere.
+  // A service that listens on all interfaces is also reached as localhost; not every browser opens 0.0.0.0.
   const own = /^[0:.]+$/.test(host) ? "localhost" : host;
   return publicUrl ?? `http://${own.includes(":") ? `[${own}]` : own}:${port}`;
 }

@@ -1,21 +1,21 @@
 import { maybe, ValueError } from "./parsers.ts";
 
-/** A mail server that takes mails from this service, and how it is spoken to. */
+/** The mail server through which the service sends, and how to connect to it. */
 export interface SmtpServer {
   host: string;
   port: number;
-  /** TLS from the first byte, STARTTLS before anything else, or none at all. */
+  /** TLS from the first byte, STARTTLS before anything else, or no encryption. */
   encryption: "tls" | "starttls" | "off";
   credentials: { user: string; password: string } | undefined;
 }
 
 export interface Sender {
-  /** Empty where only the address is known. */
+  /** Empty when only the address is given. */
   name: string;
   address: string;
 }
 
-/** Everything that sending a mail takes. */
+/** Everything that is needed to send a mail. */
 export interface MailConfig {
   server: SmtpServer;
   from: Sender;
@@ -23,7 +23,7 @@ export interface MailConfig {
   publicUrl: string;
 }
 
-/** Mails of the service: links by which people reset their passwords. */
+/** Settings of the mails that the service sends: links to reset passwords. */
 export const mailSettings = {
   smtpServer: maybe({
     name: "POSTRIDER_SMTP_URL",
@@ -44,7 +44,7 @@ export const mailSettings = {
 
 const example = "smtps://user:password@mail.example.com";
 
-/** Reads the address of a mail server; options of the library that sends, which may switch verification off, are refused. */
+/** Reads a mail server's URL. Refuses other options of the mail library, which could turn verification off. */
 function smtpUrl(text: string): SmtpServer {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isTls = url?.protocol === "smtps:";

@@ -1,6 +1,6 @@
 /**
- * The candidate that takes the fewest single-character edits to become `name`, or undefined when even that one
- * differs in more than a quarter of its letters. Case is ignored.
+ * The candidate with the fewest single-character edits to `name`; undefined when even that one needs edits for more than
+ * a quarter of its letters. Ignores case.
  */
 export function nearestName(name: string, candidates: readonly string[]): string | undefined {
   let nearest: string | undefined;

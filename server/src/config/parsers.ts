@@ -21,7 +21,7 @@ export function integer(min: number, max: number): Parser<number> {
   };
 }
 
-/** A whole number from 1 to `max`, or `auto`: as many as the process may use cores, at most `max`. */
+/** A whole number from 1 to `max`, or `auto`: the number of cores that the process may use, at most `max`. */
 export function countOrCores(max: number): Parser<number> {
   const count = integer(1, max);
   return (text) => {
@@ -34,7 +34,7 @@ export function countOrCores(max: number): Parser<number> {
   };
 }
 
-/** `true` or `false`; `1` and `0` are read alike. */
+/** `true` or `1`, `false` or `0`. */
 export function boolean(text: string): boolean {
   if (text === "true" || text === "1") return true;
   if (text === "false" || text === "0") return false;
@@ -65,13 +65,13 @@ export function word(text: string): string {
   return text;
 }
 
-/** An address or name to listen on, without what only URLs have. */
+/** An address or host name to listen on; IPv6 addresses without the brackets that URLs need. */
 export function listenAddress(text: string): string {
   if (/^\[.*\]$/.test(text)) throw new ValueError("must be an IPv6 address without brackets, such as ::1");
   return word(text);
 }
 
-/** Any text at all: for variables of others, which must not keep the service from starting. */
+/** Any text: for variables of other programs, which must not keep the service from starting. */
 export function anyText(text: string): string {
   return text;
 }
@@ -97,7 +97,7 @@ export function databaseUrl(text: string): string {
       "must name one host: a name or address that follows the primary, not a list of servers",
     );
   }
-  // The form for sockets, `postgres://user@/database?host=/path`, has no host, which a URL must have.
+  // The form for sockets, `postgres://user@/database?host=/path`, has no host, so it is not a valid URL.
   if (!URL.canParse(text.replace("@/", "@socket/")))
     throw new ValueError("must have a host and a port from 1 to 65535");
   return text;
@@ -116,7 +116,7 @@ export function baseUrl(text: string): string {
   return url.href.replace(/\/+$/, "");
 }
 
-/** The same without a path: the client of the payment processor has no place for one. */
+/** A URL as for `baseUrl`, but without a path, which the payment processor's client does not support. */
 export function originUrl(text: string): string {
   const url = baseUrl(text);
   if (url !== new URL(url).origin)
@@ -179,21 +179,21 @@ function list(text: string): string[] {
     .filter((part) => part !== "");
 }
 
-/** One environment variable: everything that the service, its error messages and its documentation know of it. */
+/** One environment variable: its parser, its default, and its description for error messages and documentation. */
 export interface Setting<T> {
   name: string;
   parse: Parser<T>;
-  /** The text that stands for an unset or empty variable. */
+  /** The text that is parsed for an unset or empty variable. */
   default?: string;
-  /** The documentation of an unset variable without a default. */
+  /** The documentation's words for an unset variable without a default. */
   unset?: string;
-  /** Whole sentences in Markdown, for `docs/configuration.md`. */
+  /** Sentences in Markdown, for `docs/configuration.md`. */
   description: string;
-  /** The value may hold a secret or a password, and must not appear in a message. */
+  /** The value may contain a secret, and must not appear in a message. */
   secret?: true;
 }
 
-/** A setting with a default always has a value; one without may be undefined. */
+/** A setting with a default, which always has a value. */
 interface Defaulted<T> extends Setting<T> {
   default: string;
 }
@@ -203,7 +203,7 @@ export function always<T>(setting: Defaulted<T>): Defaulted<T> {
   return setting;
 }
 
-/** A setting that may have none. */
+/** A setting that may have no value. */
 export function maybe<T>(setting: Setting<T> & { unset: string }): Setting<T | undefined> {
   return setting;
 }

@@ -300,7 +300,7 @@ const mailboxes = {
   }),
 };
 
-/** Every setting by its key in the configuration, with the heading it has in the documentation. */
+/** All settings by their keys in the configuration, under the headings of the documentation. */
 export const sections = [
   { heading: "Listening", settings: listening },
   { heading: "Storage", settings: storage },

@@ -1,8 +1,8 @@
 import { anyText, type Setting } from "./parsers.ts";
 
 /**
- * OpenTelemetry's own variables, under their own names. `OTEL_RESOURCE_ATTRIBUTES` and what belongs to sending is read by
- * its packages.
+ * OpenTelemetry's standard variables. Its packages read `OTEL_RESOURCE_ATTRIBUTES` and the variables for sending
+ * themselves.
  */
 export const telemetrySettings = {
   otelEndpoint: text({

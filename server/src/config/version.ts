@@ -4,5 +4,5 @@ const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.me
   version: string;
 };
 
-/** The version of this service, as its package says it. */
+/** The version of this service, from its `package.json`. */
 export const version = manifest.version;

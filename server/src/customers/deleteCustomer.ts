@@ -7,19 +7,19 @@ import type { TargetDeps } from "../targets/record/kind.ts";
 import type { StoredTarget } from "../targets/record/store.ts";
 import { objectOf } from "./store.ts";
 
-/** Targets that one transaction deletes. A customer with no more of them goes in one step. */
+/** Maximum number of targets deleted in one transaction. A customer with fewer targets is deleted in one transaction. */
 const maxAtOnce = 100;
 
 interface Removed {
   targets: StoredTarget[];
-  /** Whether the customer is gone, too. */
+  /** Whether the customer itself was deleted too. */
   isWhole: boolean;
 }
 
 /**
- * Deletes a customer and its targets; what is queued for these becomes CANCELED. One with very many is deleted in several
- * transactions, and the same request goes on where one was cut off.
- * @returns how many targets were deleted; undefined when the organization has no such customer.
+ * Deletes a customer and its targets; deliveries that are queued for the targets become CANCELED. A customer with many targets is
+ * deleted in several transactions; the same request, repeated, continues after an interruption.
+ * @returns the number of deleted targets; undefined when the organization has no such customer.
  */
 export async function deleteCustomer(
   deps: TargetDeps,
@@ -38,7 +38,7 @@ export async function deleteCustomer(
 function removeSome(deps: TargetDeps, origin: Origin, uid: string): Promise<Removed | undefined> {
   const nowSeconds = Math.floor(deps.nowMs() / 1000);
   return inTransactionOf(deps.queries, async (transaction): Promise<Removed | undefined> => {
-    // Locked for update, because giving the customer another target takes a share of this lock.
+    // Locked for update: adding a target to the customer takes a conflicting share lock.
     const customer = await transaction
       .selectFrom("customers")
       .selectAll()
@@ -68,7 +68,7 @@ function removeSome(deps: TargetDeps, origin: Origin, uid: string): Promise<Remo
   });
 }
 
-/** The foreign keys would do the same, but are not there where Citus places the cells. */
+/** Deletes the customer's portal links and sessions. Foreign keys would do so, but databases with Citus do not have them. */
 async function deletePortalAccess(transaction: Queries, orgId: string, uid: string): Promise<void> {
   await sql`delete from portal_links where org_id = ${orgId} and customer_uid = ${uid}`.execute(transaction);
   await sql`delete from portal_sessions where org_id = ${orgId} and customer_uid = ${uid}`.execute(
@@ -76,7 +76,7 @@ async function deletePortalAccess(transaction: Queries, orgId: string, uid: stri
   );
 }
 
-/** Deletes the keys that are limited to the customer: a later customer with the same uid is another one. */
+/** Deletes the keys that are limited to the customer, so that they do not apply to a later customer with the same uid. */
 async function deleteKeysOf(transaction: Queries, origin: Origin, uid: string): Promise<void> {
   const keys = await transaction
     .selectFrom("api_keys")

@@ -85,11 +85,11 @@ const deleteRoute = route("deleteCustomer", "DELETE /api/v1/customers/:uid", {
   },
 });
 
-/** A customer's uid in a path. @throws {ApiError} 404 for what no path can name. */
+/** Reads a customer's uid from a path. @throws {ApiError} 404 for a text that cannot be a uid in a path. */
 export function uidOfPath({ uid }: { uid: string }): string {
   if (!isPathUid(uid)) throw noneNamed("customer", uid);
   return uid;
 }
 
-/** `/api/v1/customers`: whom an organization sends to, by its own ids. */
+/** Routes for the customers of an organization, named by its own uids. */
 export const customerRoutes = [listRoute, putRoute, readRoute, deleteRoute];

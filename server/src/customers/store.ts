@@ -57,7 +57,7 @@ export async function listCustomers(
   return rows;
 }
 
-/** Undefined when the organization has no such customer. */
+/** Reads a customer; undefined when the organization has no such customer. */
 export async function readCustomer(
   pool: pg.Pool,
   { orgId, uid }: CustomerKey,
@@ -75,7 +75,7 @@ const audited = ["uid", "name", "metadata"] as const;
 
 export type CustomerFields = Pick<StoredCustomer, "uid" | "name" | "metadata">;
 
-/** Makes a customer, or changes the one of this uid. Values that it has already are no change. */
+/** Creates a customer, or changes the one with this uid; writes nothing if no value differs. */
 export function putCustomer(
   pool: pg.Pool,
   origin: Origin,
@@ -83,7 +83,7 @@ export function putCustomer(
   nowMs: number,
 ): Promise<StoredCustomer> {
   return inTransaction(pool, async (client) => {
-    // Repeated where another request made the customer first, and perhaps deleted it again.
+    // Repeated when another request has created the customer first, and perhaps deleted it again.
     for (;;) {
       const made = await insert(client, origin, fields, nowMs);
       if (made !== undefined) return made;
@@ -145,7 +145,7 @@ async function update(
   return updated;
 }
 
-/** Locks a customer until the transaction ends, also against those that hold it; undefined when there is none. */
+/** Locks a customer exclusively until the transaction ends, also against `holdCustomer`; undefined when there is none. */
 export async function lockCustomer(
   client: pg.ClientBase,
   { orgId, uid }: CustomerKey,
@@ -178,8 +178,8 @@ export async function holdCustomer(
 }
 
 /**
- * The least id of a publication to the present customer `c` of its uid, as SQL; what was published before was for another, who was
- * deleted. Publications have their time from the database's clock and customers from a process's, which may be a minute apart.
+ * SQL for the lowest possible id of a publication to customer `c`. Publications with lower ids were for a deleted customer with
+ * the same uid. Publications have the time of the database's clock, customers that of a process, which may differ by a minute.
  */
 export const firstPublicationId = "first_id_at((c.created_at - 60) * 1000)";
 

@@ -5,10 +5,10 @@ import { createMailboxTarget } from "../../test/support/items.ts";
 import { signUp } from "../../test/support/testNode.ts";
 import { carryingOnErasures } from "./chores.ts";
 
-/** Takes requests only, so that erasures are carried on here. */
+/** A node that only handles requests, so that this test carries out the erasures. */
 const it = nodeTest({ POSTRIDER_ROLES: "api" });
 
-it("an erasure that always fails holds up none of those behind it", async ({
+it("an erasure that always fails does not delay the others", async ({
   node,
   database,
   pool,
@@ -31,7 +31,7 @@ it("an erasure that always fails holds up none of those behind it", async ({
   onTestFinished(await holdRows(pool, "events", { id: held.item.id }));
   const impatient = testPool(database, 1);
   onTestFinished(() => impatient.end());
-  // Longer than a run, as the service's own limit of 10 s is: what fails then takes a whole run.
+  // Longer than a run, as is the service's own limit of 10 s: a failing erasure takes a whole run.
   await impatient.query("set lock_timeout = 2500");
   const carryOn = carryingOnErasures({
     pool: impatient,

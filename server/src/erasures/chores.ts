@@ -4,14 +4,14 @@ import { type EraseDeps, eraseOne, eraseWithCopies } from "./eraseEvent.ts";
 import { finishErasure, nextErasure, type StoredErasure } from "./store.ts";
 import { firstIdAt, unknownId } from "../postgres/ids.ts";
 
-/** The longest run, so that a stop of the process does not have to wait for all erasures. */
+/** Maximum time of a run, so that a stop of the process does not wait for all erasures. */
 const runMs = 2_000;
 
 /**
- * Gives the function that carries on all unfinished erasures by turns, one page each, including those that a crashed process began.
- * Each run begins after the erasure that had the last turn, so that one that fails or takes long holds up no other.
- * It returns how many events were erased.
- * @throws the first error of an erasure, once the others had their turns; the next run tries again.
+ * Returns a function that carries out all unfinished erasures in turn (round robin), one page each, including those that a
+ * crashed process began. Each run begins after the erasure that had the last turn, so that a failing or long erasure does not
+ * delay others. The function returns the number of erased events.
+ * @throws the first error of an erasure, after the other erasures had their turns; the next run tries again.
  */
 export function carryingOnErasures(deps: EraseDeps): () => Promise<number> {
   let lastId = unknownId;
@@ -44,8 +44,8 @@ async function carryOn(deps: EraseDeps, erasure: StoredErasure): Promise<number>
 const maxDigests = 500;
 
 /**
- * Overwrites the body digests of erased items in the idempotency keys, one bucket at a time: a repeated request with such a
- * key is then answered 409. @returns how many items were looked up.
+ * Overwrites the body digests of erased items in the idempotency keys, one bucket at a time; a repeated request with such a
+ * key is then answered with 409. @returns the number of items looked up.
  */
 export async function eraseDigests(pool: pg.Pool): Promise<number> {
   let total = 0;
@@ -82,21 +82,21 @@ export async function eraseDigests(pool: pg.Pool): Promise<number> {
 
 const pageSize = 200;
 /**
- * Ids carry the clock of the node that made them, and clocks differ: an event accepted before the request may have a
- * slightly later id. Later events are not erased.
+ * Tolerance for differing clocks: an id contains the time of the node that made it, so an event accepted before the request
+ * may have a slightly later id. Events with later ids are not erased.
  */
 const clockAllowanceMs = 10_000;
 
-/** The first id after the events of a request. */
+/** The first id after those of the events to erase. */
 function endOf(erasure: StoredErasure): string {
   return firstIdAt(erasure.created_at + clockAllowanceMs);
 }
 
 /**
- * Erases the next page of the events of a correlation id, in the order of their ids. Walks repeat until one finds nothing
- * to erase, because an event accepted meanwhile may have an earlier id. Progress is stored only if it is still what was
- * read (optimistic locking), so that two workers skip no event.
- * @returns how many events it erased; `busy` as `eraseWithCopies` does, and the page is repeated later.
+ * Erases the next page of the events of a correlation id, in the order of their ids. Walks through all events are repeated
+ * until one finds nothing to erase, because an event that was accepted during a walk may have an earlier id. Progress is
+ * stored only if it has not changed since it was read (optimistic locking), so that two workers skip no event.
+ * @returns the number of erased events; `busy` as `eraseWithCopies` does, and the page is repeated later.
  */
 async function eraseNextPage(deps: EraseDeps, erasure: StoredErasure): Promise<number | "busy"> {
   const { pool } = deps;
@@ -123,7 +123,7 @@ async function eraseNextPage(deps: EraseDeps, erasure: StoredErasure): Promise<n
   return erased;
 }
 
-/** Erases the payloads of publications that reached no target: no event leads to them. */
+/** Erases the payloads of publications that reached no target, which have no events. */
 async function emptyPublications(pool: pg.Pool, erasure: StoredErasure): Promise<void> {
   await pool.query({
     name: "erase_publications",
@@ -174,7 +174,7 @@ async function noteProgress(pool: pg.Pool, erasure: StoredErasure, walkedTo: str
   });
 }
 
-/** Starts another walk when this one has erased something. @returns false when it has not: the erasure is complete. */
+/** Starts another walk if this one has erased anything. @returns false if it has not, so that the erasure is complete. */
 async function beginAgain(pool: pg.Pool, erasure: StoredErasure): Promise<boolean> {
   const { rowCount } = await pool.query({
     name: "begin_erasure_again",

@@ -8,7 +8,7 @@ export interface EraseDeps extends Pick<Parts, "pool" | "onMailboxItems"> {
   mailboxRetentionMs: number;
 }
 
-/** Carries out a request for one event. `busy`: see {@link eraseWithCopies}; the request stays open. */
+/** Carries out the erasure of one event. `busy`: see {@link eraseWithCopies}; the erasure stays unfinished. */
 export async function eraseOne(deps: EraseDeps, erasure: StoredErasure): Promise<"done" | "busy"> {
   const erased = await eraseWithCopies(deps, erasure, [erasure.event_id!]);
   if (erased === "busy") return erased;
@@ -17,9 +17,9 @@ export async function eraseOne(deps: EraseDeps, erasure: StoredErasure): Promise
 }
 
 /**
- * Erases events, their replays (and the replays of those), and the results of their handoffs. Copies of events that are
- * erased already are looked up too, because a process may have died in between.
- * @returns how many it erased; `busy` when other transactions held an event at every attempt.
+ * Erases events, their replays (and the replays of these), and the results of their handoffs. Also looks up copies of events
+ * that are already erased, because a process may have died before it erased the copies.
+ * @returns the number of erased events; `busy` when other transactions had locked an event at every attempt.
  */
 export async function eraseWithCopies(
   deps: EraseDeps,
@@ -41,12 +41,12 @@ export async function eraseWithCopies(
   return erased;
 }
 
-/** Attempts to erase an event that another transaction holds. */
+/** Maximum number of attempts to erase an event that another transaction has locked. */
 const maxTries = 50;
 
 /**
- * Erases the payload and answers of one event. If two callers are concurrent, one of them erases it.
- * @returns `unchanged` when another call has erased it, or there is no such event.
+ * Erases the payload and answers of one event. Only one of two concurrent calls erases it.
+ * @returns `unchanged` when another call has erased the event, or there is no such event.
  */
 async function eraseEvent(
   deps: EraseDeps,
@@ -87,12 +87,12 @@ async function copiesOf(pool: pg.Pool, orgId: string, ids: readonly string[]): P
   return rows.map(({ id }) => id);
 }
 
-/** Greatest difference between the clock of the node that made a result and the database's, which set the task's end. */
+/** Maximum difference between the clock of the node that made a result and the database's, which set the end of the handoff. */
 const clockToleranceMs = 10 * 60_000;
 
 /**
- * Fills `result_event_id` of handoffs that an older version ended without it. The result is the unbilled event that names
- * the handoff in its payload and was created at the handoff's end; this runs before the payload is erased.
+ * Sets `result_event_id` of handoffs that an older version ended without it. The result is the unbilled event that was created
+ * at the handoff's end and has the id of the handoff's event in its payload; so this must run before the payload is erased.
  */
 async function nameResults(pool: pg.Pool, orgId: string, ids: readonly string[]): Promise<void> {
   const { rows } = await pool.query<{ bucket: number; event_id: string; result_id: string }>({

@@ -27,7 +27,7 @@ export interface ErasureRouteDeps extends Pick<Parts, "pool" | "nowMs" | "onMail
   config: Pick<Config, "mailboxRetentionSeconds">;
 }
 
-/** Why erasures are not in the audit log. */
+/** Reason why erasures are not in the audit log. */
 const erasureAudit = { none: "the erasure keeps who asked for it and what it did" };
 
 const eraseEventRoute = route("eraseEvent", "POST /api/v1/events/:id/erase", {

@@ -32,7 +32,7 @@ export const Erasure = Type.Object(
   { title: "Erasure" },
 );
 
-/** A request to erase one event with its copies, or all events of a correlation id; moments are Unix milliseconds. */
+/** A request to erase one event with its copies, or all events of a correlation id; times are in Unix milliseconds. */
 export type StoredErasure = Static<typeof Erasure> & { org_id: string; walked_to: string | null };
 
 const columns =
@@ -41,12 +41,12 @@ const columns =
 /** The subject of an erasure: one event, or all events of a correlation id. */
 export type Subject = { eventId: string } | { correlationId: string };
 
-/** Unfinished requests of an organization. */
+/** Maximum number of unfinished erasures of an organization. */
 export const maxRunning = 100;
 
 /**
- * Stores a request; from then on some process carries it out, even if this one ends. The organization's lock serializes
- * calls, so that the limit holds. @returns undefined when {@link maxRunning} are unfinished.
+ * Stores an erasure; from then on some process carries it out, even if this one ends. The lock on the organization's row
+ * serializes calls, to enforce the limit. @returns undefined when {@link maxRunning} erasures are unfinished.
  */
 export function insertErasure(pool: pg.Pool, input: NewErasure): Promise<StoredErasure | undefined> {
   const { orgId } = input.caller;
@@ -85,7 +85,7 @@ async function insert(client: pg.ClientBase, { id, caller, subject }: NewErasure
   return rows[0]!;
 }
 
-/** Reads the organization's request of this id. */
+/** Reads the organization's erasure with this id. */
 export async function readErasure(
   pool: pg.Pool,
   orgId: string,
@@ -102,12 +102,14 @@ export async function readErasure(
   return rows[0];
 }
 
-/** The organization's requests, newest first. */
+/** The organization's erasures, newest first. */
 export function listErasures(pool: pg.Pool, page: NewestFirst): Promise<StoredErasure[]> {
   return newestFirst(pool, { name: "list_erasures", select: `select ${columns} from erasures` }, page);
 }
 
-/** The unfinished request after one of this id, of any organization, in a circle; undefined when all that are left are `skipped`. */
+/**
+ * The next unfinished erasure of any organization after `afterId`, round robin; undefined when there is none except `skipped`.
+ */
 export async function nextErasure(
   pool: pg.Pool,
   afterId: string,
@@ -126,7 +128,7 @@ export async function nextErasure(
   return rows[0];
 }
 
-/** Counts the unfinished requests of an organization, up to a limit. */
+/** Counts the unfinished erasures of an organization, up to a limit. */
 async function countRunning(client: pg.ClientBase, orgId: string, limit: number): Promise<number> {
   const { rows } = await client.query<{ count: number }>({
     name: "count_running_erasures",
@@ -143,7 +145,7 @@ async function countRunning(client: pg.ClientBase, orgId: string, limit: number)
   return rows[0]!.count;
 }
 
-/** Finds the erasure of an event, if there is one; undefined for an event that the organization does not have. */
+/** Finds the erasure of an event; null if it has none, undefined if the organization has no such event. */
 export async function findErasure(
   pool: pg.Pool,
   orgId: string,
@@ -171,7 +173,7 @@ export async function findErasure(
   return rows[0];
 }
 
-/** Marks a request as done. */
+/** Marks an erasure as done. */
 export async function finishErasure(pool: pg.Pool, id: string): Promise<void> {
   await pool.query({
     name: "finish_erasure",

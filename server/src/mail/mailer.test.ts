@@ -12,7 +12,7 @@ import type { Mail } from "./sendBySmtp.ts";
 const mail: Mail = { to: "ada@example.com", subject: "Hello", text: "text-of-a-mail", html: "<p>text</p>" };
 const usual = { concurrency: 2, maxWaiting: 3, sendLimitMs: 10_000, stopLimitMs: 10_000 };
 
-/** A mailer for the server of an address, with what it has logged and counted. */
+/** A mailer for the server at an address, with its log lines and its counter. */
 function mailerAt(smtpUrl: string, limits: Partial<typeof usual> = {}) {
   const registry = new Registry();
   const lines: object[] = [];
@@ -43,7 +43,7 @@ async function serverFor(options: MailServerOptions) {
   return server;
 }
 
-/** A server that takes connections and says nothing. */
+/** A server that accepts connections and sends nothing. */
 async function silentServer() {
   const server = await startRawReceiver(() => undefined);
   onTestFinished(() => server.stop());
@@ -51,7 +51,7 @@ async function silentServer() {
 }
 
 describe("a burst of mails", () => {
-  test("waits up to a bound, is sent a few at a time, and what is beyond is refused", async () => {
+  test("waits in a bounded queue, is sent a few at a time, and is refused beyond the bound", async () => {
     const server = await serverFor({});
     const { mailer, send, counts } = mailerAt(`smtp://127.0.0.1:${server.port}?tls=off`);
     const begun: (() => void)[] = [];
@@ -59,7 +59,7 @@ describe("a burst of mails", () => {
       mailer.enqueue(() => new Promise((resolve) => begun.push(() => resolve(mail))));
     }
     expect(send).toThrow(QueueFullError);
-    // Whatever is sent makes room for the next.
+    // Each mail that is sent lets the next one begin.
     for (let index = 0; index < 5; index++) {
       await until(
         () => begun.length,
@@ -74,7 +74,7 @@ describe("a burst of mails", () => {
 });
 
 describe("a process that stops", () => {
-  test("sends what waits", async () => {
+  test("sends the waiting mails", async () => {
     const server = await serverFor({});
     const { mailer, send } = mailerAt(`smtp://127.0.0.1:${server.port}?tls=off`, { concurrency: 1 });
     for (let index = 0; index < 3; index++) send();
@@ -82,7 +82,7 @@ describe("a process that stops", () => {
     expect(server.mails).toHaveLength(3);
   });
 
-  test("does not wait for a server that says nothing", async () => {
+  test("does not wait for a server that does not answer", async () => {
     const server = await silentServer();
     const { mailer, send, counts, lines } = mailerAt(`smtp://127.0.0.1:${server.port}?tls=off`, {
       concurrency: 1,
@@ -172,7 +172,7 @@ describe("a mail that cannot be sent", () => {
     ]);
   });
 
-  test("does not keep the next from being sent, nor does one that nobody is to get", async () => {
+  test("does not keep the next one from being sent, nor does a mail without a recipient", async () => {
     const server = await serverFor({});
     const { mailer, send, counts } = mailerAt(`smtp://127.0.0.1:${server.port}?tls=off`, { concurrency: 1 });
     mailer.enqueue(() => Promise.reject(new Error("the database is away")));

@@ -9,7 +9,7 @@ type Prepare = () => Promise<Mail | undefined>;
 export interface MailerDeps {
   config: MailConfig;
   log: Pick<Log, "warn" | "error">;
-  /** Counts what became of each mail. */
+  /** Counts mails by their outcome. */
   count: (outcome: "sent" | "failed") => void;
   limits?: typeof defaultLimits;
 }
@@ -17,7 +17,7 @@ export interface MailerDeps {
 const defaultLimits = {
   concurrency: 2,
   maxWaiting: 100,
-  /** The longest time for one mail. */
+  /** Maximum time for sending one mail. */
   sendLimitMs: 30_000,
   /** How long a stopping process continues to send. */
   stopLimitMs: 10_000,
@@ -69,7 +69,7 @@ export function createMailer({ config, log, count, limits = defaultLimits }: Mai
   return {
     /** The base URL of links in mails. */
     publicUrl,
-    /** @throws {QueueFullError} when too many wait. */
+    /** Queues a mail. @throws {QueueFullError} when too many mails wait. */
     enqueue(prepare: Prepare): void {
       if (waiting.length >= limits.maxWaiting) throw new QueueFullError("too many mails wait");
       waiting.push(prepare);

@@ -9,15 +9,15 @@ export interface Mail {
   html: string;
 }
 
-/** Sends one mail to the mail server; rejects when the server refuses it or `signal` aborts first. */
+/** Sends one mail through the mail server; rejects when the server refuses the mail or `signal` aborts first. */
 export type SendMail = (mail: Mail, signal: AbortSignal) => Promise<void>;
 
 /** Timeout for the connection, for the server's greeting, and for each answer. */
 const stepLimitMs = 10_000;
 
 /**
- * Sends each mail over its own connection. The library is loaded with the first mail, because most services send none.
- * Addresses are passed as objects, because the library would parse a text into several addresses.
+ * Returns a function that sends each mail over its own connection. Loads the mail library at the first mail, because most
+ * services send none. Passes addresses as objects, because the library could read several addresses from a text.
  */
 export function createSmtpSender(server: SmtpServer, from: Sender): SendMail {
   return async ({ to, subject, text, html }, signal) => {
@@ -58,7 +58,7 @@ function transportOptions({ host, port, encryption, credentials }: SmtpServer): 
   };
 }
 
-/** Connection failures, whose message comes from Node or the library. */
+/** Codes of connection failures, whose message comes from Node or the library and not from the server. */
 const ownTexts = new Set(["ECONNECTION", "EDNS", "ESOCKET", "ETIMEDOUT", "ETLS"]);
 
 /**

@@ -28,7 +28,7 @@ async function settle(pool: pg.Pool, ms: number): Promise<void> {
      values (1, 'FAILED', $1, gen_random_uuid(), gen_random_uuid(), $2)`,
     [newId(1, ms), ms],
   );
-  // A session reports what it changed once a second, or when it is told to.
+  // A session reports its statistics once a second, or at once on demand.
   await pool.query("select pg_stat_force_next_flush()");
 }
 
@@ -43,7 +43,9 @@ async function timesAnalyzed(pool: pg.Pool): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map(({ name, times }) => [name, times]));
 }
 
-it("what ANALYZE leaves out of a parent it leaves out of new partitions", async ({ pool }) => {
+it("new partitions have no statistics of the columns that ANALYZE skips in their parent", async ({
+  pool,
+}) => {
   await ensurePartitions(pool, Date.now() + 30 * dayMs);
   const { rows } = await pool.query<{ partition: string; column: string }>(
     `select i.inhrelid::regclass::text as partition, a.attname as column

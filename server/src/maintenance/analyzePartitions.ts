@@ -1,13 +1,13 @@
 import type pg from "pg";
 
-/** `ANALYZE ONLY` leaves the partitions out; before it, the parent could not be analyzed without them. */
+/** First version with `ANALYZE ONLY`. Before it, a parent could not be analyzed without its partitions. */
 const firstWithOnly = 180_000;
 
 /**
  * Refreshes the planner's statistics of partitioned tables, which autovacuum never visits, and of partitions that have
- * changed since theirs were made, or of which nothing is known, as after a crash. Empty ones are left alone: statistics of an
- * empty table lead to sequential scans, and the cached plans of prepared statements keep them when the partition's day
- * comes and it fills.
+ * changed since they were last analyzed, or whose analysis time is unknown, as after a crash. Skips empty partitions:
+ * statistics of an empty table lead to sequential scans, and cached plans of prepared statements keep these when the
+ * partition's day comes and it fills.
  */
 export async function analyzePartitions(pool: pg.Pool): Promise<void> {
   const { rows } = await pool.query<{ name: string; is_parent: boolean; can_only: boolean }>(

@@ -20,12 +20,12 @@ const it = databaseTest({ poolSize: 3 }).extend(
     },
 );
 
-it("what a migration gave to the parents alone is built on every partition, once", async ({
+it("an index that a migration created only on the parents is built on every partition, once", async ({
   definitions,
   pool,
 }) => {
   const whole = await definitions();
-  // As they are on a database whose partitions were made before the migration.
+  // The state of a database whose partitions were created before the migration.
   await pool.query("drop index events_type, attempts_delivered_target");
   await pool.query(
     `create index events_type on only events (org_id, event_type collate "C", id)
@@ -48,7 +48,7 @@ function withoutOnly(definition: string): string {
   return definition.replace(" ONLY", "");
 }
 
-it("an index that was left half built is built anew", async ({ pool }) => {
+it("an index that a process left half built is built again", async ({ pool }) => {
   await pool.query("drop index events_type");
   await pool.query(
     `create index events_type on only events (org_id, event_type collate "C", id)
@@ -62,7 +62,7 @@ it("an index that was left half built is built anew", async ({ pool }) => {
   expect(await buildIndexes(pool)).toBe(0);
 });
 
-it("a stop ends a build that waits for somebody's transaction, and the next one builds it", async ({
+it("a stop cancels a build that waits for another transaction, and the next run builds the index", async ({
   pool,
   onTestFinished,
 }) => {
@@ -88,6 +88,6 @@ it("a stop ends a build that waits for somebody's transaction, and the next one 
   stopping.abort();
   expect(await building).toBe(0);
   await writer.query("rollback");
-  // The lock goes with the session of the first, which the server ends a moment after it was left.
+  // The first run's lock ends with its session, which the server ends shortly after the disconnect.
   expect(await until(() => buildIndexes(pool))).toBeGreaterThan(5);
 });

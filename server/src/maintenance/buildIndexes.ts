@@ -8,15 +8,15 @@ const advisoryLockKey = 7_281_934_011;
 interface Missing {
   index: string;
   partition: string;
-  /** As PostgreSQL writes the definition of the parent's index. */
+  /** Definition of the parent's index, as PostgreSQL writes it. */
   definition: string;
 }
 
 /**
- * Builds the indexes that a migration gave only to the parents of partitions, on the partitions that were there before,
- * one at a time and without keeping anybody from writing. One process at a time; the others return at once. The signal ends it in
- * the middle of a build, which the next one begins anew.
- * @returns how many were built.
+ * Builds the indexes that a migration created only on the parents, on the partitions that existed before, one at a time and
+ * without blocking writes. An advisory lock allows one process at a time; in others the call returns at once. The signal
+ * cancels a build, and the next run starts that build again.
+ * @returns the number of built indexes.
  */
 export async function buildIndexes(
   pool: pg.Pool,
@@ -30,8 +30,8 @@ export async function buildIndexes(
       [lockOfCell(advisoryLockKey, cellNumber)],
     );
     if (!rows[0]!.taken) return 0;
-    // A build waits for transactions that were open before it, under a lock that hinders nobody: given up, it would have to
-    // begin anew.
+    // A concurrent build waits for older transactions, under a lock that blocks no reads or writes. A timeout would only make
+    // it start again.
     await client.query("set statement_timeout = 0; set lock_timeout = 0");
     return await buildMissing({ client, pool, pid: rows[0]!.pid, stopping });
   } finally {
@@ -55,7 +55,7 @@ async function buildMissing({ client, pool, pid, stopping }: Session): Promise<n
     for (const one of await findMissing(client)) {
       stopping?.throwIfAborted();
       const name = await build(client, one);
-      // Attaching needs an exclusive lock on the partition's index, on which every reader of the partition has a lock.
+      // Attaching needs an exclusive lock on the partition's index, and every reader of the partition holds a lock on it.
       const session = { client, pool, onWait: () => stopping?.throwIfAborted() };
       await withBriefLocks(session, () => client.query(`alter index ${one.index} attach partition ${name}`));
       built++;
@@ -92,14 +92,14 @@ async function findMissing(client: pg.PoolClient): Promise<Missing[]> {
   return rows;
 }
 
-/** @returns the name of the index, which nothing knows as the parent's yet. */
+/** Builds a partition's index. @returns its name; the index is not attached to the parent's yet. */
 async function build(client: pg.PoolClient, { index, partition, definition }: Missing): Promise<string> {
   const name = `${partition}_${index}`;
   const text = definition.replace(
     /^CREATE INDEX \S+ ON (ONLY )?\S+ /,
     `create index concurrently ${name} on ${partition} `,
   );
-  // The first for what a process left behind that died while it built.
+  // Drops the invalid index that a process leaves when it dies during a build.
   for (const step of [`drop index concurrently if exists ${name}`, text]) {
     await client.query(limited(noQueryTimeoutMs, step));
   }

@@ -3,7 +3,7 @@ import { createQuiet } from "../runtime/quiet.ts";
 import { createLog } from "../telemetry/log.ts";
 import { quietEveryMs, sameFailureEveryMs, startLoop } from "./chore.ts";
 
-/** A chore in a process that is quiet after a minute, on a clock of its own. */
+/** Starts a chore in a process that is quiet after a minute, with a fake clock. */
 function startChore(work: () => number, everyMs = 1_000, log = createLog("silent")) {
   vi.useFakeTimers();
   let runs = 0;
@@ -24,7 +24,7 @@ function startChore(work: () => number, everyMs = 1_000, log = createLog("silent
   };
 }
 
-it("a chore that finds nothing runs rarely while the process is quiet, and as often as before once it is not", async () => {
+it("a chore that finds nothing runs rarely while the process is quiet, and at its usual interval afterwards", async () => {
   const { quiet, runsIn } = startChore(() => 0);
   expect(await runsIn(59_500)).toBe(60);
   await runsIn(10_000);
@@ -39,7 +39,7 @@ it("a chore that finds work keeps its process from being quiet", async () => {
   expect(await runsIn(10_000)).toBe(10);
 });
 
-it("a chore that finds work after a long pause runs as often as before, and not twice as often", async () => {
+it("a chore that finds work after a long pause runs at its usual interval again, and not twice as often", async () => {
   let pieces = 0;
   const { runsIn } = startChore(() => pieces);
   await runsIn(75_500);
@@ -49,7 +49,7 @@ it("a chore that finds work after a long pause runs as often as before, and not 
   expect(await runsIn(10_000)).toBe(10);
 });
 
-it("a chore that runs rarely anyway keeps its pace through a quiet and its end", async () => {
+it("a chore with a long interval keeps it when the process becomes quiet, and when that ends", async () => {
   const everyMs = 100_000;
   const { quiet, runsIn } = startChore(() => 0, everyMs);
   expect(await runsIn(everyMs + 90_000)).toBe(2);

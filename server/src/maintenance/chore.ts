@@ -2,21 +2,22 @@ import type { ClockCheck } from "../postgres/clock.ts";
 import { neverQuiet, type Quiet } from "../runtime/quiet.ts";
 import type { Log } from "../telemetry/log.ts";
 
-/** Something the service does by itself, over and over. */
+/** Background work that the service repeats. */
 export interface Chore {
-  /** For logs, in the words of an operator. */
+  /** Name in the log, in words that operators use. */
   name: string;
   everyMs: number;
   /**
-   * Does it once and says what it did; nothing is logged while all counts are zero. A stop waits for it, so what takes long ends early
-   * by the signal.
+   * Runs the chore once and returns counts of the work done; they are logged unless all are zero. A stop waits for the run, so
+   * long runs must end early when `stopping` aborts.
    */
   runOnce: (stopping: AbortSignal) => Promise<Record<string, number>>;
 }
 
 /**
- * A chore's work that goes by time, such as deleting what is past some, by the earlier of the two clocks. It rests while they disagree:
- * a process with a wrong clock, or a database with one, must not take what others keep. The clock itself says so in the log.
+ * Wraps work that depends on the time, such as deleting rows by age. Passes it the earlier of the process's and the database's
+ * clock, and skips it while they are apart: a wrong clock must not delete rows that are still to be kept. The clock check logs
+ * the difference.
  */
 export function trimming(
   clock: Pick<ClockCheck, "look">,
@@ -32,18 +33,18 @@ export type Loop = ReturnType<typeof startLoop>;
 
 interface LoopOptions {
   firstAfterMs?: number;
-  /** Never quiet unless told. */
+  /** Never quiet unless given. */
   quiet?: Quiet;
 }
 
-/** The least pause between two runs of a chore while the process is quiet. */
+/** Minimum pause between two runs of a chore while the process is quiet. */
 export const quietEveryMs = 15_000;
 /** How often a chore that keeps failing with the same error is logged. */
 export const sameFailureEveryMs = 60_000;
 
 /**
- * Runs a chore after `firstAfterMs` and then every `everyMs` after it has ended; a failure is logged and the next run tries
- * again. While the process is quiet, the pause is `quietEveryMs` at least; a run that did something ends the quiet.
+ * Runs a chore after `firstAfterMs`, and then again `everyMs` after each run has ended; a failure is logged, and the next run
+ * tries again. While the process is quiet, the pause is at least `quietEveryMs`; a run that did work ends the quiet state.
  */
 export function startLoop(chore: Chore, log: Log, options: LoopOptions = {}) {
   const { firstAfterMs = 0, quiet = neverQuiet } = options;
@@ -69,7 +70,7 @@ export function startLoop(chore: Chore, log: Log, options: LoopOptions = {}) {
     }, afterMs);
   }
 
-  /** Not at once: what ended the quiet is to be served first. */
+  /** Ends a long pause, but does not run at once: the request that ended the quiet state is served first. */
   function endLongPause(): void {
     if (isRunning || !isLongPause) return;
     isLongPause = false;
@@ -113,7 +114,7 @@ export function startLoop(chore: Chore, log: Log, options: LoopOptions = {}) {
   };
 }
 
-/** Logs the same failure once a minute only: chores run every second, and all of them fail while the database is away. */
+/** Logs the same failure only once a minute: chores run every second, and all of them fail while the database is away. */
 function failureLog(chore: string, log: Log): { note(error: unknown): void; end(): void } {
   let failures = 0;
   let logged: { message: string; atMs: number } | undefined;

@@ -31,7 +31,7 @@ const it = databaseTest({ poolSize: 4 })
     return rows.map((row) => row.id);
   });
 
-it("whole days past retention go with what still waits of them; all later days stay", async ({
+it("whole days past retention are dropped with their waiting deliveries; all later days stay", async ({
   storeEvent,
   pool,
   ids,
@@ -57,13 +57,13 @@ it("whole days past retention go with what still waits of them; all later days s
   });
 });
 
-it("partitions exist a week ahead, and are made once", async ({ pool, storeEvent }) => {
+it("partitions are created a week ahead, and only once", async ({ pool, storeEvent }) => {
   expect(await ensurePartitions(pool, nowMs + 41 * dayMs)).toBe(tablesById.length + 1);
   expect(await ensurePartitions(pool, nowMs + 41 * dayMs)).toBe(0);
   await storeEvent(nowMs + 47 * dayMs);
 });
 
-it("no more than two days are dropped within 24 hours, the oldest first, unless an operator says so", async ({
+it("no more than two days are dropped within 24 hours, the oldest first, unless an operator confirms it", async ({
   pool,
   storeEvent,
   ids,
@@ -76,7 +76,7 @@ it("no more than two days are dropped within 24 hours, the oldest first, unless 
   const retention = { retentionDays: 1, nowMs: laterMs + 8 * dayMs };
   expect(await dropOldPartitions(pool, retention)).toMatchObject({ deliveries: 2, heldDays: 6 });
   expect(await ids("events", "id")).toEqual(days.slice(2));
-  // Kept messages still wait for delivery.
+  // Deliveries of the kept days still wait.
   expect(await ids("deliveries", "id")).toEqual(days.slice(2));
   expect(await dropOldPartitions(pool, retention)).toEqual({ partitions: 0, deliveries: 0, heldDays: 6 });
 
@@ -89,7 +89,7 @@ it("no more than two days are dropped within 24 hours, the oldest first, unless 
   expect(await ids("events", "id")).toEqual(days.slice(8));
 });
 
-it("a day that could not be dropped does not count", async ({ pool }) => {
+it("a day that could not be dropped does not count towards the two days", async ({ pool }) => {
   const laterMs = nowMs + 400 * dayMs;
   await dropOldPartitions(pool, { retentionDays: 1, nowMs: laterMs, isConfirmed: true });
   await ensurePartitions(pool, laterMs);
@@ -98,7 +98,7 @@ it("a day that could not be dropped does not count", async ({ pool }) => {
   const oldest = `events_${dayName(Math.floor(laterMs / dayMs) - 1)}`;
   await pool.query(`create view held as select id from ${oldest}`);
   for (let tries = 0; tries < 3; tries++) {
-    // The session of a try that failed ends, and with it its lock, a moment after it was left.
+    // The lock of a failed attempt ends with its session, shortly after the disconnect.
     await until(async () => {
       const outcome = await dropOldPartitions(pool, retention).catch((error: Error) => error.message);
       return typeof outcome === "string" && outcome.includes("other objects depend on it");

@@ -7,21 +7,21 @@ import { firstIdAt } from "../postgres/ids.ts";
 import { choreLockLimitMs, dayMs, dayName, dayOf, tablesById } from "../postgres/partitions.ts";
 import { tryLock } from "../postgres/pool.ts";
 
-/** Days that idempotency keys are kept at least; the day they were written comes on top. */
+/** Minimum number of days that idempotency keys are kept, after the day on which they were written. */
 const keyDays = 1;
-/** Days that are dropped by themselves within 24 hours: one a day is usual, and a wrong clock must not take all at once. */
+/** Maximum number of days dropped within 24 hours without an operator. One is usual; a wrong clock must not drop everything. */
 const daysPerWindow = 2;
 const advisoryLockKey = 7_281_934_013;
-/** Pause between an operator's tries for the advisory lock. */
+/** Pause between attempts to get the advisory lock for an operator. */
 const lockPauseMs = 300;
 
 export interface Retention {
   retentionDays: number;
   nowMs: number;
   cellNumber?: number;
-  /** Whether an operator said that all may go, however many days they are, and waits for what is in the way. */
+  /** Whether an operator confirmed that all days past retention may be dropped, however many, and waits for locks. */
   isConfirmed?: boolean;
-  /** Called again and again with what an operator waits for, as a text to follow "still". */
+  /** Called repeatedly with what the operator waits for, as a text to follow "still". */
   onWait?: (what: string) => void;
 }
 
@@ -29,11 +29,11 @@ export interface Dropped {
   partitions: number;
   /** Deliveries that ended with their items. */
   deliveries: number;
-  /** Days of items past retention that were left. */
+  /** Days of items past retention that were kept. */
   heldDays: number;
 }
 
-/** Tables that keep their days for equally long. */
+/** Groups of tables whose days are kept for the same time. */
 const families = [
   { name: "items" as const, tables: tablesById as readonly string[] },
   { name: "keys" as const, tables: ["idempotency_keys"] },
@@ -44,15 +44,16 @@ type Family = (typeof families)[number]["name"];
 /** A day past retention, with its partitions. */
 export interface OldDay {
   family: Family;
-  /** Since 1970-01-01 UTC. */
+  /** Days since 1970-01-01 UTC. */
   day: number;
   partitions: string[];
 }
 
 /**
- * Ends what is past retention by dropping whole days, the oldest first, which costs the same however much they hold. Deliveries
- * of those days that still wait (for a disabled target, say) end with their items. No more than two days within 24 hours, counted by
- * the database over all processes and restarts, unless an operator confirmed it. One process at a time; the others do nothing.
+ * Ends retention by dropping the partitions of whole days, oldest first, which costs the same however many rows they have.
+ * Deliveries of those days that still wait (for example for a disabled target) end with their items. Drops at most two days
+ * within 24 hours, counted in the database for all processes and restarts, unless an operator confirmed more. An advisory
+ * lock allows one process at a time; in others the call does nothing.
  */
 export async function dropOldPartitions(pool: pg.Pool, retention: Retention): Promise<Dropped> {
   const none = { partitions: 0, deliveries: 0, heldDays: 0 };
@@ -65,7 +66,7 @@ export async function dropOldPartitions(pool: pg.Pool, retention: Retention): Pr
     if (!(await takeLock(client, lock, retention))) return none;
     const dropped = { ...none };
     const full = new Set<Family>();
-    // Again: another process may have dropped some before it left the lock.
+    // Listed again under the lock: another process may have dropped some days before.
     for (const old of await listOldDays(pool, retention)) {
       if (!isConfirmed && (full.has(old.family) || !(await mayDrop(pool, old.family, cellNumber)))) {
         full.add(old.family);
@@ -76,7 +77,7 @@ export async function dropOldPartitions(pool: pg.Pool, retention: Retention): Pr
         dropped.deliveries += old.family === "items" ? await endDeliveries(client, old.day) : 0;
         await dropTables({ client, pool, ...patienceOf(retention) }, old.partitions);
       } catch (error) {
-        // A backup may hold its tables for hours: what was not dropped is not counted.
+        // A backup may lock tables for hours. A day that was not dropped must not count.
         if (!isConfirmed) await uncount(pool, old.family, cellNumber);
         throw error;
       }
@@ -86,12 +87,12 @@ export async function dropOldPartitions(pool: pg.Pool, retention: Retention): Pr
     isUnlocked = true;
     return dropped;
   } finally {
-    // The lock ends with the session, a moment after it was left.
+    // After an error the lock ends with the session, shortly after the disconnect.
     client.release(!isUnlocked);
   }
 }
 
-/** An operator waits for the process that has it. */
+/** Takes the advisory lock; for an operator, waits until it is free. @returns false when another process holds it. */
 async function takeLock(
   client: pg.PoolClient,
   lock: number,
@@ -109,7 +110,7 @@ function patienceOf({ isConfirmed, onWait }: Retention): Pick<BriefLocks, "limit
   return { ...(isConfirmed !== true && { limitMs: choreLockLimitMs }), ...(onWait && { onWait }) };
 }
 
-/** The days past retention, the oldest first. */
+/** The days past retention, for each family of tables the oldest first. */
 export async function listOldDays(
   pool: pg.Pool,
   { retentionDays, nowMs }: Pick<Retention, "retentionDays" | "nowMs">,
@@ -136,7 +137,7 @@ export async function listOldDays(
   });
 }
 
-/** Counts one day, unless as many as may go were dropped in the present 24 hours. */
+/** Counts one day. @returns false, without counting, when the limit of the present 24 hours is reached. */
 async function mayDrop(pool: pg.Pool, family: Family, cellNumber: number): Promise<boolean> {
   const window = { ...dailyScope, subject: subjectOf(family, cellNumber), limit: daysPerWindow };
   return (await countInWindow(pool, window)).isCounted;
@@ -157,7 +158,7 @@ function subjectOf(family: Family, cellNumber: number): string {
   return `${family} of cell ${cellNumber}`;
 }
 
-/** Ends what waits of a day and of all before it. @returns how many items. */
+/** Ends the waiting deliveries of a day and of all earlier days. @returns the number of their items. */
 async function endDeliveries(client: pg.PoolClient, day: number): Promise<number> {
   const { rows } = await client.query<{ items: number }>(
     `with gone as (
@@ -172,7 +173,7 @@ async function endDeliveries(client: pg.PoolClient, day: number): Promise<number
   return rows[0]!.items;
 }
 
-/** Each in its own transaction: it locks the parent, for reads too. */
+/** Drops each table in a transaction of its own, because a drop locks the parent table, for reads too. */
 async function dropTables(session: BriefLocks, names: readonly string[]): Promise<void> {
   for (const name of names) {
     await withBriefLocks(session, () => session.client.query(`drop table if exists ${name}`));

@@ -5,7 +5,7 @@ import { dropUnusedFunctions } from "./dropUnusedFunctions.ts";
 import { stageTest } from "../../test/support/fixtures.ts";
 
 const it = stageTest
-  /** Functions of another version, and a process of it that was seen so long ago. */
+  /** Creates functions of another version, and the row of a process of that version, last seen `seen` ago. */
   .extend("otherVersion", ({ pool }) => async (digit: string, seen: string): Promise<string> => {
     const schema = `postrider_f_${digit.repeat(12)}`;
     await pool.query(`
@@ -28,7 +28,7 @@ const it = stageTest
     return rows.map(({ name }) => name);
   });
 
-it("functions go when no process has used them for a day, never this process's own", async ({
+it("a version's functions are dropped when no process has used them for a day, but never this process's own", async ({
   otherVersion,
   pool,
   schemas,
@@ -52,7 +52,7 @@ it("nothing is dropped while a process starts", async ({ otherVersion, pool }) =
   starting.release(true);
 });
 
-it("what somebody else made in such a schema is not dropped with it", async ({
+it("a schema of functions that contains a foreign table is not dropped", async ({
   otherVersion,
   pool,
   schemas,

@@ -4,12 +4,12 @@ import { migrationLockKey } from "../postgres/migrate.ts";
 import { inTransaction, tryLock } from "../postgres/pool.ts";
 
 /**
- * Drops the SQL functions of versions that no process has used for a day, and forgets processes that were not seen for so
- * long. Never this process's own. @returns how many versions' functions were dropped.
+ * Drops the SQL functions of versions that no process has used for a day, and deletes the rows of processes not seen for a
+ * day. Never drops this process's own functions. @returns the number of versions whose functions were dropped.
  */
 export async function dropUnusedFunctions(pool: pg.Pool): Promise<number> {
   return inTransaction(pool, async (client) => {
-    // A process that starts installs its functions and writes itself down under this lock.
+    // A starting process holds this lock while it installs its functions and inserts its row.
     if (!(await tryLock(client, migrationLockKey, "transaction"))) return 0;
     await client.query("delete from processes where seen_at < now() - interval '1 day'");
     const { rows } = await client.query<{ name: string }>(
@@ -26,7 +26,7 @@ export async function dropUnusedFunctions(pool: pg.Pool): Promise<number> {
   });
 }
 
-/** Not by CASCADE: whatever else somebody made in the schema keeps it. */
+/** Drops a version's functions, types and schema. Without CASCADE, so that the drop fails if the schema has other objects. */
 async function dropFunctions(client: pg.ClientBase, schema: string): Promise<void> {
   const { rows } = await client.query<{ functions: string | null; types: string | null }>(
     `select
@@ -45,7 +45,7 @@ async function dropFunctions(client: pg.ClientBase, schema: string): Promise<voi
   );
   const { functions, types } = rows[0]!;
   if (functions !== null) await client.query(`drop function ${functions}`);
-  // The composites that functions gave.
+  // Composite types that the functions returned.
   if (types !== null) await client.query(`drop type ${types}`);
   await client.query(`drop schema ${schema}`);
 }

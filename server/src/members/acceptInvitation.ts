@@ -15,7 +15,7 @@ import { maxMembers } from "./memberStore.ts";
 
 export interface Acceptance {
   token: string;
-  /** Optional when the invitation names an address. */
+  /** Optional when the invitation has an address. */
   email?: string | undefined;
   password: string;
   name?: string | undefined;
@@ -25,15 +25,15 @@ export type AcceptOutcome =
   | { outcome: "joined"; user: User; sessionToken: string }
   /** The invitation is unknown, was used or revoked, or has expired. */
   | { outcome: "gone" }
-  /** The email is missing, malformed, or not the invitation's. */
+  /** The email is missing, malformed, or differs from the invitation's. */
   | { outcome: "invalid"; message: string }
   /** The organization has `maxMembers` users. */
   | { outcome: "full" }
-  /** The address has an account. The invitation can still be accepted with another one. */
+  /** The address already has an account. The invitation can still be accepted with another address. */
   | { outcome: "email_taken" }
   | { outcome: "overloaded" };
 
-/** Makes the holder of an invitation's token a user of the organization, once. */
+/** Creates a user in the organization for the holder of an invitation's token, which works once. */
 export async function acceptInvitation(
   deps: PasswordDeps,
   input: Acceptance,
@@ -71,7 +71,7 @@ export async function acceptInvitation(
   });
 }
 
-/** Reads the given address, or takes the invitation's; an invitation with an address is for that one alone. */
+/** Reads the given address, or the invitation's if none is given. If the invitation has an address, both must be the same. */
 function addressFor(invitation: StoredInvitation, given: string | undefined): Read<EmailAddress> {
   const email = given ?? invitation.email;
   if (email === null) return unreadable("email is required");

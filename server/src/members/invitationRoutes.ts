@@ -65,7 +65,7 @@ const revokeRoute = route("revokeInvitation", "DELETE /api/v1/invitations/:id", 
   ),
 });
 
-/** @throws {ApiError} 403 where only operators make accounts. */
+/** @throws {ApiError} 403 when only operators may create accounts. */
 function refuseWhereClosed(signup: Config["signup"]): void {
   if (signup !== "closed") return;
   throw new ApiError(403, "accounts are made only by whoever runs this service", "signup_closed");
@@ -150,7 +150,7 @@ const acceptRoute = route("acceptInvitation", "POST /api/v1/invitations/accept",
 });
 
 const acceptRefusals = {
-  // One message for every invitation that cannot be accepted: a caller without a valid token learns no more.
+  // The same message for every invitation that cannot be accepted, so that a caller without a valid token learns nothing.
   gone: () =>
     new ApiError(410, "the invitation is unknown, was used or revoked, or has expired", "invitation_gone"),
   invalid: ({ message }: { message: string }) => new ApiError(400, message),
@@ -158,5 +158,5 @@ const acceptRefusals = {
   overloaded: tooManySigningIn,
 };
 
-/** Invitations to become a member: by a link that works once. */
+/** Routes for invitations to become a member, by a link that works once. */
 export const invitationRoutes = [listRoute, createRoute, revokeRoute, acceptRoute];

@@ -13,20 +13,20 @@ import type { Invitation } from "./schemas.ts";
 
 /** How long an invitation can be accepted. */
 const invitationSeconds = 7 * 86_400;
-/** How long an expired invitation is still listed. */
+/** How long an invitation is still listed after its expiry. */
 export const listedSeconds = 30 * 86_400;
-/** The most open invitations of an organization. */
+/** Maximum number of open invitations of an organization. */
 export const maxOpenInvitations = 100;
 
 export type StoredInvitation = Static<typeof Invitation>;
 
 export type CreateInvitationOutcome =
   | { outcome: "created"; invitation: StoredInvitation; token: string }
-  /** The organization was deleted meanwhile, or the user is no admin of it any more. */
+  /** The organization has been deleted, or the user is no longer its admin. */
   | { outcome: "not_admin" }
-  /** The address is a member's. */
+  /** The address already belongs to a member. */
   | { outcome: "is_member" }
-  /** The organization has `maxOpenInvitations`. */
+  /** The organization has `maxOpenInvitations` open invitations. */
   | { outcome: "too_many" };
 
 /** Creates an invitation. Its token is returned here once; only its hash is stored. */
@@ -38,7 +38,7 @@ export function createInvitation(
   const { role, email, userId, nowMs } = input;
   const { orgId } = origin;
   return inTransaction(pool, async (client) => {
-    // Under the lock with which an admin loses the role, and the open invitations with it. A deleted organization has no admin.
+    // The same lock is held when an admin loses the role and the open invitations. A deleted organization has no admin.
     await lockOrganization(client, orgId);
     if (!(await isAdmin(client, orgId, userId))) return { outcome: "not_admin" };
     if (email !== null && (await isMember(client, orgId, email))) return { outcome: "is_member" };
@@ -77,7 +77,7 @@ export type RevokeOutcome =
   | "not_found"
   | "accepted";
 
-/** Revokes an invitation; one that was revoked before or has expired does not change. */
+/** Revokes an invitation; does nothing if it is already revoked or has expired. */
 export function revokeInvitation(pool: pg.Pool, origin: Origin, id: string): Promise<RevokeOutcome> {
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<StoredInvitation>({
@@ -99,8 +99,8 @@ export function revokeInvitation(pool: pg.Pool, origin: Origin, id: string): Pro
 }
 
 /**
- * Revokes the open invitations of a user who is an admin no more, and could come back by a link that nobody else knows. The
- * organization is locked.
+ * Revokes the open invitations of a user who is no longer an admin and could use one of these links to come back. The caller must
+ * have locked the organization.
  */
 export async function revokeInvitationsOf(
   client: pg.ClientBase,
@@ -153,7 +153,7 @@ export async function findOpenInvitation(
   return rows[0];
 }
 
-/** Marks an invitation as accepted by a user. @returns false when it was used or revoked meanwhile, or has expired. */
+/** Marks an invitation as accepted by a user. @returns false when the invitation was used or revoked before, or has expired. */
 export async function useInvitation(client: pg.ClientBase, id: string, userId: string): Promise<boolean> {
   const { rowCount } = await client.query({
     name: "use_invitation",

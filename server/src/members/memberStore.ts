@@ -30,16 +30,16 @@ export async function listMembers(
 }
 
 export type MemberRefusal =
-  /** The organization was deleted meanwhile. */
+  /** The organization has been deleted. */
   | "no_organization"
   /** The organization has no such user. */
   | "not_found"
-  /** The organization would be without an admin. */
+  /** The change would leave the organization without an admin. */
   | "last_admin";
 
 export type ChangeRoleOutcome = { outcome: "changed"; member: StoredMember } | { outcome: MemberRefusal };
 
-/** Gives a user another role, which holds from the user's next request on. An admin's open invitations are revoked. */
+/** Changes a user's role, from the user's next request on. Revokes the open invitations of a user who was an admin. */
 export function changeRole(
   pool: pg.Pool,
   origin: Origin,
@@ -64,7 +64,10 @@ export function changeRole(
   });
 }
 
-/** Removes a user: deletes the account and its sessions, and revokes the user's open invitations. API keys belong to the organization and stay. */
+/**
+ * Removes a user: deletes the account and its sessions, and revokes the user's open invitations. API keys belong to the
+ * organization and stay.
+ */
 export function removeMember(
   pool: pg.Pool,
   origin: Origin,
@@ -91,7 +94,7 @@ export function removeMember(
   });
 }
 
-/** Reads a user and takes the organization's lock, which serializes all changes of its users. */
+/** Locks the organization's row, which serializes all changes of its users, and reads and locks the user. */
 async function lockMember(
   client: pg.ClientBase,
   orgId: string,

@@ -9,7 +9,7 @@ import {
   Timestamp,
 } from "../http/contract/schemas.ts";
 
-/** A user of the organization, as other users see it. */
+/** A user of the organization, as answers to other users show it. */
 export const Member = Type.Object(
   {
     id: Id,
@@ -33,7 +33,7 @@ const invitation = {
   expires_at: Timestamp,
 };
 
-/** An invitation as lists show it. */
+/** An invitation in lists. */
 export const Invitation = Type.Object(
   {
     ...invitation,
@@ -45,7 +45,7 @@ export const Invitation = Type.Object(
   { title: "Invitation" },
 );
 
-/** A new invitation, with its token, which is not stored. */
+/** A new invitation, with its token, of which only the hash is stored. */
 export const NewInvitation = Type.Object(
   {
     ...invitation,

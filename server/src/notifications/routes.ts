@@ -77,5 +77,5 @@ const removeRoute = route("removeNotificationTarget", "DELETE /api/v1/notificati
   }),
 });
 
-/** The targets of an organization that receive its operational events. */
+/** Routes for the targets that receive an organization's operational events. */
 export const notificationRoutes = [listRoute, saveRoute, removeRoute];

@@ -13,7 +13,7 @@ import { withPartitions } from "../postgres/partitions.ts";
 import { itemChange } from "../items/changes.ts";
 import type { Parts } from "../items/parts.ts";
 
-/** Events of the service itself, as the `event_type` of an item. */
+/** Operational events of the service, which are the `event_type` of items. */
 export const operationalEventTypes = [
   "target.disabled",
   "target.recovered",
@@ -40,7 +40,7 @@ export type SaveOutcome =
   | { outcome: "saved"; notificationTarget: NotificationTarget }
   | { outcome: "not_found" | "is_agent" | "too_many" };
 
-/** Makes a target receive operational events of these types only. */
+/** Makes a target receive operational events, only those of the given types. */
 export async function saveNotificationTarget(
   queries: Queries,
   origin: Origin,
@@ -48,7 +48,7 @@ export async function saveNotificationTarget(
 ): Promise<SaveOutcome> {
   const { orgId } = origin;
   return inTransactionOf(queries, async (transaction) => {
-    // The organization's lock serializes calls, so that the limit holds.
+    // The lock on the organization's row serializes calls, to enforce the limit.
     await transaction
       .selectFrom("organizations")
       .select("id")
@@ -93,7 +93,7 @@ export function listNotificationTargets(pool: pg.Pool, page: NewestFirst): Promi
   return newestFirst(pool, { name: "list_notification_targets", select }, page);
 }
 
-/** Removes a notification target. @returns false when the organization has no such one. */
+/** Removes a notification target. @returns false when the organization has no such notification target. */
 export function removeNotificationTarget(pool: pg.Pool, origin: Origin, id: string): Promise<boolean> {
   return inTransaction(pool, async (client) => {
     const { rows } = await client.query<Pick<NotificationTarget, "target_id" | "event_types">>(
@@ -124,12 +124,12 @@ interface Told {
   status: "QUEUED" | "UNREAD" | "FILTERED";
 }
 
-/** The most subjects of one call; the next call takes the rest. */
+/** Maximum number of subjects in one call; the next call handles the rest. */
 const maxSubjects = 100;
-/** The least time between two notifications of a target's failed events, and of its dead messages. */
+/** Minimum time between two notifications of a target's failed events, and of its dead messages. */
 const paceMs = 60_000;
 
-/** Creates items from the stored operational events. @returns how many items. */
+/** Creates items from the stored operational events. @returns the number of items. */
 export async function tellEvents({ pool, changes, onDue, onMailboxItems }: TellDeps): Promise<number> {
   const rows = (await withPartitions(pool, () =>
     callFunction(pool, "tell_operational_events", {

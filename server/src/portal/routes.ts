@@ -103,7 +103,7 @@ const leaveRoute = route("leavePortal", "DELETE /api/v1/portal/session", {
   },
 });
 
-/** Routes with the credential `portal` have no other callers. */
+/** Narrows the type: routes with the access `portalSessions` have no other callers. */
 function requirePortal(caller: Caller): Extract<Caller, { kind: "portal" }> {
   if (caller.kind !== "portal") throw unauthorized();
   return caller;
@@ -139,7 +139,7 @@ interface PortalRow {
   expires_at: number;
 }
 
-/** The frame of a portal's page: whose portal it is, and how it looks. Undefined when the session has just ended. */
+/** Reads a portal's organization, customer and appearance. Undefined when the session has just ended. */
 async function readPortal(
   pool: pg.Pool,
   { orgId, scope, tokenHash }: Extract<Caller, { kind: "portal" }>,
@@ -169,7 +169,7 @@ async function readPortal(
   };
 }
 
-/** The portal of customers: links to it, their sessions, and how it looks. */
+/** Routes of the customer portal: links, sessions and appearance. */
 export const portalRoutes = [
   linkRoute,
   endSessionsRoute,

@@ -67,7 +67,7 @@ export const PortalSettings = Type.Object(
 
 export type PortalSettings = Static<typeof PortalSettings>;
 
-/** Settings as a request gives them; a field that is left out becomes unset. */
+/** Settings in a request; a field that is left out is reset. */
 export const PortalSettingsInput = Type.Partial(
   Type.Object({
     ...PortalSettings.properties,

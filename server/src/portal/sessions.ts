@@ -24,14 +24,14 @@ export function endPortalSession(
   });
 }
 
-/** Ends all sessions of a customer, and its unopened links. Undefined when the organization has no such customer. */
+/** Ends all sessions of a customer, and deletes its unopened links. Undefined when the organization has no such customer. */
 export function endPortalSessions(
   pool: pg.Pool,
   origin: Origin,
   uid: string,
 ): Promise<{ sessions: number; links: number } | undefined> {
   return inTransaction(pool, async (client) => {
-    // Not only held: a link that is being exchanged at this moment is over first, and its session ends with the others.
+    // An exclusive lock: it waits for a link that is just being exchanged, so that the new session ends too.
     const customer = await lockCustomer(client, { orgId: origin.orgId, uid });
     if (customer === undefined) return undefined;
     const { rows } = await client.query<{ sessions: number; links: number }>({
@@ -63,7 +63,7 @@ export function endPortalSessions(
   });
 }
 
-/** A thing that a customer has a few of, each for some time; one more than the most ends the oldest. */
+/** Links or sessions: at most `most` per customer, each valid for `seconds`; a further one replaces the oldest. */
 interface Few {
   table: "portal_links" | "portal_sessions";
   key: "code_hash" | "token_hash";
@@ -74,7 +74,7 @@ interface Few {
 const links: Few = { table: "portal_links", key: "code_hash", seconds: 3_600, most: 100 };
 const sessions: Few = { table: "portal_sessions", key: "token_hash", seconds: 12 * 3_600, most: 50 };
 
-/** Makes a link for a customer; only the hash of its code is stored. Undefined when the organization has no such customer. */
+/** Creates a link for a customer; stores only its code's hash. Undefined when the organization has no such customer. */
 export function createLink(
   pool: pg.Pool,
   origin: Origin,
@@ -109,7 +109,7 @@ export function exchangeCode(
   });
 }
 
-/** The customer that a link is for, if it has not expired. */
+/** Finds the customer of a link that has not expired. */
 async function findLink(client: pg.ClientBase, codeHash: Buffer): Promise<CustomerKey | undefined> {
   const { rows } = await client.query<CustomerKey>({
     name: "find_portal_link",
@@ -122,7 +122,7 @@ async function findLink(client: pg.ClientBase, codeHash: Buffer): Promise<Custom
   return rows[0];
 }
 
-/** Stores one more, in place of the oldest where there are as many as there may be. @returns when it expires, in Unix seconds. */
+/** Stores a link or session, and deletes the oldest beyond the limit. @returns the time of expiry, in Unix seconds. */
 async function storeAmongFew(
   client: pg.ClientBase,
   { table, key, seconds, most }: Few,
@@ -149,7 +149,7 @@ async function storeAmongFew(
   return rows[0]!.expires_at;
 }
 
-/** False when another request has just used it. */
+/** Deletes a link that is being exchanged. @returns false when another request has used it before. */
 async function useLink(client: pg.ClientBase, codeHash: Buffer): Promise<boolean> {
   const { rowCount } = await client.query({
     name: "use_portal_link",

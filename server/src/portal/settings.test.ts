@@ -8,11 +8,11 @@ it.each([
   ["http://127.0.0.1:3000", "http://127.0.0.1:3000"],
   ["http://[::1]:3000", "http://[::1]:3000"],
   ["https://my_shop.example.com", "https://my_shop.example.com"],
-])("%s is %s", (url, source) => {
+])("%s has the source %s", (url, source) => {
   expect(contentSource(new URL(url))).toBe(source);
 });
 
-it("no host that the URL standard takes ends a directive or adds a source", () => {
+it("no host that is valid in a URL can end a directive or add a source", () => {
   const source = fc
     .string({ unit: "grapheme-ascii", minLength: 1, maxLength: 12 })
     .map((text) => URL.parse(`https://${text}/`))
@@ -27,6 +27,9 @@ it("no host that the URL standard takes ends a directive or adds a source", () =
   );
 });
 
-it.each(["x;sandbox", "x,y", "x'y", "a*b", "a(b)", "-a.example", "a..b"])("%s is none", (host) => {
-  expect(contentSource(new URL(`https://${host}/l.png`))).toBeUndefined();
-});
+it.each(["x;sandbox", "x,y", "x'y", "a*b", "a(b)", "-a.example", "a..b"])(
+  "the host %s has no source",
+  (host) => {
+    expect(contentSource(new URL(`https://${host}/l.png`))).toBeUndefined();
+  },
+);

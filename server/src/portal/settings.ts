@@ -7,10 +7,10 @@ import { type Read, unreadable } from "../http/contract/errors.ts";
 import { inTransaction } from "../postgres/pool.ts";
 import type { PortalSettings } from "./schemas.ts";
 
-/** The settings of an organization that has set nothing. */
+/** The settings of an organization that has saved none. */
 export const none: PortalSettings = { name: null, logo: null, colour: null, origins: [] };
 
-/** How an organization's portal looks, and whose pages may show it. */
+/** Reads the appearance of an organization's portal, and the origins whose pages may embed it. */
 export async function readSettings(client: pg.Pool | pg.ClientBase, orgId: string): Promise<PortalSettings> {
   const { rows } = await client.query<PortalSettings>({
     name: "read_portal_settings",
@@ -22,7 +22,7 @@ export async function readSettings(client: pg.Pool | pg.ClientBase, orgId: strin
   return rows[0] ?? none;
 }
 
-/** Stores settings as {@link checkSettings} gives them, whole. Values that are there already are no change. */
+/** Replaces all settings by values from {@link checkSettings}. Unchanged settings are not recorded in the audit log. */
 export function saveSettings(
   pool: pg.Pool,
   origin: Origin,
@@ -58,7 +58,7 @@ const names = ["name", "logo", "colour", "origins"] as const;
 
 const dataUrl = /^data:image\/(?:png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/]+={0,2}$/;
 
-/** Settings as they are stored: addresses as browsers write them, colours in lower case. `message` says which part is refused. */
+/** Checks and normalizes settings: URLs as browsers write them, colours in lower case. The refusal names the wrong part. */
 export function checkSettings(settings: PortalSettings): Read<PortalSettings> {
   const logo = settings.logo === null ? null : readLogo(settings.logo);
   if (logo !== null && "fault" in logo) return unreadable(logo.fault);
@@ -98,7 +98,7 @@ function readLogo(logo: string): { url: string } | { fault: string } {
     : { url: url.href };
 }
 
-/** An origin as browsers name it; undefined when the text is none. */
+/** Reads an origin, in the form that browsers use; undefined when the text is no origin. */
 function readOrigin(text: string): string | undefined {
   const url = URL.parse(text);
   const isAllowed = url?.protocol === "https:" || (url?.protocol === "http:" && isThisMachine(url.hostname));
@@ -109,13 +109,13 @@ function isThisMachine(hostname: string): boolean {
   return hostname === "localhost" || hostname === "127.0.0.1" || hostname === "[::1]";
 }
 
-/** The framing of an organization's portal; no page may show the portal of an unknown organization. */
+/** The sources that may embed an organization's portal and provide its logo; none for an unknown organization. */
 export async function readFraming(
   pool: pg.Pool,
   orgId: string,
 ): Promise<{ ancestors: string[]; images: string | undefined }> {
   const { origins, logo } = await readSettings(pool, orgId);
-  // Checked again: what an earlier version stored may be no host name.
+  // Checked again, because an earlier version may have stored an invalid host name.
   const sourceOf = (text: string): string | undefined => {
     const url = URL.parse(text);
     return url === null ? undefined : contentSource(url);
@@ -126,13 +126,13 @@ export async function readFraming(
   };
 }
 
-/** A DNS name (RFC 1123, with underscores, which are in use), an IPv4 address or an IPv6 address in brackets. */
+/** A DNS name (RFC 1123; also with underscores, which exist in practice), an IPv4 address or an IPv6 address in brackets. */
 const hostName =
   /^(?:(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.?|\[[0-9a-f:.]+\])$/;
 
 /**
- * The origin of a URL as a source of a Content-Security-Policy; undefined where the host is no host name. The URL standard takes
- * hosts such as `x;sandbox`, which would end the directive and begin another.
+ * The origin of a URL as a source for a Content-Security-Policy; undefined when its host is no valid host name. The URL
+ * standard allows hosts such as `x;sandbox`, which would end the directive and begin another.
  */
 export function contentSource(url: URL): string | undefined {
   return hostName.test(url.hostname) && url.hostname.length <= 253 ? url.origin : undefined;
