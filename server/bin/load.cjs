@@ -4,13 +4,13 @@ const { readFileSync, statSync } = require("node:fs");
 const { enableCompileCache } = require("node:module");
 const { join } = require("node:path");
 
-/** The commands of the service itself; all others talk to a service, over its interface alone. */
+/** The service's own commands; all other commands are clients, which use only a service's interface. */
 const ofTheService = ["serve", "org", "reset-password", "backup", "restore", "reset", "move", "db", "mcp"];
 
-/** Runs the command. Apart from postrider.cjs, because an old Node does not know dynamic imports. */
+/** Runs the command. Not in postrider.cjs, because an old Node cannot parse dynamic imports. */
 exports.load = function load() {
-  // Halves the processor time of a start. The cache is beside the code, because whoever can write there can change the code as well;
-  // where this user cannot, there is none. Processes of the service inherit the variable.
+  // Halves the processor time of a start. The cache is in the code's folder, where only users who may change the code can write;
+  // without write permission there is no cache. Processes of the service inherit the variable.
   // oxlint-disable-next-line node/no-process-env -- Node's own variable, no setting of the service
   process.env.NODE_COMPILE_CACHE ??= join(__dirname, "../.compile-cache");
   enableCompileCache();
@@ -21,10 +21,10 @@ exports.load = function load() {
   return isOfTheService ? loadService() : import("../../cli/src/run.ts");
 };
 
-/** Where `server/scripts/bundleService.ts` writes the bundle. */
+/** The folder into which `server/scripts/bundleService.ts` writes the bundle. */
 const bundle = "../dist/service";
 
-/** Runs the bundle while no source differs from what went into it, else the sources. */
+/** Runs the bundle if no source has changed since it was made, else the sources. */
 function loadService() {
   return isUpToDate() ? import(`${bundle}/cli.js`) : import("../src/process/cli.ts");
 }
@@ -48,7 +48,7 @@ function isUnchanged([path, size, mtimeMs]) {
 }
 
 /**
- * An agent's tools talk to a service that may be anywhere, with the credential of a client.
+ * Serves tools to an agent. They call a service on any machine, with the credential of a client.
  * @param {readonly string[]} args
  */
 async function serveAgent(args) {

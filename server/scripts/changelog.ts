@@ -1,4 +1,4 @@
-/** The text of a version in a changelog, without its heading. @throws {Error} when it has none. */
+/** A version's notes in a changelog, without the heading. @throws {Error} when the changelog has no such version. */
 export function notesOf(changelog: string, version: string): string {
   const sections = changelog.split(/^(?=## \[)/m);
   const found = sections.find((section) => section.startsWith(`## [${version}]`));
@@ -7,8 +7,8 @@ export function notesOf(changelog: string, version: string): string {
 }
 
 /**
- * The changelog with what is unreleased given to a version.
- * @throws {Error} when the version is none, is there already, or has nothing to tell.
+ * Turns the unreleased notes of a changelog into those of a version.
+ * @throws {Error} when the version is invalid or already in the changelog, or there are no unreleased notes.
  */
 export function releasedAs(changelog: string, version: string, date: string): string {
   if (!/^\d+\.\d+\.\d+(-[0-9a-z.]+)?$/.test(version)) throw new Error(`"${version}" is no version`);

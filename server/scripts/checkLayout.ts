@@ -1,5 +1,6 @@
 /**
- * Fails when a file breaks the rules of `layout.ts`, a test those of `storageTests.ts`, or a comment those of `commentWords.ts`.
+ * Fails when a file breaks the rules of `layout.ts`, a test the rules of `storageTests.ts`, or a comment the rules of
+ * `commentWords.ts`.
  * Usage: node server/scripts/checkLayout.ts [repository root]
  */
 import { glob, readFile } from "node:fs/promises";
@@ -18,7 +19,7 @@ for await (const path of glob(patterns, { cwd: root, exclude: ["**/node_modules"
 }
 
 const sources = files.filter(({ path }) => /\.tsx?$/.test(path));
-// Migrations never change, and generated texts come from elsewhere.
+// Migrations never change, and comments in generated files come from their sources.
 const commented = files.filter(({ path }) => !/\.generated\.|\/migrations\//.test(path));
 const problems = [
   ...layoutProblems(sources),

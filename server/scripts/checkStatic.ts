@@ -1,7 +1,7 @@
 import { runCheck, staticChecks } from "./staticChecks.ts";
 
 /**
- * The gate's checks that run no test, all at once. Prints what failed as it said it, and how long each took; ends with 1 when
+ * Runs the gate's static checks concurrently. Prints each check's duration, and the output of those that failed; exits with 1 if
  * one failed.
  */
 const results = await Promise.all(staticChecks.map(runCheck));

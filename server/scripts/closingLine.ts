@@ -1,8 +1,8 @@
 import type { Reporter, TestModule } from "vitest/node";
 
 /**
- * A Vitest reporter that ends the output with the slowest files of a long run and one plain line, `N passed, N failed`,
- * for programs that read it. A file that cannot be loaded and an error outside any test count as one failure each.
+ * A Vitest reporter that prints, at the end, the slowest files of a long run and one plain line, `N passed, N failed`, which
+ * programs read. A file that cannot be loaded and an error outside any test count as one failure each.
  */
 export const closingLine: Reporter = {
   onTestRunEnd(modules, unhandledErrors) {
@@ -15,7 +15,7 @@ export const closingLine: Reporter = {
 
 const shownFiles = 10;
 
-/** Where the time of a run went, one line a file; nothing for a run of few files. */
+/** Lists the slowest files of a run, one per line; returns an empty text for a run of few files. */
 function slowestFiles(modules: readonly TestModule[]): string {
   if (modules.length <= shownFiles) return "";
   const lines = modules
@@ -37,7 +37,7 @@ function countModule(module: TestModule): { passed: number; failed: number } {
     if (state === "passed") passed += 1;
     if (state === "failed") failed += 1;
   }
-  // Loading errors and failed hooks of a whole file leave no failed test behind.
+  // Loading errors, and failed hooks of a whole file, do not appear as failed tests.
   if (failed === 0 && module.state() === "failed") failed = 1;
   return { passed, failed };
 }

@@ -5,8 +5,8 @@ function linesOf(text: string): number[] {
   return commentProblems({ path: "a.ts", text }).map((problem) => Number(/^a\.ts:(\d+): /.exec(problem)![1]));
 }
 
-// The words come from outside of the texts, so that this file passes the check itself.
-it.each(["What", "Of", "Who", "Whose", "Whom", "Whoever", "Those"])("%s begins no sentence", (word) => {
+// The words are inserted into the texts, so that this file itself passes the check.
+it.each(["What", "Of", "Who", "Whose", "Whom", "Whoever", "Those"])("%s may not begin a sentence", (word) => {
   for (const comment of [
     `/** ${word} it is. */`,
     `/* ${word} it is. */`,
@@ -21,13 +21,13 @@ it.each(["What", "Of", "Who", "Whose", "Whom", "Whoever", "Those"])("%s begins n
   expect(linesOf(`/**\n * It is so.\n * ${word} it is.\n */`)).toEqual([3]);
 });
 
-it("a comment may not begin with a pronoun for something outside of it", () => {
+it("a comment may not begin with a demonstrative pronoun", () => {
   const word = "That";
   expect(linesOf(`// ${word} share has lapsed.`)).toEqual([1]);
   expect(linesOf(`// The share has lapsed. ${word} is usual.`)).toEqual([]);
 });
 
-it("a sentence may go on in the next line, and texts are no comments", () => {
+it("a sentence may continue on the next line, and strings are not comments", () => {
   const word = "What";
   expect(linesOf(`// It says\n// ${word} it is.`)).toEqual([]);
   expect(linesOf(`/**\n * It says\n * ${word} it is.\n */`)).toEqual([]);

@@ -1,8 +1,8 @@
 import type { SourceFile } from "./layout.ts";
 
 /**
- * Lines of comments in which a sentence begins with a word such as "What" or "Of": it leaves out the noun, so that the reader has
- * to find out the subject. One sentence for each line.
+ * Finds lines of comments in which a sentence begins with a word such as "What" or "Of": such a sentence has no noun, so that the
+ * reader has to guess its subject. @returns one message for each line.
  */
 export function commentProblems({ path, text }: SourceFile): string[] {
   const lines = text.split("\n");
@@ -18,12 +18,12 @@ export function commentProblems({ path, text }: SourceFile): string[] {
 const marker = String.raw`(?:\/\/|\/\*+|^\s*\*|--) `;
 const words = "Of|What|Who|Whose|Whom|Whoever|Those";
 
-/** At the beginning of a comment's line, which may continue a sentence of the line before. */
+/** Matches a word at the beginning of a comment line, which may continue a sentence of the line before. */
 const opening = new RegExp(`${marker}(${words}|That) `);
-/** After the end of a sentence within a comment's line. */
+/** Matches a word after the end of a sentence within a comment line. */
 const firstWord = new RegExp(String.raw`${marker}.*[.?!] (${words}) `);
 
-/** Whether a line is of a comment and ends within a sentence. */
+/** Whether a line belongs to a comment and ends within a sentence. */
 function continues(line: string | undefined): boolean {
   return line !== undefined && /^\s*(?:\/\/|\/?\*+|--) .*[^.:?!/]$/.test(line);
 }

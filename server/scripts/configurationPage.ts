@@ -1,7 +1,7 @@
 import type { Setting } from "../src/config/parsers.ts";
 import { sections } from "../src/config/settings.ts";
 
-/** The text of `docs/configuration.md`, made from the table of settings. */
+/** The text of `docs/configuration.md`, generated from the settings. */
 export function configurationPage(): string {
   return `${preamble}\n${sections.map(section).join("\n")}`;
 }

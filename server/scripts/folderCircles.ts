@@ -5,8 +5,8 @@ export interface FileImport {
 }
 
 /**
- * The circles in which folders import each other: for each, its shortest way round, one import a step. Folders that
- * share a circle are reported once.
+ * Finds cycles of folders that import each other. Returns for each the imports of its shortest path. Folders of one
+ * cycle are reported once.
  */
 export function folderCircles(
   imports: readonly FileImport[],
@@ -32,7 +32,7 @@ export function folderCircles(
   return circles;
 }
 
-/** Breadth first from a folder to itself. */
+/** Breadth-first search for the shortest path of imports from a folder back to itself. */
 function shortestWayBack(
   start: string,
   edges: ReadonlyMap<string, ReadonlyMap<string, FileImport>>,

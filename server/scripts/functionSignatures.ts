@@ -3,7 +3,7 @@ import { functionSchema, innerFunctions } from "../src/postgres/functionSchema.t
 
 interface FunctionRow {
   name: string;
-  /** Null where a function has none, as all three. */
+  /** Null when the function has no named parameters. */
   argument_names: string[] | null;
   argument_modes: string[] | null;
   argument_types: string[];
@@ -17,8 +17,8 @@ interface CompositeRow {
 }
 
 /**
- * `functions.generated.ts`: the parameters and columns of every SQL function that TypeScript calls, as the catalogue of a
- * database has them in which this version's functions are installed.
+ * The text of `functions.generated.ts`: the parameters and columns of every SQL function that TypeScript calls, read from the
+ * catalogue of a database in which this version's functions are installed.
  */
 export async function functionSignatures(client: pg.Pool | pg.ClientBase): Promise<string> {
   const { rows: functions } = await client.query<FunctionRow>(
@@ -97,7 +97,7 @@ function functionText(row: FunctionRow): string {
   ].join("\n");
 }
 
-/** The catalogue names arrays by their element with a `_` before it. */
+/** An object literal of names and types. In the catalogue, an array type is named after its element type, with a leading `_`. */
 function objectText(pairs: readonly (readonly [string, string])[]): string {
   if (pairs.length === 0) return "{}";
   const typeText = (type: string): string => (type.startsWith("_") ? `${type.slice(1)}[]` : type);

@@ -19,7 +19,7 @@ async function plant(path: string, text: string): Promise<void> {
   await writeFile(join(tree, path), text);
 }
 
-/** Runs a program of this repository with the interpreter of the tests; resolves to its status and whole output. */
+/** Runs a program of this repository with the Node that runs the tests; resolves with its exit status and all output. */
 function run(
   script: string,
   args: readonly string[],
@@ -32,7 +32,7 @@ function run(
   });
 }
 
-describe("a violation planted in a tree of its own", () => {
+describe("a violation in a temporary source tree", () => {
   it("of the import direction is refused", async () => {
     await plant("server/src/app.ts", "export const app = 1;\n");
     await plant(
@@ -78,7 +78,7 @@ describe("the closing line", () => {
   });
 });
 
-describe("a run in which nothing ends any more", () => {
+describe("a run in which no test ends any more", () => {
   const planted = async (test: string): Promise<{ status: number; output: string }> => {
     const reporter = JSON.stringify(join(root, "server/scripts/silence.ts"));
     await plant(
@@ -90,7 +90,7 @@ describe("a run in which nothing ends any more", () => {
     return run("node_modules/vitest/vitest.mjs", ["run"], tree);
   };
 
-  it("is ended, and names the test that blocks its worker", async () => {
+  it("is ended, and its report names the test that blocks a worker", async () => {
     const { status, output } = await planted(
       `it("holds", () => {});
        it("fails", () => { throw new Error("no"); });
@@ -104,7 +104,7 @@ describe("a run in which nothing ends any more", () => {
     expect(output.trimEnd().split("\n").at(-1)).toBe("1 passed, 2 failed");
   });
 
-  it("is ended when the fixtures of a file do not end", async () => {
+  it("is ended when a file's fixtures do not end", async () => {
     const { status, output } = await planted(
       `const own = it.extend("open", { scope: "file" }, ({}, { onCleanup }) => {
          onCleanup(() => new Promise((resolve) => setTimeout(resolve, 60_000)));
@@ -117,7 +117,7 @@ describe("a run in which nothing ends any more", () => {
 });
 
 describe("the interpreter", () => {
-  it("is the pinned one, whatever the machine carries", () => {
+  it("is the pinned Node, whichever is installed on the machine", () => {
     expect(process.execPath.startsWith(join(root, "node_modules"))).toBe(true);
   });
 });

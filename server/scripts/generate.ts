@@ -1,5 +1,5 @@
 /**
- * Writes the files that are made from the code, or with `--check` compares them with what is committed.
+ * Writes the files that are generated from the code; with `--check`, compares them with the present files instead.
  * Usage: node server/scripts/generate.ts [--check]
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -35,7 +35,7 @@ const generatedFiles: readonly GeneratedFile[] = [
   { path: "dashboard/src/targets/kinds/kinds.generated.ts", generate: kindsOfDashboard },
   { path: "cli/src/commands/targetKinds.generated.ts", generate: kindsOfCommand },
   ...(await figureFiles()).map(({ path, text }) => ({ path, generate: () => text })),
-  // Needs a database; functionSignatures.test.ts compares it.
+  // Needs a database, so `--check` skips it; functionSignatures.test.ts compares it instead.
   ...(check
     ? []
     : [{ path: "server/src/postgres/sql/functions.generated.ts", generate: signaturesFromDatabase }]),

@@ -33,7 +33,7 @@ $$;
 `;
 }
 
-/** The dashboard's list of kinds: each kind's value from the file of its name. */
+/** The dashboard's list of kinds: imports each kind's value from the file with the kind's name. */
 export function kindsOfDashboard(): string {
   const imports = targetKinds.toSorted().map((name) => `import { ${name} } from "./${name}.tsx";`);
   return `// Generated from server/src/postgres/kinds.ts by \`npm run generated\`: each kind's value from the file of its name.
@@ -45,7 +45,7 @@ export const kindsByName: Record<Target["kind"], Kind> = { ${targetKinds.join(",
 `;
 }
 
-/** The names of kinds that the command line offers. */
+/** The list of kinds for the command line. */
 export function kindsOfCommand(): string {
   const names = targetKinds.map((name) => `"${name}"`).join(", ");
   return `// Generated from server/src/postgres/kinds.ts by \`npm run generated\`.

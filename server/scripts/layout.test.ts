@@ -92,7 +92,7 @@ describe("circles of folders", () => {
     expect(circlesOf(imports)).toEqual([expect.stringMatching(/circle.* imports .*; .* imports/)]);
   });
 
-  it("are no circles when the way back is a test's", () => {
+  it("are not reported when the import that closes the circle is a test's", () => {
     expect(
       circlesOf([
         ["server/src/delivery/send.ts", "../targets/store.ts"],

@@ -8,15 +8,15 @@ export interface SourceFile {
 }
 
 /**
- * The ways in which the files break the house rules on names and on the direction of imports, one sentence each: every
- * folder of `server/src` imports from its own layer or from those below, and no two folders import each other, be it
+ * Finds violations of the rules on names and on the direction of imports; returns one sentence for each. Every folder of
+ * `server/src` may import from its own layer and from those below, and no two folders may import each other, directly or
  * through others. Tests may import anything.
  */
 export function layoutProblems(files: readonly SourceFile[]): string[] {
   return [...files.flatMap(nameProblems), ...files.flatMap(importProblems), ...circleProblems(files)];
 }
 
-/** Names that say nothing about what is inside, so that anything ends up there. */
+/** Forbidden names, which do not say what the file or folder contains, so that unrelated code collects there. */
 const emptyNames = new Set(
   "utils util helpers helper common shared misc lib types services service index".split(" "),
 );
@@ -92,7 +92,7 @@ function whyNot(to: number, isServer: boolean, path: string, imported: string): 
     : `${topOf(imported)} is above ${topOf(path)}`;
 }
 
-/** Circles between the folders themselves, and between the first folders with all that is in them. */
+/** Finds import cycles between folders, and between top-level folders including all their subfolders. */
 function circleProblems(files: readonly SourceFile[]): string[] {
   const imports = files
     .filter((file) => layerOf(file.path) !== -1)
@@ -105,7 +105,7 @@ function circleProblems(files: readonly SourceFile[]): string[] {
   ];
 }
 
-/** The files that a file of the product imports, without those that are data. */
+/** The files that a file imports, except JSON files. Empty for tests, which may import anything. */
 function importsOf({ path, text }: SourceFile): string[] {
   if (path.endsWith(".test.ts")) return [];
   return specifiers(text)
@@ -114,12 +114,12 @@ function importsOf({ path, text }: SourceFile): string[] {
     .filter((imported) => !imported.endsWith(".json"));
 }
 
-/** The folder right under `server/src`, or the file that lies there itself. */
+/** The top-level folder of `server/src` that contains the file, or the file itself if it is directly in `server/src`. */
 function topOf(path: string): string {
   return path.slice(source.length).split("/")[0] ?? "";
 }
 
-/** The number of the layer from below; -1 outside of `server/src` and for an unknown folder. */
+/** The number of the file's layer, counted from the lowest; -1 outside of `server/src` and for an unknown folder. */
 function layerOf(path: string): number {
   if (!path.startsWith(source)) return -1;
   return layers.findIndex((folders) => folders.includes(topOf(path).replace(".test.ts", ".ts")));

@@ -1,8 +1,9 @@
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * The files that take longest, most of them because they wait for leases and limits to end. A fresh clone knows of no run
- * before and would begin with the largest files: one of these begun last leaves all workers but its own with nothing to do.
+ * The test files that take longest, most of them because they wait for leases and time limits to end. In a fresh clone Vitest has
+ * no durations of earlier runs and begins with the largest files: if one of these files began last, the other workers would be
+ * idle.
  */
 const longest = [
   "server/scripts/staticChecks.test.ts",
@@ -40,7 +41,7 @@ export class LongestFirst extends BaseSequencer {
       const index = longest.findIndex((file) => moduleId.endsWith(`/${file}`));
       return index === -1 ? longest.length : index;
     };
-    // By project, as Vitest runs them: each has workers of its own.
+    // Sorted within each project, because Vitest runs each project with workers of its own.
     return [...Map.groupBy(sorted, ({ project }) => project.name).values()].flatMap((ofProject) =>
       ofProject.toSorted((one, other) => place(one) - place(other)),
     );

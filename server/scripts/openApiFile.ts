@@ -10,7 +10,7 @@ export function openApiFile(): string {
   return `${JSON.stringify(describeInterface(), undefined, 2)}\n`;
 }
 
-/** The text of the client's generated part. */
+/** The text of the SDK's generated file. */
 export function sdkFile(): string {
   return sdkOperations(describeInterface());
 }
@@ -20,12 +20,12 @@ export function routesFile(): string {
   return routesPage(describedRoutes());
 }
 
-/** The interface's description. */
+/** The OpenAPI document of the interface. */
 export function describeInterface(): OpenApiDocument {
   return openApiDocument(describedRoutes());
 }
 
-/** Describing routes calls none of them, so that they need no database or anything else. */
+/** All routes, for their descriptions. Created without a database or other dependencies, because none is called. */
 function describedRoutes(): RouteRecord[] {
   return interfaceRoutes({ config: loadConfig({}) } as AppDeps);
 }

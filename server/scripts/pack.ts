@@ -1,8 +1,8 @@
 /**
- * Packs what is published, as bundled or compiled JavaScript, because Node does not strip types below `node_modules`: `postrider`
- * (service, dashboard and command), `@postrider/cli` (the command of clients) and `@postrider/sdk`.
+ * Packs the published packages, as bundled or compiled JavaScript, because Node does not strip types below `node_modules`:
+ * `postrider` (service, dashboard and command), `@postrider/cli` (the client command) and `@postrider/sdk`.
  * Usage: node server/scripts/pack.ts [directory for the tarballs, default server/dist] [service] [cli] [sdk]
- * Prints the tarballs' paths, one a line.
+ * Prints the paths of the tarballs, one per line.
  */
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";

@@ -9,11 +9,11 @@ const run = promisify(execFile);
 
 type Manifest = Record<string, unknown>;
 
-/** The published packages, by their names in `pack.ts`: each function lays out the package's files in a folder. */
+/** The published packages by their names in `pack.ts`. Each function writes the package's files into a folder. */
 export const packages = { service: layOutService, cli: layOutClient, sdk: layOutSdk } as const;
 export type PackageName = keyof typeof packages;
 
-/** Packs one of them. @returns the tarball's path. */
+/** Packs one package. @returns the tarball's path. */
 export async function packOne(name: PackageName, destination: string): Promise<string> {
   const staging = await mkdtemp(join(tmpdir(), "postrider-pack-"));
   try {
@@ -23,7 +23,7 @@ export async function packOne(name: PackageName, destination: string): Promise<s
     const { stdout } = await run("npm", ["pack", "--json", "--pack-destination", destination], {
       cwd: staging,
     });
-    // One entry for each package: in an array, or by name in newer versions.
+    // npm prints one entry for each package: an array, or in newer versions an object by name.
     const [packed] = Object.values(JSON.parse(stdout) as Record<string, { filename: string }>);
     return join(destination, basename(packed!.filename));
   } finally {
@@ -32,8 +32,8 @@ export async function packOne(name: PackageName, destination: string): Promise<s
 }
 
 /**
- * npm takes a package with provenance only if it names the repository whose workflow builds it; which one that is, the
- * workflow alone knows. Packed elsewhere, a package names none.
+ * Fields for publishing. npm accepts a package with provenance only if its manifest names the repository whose workflow
+ * builds it, which is known only from the workflow's environment. Without that environment the manifest names no repository.
  */
 export function publishedFrom({
   GITHUB_SERVER_URL: server = "https://github.com",
@@ -50,10 +50,10 @@ async function layOutService(staging: string): Promise<Manifest> {
   const folder = join(root, "server/dist/packed");
   await rm(folder, { recursive: true, force: true });
   await bundlePrograms({ entries: serviceEntries, external: unbundledPackages, folder });
-  // A package is never older than its sources, so there is no input to compare.
+  // A package has no sources that could change, so there are no inputs to compare.
   await writeFile(join(folder, "inputs.json"), "[]");
   await cp(folder, join(staging, "dist/service"), { recursive: true });
-  // SQL and whatever else the bundles read beside the sources.
+  // SQL and other files that the bundles read from the folders of the sources.
   await cp(join(root, "server/src"), join(staging, "src"), {
     recursive: true,
     filter: (source) => !source.endsWith(".ts"),
@@ -78,7 +78,7 @@ async function layOutService(staging: string): Promise<Manifest> {
   };
 }
 
-/** The command and what loads it, which then leads to what was compiled. */
+/** Copies the command and its loader, whose imports are changed to the compiled files. */
 async function layOutBin(staging: string, from: string, compiled: (text: string) => string): Promise<void> {
   await mkdir(join(staging, "bin"));
   await copyFile(join(root, from, "postrider.cjs"), join(staging, "bin/postrider.cjs"));
@@ -98,7 +98,7 @@ async function layOutClient(staging: string): Promise<Manifest> {
   return { name, version, description, license, type, bin: { postrider: "bin/postrider.cjs" }, engines };
 }
 
-/** The client's commands with the part of the SDK that they use: in `cli` and `sdk`, where their imports look. */
+/** Compiles the client commands and the part of the SDK that they use into `cli` and `sdk`, to which their imports refer. */
 async function layOutCommand(staging: string): Promise<void> {
   await compile(join(root, "cli/tsconfig.build.json"), staging);
   const { version, type } = await readJson(join(root, "cli/package.json"));
@@ -119,7 +119,7 @@ async function layOutSdk(staging: string): Promise<Manifest> {
   return manifest;
 }
 
-/** Types are the gate's to check, which takes seven times as long. */
+/** Compiles a project without checking types: the gate checks them, and it takes seven times as long. */
 async function compile(project: string, outDir: string): Promise<void> {
   const compiler = join(root, "node_modules/typescript/bin/tsc");
   await run(process.execPath, [compiler, "-p", project, "--noCheck", "--outDir", outDir]);

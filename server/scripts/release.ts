@@ -1,5 +1,6 @@
 /**
- * Gives what is unreleased to a version: in the changelog, and in the manifests of all packages and the lockfile.
+ * Makes a release: turns the unreleased notes of the changelog into those of a version, and sets the version in the manifests of
+ * all packages and in the lockfile.
  * Usage: node server/scripts/release.ts <version>
  *        node server/scripts/release.ts notes <version>     prints the version's notes
  */
@@ -24,7 +25,7 @@ async function release(version: string): Promise<void> {
   console.log(`${version}: commit it, tag it v${version}, and push both`);
 }
 
-/** Writes the version of a manifest, or of some workspaces in a lockfile. */
+/** Sets the version in a manifest, or that of the named workspaces in a lockfile. */
 async function setVersion(path: string, version: string, names: readonly string[]): Promise<void> {
   const file = JSON.parse(await readFile(path, "utf8")) as {
     version?: string;

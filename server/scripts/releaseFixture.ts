@@ -1,5 +1,6 @@
 /**
- * Packs this version as the one before the next, for the test of rolling upgrades. Part of a release.
+ * Packs this version as the fixture "version before", from which the next version's test of rolling upgrades starts. Part of a
+ * release.
  * Usage: node server/scripts/releaseFixture.ts
  */
 import { execFile } from "node:child_process";

@@ -1,6 +1,6 @@
 import { type Credential, type RouteRecord, tags } from "../src/http/contract/route.ts";
 
-/** The text of `docs/routes.md`, made from the routes' records. */
+/** The text of `docs/routes.md`, generated from the routes' records. */
 export function routesPage(routes: readonly RouteRecord[]): string {
   const sections = tags.map(({ name, description }) => {
     const rows = routes.filter(({ tag }) => tag === name).map(row);

@@ -1,7 +1,7 @@
 import type { Operation, OpenApiDocument } from "../src/http/openapi.ts";
 import type { JsonSchema } from "../src/http/openapiSchemas.ts";
 
-/** The text of the client's generated part: types of all schemas, a typed method and a table row per operation. */
+/** The text of the SDK's generated file: types of all schemas, and for each operation a typed method and a table row. */
 export function sdkOperations(document: OpenApiDocument): string {
   const operations = Object.entries(document.paths)
     .flatMap(([path, methods]) =>
@@ -68,7 +68,7 @@ function answerOf(operation: Operation): string {
     .join(" | ");
 }
 
-/** None where the answer is a stream, which is no one value for a method to give. */
+/** Schemas of the successful JSON answers; none for a stream, which a method cannot return as one value. */
 function jsonAnswersOf({ responses }: Operation): { schema: JsonSchema }[] {
   const successes = Object.entries(responses).filter(([status]) => status.startsWith("2"));
   return successes.flatMap(([, { content }]) => {
@@ -77,7 +77,7 @@ function jsonAnswersOf({ responses }: Operation): { schema: JsonSchema }[] {
   });
 }
 
-/** `idempotent` operations may be sent again when it is unknown whether the first arrived. */
+/** An operation's row in the table. `idempotent`: may be repeated when it is unknown whether the first request arrived. */
 function rowOf({ path, method, operation }: Described, schemas: Schemas): string {
   const keyed = parametersIn(operation, "header").find(({ name }) =>
     /^(Idempotency-Key|Claim-Id)$/.test(name),
@@ -103,7 +103,7 @@ function rowOf({ path, method, operation }: Described, schemas: Schemas): string
 
 type Schemas = OpenApiDocument["components"]["schemas"];
 
-/** The fields that every good answer has. */
+/** The fields that all successful answers have. */
 function answerFieldsOf(operation: Operation, schemas: Schemas): string[] {
   return commonFields(jsonAnswersOf(operation).map(({ schema }) => requiredOf(schema, schemas)));
 }
@@ -119,7 +119,7 @@ function commonFields(lists: string[][]): string[] {
   return lists[0]!.filter((name) => lists.every((list) => list.includes(name)));
 }
 
-/** Operations that can be repeated: they answer the same, or claim tokens keep a repetition from doing anything. */
+/** Operations that can be repeated: the answer is the same, or the claim token makes the repetition have no effect. */
 const repeatable = new Set([
   "logOut",
   "logOutAll",
@@ -134,7 +134,7 @@ const repeatable = new Set([
   "rejectMessages",
 ]);
 
-/** `X-Event-Type` as `eventType`. */
+/** Converts `X-Event-Type` to `eventType`. */
 function camel(name: string): string {
   return name
     .toLowerCase()
@@ -142,7 +142,7 @@ function camel(name: string): string {
     .replaceAll(/[-_](\w)/g, (_whole, letter: string) => letter.toUpperCase());
 }
 
-/** The schema of the body; undefined when there is nothing to say in it. */
+/** The schema of the request body; undefined when the body has no fields. */
 function bodyOf({ requestBody }: Operation): { schema: JsonSchema; required: boolean } | undefined {
   if (requestBody === undefined) return undefined;
   const schema = withoutNull(requestBody.content["application/json"].schema);

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { Reporter, TestCase, TestModule } from "vitest/node";
 
 /**
- * A Vitest reporter that ends a run in which no test has ended for `patienceMs` milliseconds, says what it waited for, and
- * ends the output with `N passed, N failed` as {@link closingLine} does.
- * No limit of Vitest's ends a worker whose event loop is blocked, or a file whose fixtures do not end.
+ * A Vitest reporter that ends a run in which no test has ended for `patienceMs` milliseconds. It prints the running tests, and
+ * `N passed, N failed` as {@link closingLine} does. No time limit of Vitest's ends a worker whose event loop is blocked, or a
+ * file whose fixtures do not end.
  */
 export function silence(patienceMs: number): Reporter {
   const running = new Set<TestCase | TestModule>();
@@ -17,7 +17,7 @@ export function silence(patienceMs: number): Reporter {
       // The run that hangs counts as one failure.
       const counts = `${passed} passed, ${failed.size + 1} failed`;
       process.stdout.write(`\n${reportOf(running, failed)}\n\n${counts}\n`);
-      // Vitest's watchdog ends its workers.
+      // Vitest's watchdog then ends the workers.
       // oxlint-disable-next-line unicorn/no-process-exit -- a test that hangs keeps the run
       process.exit(1);
     }, patienceMs);
@@ -58,7 +58,7 @@ function reportOf(running: ReadonlySet<TestCase | TestModule>, failed: ReadonlyS
   ].join("\n");
 }
 
-/** The processes that have the environment of this run; on Linux only. */
+/** The processes started by this run, found by an environment variable; only on Linux. */
 function processesOfRun(): string[] {
   const mark = `TEST_PROGRAMS=${process.env["TEST_PROGRAMS"]}\0`;
   return entriesOf("/proc")

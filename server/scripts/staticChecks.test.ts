@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { staticChecks, runCheck } from "./staticChecks.ts";
 
-// Beside the other tests, which leave a quarter of the processors' time to them, and less at the gate's beginning.
+// The long timeout is needed because the other tests run at the same time and leave these checks a quarter of the CPU time or
+// less.
 describe.concurrent("the sources", { retry: 0, timeout: 600_000 }, () => {
   it.each(staticChecks)("pass %s", async (name) => {
     const { passed, output } = await runCheck(name);

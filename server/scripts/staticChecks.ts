@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-/** Result of one check, with its whole output and its duration in seconds. */
+/** Result of one check, with all its output and its duration in seconds. */
 export interface CheckResult {
   name: string;
   passed: boolean;
@@ -8,12 +8,12 @@ export interface CheckResult {
   output: string;
 }
 
-/** The gate's checks of the sources. None changes a file that another reads: they run at once, and beside the tests. */
+/** The gate's static checks. None changes a file that another reads, so they run at the same time, together with the tests. */
 export const staticChecks = ["types", "lint", "dead-code", "generated:check", "size", "format:check"];
 
 /**
- * GOGC of the compiler and the linter, which are Go programs: a collection once the heap has grown to five times what was
- * live, instead of twice. Saves a fifth of their processor time, and needs at most 2 GB.
+ * GOGC of the compiler and the linter, which are Go programs: collects garbage when the heap has grown to five times the live
+ * data, instead of twice. Saves a fifth of their processor time, and needs at most 2 GB.
  */
 export const rareCollection = "400";
 

@@ -24,10 +24,13 @@ it.each([
   ["server/test/items-arrive.test.ts", 'await countRows(node.pool, "sessions");'],
   ["server/test/support/unseenRows.ts", 'await pool.query("select 1");'],
   ["server/src/events/store.test.ts", 'await pool.query("select 1");'],
-])("%s may: %s", (path, text) => {
+])("%s may contain: %s", (path, text) => {
   expect(problemsOf(path, text)).toEqual([]);
 });
 
-it.each([[[]], [[{ ...storageTest, text: "" }]]])("a listed test sends SQL", (files) => {
-  expect(storageProblems(files, listed)).toEqual([expect.stringMatching(/rows-are-stored.*off the list/)]);
-});
+it.each([[[]], [[{ ...storageTest, text: "" }]]])(
+  "a listed test that sends no SQL, or does not exist, is reported",
+  (files) => {
+    expect(storageProblems(files, listed)).toEqual([expect.stringMatching(/rows-are-stored.*off the list/)]);
+  },
+);

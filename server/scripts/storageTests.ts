@@ -1,19 +1,19 @@
 import type { SourceFile } from "./layout.ts";
 
-/** Tests of `server/test` that send SQL themselves, because they are about what is stored, and how. */
+/** Tests of `server/test` that may send SQL, because they check which data is stored, and how. */
 const storageTests: readonly string[] = [
-  // The whole database: its backup, its files, the rights that it gives.
+  // The whole database: its backup, its files, the rights that its roles have.
   "backup-brings-everything-back",
   "embedded-crash",
   "embedded-start",
   "serves-without-rights",
-  // Plans of statements, and how much they read.
+  // Query plans, and how much statements read.
   "claims-stay-cheap-at-midnight",
   "event-reads-stay-in-their-days",
   "events-list-stays-fast",
   "publications-list-stays-fast",
   "stats-stay-fast",
-  // Rows and functions beneath the interface: the ledger, polls of handoffs, keys and positions under a clock of the test's own.
+  // Rows and functions below the interface: the ledger, polls of handoffs, keys and positions with the test's own clock.
   "billing-ledger",
   "handoff-records",
   "mailbox-order-survives-clocks",
@@ -30,8 +30,8 @@ const storageTests: readonly string[] = [
 ];
 
 /**
- * Lines of tests in `server/test` that send SQL although their file is not in the list, and files of the list that do not. Tests of
- * promises ask the interface; whatever it neither says nor brings about is a named function in `server/test/support`.
+ * Finds lines of tests in `server/test` that send SQL although their file is not in the list, and listed files that send none.
+ * Tests should use the interface; what it cannot show or cause is done by named functions in `server/test/support`.
  */
 export function storageProblems(
   files: readonly SourceFile[],
@@ -56,7 +56,7 @@ export function storageProblems(
   return [...unlisted, ...idle];
 }
 
-/** Numbers of the lines that call `query`: that of a pool or a connection, or the function of `embeddedProcess.ts`. */
+/** Numbers of the lines that call `query`: the method of a pool or a connection, or the function of `embeddedProcess.ts`. */
 function linesWithSql(text: string): number[] {
   return text.split("\n").flatMap((line, at) => (/\bquery\s*[(<]/.test(line) ? [at + 1] : []));
 }

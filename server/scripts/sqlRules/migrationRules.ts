@@ -4,7 +4,7 @@ import type { TablePlace } from "../../src/postgres/tablePlaces.ts";
 import type { Breach } from "./statementRules.ts";
 import { walk } from "./statements.ts";
 
-/** The changes of a table that Citus makes on every server that has a copy of it, by the parser's names. It refuses all others. */
+/** The parser's names of those table changes that Citus makes on all copies of a reference table. It refuses all others. */
 const copiedChanges: ReadonlySet<string> = new Set([
   "AT_AddColumn",
   "AT_DropColumn",
@@ -25,8 +25,9 @@ interface Alteration {
 }
 
 /**
- * The changes that a migration would make to a table which every server has a copy of once Citus has placed the cells, and that Citus
- * refuses: the migration would end the start. A statistics target is one of them. The baseline is for empty databases, which have no copies.
+ * Finds changes by a migration to reference tables (copied to every server when Citus has placed the cells) that Citus refuses,
+ * so that the service could not start; for example of a statistics target. The baseline is not checked: it is for empty
+ * databases, which have no copies.
  */
 export function migrationBreaches(
   { name, text }: Pick<Migration, "name" | "text">,

@@ -18,7 +18,10 @@ import { type InstalledFunction, sourceStatements } from "./statements.ts";
 
 const source = join(import.meta.dirname, "../../src");
 
-/** All that breaks a rule of cells: in migrations, in a migrated database's tables and functions, and in the statements of the service. */
+/**
+ * All breaches of the rules of cells: in migrations, in a migrated database's tables and functions, and in the service's
+ * statements.
+ */
 export async function projectBreaches(client: pg.ClientBase): Promise<Breach[]> {
   const { rows } = await client.query<InstalledFunction>(
     `select p.proname as name, l.lanname as language, pg_get_functiondef(p.oid) as definition
@@ -56,7 +59,7 @@ async function sourceBreaches(surroundings: Surroundings): Promise<Breach[]> {
   return breaches;
 }
 
-/** Names that functions of PostgreSQL or of the service with one of these volatilities have. */
+/** Names of those functions of PostgreSQL and of the service that have one of the given volatilities. */
 async function functionsThatAre(
   client: pg.ClientBase,
   volatilities: readonly string[],

@@ -13,7 +13,7 @@ interface TableRow {
   identity: string;
 }
 
-/** The rules of cells that the tables of a database break, as its catalogue has them. */
+/** Breaches of the rules of cells by the tables in a database's catalogue. */
 export async function schemaBreaches(client: pg.ClientBase, places: Places): Promise<Breach[]> {
   const { rows } = await client.query<TableRow>(tables);
   return [...rows.flatMap((row) => tableBreaches(row, places)), ...(await crossingKeys(client, places))];
@@ -40,8 +40,8 @@ function tableBreaches(row: TableRow, places: Places): Breach[] {
 }
 
 /**
- * Foreign keys may lead within one place, and to what is copied beside the cells: those of the control plane are dropped where
- * Citus places the cells (`postgres/placement/distribute.ts`).
+ * Foreign keys that cross places. A foreign key may refer to a table of the same place, or to a reference table: foreign keys
+ * from the control plane to those are dropped when Citus places the cells (`postgres/placement/distribute.ts`).
  */
 async function crossingKeys(client: pg.ClientBase, places: Places): Promise<Breach[]> {
   const { rows } = await client.query<{ name: string; from: string; to: string }>(
@@ -58,7 +58,7 @@ async function crossingKeys(client: pg.ClientBase, places: Places): Promise<Brea
     .map(({ name, from, to }) => ({ rule: `the foreign key ${name} leads to ${to}`, place: from }));
 }
 
-/** By table, columns that get a number of a sequence where an insert does not set them. */
+/** By table, the columns whose default is a number of a sequence. */
 export async function numberedColumns(client: pg.ClientBase): Promise<Map<string, string[]>> {
   const { rows } = await client.query<{ table_name: string; columns: string[] }>(
     `select c.relname as table_name, array_agg(a.attname::text order by a.attnum) as columns

@@ -15,9 +15,7 @@ const it = databaseTest({ poolSize: 1 }).extend("client", file, async ({ pool },
   return client;
 });
 
-it("the service's SQL keeps the rules of cells, but for what is listed with its reason", async ({
-  client,
-}) => {
+it("the service's SQL follows the rules of cells, except for the listed breaches", async ({ client }) => {
   const found = (await projectBreaches(client)).map(({ place, rule }) => `${place}: ${rule}`);
   const listed = allowedBreaches.flatMap(({ rule, places }) => places.map((place) => `${place}: ${rule}`));
   expect(found.filter((one) => !listed.includes(one))).toEqual([]);
@@ -27,7 +25,7 @@ it("the service's SQL keeps the rules of cells, but for what is listed with its 
   ).toEqual([]);
 });
 
-it("every table has its place, and every place its table", async ({ client }) => {
+it("tablePlaces.ts lists exactly the tables that exist", async ({ client }) => {
   const { rows } = await client.query<{ name: string }>(
     `select c.relname as name
      from pg_class c
@@ -38,7 +36,7 @@ it("every table has its place, and every place its table", async ({ client }) =>
   expect(rows.map(({ name }) => name).toSorted()).toEqual([...tablePlaces.keys()].toSorted());
 });
 
-/** Each plants one violation, in a body of PL/pgSQL. */
+/** Statements by the rule that they break. Each is used as the body of a PL/pgSQL function. */
 const plantedStatements: Record<string, string> = {
   "sets a column to an element or slice of an array":
     "update deliveries d set event_ids = d.event_ids[2:] where d.bucket = 1",
@@ -86,7 +84,7 @@ for (const [rule, statement] of Object.entries(plantedStatements))
     expect(found.map((breach) => breach.rule)).toEqual([rule, ...alsoLocal]);
   });
 
-it("sees the forms in which the same is written", () => {
+it("finds a breach in each form in which it can be written", () => {
   const volatile = new Set(["gen_random_uuid"]);
   const rulesOf = (text: string): string[] =>
     statementBreaches({ place: "planted", text, isBuilder: false }, { ...surroundings, volatile }).map(
@@ -107,7 +105,7 @@ it("sees the forms in which the same is written", () => {
   expect(rulesOf("update users set id = gen_random_uuid()")).toEqual([]);
 });
 
-it("sees a function of language SQL that reads the data plane, and one that mixes places over its statements", () => {
+it("finds a SQL-language function that reads the data plane, and a function whose statements use tables of two places", () => {
   const ofSql = "create function planted() returns bigint language sql as $$ select count(*) from events $$";
   expect(functionBreaches({ name: "planted", language: "sql", definition: ofSql }, surroundings)).toEqual([
     { place: "planted", rule: "a function of language SQL reads the data plane" },
@@ -119,7 +117,7 @@ it("sees a function of language SQL that reads the data plane, and one that mixe
   );
 });
 
-it("sees statements of TypeScript, as text, with values in them and as chains of the query builder", () => {
+it("finds statements in TypeScript: in strings, in template literals with values, and in chains of the query builder", () => {
   const sources = [
     'query("select 1 from events e, users u")',
     "query(`\n  select 1 from events e join users u on u.id = ${`x${1}`} `)",
@@ -137,7 +135,7 @@ it("sees statements of TypeScript, as text, with values in them and as chains of
   ).toEqual([]);
 });
 
-it("knows which columns have a sequence, and a number that is drawn on one PostgreSQL alone", async ({
+it("finds columns with a sequence, and allows nextval where it is called only on a single PostgreSQL", async ({
   client,
 }) => {
   await client.query("begin");
@@ -170,7 +168,7 @@ it("knows which columns have a sequence, and a number that is drawn on one Postg
   expect(rulesOf("case when now() is null then 1 else nextval('message_positions') end")).toEqual(drawn);
 });
 
-it("sees a migration that changes a copied table as Citus cannot, and passes what Citus can", () => {
+it("finds a migration that changes a reference table in a way that Citus refuses, and allows other changes", () => {
   const rulesOf = (text: string): string[] =>
     migrationBreaches({ name: "planted.sql", text }, tablePlaces).map(({ rule }) => rule);
   const refused = (change: string): string =>
@@ -182,12 +180,12 @@ it("sees a migration that changes a copied table as Citus cannot, and passes wha
     refused("AT_SetStorage"),
   ]);
   expect(rulesOf("alter table targets add column planted text not null default ''")).toEqual([]);
-  // Tables of cells are copied from the control plane's, without statistics targets; tables of one place alone are not copied.
+  // A cell's tables are created from the control plane's, without statistics targets; local tables have no copies.
   expect(rulesOf("alter table events alter column id set statistics 0")).toEqual([]);
   expect(rulesOf("alter table users alter column id set statistics 0")).toEqual([]);
 });
 
-/** Each plants one violation in the tables. */
+/** Changes of tables, by the rule that each breaks. */
 const plantedTables: Record<string, string> = {
   "has no replica identity": "alter table open_circuits drop constraint open_circuits_pkey",
   "the foreign key planted leads to replays":

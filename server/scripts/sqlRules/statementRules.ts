@@ -8,26 +8,26 @@ import {
   walk,
 } from "./statements.ts";
 
-/** A broken rule and its place: a function, a file or a table. */
+/** A broken rule, and the function, file or table that breaks it. */
 export interface Breach {
   rule: string;
   place: string;
 }
 
-/** Facts about the database by which statements are checked. */
+/** Facts about the database that the checks of statements need. */
 export interface Surroundings {
   places: ReadonlyMap<string, TablePlace>;
-  /** Names of functions that have a volatile form. */
+  /** Names of functions with a volatile overload. */
   volatile: ReadonlySet<string>;
-  /** Names of functions that have a form that is not immutable. */
+  /** Names of functions with an overload that is not immutable. */
   mutable: ReadonlySet<string>;
-  /** Names of the service's functions that read tables, by themselves or through others: see {@link readingFunctions}. */
+  /** Names of the service's functions that read tables, directly or through other functions: see {@link readingFunctions}. */
   reading: ReadonlySet<string>;
-  /** By table, columns that get a number of a sequence where an insert does not set them. */
+  /** By table, the columns whose default is a number of a sequence. */
   numbered: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The rules of cells that statements break which touch the data plane or what is copied beside it. */
+/** Breaches of the rules of cells by a statement. Only statements on the data plane or on reference tables are checked. */
 export function statementBreaches(statement: Statement, surroundings: Surroundings): Breach[] {
   return judge(statement, surroundings).breaches;
 }
@@ -46,12 +46,12 @@ function judge(
   return { places, breaches: broken.map((rule) => ({ rule, place: statement.place })) };
 }
 
-/** Parsing is most of the work, and most texts name no table. */
+/** Whether a statement may name a table. Saves parsing, which is most of the work, for the many texts that name none. */
 function mayName({ text }: Statement, { places }: Surroundings): boolean {
   return (text.match(/[a-z_]+/g) ?? []).some((word) => places.has(word));
 }
 
-/** The same of a function, which runs beside one cell as a whole. */
+/** Breaches of the rules of cells by a function. All its statements run together, on the server of one cell. */
 export function functionBreaches(installed: InstalledFunction, surroundings: Surroundings): Breach[] {
   const judged = functionStatements(installed).map((statement) => judge(statement, surroundings));
   const place = installed.name;
@@ -66,7 +66,7 @@ export function functionBreaches(installed: InstalledFunction, surroundings: Sur
   return breaches;
 }
 
-/** Names of the functions whose statements name tables, or call functions that do. */
+/** Names of the functions whose statements read tables, or call functions that do. */
 export function readingFunctions(
   functions: readonly InstalledFunction[],
   places: Surroundings["places"],
@@ -120,7 +120,7 @@ const treeRules: readonly { rule: string; isBroken: (tree: Node, surroundings: S
       isBroken: (tree) => walk(tree).filter(isModifyingCte).length > 1,
     },
     {
-      // Citus carries such a statement out on a worker, where the function finds neither tables nor other functions.
+      // Citus runs such a statement on a worker, where the function finds neither tables nor other functions.
       rule: "calls a function that reads tables beside a table",
       isBroken: (tree, { reading }) => some(tree, (node) => reading.has(calledFunction(node) ?? "")),
     },
@@ -143,7 +143,8 @@ const treeRules: readonly { rule: string; isBroken: (tree: Node, surroundings: S
         ),
     },
     {
-      // Citus changes each copy by itself, and the coordinator's as it was before the wait for its lock.
+      // Citus evaluates the condition separately for each copy, on the coordinator with the row from before it waited for the
+      // lock.
       rule: "changes a copied table by more than its keys",
       isBroken: (tree, { places }) =>
         changes(tree).some(
@@ -168,7 +169,7 @@ interface Update {
   targetList?: readonly { ResTarget: { val?: Node } }[];
 }
 
-/** The updates of a statement: its own, those of its CTEs, and what an insert does on conflict. */
+/** The updates of a statement: its own, those of its CTEs, and those of `on conflict`. */
 function updates(tree: Node): Update[] {
   return walk(tree).flatMap((node) => {
     const update = node["UpdateStmt"] ?? node["onConflictClause"];
@@ -186,7 +187,7 @@ function changes(tree: Node): Change[] {
   return walk(tree).flatMap((node) => (node["UpdateStmt"] ?? node["DeleteStmt"] ?? []) as Change | Change[]);
 }
 
-/** Columns of copied tables that no statement sets after the insert. */
+/** Columns of reference tables that never change after the insert. */
 const lastingColumns: ReadonlySet<string> = new Set(["id", "org_id", "target_id"]);
 
 function columnsIn(tree: unknown): string[] {
@@ -231,8 +232,8 @@ function inserted(tree: Node): Select[] {
 }
 
 /**
- * Whether a statement takes a number of a sequence, of which each server has a range of its own, on servers too: anywhere but in
- * `case when positions_by_clock() then … else nextval(…) end`.
+ * Whether a statement calls `nextval` also when cells are on several servers, each of which has its own range of the sequence:
+ * everywhere except in `case when positions_by_clock() then … else nextval(…) end`.
  */
 function drawsNumber(statement: Statement): boolean {
   const tree = treeOf(statement);
@@ -248,7 +249,7 @@ function drawsNumber(statement: Statement): boolean {
   return draws(tree) > others.reduce((sum, other) => sum + draws(other), 0);
 }
 
-/** The values that an update sets; of `set (a, b) = (…)` each. */
+/** The values that an update sets; for `set (a, b) = (…)`, each of the values. */
 function assigned(node: Node): Node[] {
   const update = (node["UpdateStmt"] ?? node["onConflictClause"]) as Update | undefined;
   return (update?.targetList ?? []).flatMap(({ ResTarget: { val } }) => {
@@ -282,7 +283,7 @@ function isModifyingCte(node: Node): boolean {
   return ["InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt"].some((kind) => kind in query);
 }
 
-/** Where the tables stand that a statement names. */
+/** The places of the tables that a statement names. */
 function placesOf(
   { text }: Statement,
   tree: Node | undefined,
@@ -294,7 +295,7 @@ function placesOf(
 
 function namesInTree(tree: Node): string[] {
   const all = walk(tree);
-  // A CTE may have the name of a table that it hides.
+  // A CTE hides a table with the same name.
   const hidden = new Set(
     all.map((node) => (node["CommonTableExpr"] as { ctename: string } | undefined)?.ctename),
   );

@@ -1,23 +1,23 @@
 import { loadModule, parsePlPgSQLSync, parseSync } from "libpg-query";
 import { templateTexts } from "./templateTexts.ts";
 
-/** A node of a parse tree, as PostgreSQL's own parser makes it. */
+/** A node of the parse tree that PostgreSQL's parser produces. */
 export type Node = Readonly<Record<string, unknown>>;
 
-/** A statement as it was written. */
+/** The text of a statement, and its place. */
 export interface Statement {
-  /** Where it is: `accept_items` or `server/src/billing/ledger.ts`. */
+  /** The function or file that contains the statement: `accept_items` or `server/src/billing/ledger.ts`. */
   place: string;
   text: string;
-  /** A chain of the query builder is TypeScript: only the names of its tables can be known. */
+  /** Whether it is a chain of the query builder: that is TypeScript, from which only the names of tables can be read. */
   isBuilder: boolean;
 }
 
-/** A function as a database has it installed. */
+/** A function that is installed in a database. */
 export interface InstalledFunction {
   name: string;
   language: string;
-  /** `create function …`, as `pg_get_functiondef` gives it. */
+  /** `create function …`, the result of `pg_get_functiondef`. */
   definition: string;
 }
 
@@ -27,7 +27,7 @@ const valueMode = 2;
 
 await loadModule();
 
-/** The statements and expressions of a function's body. @throws {Error} when it cannot be read. */
+/** The statements and expressions of a function's body. @throws {Error} when the body cannot be parsed. */
 export function functionStatements({ name, language, definition }: InstalledFunction): Statement[] {
   const texts = language === "plpgsql" ? plpgsqlTexts(definition) : [sqlBody(definition)];
   return texts.map((text) => ({ place: name, text, isBuilder: false }));
@@ -54,7 +54,7 @@ function sqlBody(definition: string): string {
   throw new Error("a function of SQL without a body");
 }
 
-/** The SQL that a file of TypeScript holds: texts that begin as statements do, and chains of the query builder. */
+/** The SQL in a TypeScript file: texts that begin like statements, and chains of the query builder. */
 export function sourceStatements(place: string, source: string): Statement[] {
   const texts = templateTexts(source).filter((text) => /^\s*(select|insert|update|delete|with)\s/.test(text));
   return [
@@ -63,7 +63,7 @@ export function sourceStatements(place: string, source: string): Statement[] {
   ];
 }
 
-/** The tree of a statement; undefined for one that is put together from parts, of which this is one. */
+/** The parse tree of a statement; undefined for a chain of the query builder, and for a text that is only part of a statement. */
 export function treeOf({ text, isBuilder }: Statement): Node | undefined {
   if (isBuilder) return undefined;
   try {
@@ -73,7 +73,7 @@ export function treeOf({ text, isBuilder }: Statement): Node | undefined {
   }
 }
 
-/** From the first table of a chain to where the expression ends that it is in. */
+/** The chains of the query builder: each from its first table to the end of the enclosing expression. */
 function builderChains(source: string): string[] {
   return [...source.matchAll(/\.(selectFrom|insertInto|updateTable|deleteFrom)\(/g)].map(({ index }) => {
     let depth = 0;
@@ -88,7 +88,7 @@ function builderChains(source: string): string[] {
   });
 }
 
-/** Every object of a tree, the outer before the inner. */
+/** Every object of a tree, parents before their children. */
 export function walk(tree: unknown): Node[] {
   const found: Node[] = [];
   const visit = (part: unknown): void => {

@@ -1,6 +1,6 @@
 /**
- * The texts in backticks and double quotes of a TypeScript file, each value in them replaced by `$1`. Texts within a value are
- * also returned, each as a text of its own.
+ * The template literals and double-quoted strings of a TypeScript file, with each inserted value replaced by `$1`. Texts within
+ * an inserted value are returned separately.
  */
 export function templateTexts(source: string): string[] {
   const texts: string[] = [];
@@ -8,7 +8,7 @@ export function templateTexts(source: string): string[] {
   return texts;
 }
 
-/** Passes a comment, a text, or one character. @returns where it goes on. */
+/** Skips a comment, a text, or one character. @returns the position after it. */
 function skipPart(source: string, at: number, texts: string[]): number {
   if (source.startsWith("//", at)) return endOf(source, "\n", at);
   if (source.startsWith("/*", at)) return endOf(source, "*/", at + 2);
