@@ -32,7 +32,7 @@ function run(
   });
 }
 
-describe("a violation in a temporary source tree", () => {
+describe("in a temporary source tree, a violation", () => {
   it("of the import direction is refused", async () => {
     await plant("server/src/app.ts", "export const app = 1;\n");
     await plant(

@@ -119,7 +119,7 @@ function topOf(path: string): string {
   return path.slice(source.length).split("/")[0] ?? "";
 }
 
-/** The number of the file's layer, counted from the lowest; -1 outside of `server/src` and for an unknown folder. */
+/** Index of the file's layer, 0 for the lowest; -1 outside of `server/src` and for an unknown folder. */
 function layerOf(path: string): number {
   if (!path.startsWith(source)) return -1;
   return layers.findIndex((folders) => folders.includes(topOf(path).replace(".test.ts", ".ts")));

@@ -49,7 +49,7 @@ export async function refuseWhileRunning(client: pg.ClientBase): Promise<void> {
 
 /**
  * Drops the service's tables with their rows, and all versions' functions, and nothing else.
- * @returns whether there were any.
+ * @returns whether anything was dropped.
  */
 export async function dropOwnTables(client: pg.ClientBase): Promise<boolean> {
   const own = [functionSchemaPattern, cellSchemaPattern, unfinishedSchemaPattern];
@@ -64,7 +64,7 @@ export async function dropOwnTables(client: pg.ClientBase): Promise<boolean> {
   return schemas.length + tables.length > 0;
 }
 
-/** Postrider's tables in a schema. Other schemas of the search path may have foreign tables with the same names. */
+/** Postrider's tables in a schema. Other schemas of the search path may have other software's tables with these names. */
 async function tablesIn(client: pg.ClientBase, home: string): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select c.oid::regclass::text as name

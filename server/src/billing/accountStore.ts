@@ -11,7 +11,7 @@ export interface BillingAccount {
   checkout_attempt: number;
   subscription_id: string | null;
   subscribed_at: number | null;
-  /** The column `standing`. */
+  /** Stored in the column `standing`. */
   subscription_state: SubscriptionState | null;
   has_payment_method: boolean;
   export_from: Period | null;
@@ -29,7 +29,7 @@ export async function findAccount(pool: pg.Pool, orgId: string): Promise<Billing
   return (await accountsWhere(pool, "org_id = $1", orgId))[0];
 }
 
-/** Finds the account of one of the processor's customers; undefined for a customer that is not ours. */
+/** Finds the account of one of the processor's customers; undefined for a customer of no organization here. */
 export async function findAccountOfCustomer(
   pool: pg.Pool,
   customerId: string,
@@ -90,7 +90,7 @@ export async function renewCustomerAttempt(pool: pg.Pool, account: BillingAccoun
   );
 }
 
-/** Stores the payment page of an attempt, so that the next request leads to the same page. */
+/** Stores the payment page of an attempt, so that the next request returns the same page. */
 export async function saveCheckout(pool: pg.Pool, account: BillingAccount, sessionId: string): Promise<void> {
   await pool.query(
     `update billing_accounts

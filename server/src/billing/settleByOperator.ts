@@ -11,8 +11,8 @@ export type SettleOutcome =
   | "another_open";
 
 /**
- * Settles, for an operator, a batch of which the processor did not say whether it has it: the batch counts as exported, or
- * is sent again.
+ * Settles, for an operator, a batch for which it is unknown whether the processor has stored it: the batch counts as
+ * exported, or is sent again.
  */
 export function settleByOperator(
   pool: pg.Pool,

@@ -80,7 +80,7 @@ it("no more than two days are dropped within 24 hours, the oldest first, unless 
   expect(await ids("deliveries", "id")).toEqual(days.slice(2));
   expect(await dropOldPartitions(pool, retention)).toEqual({ partitions: 0, deliveries: 0, heldDays: 6 });
 
-  // The next 24 hours.
+  // Simulates the next 24 hours.
   await pool.query("update rate_limits set window_start = window_start - 86400 where scope = 'retention'");
   expect(await dropOldPartitions(pool, retention)).toMatchObject({ deliveries: 2, heldDays: 4 });
 

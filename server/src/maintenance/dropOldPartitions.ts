@@ -50,7 +50,7 @@ export interface OldDay {
 }
 
 /**
- * Ends retention by dropping the partitions of whole days, oldest first, which costs the same however many rows they have.
+ * Deletes data past retention by dropping partitions of whole days, oldest first, which costs the same for any number of rows.
  * Deliveries of those days that still wait (for example for a disabled target) end with their items. Drops at most two days
  * within 24 hours, counted in the database for all processes and restarts, unless an operator confirmed more. An advisory
  * lock allows one process at a time; in others the call does nothing.

@@ -52,7 +52,7 @@ it("nothing is dropped while a process starts", async ({ otherVersion, pool }) =
   starting.release(true);
 });
 
-it("a schema of functions that contains a foreign table is not dropped", async ({
+it("a schema of functions that also contains somebody else's table is not dropped", async ({
   otherVersion,
   pool,
   schemas,

@@ -71,7 +71,7 @@ export async function acceptInvitation(
   });
 }
 
-/** Reads the given address, or the invitation's if none is given. If the invitation has an address, both must be the same. */
+/** Reads the given address, or the invitation's if none is given. A given address must be the invitation's, if it has one. */
 function addressFor(invitation: StoredInvitation, given: string | undefined): Read<EmailAddress> {
   const email = given ?? invitation.email;
   if (email === null) return unreadable("email is required");

@@ -56,7 +56,7 @@ export interface ServiceDeps extends Pick<Parts, "config" | "pool" | "log"> {
   nowMs?: () => number;
 }
 
-/** Everything one process does, wired and not yet listening. */
+/** All parts of one process, assembled and not yet listening. */
 export type Service = ReturnType<typeof createService>;
 
 export type SharedParts = ReturnType<typeof createSharedParts>;
@@ -102,8 +102,8 @@ function createSharedParts(deps: ServiceDeps) {
     keyUsage: createKeyUsage(pool, log),
     mailer: mailerOf(deps, registry),
     keyOwners,
-    // The owner by whom queues share their room. Keys are looked up before their work is queued; an unknown one counts as an
-    // owner.
+    // Owner of an API key, for fair queues. Keys are looked up before their work is queued; a key that is not cached counts as an
+    // owner of its own.
     ownerOf: (key: string): string => keyOwners.known(key)?.orgId ?? key,
     streams,
     changes: streams.changes,

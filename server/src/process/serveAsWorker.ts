@@ -20,7 +20,7 @@ import { leave, type OpenDatabase, openPools, poolError } from "./database/openD
 const siblingsLimitMs = 3_000;
 
 /**
- * Runs one of several processes of a service: prepares everything, serves when the supervisor gives it a place, and stops when
+ * Runs one of several processes of a service: prepares everything, serves when the supervisor assigns it a slot, and stops when
  * the supervisor or SIGTERM asks for it.
  */
 export async function serveAsWorker(env: NodeJS.ProcessEnv): Promise<void> {

@@ -12,8 +12,8 @@ const lookForParentMs = 500;
 
 /**
  * Listens for SIGTERM, SIGINT and SIGHUP, and for the end of an `npm start` that was killed before it could pass a
- * signal on. A second signal ends the process at once, as if nobody listened; PostgreSQL's guard then stops the
- * embedded database.
+ * signal on. A second signal ends the process at once, by the signal's default action; PostgreSQL's guard then stops
+ * the embedded database.
  */
 export function listenForStop(say: (line: string) => void, isRunByNpm: boolean): StopRequest {
   const stop = new AbortController();
@@ -38,7 +38,7 @@ export function listenForStop(say: (line: string) => void, isRunByNpm: boolean):
   return { signal: stop.signal, asked };
 }
 
-/** Ends this process as the signal would if nobody listened. */
+/** Ends this process by the default action of the signal. */
 export function endBy(signal: NodeJS.Signals): void {
   process.removeAllListeners(signal);
   process.kill(process.pid, signal);

@@ -11,7 +11,7 @@ type ConnectionConfig = Pick<Config, "cells" | "databasePool" | "processes">;
 const usualRoom = 60;
 /** Connections for the operator's commands, PostgreSQL's own workers and superusers. */
 const otherConnections = 20;
-/** LISTEN connections beside the pool, for streams and for abandoned tool calls. Each cell has one more, for messages. */
+/** LISTEN connections outside the pool, for streams and for abandoned tool calls. Each cell has one more, for messages. */
 const listeners = 2;
 
 /** Maximum number of connections of the cells' own pools in one process. */

@@ -12,8 +12,8 @@ import { type AsItIs, openAsItIs } from "../openAsItIs.ts";
 import { type StartProgress, tellProgress } from "../../database/startProgress.ts";
 
 /**
- * Advisory lock of the session that fills the tables. If only the guard's session broke, its lock would be free, and without this
- * one two commands could fill the same tables.
+ * Advisory lock of the session that fills the tables. If only the guard's session breaks, the guard's lock is free; then this
+ * lock still keeps a second command from filling the same tables.
  */
 export const divisionLockKey = 7_281_934_020;
 

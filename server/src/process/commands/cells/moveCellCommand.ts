@@ -22,7 +22,7 @@ export const toMove = [
   "run_command_on_workers(text, boolean)",
 ];
 
-/** Moves a cell to a worker, while the service runs. @param number of the cell, from 0. */
+/** Moves a cell to a worker, while the service runs. @param number the cell's number, from 0. */
 export async function moveCellCommand(config: Config, number: number, to: Server, talk: Talk): Promise<void> {
   await onCoordinator(config, talk, toMove, async (coordinator) => {
     const { client } = coordinator;

@@ -69,7 +69,7 @@ export async function refuseUnfitWorkers(client: pg.ClientBase): Promise<void> {
   }
 }
 
-/** @throws {CommandError} when cells could not be moved from the server while the service runs. */
+/** @throws {CommandError} when the server's WAL level does not allow moving cells from it while the service runs. */
 export function refuseWalLevel(server: Server, level: string): void {
   if (level === "logical") return;
   throw new CommandError(
@@ -81,7 +81,7 @@ export function refuseWalLevel(server: Server, level: string): void {
 
 /**
  * @param functions the functions of Citus that the command calls, with their parameter types.
- * @throws {CommandError} when the role may not call one, or does not own the tables.
+ * @throws {CommandError} when the role may not call one of them, or does not own the tables.
  */
 export async function refuseWithoutRights(
   client: pg.ClientBase,
