@@ -1,6 +1,8 @@
 import { type Command, connectionOptions } from "./command.ts";
 import { CommandError, exitCodes } from "./exitCodes.ts";
 
+const billingStates = ["pending", "active", "grace", "suspended", "exempt"];
+
 const described: readonly Pick<Command, "name" | "words" | "wordChoices" | "summary" | "options">[] = [
   {
     name: "serve",
@@ -9,7 +11,18 @@ const described: readonly Pick<Command, "name" | "words" | "wordChoices" | "summ
       roles: { type: "string", value: "LIST", help: "roles of this process, such as api,dispatcher" },
     },
   },
-  { name: "org", summary: "manage organizations, as an operator: create, list, show, set-state" },
+  {
+    name: "org",
+    words: "<command>",
+    wordChoices: ["create", "list", "show", "set-state", "settle-batch"],
+    summary: "manage organizations, as an operator: create, list, show, set-state, settle-batch",
+    options: {
+      exempt: { type: "boolean", help: "create it free of charge" },
+      state: { type: "string", value: "STATE", choices: billingStates, help: "billing state" },
+      email: { type: "string", value: "ADDRESS", help: "create it with an owner who has this address" },
+      reason: { type: "string", value: "TEXT", help: "reason of a change of the state, for the record" },
+    },
+  },
   { name: "reset-password", words: "<email>", summary: "give a user a new password, as an operator" },
   {
     name: "backup",

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Command } from "../src/command.ts";
-import { databaseUsage } from "../../server/src/process/databaseCommands.ts";
+import { commandFile } from "../../server/test/support/program.ts";
 import { commands } from "../src/commands.ts";
 import { clientFile, run } from "./support/command.ts";
 import { hasShell, offeredBy } from "./support/shells.ts";
@@ -44,10 +44,14 @@ describe("help", () => {
     }
   });
 
-  it("names every command of postrider db that the service has", () => {
-    const described = [...databaseUsage.matchAll(/postrider db (\S+)/g)].map(([, word]) => word!);
-    const db = commands.commands!.find(({ name }) => name === "db")!;
-    expect([...db.wordChoices!].toSorted()).toEqual([...new Set(described)].toSorted());
+  it.each(["db", "org"])("names every command and option of postrider %s that the service has", (name) => {
+    const { stdout } = spawnSync(process.execPath, [commandFile, name, "--help"], { encoding: "utf8" });
+    const lines = stdout.split("\n").filter((line) => line.startsWith(`  postrider ${name} `));
+    const described = lines.map((line) => line.trim().split(" ")[2]!);
+    const options = lines.flatMap((line) => [...line.matchAll(/--([a-z-]+)/g)].map(([, option]) => option!));
+    const own = commands.commands!.find((command) => command.name === name)!;
+    expect([...own.wordChoices!].toSorted()).toEqual([...new Set(described)].toSorted());
+    expect(Object.keys(own.options!).toSorted()).toEqual([...new Set(options)].toSorted());
   });
 
   it("colours nothing that is not shown on a terminal, and the process says its version", () => {

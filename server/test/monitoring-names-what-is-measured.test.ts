@@ -48,6 +48,17 @@ it.for(["alerts.yml", "grafana.json"])("%s", async (file, { complaints, labelNam
   expect([...missing, ...unknown.map((label) => `no metric has the label ${label}`)]).toEqual([]);
 });
 
+/** Metrics that only services with several processes, or with cells on servers, have. */
+const metricsElsewhere = ["postrider_cell_server", "postrider_process_deaths_total", "postrider_processes"];
+
+it("operations.md lists every metric of the service, and no other", async ({ metrics }) => {
+  const text = await readFile(new URL("../../docs/operations.md", import.meta.url), "utf8");
+  const cells = [...text.matchAll(/^\| (`postrider_[^|]+)\|/gm)].map(([, cell]) => cell!).join("\n");
+  const listed = [...cells.matchAll(/`(postrider_[a-z_]+)/g)].map(([, name]) => name!);
+  const measured = [...metrics.matchAll(/^# TYPE (postrider_\S+) /gm)].map(([, name]) => name!);
+  expect(listed.toSorted()).toEqual([...measured, ...metricsElsewhere].toSorted());
+});
+
 /** The rules of `promtool check metrics` for names, help and units. */
 it("every metric is named as promtool asks", ({ metrics }) => {
   const types = new Map(

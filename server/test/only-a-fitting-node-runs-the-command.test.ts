@@ -55,6 +55,8 @@ describe("a command that only talks", () => {
     [["serve", "--help"], 0, /postrider serve/],
     [["org", "--help"], 0, /^postrider org: organizations/],
     [["org", "create", "--help"], 0, /org create <name>/],
+    [["reset-password", "--help"], 0, /^postrider reset-password: .+\n\n.+<email>.+\n$/],
+    [["mcp", "--help"], 0, /^postrider mcp: .+\n\n {2}postrider mcp \[--server URL\]/],
     [["backup", "--help"], 0, /postrider backup <file>/],
     [["help", "move"], 0, /postrider move \[--stop-service\]/],
     [["version"], 0, /^\d+\.\d+\.\d+$/m],

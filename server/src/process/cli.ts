@@ -24,12 +24,13 @@ const orgUsage = `  postrider org create <name> [--exempt | --state <state>] [--
 `;
 const resetPasswordUsage = `  postrider reset-password <email>                       sets a user's password, read from standard input
 `;
+const mcpUsage = `  postrider mcp [--server URL] [--profile NAME]           serves tools to an agent (MCP), over standard input and output
+                                                          (POSTRIDER_URL, POSTRIDER_KEY, or a profile; docs/mcp.md)
+`;
 
 const usage = `postrider ${version}: event intake and delivery
 
-${serveUsage}${orgUsage}${resetPasswordUsage}${databaseUsage}  postrider mcp [--server URL] [--profile NAME]           serves tools to an agent (MCP), over standard input and output
-                                                          (POSTRIDER_URL, POSTRIDER_KEY, or a profile; docs/mcp.md)
-  postrider help                                          shows this text
+${serveUsage}${orgUsage}${resetPasswordUsage}${databaseUsage}${mcpUsage}  postrider help                                          shows this text
   postrider version
 `;
 
@@ -48,12 +49,19 @@ interface Command {
 const commands = new Map<string, Command>([
   ["serve", { usage: serveUsage, title: "the service", run: runServe }],
   ["org", { usage: orgUsage, title: "organizations", run: administer }],
-  ["reset-password", { usage: resetPasswordUsage, run: resetUsersPassword }],
+  ["reset-password", { usage: resetPasswordUsage, title: "a user's password", run: resetUsersPassword }],
   ...Object.entries(databaseCommands).map(([name, read]): [string, Command] => [
     name,
     { usage: databaseUsage, title: "the whole database", run: async (args) => onDatabase(read(args)) },
   ]),
-  ["mcp", { run: async () => (await import("../mcp/serveStdio.ts")).serveStdio(process) }],
+  [
+    "mcp",
+    {
+      usage: mcpUsage,
+      title: "tools for agents",
+      run: async () => (await import("../mcp/serveStdio.ts")).serveStdio(process),
+    },
+  ],
   ...["version", "--version"].map((name): [string, Command] => [name, { run: () => print(`${version}\n`) }]),
   ...["help", "--help", "-h"].map((name): [string, Command] => [name, { run: () => print(usage) }]),
 ]);
