@@ -7,7 +7,7 @@ import type { EventPage } from "./listEvents.ts";
 import type { Progress } from "./progress.ts";
 import type { StoredAttempt, StoredEvent } from "./store.ts";
 
-/** An event as a list shows it, with what was asked for besides. */
+/** An event of a list, with the optional fields that the request named. */
 export function listedAnswer(
   event: StoredEvent,
   page: Pick<EventPage, "progress" | "replays">,
@@ -32,12 +32,12 @@ function summaryAnswer(event: StoredEvent) {
     event_type: event.eventType,
     status: event.status,
     created_at: toSeconds(createdAtMs),
-    // Nodes' clocks differ by a little; nothing changes before it exists.
+    // Clocks of nodes differ slightly: a change must not appear to precede the creation.
     updated_at: toSeconds(Math.max(createdAtMs, event.changedAtMs ?? 0)),
   };
 }
 
-/** An event as it is read alone. */
+/** A single event, with all its fields. */
 export function eventAnswer(
   event: StoredEvent,
   progress: Progress,
@@ -72,7 +72,7 @@ function latestAnswer(replay: StoredEvent | undefined): Static<typeof Event>["re
   return { id: replay.id, status: replay.status, created_at: toSeconds(idTimeMs(replay.id)) };
 }
 
-/** One attempt; its id is made of the event's and its number, so that it need not be stored. */
+/** One attempt. Its id is derived from the event's id and the attempt's number, so that it need not be stored. */
 export function attemptAnswer(eventId: string, attempt: StoredAttempt): Static<typeof DeliveryAttempt> {
   const digest = createHash("sha256").update(`${eventId}:${attempt.number}`).digest("hex");
   return {

@@ -16,13 +16,13 @@ interface Canceled {
   mailbox_is_freed: boolean;
 }
 
-/** The outcome of canceling an event. `not_waiting`: it has ended, is being sent, or is claimed, as its status says. */
+/** The outcome of canceling an event. `not_waiting`: the event has ended, is being sent, or is claimed; `status` tells which. */
 export type CancelOutcome =
   | { outcome: "canceled"; id: string; status: "CANCELED" }
   | { outcome: "not_found" | "task_begun" }
   | { outcome: "not_waiting"; status: EventStatus };
 
-/** How often a message that another transaction has locked is tried again. */
+/** The most retries while another transaction has the message locked. */
 const maxTries = 20;
 
 /** Ends a waiting event as CANCELED: a delivery that no process has leased, or a message that no consumer has claimed. */
@@ -54,7 +54,7 @@ async function readStatus(deps: ReplayDeps, orgId: string, id: string): Promise<
   });
 }
 
-/** Reports the end to event streams, and wakes waiting claims when another message of its ordering key became ready. */
+/** Reports the end to event streams, and wakes long polls if the next message of the ordering key became ready. */
 function report(deps: ReplayDeps, id: string, canceled: Canceled): void {
   const { kind, target_id: targetId, event_type: eventType, mailbox_is_freed: isFreed } = canceled;
   if (isFreed) deps.onMailboxItems([targetId]);

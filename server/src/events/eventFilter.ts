@@ -4,16 +4,16 @@ import type { EventStatus } from "../items/eventStatuses.ts";
 
 /** Which events a list asks for, and in which order. */
 export interface EventFilter extends EventScope {
-  /** A target that belongs to the organization, or did. */
+  /** An existing or deleted target of the organization. */
   targetId?: string | undefined;
   customerUid?: string | undefined;
   status?: EventStatus | undefined;
   correlationId?: string | undefined;
   eventType?: string | undefined;
-  /** The state of the task that the item was handed over as, or the outcome where there was none. */
+  /** The state of the agent's task; where the agent made no task, the outcome of the handoff. */
   handoffState?: string | undefined;
   replayId?: string | undefined;
-  /** Only events whose ids lie between the two, without them. */
+  /** Only events with ids between these two, both exclusive. */
   above?: string | undefined;
   below?: string | undefined;
   order: "desc" | "asc";
@@ -35,7 +35,7 @@ export type Condition = (typeof conditionNames)[number];
 
 export type IdStatement = RawBuilder<{ id: string }>;
 
-/** Restricts a column of ids to the filter's range, as further conditions. */
+/** SQL conditions, each beginning with `and`, that restrict a column of ids to the filter's range. */
 export function inRange({ above, below }: EventFilter, column: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`${beyond(above, sql`${column} >`)} ${beyond(below, sql`${column} <`)}`;
 }
@@ -49,12 +49,12 @@ export function ordered({ order }: EventFilter, column: RawBuilder<unknown>): Ra
   return order === "desc" ? sql`order by ${column} desc` : sql`order by ${column}`;
 }
 
-/** The same, and takes the filter's page. */
+/** {@link ordered}, with the limit and the offset of the filter's page. */
 export function pageBy(filter: EventFilter, column: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`${ordered(filter, column)} limit ${filter.limit} offset ${filter.offset}`;
 }
 
-/** How many events in order a page needs at most from each of several places. */
+/** The number of first events, in order, that a page can need from each of several sources. */
 export function reach({ limit, offset }: EventFilter): number {
   return limit + offset;
 }

@@ -12,7 +12,7 @@ import { type EventStatus, isMailboxStatus } from "../items/eventStatuses.ts";
 /** Executes a statement; a test also reads its plan. */
 export type Run = <Row>(statement: RawBuilder<Row>) => Promise<Row[]>;
 
-/** How many events of a source the first step looks at, and the most that one step does. */
+/** Events of a source that the first step reads, and the most that any step reads. */
 const firstStep = 200;
 const maxStep = 5_000;
 const growth = 4;
@@ -38,9 +38,10 @@ interface Walk {
 }
 
 /**
- * No index covers the whole filter: every index that covers a part of it is walked in turn, all with the same growing steps,
- * until one walk has filled the page or reached its end. The cost is a small multiple of the shortest walk. Which walk is the
- * shortest cannot be known beforehand: the event type may be rarer, or the status.
+ * Finds a page where no index covers the whole filter. Walks every index that covers a part of the filter, one step of each in
+ * turn. All walks have the same growing steps. The search ends when one walk has filled the page or reached the end of its index.
+ * The cost is a small multiple of the shortest walk. Which walk is the shortest is not known beforehand: the event type may be
+ * rarer, or the status.
  */
 async function raceOf(filter: EventFilter, sources: readonly Source[], run: Run): Promise<string[]> {
   const walks = sources.map((source): Walk => ({ source, found: [], lastId: undefined, isEnded: false }));
@@ -69,7 +70,7 @@ async function takeStep(
   walk.found.push(...(await fitting(ids, missingOf(source, filter), filter, run)));
 }
 
-/** The events of a step that meet the conditions, in the step's order. Their id range lets the planner skip other days' partitions. */
+/** The events of a step that meet the conditions, in the step's order. The range of their ids allows partition pruning by day. */
 async function fitting(
   ids: readonly string[],
   conditions: readonly Condition[],
@@ -130,21 +131,21 @@ function conditionOn(name: Condition, filter: EventFilter, bounds: IdBounds): Ra
   }
 }
 
-/** A place that has the events of some of a filter's conditions in order. */
+/** An index or query that gives the events that meet some of the filter's conditions, in order. */
 interface Source {
-  /** The conditions of the filter that all its events meet. */
+  /** The conditions of the filter that all events of the source meet. */
   meets: readonly Condition[];
-  /** The ids of a page of them, or of another range of the same filter. */
+  /** The ids of one page of the source; `filter` may also name another range. */
   page: (filter: EventFilter) => IdStatement;
-  /** A page is merged from many targets, or sorted; of other sources an index has it in order. */
+  /** Whether a page is merged from many targets or sorted. Other sources read it in order from one index. */
   isGathered?: boolean;
-  /** Its rows lie in a table without days. */
+  /** Whether the rows are in a table that is not partitioned by day. */
   isUndated?: boolean;
 }
 
 /**
- * The places that a filter's events can be found in. None is left out that could be the shortest way to them, and only
- * one is given when it alone has exactly the events in question.
+ * The sources in which a filter's events can be found: all that could be the shortest walk, or one alone if it has exactly the
+ * events that match.
  */
 function sourcesOf(filter: EventFilter, facts: MailboxFacts): Source[] {
   const { orgId, targetId, customerUid, status, correlationId, eventType, handoffState, replayId } = filter;
@@ -166,11 +167,11 @@ function sourcesOf(filter: EventFilter, facts: MailboxFacts): Source[] {
     const page = (range: EventFilter): IdStatement => customerPage(range, customerUid);
     sources.push({ meets: ["customerUid"], page, isGathered: true });
   }
-  // By a status or a state, fewer events of the target are found.
+  // The sources by status and by handoff state cover the target, too, and have fewer of its events.
   if (targetId !== undefined && status === undefined && handoffState === undefined) {
     sources.push(listed("targetId", sql`e.bucket = ${bucketOf(targetId)} and e.target_id = ${targetId}`));
   }
-  // The last in each turn: a step of some statuses costs more than one of an index.
+  // Last in each turn, because a step of some statuses costs more than a step of an index.
   if (status !== undefined) sources.push(statusSource(filter, status, facts));
   if (sources.length === 0)
     return [{ meets: [], page: (range) => eventsWhere(range, sql`e.org_id = ${orgId}`) }];
@@ -178,12 +179,12 @@ function sourcesOf(filter: EventFilter, facts: MailboxFacts): Source[] {
   return whole === undefined ? sources : [whole];
 }
 
-/** The events that an index has in order by one condition. */
+/** The source for one condition whose events one index has in order. */
 function listed(name: Condition, condition: RawBuilder<unknown>): Source {
   return { meets: [name], page: (range) => eventsWhere(range, condition) };
 }
 
-/** The conditions of a filter that remain to be looked up for each event of a source. */
+/** The conditions of a filter that must be checked for each event of a source. */
 function missingOf({ meets }: Source, filter: EventFilter): Condition[] {
   return conditionNames.filter((name) => filter[name] !== undefined && !meets.includes(name));
 }
@@ -208,7 +209,7 @@ function statusSource({ targetId }: EventFilter, status: EventStatus, facts: Mai
   };
 }
 
-/** Skipping this many index entries takes a negligible time. */
+/** An offset up to which the time to skip index entries is negligible. */
 const maxFreeOffset = 1_000;
 
 /**

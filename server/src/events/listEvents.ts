@@ -12,9 +12,9 @@ import { ownedKind, readEvents, type StoredEvent } from "./store.ts";
 
 export interface EventPage {
   events: StoredEvent[];
-  /** By event; empty unless it was asked for. */
+  /** By event id; empty unless the caller asked for it. */
   progress: ReadonlyMap<string, Progress>;
-  /** The latest replay of each event that has any; empty unless they were asked for. */
+  /** The latest replay of each replayed event, by event id; empty unless the caller asked for it. */
   replays: ReadonlyMap<string, StoredEvent>;
 }
 
@@ -26,15 +26,15 @@ interface ListOptions {
   searchMs?: number;
 }
 
-/** How long events may be searched for a page: the snapshot keeps dead rows from being removed for as long. */
+/** The longest search for a page. The snapshot keeps vacuum from removing dead rows during the search. */
 const maxSearchMs = 10_000;
 
-/** For the steps of a search, of up to 5,000 events each. */
+/** Pauses between the steps of a search, each of up to 5,000 events. */
 export const searchRests = { undisturbedMs: 20, maxRestMs: 200 };
 
 /**
- * A page of an organization's events, all as of one moment. A foreign target has none.
- * @throws {ApiError} 400 when the filters fit too few events to find a page of them in time.
+ * A page of an organization's events, all as of one moment; empty for another organization's target.
+ * @throws {ApiError} 400 when the filters match so few events that a page was not found in time.
  */
 export async function listEvents(
   queries: Queries,
@@ -78,7 +78,7 @@ export async function listIds(
     const kind = await ownedKind(snapshot, filter.orgId, filter.targetId);
     if (kind === undefined || !canHave(kind, filter)) return [];
     if (filter.customerUid !== undefined && !(await isTargetOf(snapshot, filter))) return [];
-    // All items of the target are the customer's.
+    // All items of the target belong to the customer.
     return findIds(snapshot, { ...filter, customerUid: undefined }, run);
   }
   return findIds(snapshot, filter, run);
@@ -100,9 +100,9 @@ function canHave(kind: TargetKind, { status, handoffState }: EventFilter): boole
 }
 
 /**
- * Runs several reads against one state of the database, so that a page and what it shows agree. The planner takes
- * a derived status for rare and would rather sort a whole target than walk an index in its order until the page is
- * full; it is told to do without what reads more than a page needs.
+ * Runs several reads in one snapshot, so that all parts of a page agree. Turns off the plan types that read more than a page
+ * needs: the planner estimates that few events have a derived status, and would sort all events of a target instead of reading
+ * an index in order until the page is full.
  */
 export async function inSnapshot<T>(queries: Queries, read: (snapshot: Queries) => Promise<T>): Promise<T> {
   return queries

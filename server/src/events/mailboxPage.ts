@@ -4,10 +4,10 @@ import type { Queries } from "../postgres/tables.ts";
 import { databaseNowMs, expiredBefore, settlementOf } from "./statuses.ts";
 import type { MailboxStatus } from "../items/eventStatuses.ts";
 
-/** Up to this many unread messages are sorted for a page; past it, events are walked and looked up. */
+/** Up to this number, unread messages are sorted for a page. Beyond it, events are read in order and their messages looked up. */
 const maxSortedMessages = 10_000;
 
-/** Counts what may be unread in the mailboxes in question, up to one more than is sorted. */
+/** Counts messages that may be unread in the filter's mailboxes, up to one more than are sorted. */
 function unreadCountStatement(filter: EventFilter): RawBuilder<{ count: number }> {
   return sql`
     select count(*) as count
@@ -19,17 +19,17 @@ function unreadCountStatement(filter: EventFilter): RawBuilder<{ count: number }
   `;
 }
 
-/** Facts that are read before a page of a mailbox status. */
+/** Facts that are read before the statement for a page of a mailbox status can be chosen. */
 export interface MailboxFacts {
-  /** How many messages may be unread, see {@link unreadCountStatement}; 0 for other statuses. */
+  /** Number of messages that may be unread, see {@link unreadCountStatement}; 0 for a status other than UNREAD. */
   unreadCount: number;
-  /** Mailboxes of the organization that may have had items of the status; none for a filter with a target. */
+  /** Deleted mailboxes of the organization that may have had items of the status; empty for a filter with a target. */
   deletedMailboxes: readonly string[];
 }
 
 export const noFacts: MailboxFacts = { unreadCount: 0, deletedMailboxes: [] };
 
-/** As many are looked at, the last deleted ones. */
+/** The most deleted mailboxes that are searched; the most recently deleted ones come first. */
 const maxDeletedMailboxes = 10_000;
 
 /** Reads the facts for a page of the filter's status. */
@@ -55,7 +55,8 @@ export async function readMailboxFacts(snapshot: Queries, filter: EventFilter): 
 
 /**
  * The page of a mailbox status. Indexes have messages in the order of acceptance, which differs slightly from the order of
- * ids, so live messages are sorted: claimed ones are few, and unread ones are sorted only up to a limit (`unreadCount`).
+ * ids, so messages that are not closed are sorted: claimed messages are few, and unread ones are sorted only up to a limit
+ * (`unreadCount`).
  */
 export function mailboxPage(
   filter: EventFilter,
@@ -69,7 +70,7 @@ export function mailboxPage(
     case "CLAIMED":
       return sorted(filter, ofStatus(filter, status, sql`m.state = 2`));
     case "DEAD": {
-      // Among claimed messages only those with a lapsed claim can be: as few as wait for the next sweep.
+      // A message in state 2 (claimed) is dead only if its lease has lapsed. Few are, because the next sweep ends them.
       const lapsed = sql`m.state = 2 and m.claimable_at <= ${databaseNowMs}`;
       const ended = firstOf(filter, every, closed(filter, sql`c.dead`));
       return sorted(filter, sql`${ofStatus(filter, status, lapsed)} union all ${ended}`);
@@ -88,7 +89,7 @@ export function mailboxPage(
   }
 }
 
-/** Each half is served by its own partial index. */
+/** Unread messages in order. Each half is read from its own partial index. */
 function sortedUnread(filter: EventFilter): IdStatement {
   const half = (state: RawBuilder<unknown>) => ofStatus(filter, "UNREAD", state);
   return sorted(filter, sql`${half(sql`m.state = 1`)} union all ${half(sql`m.state <> 1`)}`);
@@ -137,7 +138,7 @@ function closed(filter: EventFilter, condition: RawBuilder<unknown>): RawBuilder
   `;
 }
 
-/** Merges the first of each target, as {@link firstOf} has them. */
+/** Merges the first events of each target (see {@link firstOf}) into a page. */
 export function firstOfEach(
   filter: EventFilter,
   targets: RawBuilder<unknown>,
@@ -149,7 +150,7 @@ export function firstOfEach(
   `;
 }
 
-/** The first of each target; `first` selects those of the target `t` in the order of the filter. */
+/** The first events of each target; `first` selects the events of the target `t` in the order of the filter. */
 function firstOf(
   filter: EventFilter,
   targets: RawBuilder<unknown>,
@@ -209,7 +210,7 @@ function mailboxes(filter: EventFilter): RawBuilder<unknown> {
   )`;
 }
 
-/** The same with deleted mailboxes, by their ids alone. */
+/** {@link mailboxes} and the deleted mailboxes, of which only the ids are known. */
 function everyMailbox(filter: EventFilter, deleted: readonly string[]): RawBuilder<unknown> {
   if (deleted.length === 0) return mailboxes(filter);
   return sql`(

@@ -5,9 +5,9 @@ import { accepted, firstOfEach } from "./mailboxPage.ts";
 import type { EventStatus, MailboxStatus } from "../items/eventStatuses.ts";
 
 /*
- * The statements that find the ids of a page by one condition, or by a status and a target, in the order of an index
- * that has exactly these events: a page costs what it shows, however much is stored and whatever came last. The statuses
- * of mailboxes have their own file.
+ * The statements that find the ids of a page by one condition, or by a status and a target. Each reads in order an index that
+ * has exactly the matching events, so that the cost depends on the size of the page, and not on the number of stored events or
+ * on which came last. `mailboxPage.ts` has the statements for statuses of mailboxes.
  *
  * | condition | index |
  * |---|---|
@@ -17,11 +17,11 @@ import type { EventStatus, MailboxStatus } from "../items/eventStatuses.ts";
  * | correlation | `events_correlation` |
  * | event type | `events_type` |
  * | replay of many | `events_replay` |
- * | state of a handoff, with a target or not | `handoffs_state`, `handoffs_state_target` |
+ * | state of a handoff, with or without a target | `handoffs_state`, `handoffs_state_target` |
  * | DELIVERED | `attempts_delivered`, `delivered_groups_org` |
  * | DELIVERED of a target | `attempts_delivered_target`, the primary key of `delivered_groups` |
- * | FAILED, FILTERED, CANCELED, with a target or not | `settlements_org`, `settlements_target` |
- * | QUEUED, RETRYING, with a target or not | `deliveries_listed`, `deliveries_leased` |
+ * | FAILED, FILTERED, CANCELED, with or without a target | `settlements_org`, `settlements_target` |
+ * | QUEUED, RETRYING, with or without a target | `deliveries_listed`, `deliveries_leased` |
  */
 
 /** The events of a status, of the organization or of the filter's target. */
@@ -59,7 +59,7 @@ export function handoffPage(filter: EventFilter, state: string): IdStatement {
   `;
 }
 
-/** The rows `e` of `events` that meet a condition by which an index has them in order. */
+/** The rows `e` of `events` that meet a condition. An index must have these rows in order. */
 export function eventsWhere(filter: EventFilter, condition: RawBuilder<unknown>): IdStatement {
   return sql`
     select e.id
@@ -113,8 +113,8 @@ function settledPage(filter: EventFilter, status: EventStatus): IdStatement {
 }
 
 /**
- * The first waiting deliveries of each target, merged. Leased deliveries are all read: they are no more than the nodes hold in
- * memory at this moment.
+ * The first waiting deliveries of each target, merged. All leased deliveries are read, because there are only as many as the
+ * nodes hold in memory.
  */
 function waitingPage(filter: EventFilter, status: "QUEUED" | "RETRYING"): IdStatement {
   const tried = status === "QUEUED" ? sql`0` : sql`1`;
@@ -130,7 +130,7 @@ function waitingPage(filter: EventFilter, status: "QUEUED" | "RETRYING"): IdStat
       and least(d.attempts, 1) = ${tried}
       and d.lease_until is null
     `,
-    // As `deliveries_listed` has it.
+    // The expression that `deliveries_listed` indexes.
     lastItem: sql`d.event_ids[cardinality(d.event_ids)]`,
   };
   return sql`
@@ -154,7 +154,7 @@ function waitingPage(filter: EventFilter, status: "QUEUED" | "RETRYING"): IdStat
   `;
 }
 
-/** Rows `d` that name items each (`event_ids`), and the index that has them by the last of these. */
+/** Rows `d`, each of which names several items (`event_ids`), and the indexed expression for the last of these items. */
 interface ItemRows {
   table: RawBuilder<unknown>;
   condition: RawBuilder<unknown>;
@@ -162,8 +162,8 @@ interface ItemRows {
 }
 
 /**
- * The items of the rows that a page can need, in order. Rows of one slot overlap, those of different slots do not, and
- * their index has them by their last items.
+ * The items of the rows that a page can need, in order. The index has the rows by their last items. The ranges of rows of one
+ * slot overlap, and the ranges of different slots do not.
  */
 function firstItems(filter: EventFilter, rows: ItemRows): RawBuilder<unknown> {
   const chosen =
@@ -182,8 +182,8 @@ function firstItems(filter: EventFilter, rows: ItemRows): RawBuilder<unknown> {
 }
 
 /**
- * The rows with the newest items. Once the rows of some slots hold a page, the next slot has nothing for it. As many
- * rows as the page has items are enough in any case.
+ * The rows with the newest items. Slots are added until their rows have enough items for the page; the page needs no row of an
+ * older slot. As many rows as the page has items always suffice.
  */
 function newestRows(filter: EventFilter, { table, condition, lastItem }: ItemRows): RawBuilder<unknown> {
   const count = reach(filter);
@@ -209,7 +209,7 @@ function newestRows(filter: EventFilter, { table, condition, lastItem }: ItemRow
   `;
 }
 
-/** Rows that straddle the range's end: some of their items are below it. All of them are of the slot of that end. */
+/** Rows with items on both sides of the bound `below`. All these rows are of the slot of `below`. */
 function rowsAround({ below }: EventFilter, { table, condition, lastItem }: ItemRows): RawBuilder<unknown> {
   if (below === undefined) return sql``;
   return sql`
@@ -223,7 +223,7 @@ function rowsAround({ below }: EventFilter, { table, condition, lastItem }: Item
   `;
 }
 
-/** The rows with the oldest items: as many as the page has items, and the others of the last one's slot. */
+/** The rows with the oldest items: as many rows as the page has items, and all further rows of the last row's slot. */
 function oldestRows(filter: EventFilter, { table, condition, lastItem }: ItemRows): RawBuilder<unknown> {
   const range = {
     ...filter,

@@ -4,17 +4,17 @@ import type { Queries } from "../postgres/tables.ts";
 import { deliveredGroupOf, within } from "./statuses.ts";
 import { boundsOf, type StoredEvent } from "./store.ts";
 
-/** How far the delivery of an event has come. */
+/** The progress of an event's delivery. */
 export interface Progress {
   attempts: number;
-  /** The status code of the last attempt: 0 without an answer, null without an attempt. */
+  /** The status code of the last attempt: 0 if there was no answer, null before the first attempt. */
   statusCode: number | null;
   durationMs: number | null;
-  /** Why the last attempt failed; null when it did not. */
+  /** Why the last attempt failed; null when it succeeded or there was none. */
   error: string | null;
-  /** Unix milliseconds of the next attempt; null when one is under way, none will follow, or the event is held. */
+  /** Unix milliseconds of the next attempt; null when an attempt is under way, none will follow, or the event is held. */
   dueAtMs: number | null;
-  /** It waits, and its target is disabled: nothing is sent until that is enabled. */
+  /** Whether the event waits until its disabled target is enabled. */
   isHeld: boolean;
 }
 
@@ -49,9 +49,9 @@ async function readLastAttempts(
   snapshot: Queries,
   events: readonly Progressing[],
 ): Promise<Map<string, LastAttempt>> {
-  // Only the days of these events are planned.
+  // The bounds restrict the plan to the partitions of these events' days.
   const bounds = boundsOf(events.map(({ id }) => id));
-  // Each half is served by its own partial index.
+  // Each half is read from its own partial index.
   const half = (outcome: "=" | "<>") => sql`
     select a.number, a.status_code, a.duration_ms, a.error
     from attempts a
@@ -126,7 +126,7 @@ async function readWaiting(
   return byId(rows);
 }
 
-/** The events as rows `e`, with the columns of `events` that lookups go by. */
+/** The events as rows `e`, with the columns of `events` by which other tables are searched. */
 function listed(events: readonly Progressing[]) {
   const column = <T>(of: (event: Progressing) => T): T[] => events.map(of);
   return sql`unnest(

@@ -63,15 +63,15 @@ export async function readPayload(
   if (isPulled(event.kind) && idTimeMs(id) < event.now_ms - mailboxRetentionMs) {
     return { outcome: "expired" };
   }
-  // Not joined: only a statement that names the publication's id is planned for its day alone.
+  // No join: partition pruning by day needs the publication's id as a parameter.
   const { publication_id: publicationId } = event;
   const payload = publicationId === null ? event.payload : await publishedPayload(queries, publicationId);
   if (payload === undefined) return { outcome: "not_found" };
-  // JSON has at least one byte.
+  // JSON has at least one byte, so that an empty payload means erased.
   return payload.length === 0 ? { outcome: "erased" } : { outcome: "read", payload };
 }
 
-/** Undefined when its day was dropped at the end of retention. */
+/** The payload of a publication; undefined when the partition of its day was dropped at the end of retention. */
 async function publishedPayload(queries: Queries, id: string): Promise<Buffer | undefined> {
   const publication = await queries
     .selectFrom("publications")

@@ -30,7 +30,7 @@ export type ReplayOutcome =
   | StillWaiting
   | { outcome: "not_found" | "target_deleted" | "mailbox_disabled" | "expired" | "erased" };
 
-/** The event is still due by its own schedule; `dueAtMs` is null while it is sent or held. */
+/** The event is still due by its own schedule; `dueAtMs` is null while it is being sent or held. */
 interface StillWaiting {
   outcome: "still_waiting";
   status: "QUEUED" | "RETRYING";
@@ -78,8 +78,8 @@ const refusals = {
 } as const;
 
 /**
- * Finds out whether the event is missing or still due: then it is delivered anyway, and a replay would be a second delivery. An event
- * that has ended is never due again, so the check need not be in the transaction of the replay.
+ * Finds out whether the event is missing or still due. An event that is still due is delivered anyway, so that a replay would
+ * deliver it twice. An event that has ended is never due again, so the check need not be in the transaction of the replay.
  */
 async function findWaiting(
   deps: ReplayDeps,

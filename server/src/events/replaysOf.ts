@@ -5,15 +5,15 @@ import type { Queries } from "../postgres/tables.ts";
 import { boundsOf, type EventScope, readEvents, type StoredEvent } from "./store.ts";
 
 /**
- * How far replays of replays are followed, how many rows are read for one generation, how many replays of one event count,
- * and of how many replays in all further ones are looked for.
+ * The most generations of replays of replays, rows read for one generation, replays counted for one event, and replays in total
+ * whose own replays are searched.
  */
 const most = { generations: 20, rows: 100_000, perEvent: 50, inAll: 10_000 };
 
 /** Days by which a replay's id may be earlier than its source's, because clocks of processes differ or were set back. */
 const daysOfClocks = 1;
 
-/** The latest replay of each of these events, also one of a replay. Events that were not replayed are not in the map. */
+/** The latest replay of each of these events, including replays of replays. Events that were not replayed are not in the map. */
 export async function latestReplays(
   queries: Queries,
   scope: EventScope,
@@ -25,7 +25,7 @@ export async function latestReplays(
     const newest = [...descendants(children, id)].sort().at(-1);
     if (newest !== undefined) latest.set(id, newest);
   }
-  // The status of no other is read, however many there are.
+  // Statuses are read only for the latest replays, not for all.
   const copies = await readEvents(queries, scope, [...new Set(latest.values())]);
   const byId = new Map(copies.map((copy) => [copy.id, copy]));
   return new Map([...latest].flatMap(([id, newest]) => (byId.has(newest) ? [[id, byId.get(newest)!]] : [])));
@@ -67,8 +67,8 @@ async function descend(
   let sources = ids;
   let total = 0;
   for (let depth = 0; depth < most.generations && sources.length > 0; depth++) {
-    // Replays come after their sources, so earlier partitions are not planned. The bound is the start of a partition: a bound
-    // within one, or a sort, could have the planner walk the primary key instead of the index on sources.
+    // Replays come after their sources, so that earlier partitions are pruned. The bound is the start of a partition: with a
+    // bound inside a partition, or with a sort, the planner could choose the primary key instead of the index on sources.
     const { rows } = await sql<{ source: string; copies: string[] }>`
       select e.source_event_id as source, (array_agg(e.id order by e.id desc))[1:${most.perEvent}::integer] as copies
       from (

@@ -153,13 +153,13 @@ const cancelRoute = route("cancelEvent", "POST /api/v1/events/:id/cancel", {
 });
 
 const windowSeconds = 60;
-/** A page of failures, twice. */
+/** Replays per customer and window: two pages of failed events. */
 const perCustomer = 100;
 
 /**
- * Counts a replay that a customer asks for in its portal, by the database's clock and over all nodes: they are billed to nobody,
- * and the organization's dispatchers send them. Other callers are the organization itself.
- * @throws {ApiError} 429 when the customer's minute is used up.
+ * Counts a replay that a customer requests in its portal, by the database's clock and over all nodes. Such replays are limited
+ * because nobody is billed for them. Requests by the organization itself are not limited.
+ * @throws {ApiError} 429 when the customer has made all replays that it may make in this minute.
  */
 async function limitPortalReplays(pool: pg.Pool, caller: Caller, reply: FastifyReply): Promise<void> {
   if (caller.kind !== "portal") return;
@@ -170,7 +170,7 @@ async function limitPortalReplays(pool: pg.Pool, caller: Caller, reply: FastifyR
 
 type Query = Static<typeof EventQuery>;
 
-/** Query parameters of a list as a filter; undefined when no event can match. @throws {ApiError} 400 for contradicting parameters. */
+/** The filter of a query; undefined when no event can match. @throws {ApiError} 400 for parameters that contradict each other. */
 function filterOf(
   query: Query,
   scope: EventScope & Pick<EventFilter, "customerUid">,
@@ -196,7 +196,7 @@ function filterOf(
   };
 }
 
-/** The names in `fields`. @throws {ApiError} 400 for one that is not offered. */
+/** The names in `fields`. @throws {ApiError} 400 for an unknown name. */
 function readFields(text: string | undefined): ReadonlySet<OptionalField> {
   const names = text === undefined ? [] : text.split(",");
   for (const name of names) {
@@ -214,5 +214,5 @@ function targetOf({ endpoint_id: endpointId, target_id: targetId }: Query): stri
   return targetId ?? endpointId;
 }
 
-/** `/api/v1/events`: what was accepted and what became of it. */
+/** `/api/v1/events`: accepted items and their states. */
 export const eventRoutes = [listRoute, readRoute, payloadRoute, replayRoute, cancelRoute];

@@ -3,24 +3,24 @@ import type { EventStatus } from "../items/eventStatuses.ts";
 import { lastIdOfSlot } from "../postgres/ids.ts";
 import type { EventFilter } from "./eventFilter.ts";
 
-/** Unix milliseconds by the database's clock, the same throughout a transaction: nodes' clocks disagree. */
+/** Unix milliseconds by the database's clock, constant throughout a transaction. Clocks of nodes disagree. */
 export const databaseNowMs = sql`(extract(epoch from now()) * 1000)::bigint`;
 
-/** Messages with smaller ids have expired, as SQL. */
+/** SQL expression for an id: messages with smaller ids have expired. */
 export function expiredBefore(mailboxRetentionMs: number): RawBuilder<unknown> {
   return sql`first_id_at(${databaseNowMs} - ${mailboxRetentionMs}::bigint)`;
 }
 
-/** The days' partitions that the ids in question lie in; without it every partition is considered. */
+/** The first and the last id that a query reads. Allows partition pruning by day. */
 export interface IdBounds {
   first: string;
   last: string;
 }
 
 /**
- * The status of the row `e` of `events`, as SQL: derived from where the item is, so that nothing has to be updated
- * per item and a deletion shows at once. Scalar subqueries, because the planner turns joins into scans of whole
- * partitions as soon as it thinks that many rows are asked for.
+ * SQL expression for the status of the row `e` of `events`. The status is derived from the tables that have the item, so that no
+ * row is updated per item, and a deleted target shows at once. Scalar subqueries are used, because the planner turns joins into
+ * scans of whole partitions when it expects many rows.
  */
 export function statusOf(mailboxRetentionMs: number, bounds: IdBounds): RawBuilder<EventStatus> {
   return sql`coalesce(
@@ -55,7 +55,7 @@ export function statusOf(mailboxRetentionMs: number, bounds: IdBounds): RawBuild
   )`;
 }
 
-/** The status of the row `e` of `events`, an item of a mailbox, as SQL. */
+/** SQL expression for the status of the row `e` of `events`, an item of a mailbox. */
 function messageStatusOf(retentionMs: number, bounds: IdBounds): RawBuilder<EventStatus> {
   return sql`case
     when e.id < ${expiredBefore(retentionMs)} then 'EXPIRED'
@@ -72,8 +72,8 @@ function messageStatusOf(retentionMs: number, bounds: IdBounds): RawBuilder<Even
 }
 
 /**
- * When the row `e` of `events` last changed after it was accepted, in Unix milliseconds, as SQL; null when it
- * did not.
+ * SQL expression for the time at which the item of the row `e` of `events` last changed, in Unix milliseconds; null when it has
+ * not changed since it was accepted.
  */
 export function changedAtMsOf(bounds: IdBounds): RawBuilder<number | null> {
   const attemptEnd = (outcome: RawBuilder<boolean>) => sql`(
@@ -101,8 +101,9 @@ export function changedAtMsOf(bounds: IdBounds): RawBuilder<number | null> {
 }
 
 /**
- * From the one row `g` of `delivered_groups` that has the row `e` of `events`, as SQL; none where its attempts are in
- * `attempts`. The first rows from the event's id on are enough when there is one, and those of its slot when there is not.
+ * SQL `from` clause for the one row `g` of `delivered_groups` that names the event `e`. There is no such row if the event's
+ * attempts are in `attempts`. The search reads rows from the event's id on, to the row that names the event or to the end of
+ * the event's slot.
  */
 export function deliveredGroupOf(bounds: IdBounds): RawBuilder<unknown> {
   return sql`
@@ -120,7 +121,7 @@ export function deliveredGroupOf(bounds: IdBounds): RawBuilder<unknown> {
   `;
 }
 
-/** From the row `s` of `settlements` that ends the row `e` of `events`, as SQL; none while it has no such end. */
+/** SQL `from` clause for the row `s` of `settlements` of the event `e`. There is no row while the event has no settlement. */
 export function settlementOf(bounds?: IdBounds): RawBuilder<unknown> {
   return sql`
     from settlements s
@@ -130,7 +131,7 @@ export function settlementOf(bounds?: IdBounds): RawBuilder<unknown> {
   `;
 }
 
-/** From the row `c` of `closed_messages` of the row `e` of `events`, as SQL; none while it is in its mailbox. */
+/** SQL `from` clause for the row `c` of `closed_messages` of the event `e`. No row while the message is in its mailbox. */
 function closedMessageOf(bounds: IdBounds): RawBuilder<unknown> {
   return sql`
     from closed_messages c
@@ -141,15 +142,16 @@ function closedMessageOf(bounds: IdBounds): RawBuilder<unknown> {
   `;
 }
 
-/** Restricts a column to the bounds, as a further condition. */
+/** SQL condition, beginning with `and`, that restricts a column to the bounds. */
 export function within(bounds: IdBounds | undefined, column: RawBuilder<unknown>): RawBuilder<unknown> {
   if (bounds === undefined) return sql``;
   return sql`and ${column} between ${bounds.first} and ${bounds.last}`;
 }
 
 /**
- * Whether the row `e` of `events` has a status, as SQL: what `statusOf` says, with no more looked up than this status takes.
- * Where a page is filled by walking, it is asked of thousands. @param bounds Of the ids of these.
+ * SQL condition: whether the row `e` of `events` has this status. Agrees with `statusOf`, but reads only the tables that decide
+ * this status, because a search for a page checks thousands of events.
+ * @param bounds the first and the last id of the events that are checked.
  */
 export function hasStatus(
   { mailboxRetentionMs }: EventFilter,
@@ -185,7 +187,7 @@ export function hasStatus(
   }
 }
 
-/** A delivery that was tried has a row of its own. */
+/** Whether a retry waits. A delivery that was attempted has a row of its own. */
 const retried = sql`exists (
   select
   from deliveries d
@@ -195,7 +197,7 @@ const retried = sql`exists (
     and d.attempts > 0
 )`;
 
-/** Status of a message in its mailbox; null for a closed message. */
+/** SQL expression for the status of a message in its mailbox; null for a closed message. */
 const messageStatus = sql`(
   select message_status(m.state, m.claimable_at, m.claim_count, t.max_claims, ${databaseNowMs})
   from messages m

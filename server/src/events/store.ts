@@ -6,7 +6,7 @@ import type { Queries } from "../postgres/tables.ts";
 import { readHeaderSets } from "../targets/webhook/headerSets.ts";
 import { changedAtMsOf, deliveredGroupOf, type IdBounds, statusOf, within } from "./statuses.ts";
 
-/** An event without its payload, as it stands in the snapshot that was read. */
+/** An event without its payload, as of the snapshot in which it was read. */
 export interface StoredEvent {
   id: string;
   kind: KindNumber;
@@ -18,11 +18,11 @@ export interface StoredEvent {
   webhookId: string;
   replayId: string | null;
   publicationId: string | null;
-  /** The erasure that emptied it. */
+  /** The erasure that emptied the payload; null while there was none. */
   erasureId: string | null;
   maxRetries: number;
   status: EventStatus;
-  /** Unix milliseconds; null when nothing happened since it was accepted. */
+  /** Unix milliseconds; null when the event has not changed since it was accepted. */
   changedAtMs: number | null;
 }
 
@@ -33,11 +33,11 @@ export interface StoredAttempt {
   error: string | null;
   attemptedAtMs: number;
   responseBody: Buffer | null;
-  /** The target's own headers that it carried, secret values masked; undefined for none. */
+  /** The target's own headers that the request carried, with secret values masked; undefined for none. */
   requestHeaders: Record<string, string> | undefined;
 }
 
-/** More attempts than any retry schedule makes; only a target that is enabled again and again exceeds it. */
+/** More attempts than any retry schedule makes. An event exceeds it only if its target is enabled again and again. */
 const maxAttemptsShown = 1_000;
 
 /** The organization whose events are read, and the retention of mailbox messages, from which their statuses follow. */
@@ -84,7 +84,7 @@ export async function readAttempts(
   queries: Queries,
   { id, orgId, targetId }: Pick<StoredEvent, "id" | "orgId" | "targetId">,
 ): Promise<StoredAttempt[]> {
-  // Each half is served by its own partial index.
+  // Each half is read from its own partial index.
   const half = (outcome: "=" | "<>") => sql`
     select a.number, a.status_code, a.duration_ms, a.error, a.attempted_at, a.response_body, a.header_set
     from attempts a
@@ -124,8 +124,8 @@ export async function readAttempts(
 }
 
 /**
- * The kind of a target that is or was the organization's, undefined for any other id. A deleted target is known by
- * its events, all of which have one owner.
+ * The kind of an existing or deleted target of the organization; undefined for any other id. A deleted target is found by its
+ * events, which all belong to one organization.
  */
 export async function ownedKind(
   queries: Queries,

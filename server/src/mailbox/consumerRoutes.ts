@@ -46,7 +46,7 @@ const claimRoute = route("claimMessages", "POST /api/v1/mailboxes/:mailbox_id/cl
   },
   fast(whole, deps) {
     const presented = parseIf(ClaimBody, whole.body);
-    // A caller that waits may disconnect, which only the framework notices.
+    // The client of a long poll may disconnect, which only the framework notices.
     if (presented === undefined || presented.value?.wait_seconds) return undefined;
     const consumer = consumerOf(deps, whole.key, whole);
     return claim(deps, consumer, { mailboxId: whole.id, body: presented.value, signal: neverAborted });
@@ -95,7 +95,7 @@ function claimText(messages: string[], remaining: { ready: number; claimed: numb
 
 const printable = /^[\x20-\x7e\x80-\xff]{1,255}$/;
 
-/** @throws {ApiError} 400 when it is too long, empty or has control characters. */
+/** The header Claim-Id. @throws {ApiError} 400 when it is too long, empty or has control characters. */
 function readClaimId(headers: IncomingHttpHeaders): string | null {
   const value = headers["claim-id"];
   if (value === undefined) return null;
@@ -105,7 +105,7 @@ function readClaimId(headers: IncomingHttpHeaders): string | null {
   return value;
 }
 
-/** The parts that the records of the routes for several claims have in common. */
+/** The parts that all routes for several claims share. */
 const ofClaims = {
   access: keysCheckedInSql(consumerChanges("target")),
   audit: claimAudit,
@@ -220,7 +220,7 @@ function claimOf(key: string, mailboxId: string, { id, claim_token: token }: Pre
   };
 }
 
-/** @throws {ApiError} 404 instead of results, when the caller has no such mailbox. */
+/** @throws {ApiError} 404 when the caller has no such mailbox. */
 async function refuseUnknown(
   deps: MailboxRouteDeps,
   key: string,

@@ -6,8 +6,8 @@ function setUp() {
   return { clock, consumers: createConsumers(() => clock.nowMs) };
 }
 
-describe("what producers know of consumers", () => {
-  it("is that a mailbox is busy for 200 ms after a claim for ten requests or more left messages", () => {
+describe("the state of consumers that producers read", () => {
+  it("says that a mailbox is busy for 200 ms after a claim for ten or more requests left messages", () => {
     const { clock, consumers } = setUp();
     consumers.noteClaim("few", 9, 100);
     consumers.noteClaim("empty", 32, 7);
@@ -25,7 +25,7 @@ describe("what producers know of consumers", () => {
     expect(consumers.isBusy("many")).toBe(false);
   });
 
-  it("is that consumers of a busy mailbox are behind, until a claim leaves few messages", () => {
+  it("says that consumers of a busy mailbox are behind, until a claim leaves few messages", () => {
     const { clock, consumers } = setUp();
     consumers.noteClaim("few", 1, 100);
     expect(consumers.isBehind()).toBe(false);
@@ -40,14 +40,14 @@ describe("what producers know of consumers", () => {
     expect(consumers.isBehind()).toBe(false);
   });
 
-  it("is how many messages were acknowledged", () => {
+  it("counts the acknowledged messages", () => {
     const { consumers } = setUp();
     consumers.noteClosed(3);
     consumers.noteClosed(4);
     expect(consumers.consumed()).toBe(7);
   });
 
-  it("does not grow with the mailboxes that were busy once", () => {
+  it("holds a bounded number of mailboxes", () => {
     const { consumers } = setUp();
     for (let n = 0; n <= 1_000; n++) consumers.noteClaim(`box ${n}`, 10, 100);
     expect(consumers.isBusy("box 999")).toBe(false);

@@ -1,21 +1,21 @@
 import { Turns } from "../runtime/turns.ts";
 
-/** The requests of one claim from which on a mailbox counts as busy: with fewer, producers need not be slowed down. */
+/** Requests of one claim from which on a mailbox counts as busy. With fewer, producers need not be slowed down. */
 const busyRequests = 10;
-/** The ready messages that a claim leaves from which on consumers are behind. */
+/** Ready messages left by a claim from which on consumers count as behind. */
 const behindReady = 8;
-/** A mailbox stays busy for this long: producers that only sometimes take turns with consumers make more and smaller batches. */
+/** Time that a mailbox stays busy. If producers took turns with consumers only now and then, their batches would be smaller. */
 const busyMs = 200;
 const maxMailboxes = 1_000;
 
 interface BusyMailbox {
-  /** When its consumers were last found behind, by the monotonic clock. */
+  /** When its consumers were last behind, by the monotonic clock. */
   atMs: number;
   isBehind: boolean;
 }
 
 /**
- * The consumers of one node's mailboxes, as far as producers take them into account.
+ * The state of the consumers of one node's mailboxes, by which intake slows producers down.
  * @param nowMs the monotonic clock
  */
 export function createConsumers(nowMs: () => number) {
@@ -24,7 +24,7 @@ export function createConsumers(nowMs: () => number) {
   const isFresh = ({ atMs }: BusyMailbox): boolean => nowMs() - atMs < busyMs;
   return {
     turns: new Turns(),
-    /** Whether many consumers claim from the mailbox at this moment and are behind, or were just now. */
+    /** Whether, in the last 200 ms, many consumers claimed from the mailbox and were behind. */
     isBusy(mailboxId: string): boolean {
       const mailbox = busy.get(mailboxId);
       return mailbox !== undefined && isFresh(mailbox);
@@ -34,7 +34,7 @@ export function createConsumers(nowMs: () => number) {
       return false;
     },
     consumed: () => closed,
-    /** A claim has served this number of the mailbox's requests and left this number of ready messages. */
+    /** Called after a claim with the number of the mailbox's requests in it, and of the ready messages that it left. */
     noteClaim: (mailboxId: string, requests: number, ready: number): void => {
       const isBehind = ready >= behindReady;
       if (isBehind && requests >= busyRequests) {
@@ -45,7 +45,7 @@ export function createConsumers(nowMs: () => number) {
         if (known !== undefined) known.isBehind = isBehind;
       }
     },
-    /** Messages are being acknowledged or rejected. */
+    /** Called with the number of messages that are being acknowledged or rejected. */
     noteClosed(messages: number): void {
       closed += messages;
     },

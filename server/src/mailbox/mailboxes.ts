@@ -31,7 +31,7 @@ import { createWakeups } from "./claim/wakeups.ts";
 export type Mailboxes = ReturnType<typeof createMailboxes>;
 
 export interface MailboxesDeps extends ClaimDeps {
-  /** For the calls of consumers: straight to the server that holds the cell. `pool` is for notifications between nodes. */
+  /** Pool for the calls of consumers: connects straight to the server that holds the cell. `pool` is for LISTEN and NOTIFY. */
   direct: pg.Pool;
   log: Pick<Log, "warn">;
   changes: Changes;
@@ -39,13 +39,13 @@ export interface MailboxesDeps extends ClaimDeps {
   ownerOf: (key: string) => string;
 }
 
-/** The most requests and messages of a batch, which bound how long others wait for it. */
+/** The most requests and messages of a batch. They bound the time that the next batch waits. */
 const maxBatch = 256;
 const maxBatchMessages = 500;
 const maxQueued = 10_000;
 const maxBusyRetries = 20;
 
-/** The mailboxes of one node: the operations of consumers. Calls of many requests share a group commit. */
+/** The operations of consumers, on one node. The calls of many requests share a group commit. */
 export function createMailboxes(input: MailboxesDeps) {
   const deps = { ...input, pool: input.direct, onMessagesReady: (ids: string[]) => wakeups.announce(ids) };
   const watermarks = createWatermarks(() => performance.now());
@@ -81,7 +81,7 @@ export function createMailboxes(input: MailboxesDeps) {
     waitedFor: () => waiters.mailboxIds(),
   });
 
-  /** Gives back a claim whose requester is gone. One with a Claim-Id is kept instead, because the request may be repeated. */
+  /** Releases a claim whose client has disconnected. A claim with a Claim-Id is kept, because the request may be repeated. */
   function undo(request: ClaimRequest, outcome: ClaimOutcome): void {
     if (outcome.kind !== "claimed" || request.claimId !== null) return;
     const work = undoClaims(deps, request.key, outcome.messages)
@@ -94,18 +94,18 @@ export function createMailboxes(input: MailboxesDeps) {
 
   return {
     ...consumerCalls({ waiters, namedClaims, ends, claimChanges }, input.changes),
-    /** Some mailboxes have new messages: wakes their long polls on every node. */
+    /** Called when mailboxes have new messages: wakes their long polls on every node. */
     onMailboxItems(mailboxIds: string[]): void {
       wakeups.announce(new Set(mailboxIds));
       if (!input.changes.isWatched()) return;
       for (const id of new Set(mailboxIds)) input.changes.publish(id, { type: "mailbox", data: { id } });
     },
-    /** Progress of consumers, by which intake slows producers down. */
+    /** The state of consumers, by which intake slows producers down. */
     consumers,
-    /** How many requests wait for messages. */
+    /** The number of long polls that wait for messages. */
     waiting: (): number => waiters.count(),
     start: (): void => wakeups.start(),
-    /** Answers all long polls with the messages there are; later claims do not wait. */
+    /** Ends all long polls; later claims do not wait. */
     stopWaiting: (): void => waiters.stop(),
     /** Finishes the claims and changes under way. The pool stays open. */
     async stop(): Promise<void> {
@@ -117,7 +117,7 @@ export function createMailboxes(input: MailboxesDeps) {
   };
 }
 
-/** Asks again for a message that another transaction holds for a moment. */
+/** Retries while another transaction has the message locked. */
 async function retryBusy(claim: () => Promise<NamedClaimOutcome>): Promise<NamedClaimOutcome> {
   for (let tries = 0; ; tries++) {
     const outcome = await claim();
@@ -126,7 +126,7 @@ async function retryBusy(claim: () => Promise<NamedClaimOutcome>): Promise<Named
   }
 }
 
-/** The group commit of one kind of call. Kinds share turns, because a consumer's calls mostly follow one another. */
+/** The group commit for one kind of call. All kinds share turns, because a consumer mostly makes its calls one after another. */
 function commits<T, R>(
   turns: Turns,
   options: Pick<GroupCommitOptions<T, R>, "run" | "ownerOf"> & { sizeOf?: (work: T) => number },
@@ -152,9 +152,9 @@ interface CallParts {
   claimChanges: GroupCommit<ClaimChange, ClaimChangeOutcome>;
 }
 
-/** The calls of consumers. Each reports the mailbox in which it changed something to event streams. */
+/** The calls of consumers. Each call reports the mailbox that it changed to event streams. */
 function consumerCalls({ waiters, namedClaims, ends, claimChanges }: CallParts, changes: Changes) {
-  /** The mailboxes of claimed messages, for acknowledgements that name only the message. */
+  /** Mailbox ids by id of a claimed message, for acknowledgements that name only the message. */
   const mailboxOf = new Map<string, string>();
 
   function report(mailboxId: string | null | undefined): void {

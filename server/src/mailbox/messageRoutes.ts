@@ -75,7 +75,7 @@ const acknowledgeRoute = route("acknowledgeMessage", "POST /api/v1/mailbox-messa
   }),
 });
 
-/** The parts that the records of both interventions have in common. */
+/** The parts that the routes of both interventions share. */
 const byHand = {
   access: users("member"),
   audit: { none: "the message keeps the intervention and who did it" },
@@ -128,12 +128,12 @@ async function force(
     if (outcome !== "done") throw forceRefusal(outcome);
     const message = await readMessage(readDeps(deps), orgId, messageId);
     if (message !== undefined) return message;
-    // It was canceled, or its mailbox deleted, since: the next attempt is refused with that reason.
+    // The message was canceled, or its mailbox deleted, in between: the next iteration is refused for that reason.
   }
 }
 
 /** A single message: reading, claiming and acknowledging it. */
 export const messageRoutes = [readRoute, claimRoute, acknowledgeRoute];
 
-/** Interventions of a person into a message that a consumer may have claimed. */
+/** Interventions of a user in a message that a consumer may have claimed. */
 export const handRoutes = [forceReleaseRoute, forceRejectRoute];

@@ -3,7 +3,7 @@ import type { NamedClaimRefusal } from "./claim/claimNamedMessages.ts";
 import type { ChangeResult } from "./finish/closeMessages.ts";
 import type { ForceOutcome } from "./finish/forceMessage.ts";
 
-/** The error of a change of a claim; undefined when it was made. */
+/** The error for the result of changing a claim; undefined when the change was made. */
 export function changeRefusal(result: ChangeResult): ApiError | undefined {
   switch (result) {
     case "done":
@@ -25,7 +25,7 @@ export function changeRefusal(result: ChangeResult): ApiError | undefined {
   }
 }
 
-/** The error of a message that could not be claimed. */
+/** The error for a message that could not be claimed. */
 export function claimRefusal(refusal: NamedClaimRefusal): ApiError {
   if (refusal === "unauthorized") return unauthorized();
   if (refusal === "not found") return notFound();
@@ -43,7 +43,7 @@ const whyNotClaimable: Record<NotClaimable, [message: string, code: ErrorCode]> 
   behind: ["an earlier message of its ordering key is not done", "message_behind"],
 };
 
-/** The error of an intervention that was not made. */
+/** The error for an intervention that was refused. */
 export function forceRefusal(outcome: Exclude<ForceOutcome, "done">): ApiError {
   switch (outcome) {
     case "not_found":

@@ -18,7 +18,7 @@ export interface MailboxRouteDeps extends Pick<Parts, "pool" | "reads" | "nowMs"
 /** Why claims are not in the audit log. */
 export const claimAudit = { none: "the message keeps its own life, with the key that holds it" };
 
-/** The consumer that made a request, for the traces of its messages. */
+/** The consumer that sent a request, for the traces of its messages. */
 export function consumerOf(
   { nowMs, consumerTraces }: MailboxRouteDeps,
   key: string,
@@ -28,8 +28,8 @@ export function consumerOf(
 }
 
 /**
- * The body and both handlers of a consumer's route, through the framework and on the fast path.
- * @param answer Gets the id in the path as it was presented, and the body.
+ * The body's schema and both handlers of a consumer's route: through the framework and on the fast path.
+ * @param answer is called with the id in the path, as presented, and the body.
  */
 export function forConsumers<Body extends TSchema>(
   Body: Body,

@@ -102,7 +102,7 @@ const statsRoute = route("readMailboxStats", "GET /api/v1/mailboxes/:mailbox_id/
     mailboxStats(readDeps(deps), await mailboxOf(deps, caller, params.mailbox_id), statsBounds),
 });
 
-/** Mailboxes as people and programs look at them, and what consumers and people do with their messages. */
+/** The routes of mailboxes: views, statistics, the calls of consumers, and interventions of users. */
 export const mailboxRoutes = [
   listRoute,
   ...messageRoutes,

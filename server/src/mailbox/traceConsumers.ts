@@ -5,20 +5,20 @@ import { parseTraceparent, type TraceContext } from "../telemetry/traceContext.t
 import { messaging, type Traces } from "../telemetry/traces.ts";
 import type { ClaimedMessage } from "./message/message.ts";
 
-/** A consumer, for the spans of its messages. */
+/** A consumer's request, for the spans of its messages. */
 export interface Consumer {
   key: string;
   headers: IncomingHttpHeaders;
-  /** When its request came, in Unix milliseconds. */
+  /** When the request arrived, in Unix milliseconds. */
   startMs: number;
 }
 
 export type ConsumerTraces = ReturnType<typeof createConsumerTraces>;
 
-/** Acknowledgements whose messages' traces are being looked up; those of more at once are left out. */
+/** The most concurrent lookups of trace contexts. Acknowledgements beyond them get no span. */
 const maxLookups = 4;
 
-/** Notes, in the trace of each message, what its consumer did; the consumer's own trace is linked to. Never throws. */
+/** Adds a span for each consumer's call to the trace of the message, with a link to the consumer's own trace. Never throws. */
 export function createConsumerTraces(pool: pg.Pool, traces: Traces) {
   let lookups = 0;
   return {
@@ -38,7 +38,7 @@ export function createConsumerTraces(pool: pg.Pool, traces: Traces) {
             for (const { id, context } of found)
               note(traces, consumer, { name: verb, id, parent: context, endMs });
           },
-          // Messages that cannot be looked up are left out of the trace.
+          // If the lookup fails, the messages get no span.
           () => undefined,
         )
         .finally(() => lookups--);

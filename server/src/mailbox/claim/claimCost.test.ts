@@ -11,9 +11,9 @@ import { storeOrganization, storeTarget, storeApiKey } from "../../../test/suppo
 import { tuplesRead, vacuum } from "../../../test/support/tuplesRead.ts";
 
 /*
- * The tuples that a call reads must depend on the messages that it claims or ends, not on the size of the mailbox. The database
- * counts tuples read, which is exact where durations are not. The functions' plans are cached while the tables are empty, as on a
- * new service.
+ * The number of tuples that a call reads must depend on the messages that it claims or ends, not on the size of the mailbox. The
+ * tests use the database's count of tuples read, because it is exact, while durations are not. Plans of the functions are cached
+ * while the tables are empty, as in a new service.
  */
 
 const it = databaseTest({ poolSize: 1 })
@@ -30,7 +30,7 @@ const it = databaseTest({ poolSize: 1 })
     };
     return { id, deps };
   })
-  /** Puts messages into a mailbox; `prefix` gives each an ordering key of its own. */
+  /** Inserts messages into a mailbox; with `prefix`, each has its own ordering key. */
   .extend(
     "fill",
     file,
@@ -63,7 +63,7 @@ const it = databaseTest({ poolSize: 1 })
       () =>
         tuplesRead(pool, "messages"),
   )
-  /** All messages so far, each until a moment of its own. */
+  /** Leases all present messages; each lease ends at a different time. */
   .extend("leaseAll", file, ({ pool }) => async (): Promise<void> => {
     await pool.query(
       `update messages
@@ -72,10 +72,10 @@ const it = databaseTest({ poolSize: 1 })
        claimed_by = id,
        claim_token = id`,
     );
-    // The next reader reads dead tuples of the update once more.
+    // Without vacuum, the next call would also read the dead tuples of the update.
     await vacuum(pool, "messages");
   })
-  /** Does something in a transaction of its own, and says how many tuples of `messages` that read. */
+  /** Runs `work` in its own transaction. Returns its result and the number of tuples of `messages` that it read. */
   .extend(
     "counting",
     file,
@@ -89,7 +89,7 @@ const it = databaseTest({ poolSize: 1 })
         return { result, tuples };
       },
   )
-  /** Runs every kind of call on ten messages; the tuples of `messages` that each read. */
+  /** Runs every kind of call on ten messages. Returns the number of tuples of `messages` that each call read. */
   .extend("tuplesRead", file, ({ counting }) => async (mailbox: Mailbox): Promise<Record<string, number>> => {
     const { deps, id: mailboxId } = mailbox;
     const read: Record<string, number> = {};
@@ -140,7 +140,7 @@ it.beforeAll(async ({ pool }) => {
 
 const key = `ak_live_${"1".repeat(64)}`;
 const leaseMs = 60_000;
-/** The messages of the mailbox. */
+/** Numbers of messages that the tests add. */
 const messages = { leased: 20_000, ready: 5_000, keyed: 5_000 };
 
 interface Mailbox {
@@ -161,15 +161,15 @@ function expectNoMore(than: Record<string, number>, read: Record<string, number>
   }
 }
 
-describe("what the calls of consumers read", () => {
-  it("does not grow with what is leased, ready or keyed, even under plans made for empty tables", async ({
+describe("the number of tuples that calls of consumers read", () => {
+  it("does not grow with the number of leased or ready messages, even with plans made for empty tables", async ({
     createMailbox,
     fill,
     tuplesRead,
     leaseAll,
   }) => {
     const mailbox = await createMailbox();
-    // Plans are made and kept from the fifth run on.
+    // PostgreSQL keeps a generic plan from the sixth execution on.
     for (let times = 0; times < 8; times++) {
       await fill(mailbox, 10);
       await tuplesRead(mailbox);
@@ -183,7 +183,7 @@ describe("what the calls of consumers read", () => {
     expectNoMore(empty, await tuplesRead(mailbox));
   });
 
-  it("does not grow with the number of ordering keys, even under plans made while there was none", async ({
+  it("does not grow with the number of ordering keys, even with plans made before there was any", async ({
     createMailbox,
     fill,
     tuplesRead,
@@ -197,7 +197,7 @@ describe("what the calls of consumers read", () => {
     expectNoMore(few, await tuplesRead(mailbox));
   });
 
-  it("does not grow with what was given back, when messages with keys are claimed by id", async ({
+  it("does not grow with the number of released messages, for claims by id of messages with ordering keys", async ({
     createMailbox,
     fill,
     counting,
@@ -222,7 +222,7 @@ describe("what the calls of consumers read", () => {
     expect(await claimById("d")).toBeLessThan(few + slack);
   });
 
-  it("does not grow with what is leased, even under plans made while little was", async ({
+  it("does not grow with the number of leased messages, even with plans made while few were leased", async ({
     pool,
     createMailbox,
     fill,

@@ -15,14 +15,14 @@ export interface ClaimRequest {
   /** The most messages: 1 to 100. */
   max: number;
   leaseMs: number;
-  /** Names the request, so that repeating it gives the same claim. */
+  /** The request's Claim-Id: a repeated request with the same one gets the same claim. */
   claimId: string | null;
 }
 
 /** The outcome of a {@link ClaimRequest}. */
 export type ClaimOutcome =
   | { kind: "claimed"; messages: ClaimedMessage[]; isRepeated: boolean; remaining: Remaining }
-  /** `retryInMs`: the time until something becomes claimable, null if nothing will by itself; 0 if messages were only locked by others. */
+  /** `retryInMs`: time until a message becomes claimable; null if none does without a new event; 0 if others had them locked. */
   | { kind: "empty"; retryInMs: number | null; remaining: Remaining }
   | { kind: "unauthorized" }
   | { kind: "notFound" };
@@ -37,13 +37,13 @@ export interface ClaimDeps {
   pool: pg.Pool;
   /** Milliseconds after acceptance at which a message expires. */
   retentionMs: number;
-  /** Told of each API key that a request was made with, as presented. */
+  /** Called with the API key of each authorized request, as presented. */
   onKeyUsed: (key: string) => void;
 }
 
 interface OldestDeps extends ClaimDeps {
   watermarks: Watermarks;
-  /** Told of each mailbox that a statement claimed from: for how many requests, and how many ready messages it left. */
+  /** Called for each mailbox of a statement, with the number of its requests and of the ready messages that are left. */
   onClaimed?: (mailboxId: string, requests: number, ready: number) => void;
 }
 
@@ -51,12 +51,12 @@ type ClaimRow = RowOf<"claim_messages">;
 /** The common part of the messages of one request. */
 type ClaimHead = NonNullable<ClaimRow["head"]>;
 
-/** Claims for many requests in one transaction; gives an outcome per request, in order. */
+/** Claims messages for many requests in one transaction. Returns an outcome per request, in order. */
 export async function claimMessages(
   deps: OldestDeps,
   requests: readonly ClaimRequest[],
 ): Promise<ClaimOutcome[]> {
-  // Requests with the same Claim-Id go one after the other: the later one finds the answer of the earlier.
+  // Requests with the same Claim-Id run one after the other, so that the later request finds the answer of the earlier one.
   const later = repeatedClaimIds(requests);
   if (later.size === 0) return claimDistinct(deps, requests);
   const first = await claimDistinct(
@@ -110,14 +110,14 @@ async function claimDistinct(deps: OldestDeps, requests: readonly ClaimRequest[]
   return outcomes;
 }
 
-/** By the publication's id: payloads of messages that came in publications, which store them once for all of their items. */
+/** Payloads by publication id. A publication stores its payload once for all of its items. */
 async function publishedPayloads(pool: pg.Pool, rows: readonly ClaimRow[]): Promise<Map<string, string>> {
   const payloads = new Map<string, string>();
   const published = rows.filter((row) => row.publication_id !== null);
   if (published.length === 0) return payloads;
   const ids = new Set(published.map((row) => row.publication_id!));
   const found = await callFunction(pool, "publication_payloads", { p_ids: uuidArray([...ids]) });
-  // One that is empty was erased in between.
+  // A payload that is empty was erased after the claim.
   for (const { id, payload } of found) if (payload!.length > 0) payloads.set(id!, payload!.toString("utf8"));
   return payloads;
 }
@@ -130,7 +130,7 @@ function digestOf(claimId: string | null): Buffer | null {
 
 interface ClaimAnswer {
   boxes: Map<string, Box>;
-  /** By the request's index; nothing where it is empty. */
+  /** By the request's index; undefined or null where nothing was claimed. */
   outcomes: ClaimHead["outcome"][];
   /** By the request's index. */
   claimed: ClaimedMessage[][];
@@ -192,7 +192,7 @@ function outcomeOf({ mailboxId }: ClaimRequest, index: number, answer: ClaimAnsw
     case "repeated":
       return { kind: "claimed", messages, isRepeated: true, remaining };
     case "claimed":
-      // The events of all may be gone.
+      // All messages may be missing, because their events were erased or dropped.
       if (messages.length > 0) return { kind: "claimed", messages, isRepeated: false, remaining };
       break;
     case null:

@@ -5,14 +5,14 @@ import { numberKeys } from "../message/findMailbox.ts";
 import { type ClaimDeps, newClaimToken } from "./claimMessages.ts";
 import type { ClaimedMessage } from "../message/message.ts";
 
-/** One request for a message that it names. */
+/** One request to claim a message by its id. */
 export interface NamedClaimRequest {
   key: string;
   messageId: string;
   leaseMs: number;
 }
 
-/** Why a named message was not claimed, by the letter of claim_named_messages. */
+/** Why a named message was not claimed, by the letter that claim_named_messages returns. */
 const refusals = {
   h: "claimed",
   a: "acknowledged",
@@ -24,14 +24,14 @@ const refusals = {
   b: "busy",
 } as const;
 
-/** Behind: an earlier message of its ordering key is not done; busy: another transaction holds it, ask again at once. */
+/** Behind: an earlier message of the same ordering key has not ended. Busy: another transaction has it locked; retry at once. */
 export type NamedClaimRefusal = (typeof refusals)[keyof typeof refusals];
 
 export type NamedClaimOutcome =
   | { kind: "claimed"; message: ClaimedMessage }
   | { kind: "refused"; refusal: NamedClaimRefusal };
 
-/** Claims named messages for many requests in one transaction; gives an outcome per request, in order. */
+/** Claims named messages for many requests in one transaction. Returns an outcome per request, in order. */
 export async function claimNamedMessages(
   deps: ClaimDeps,
   requests: readonly NamedClaimRequest[],

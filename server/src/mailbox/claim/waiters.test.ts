@@ -12,7 +12,7 @@ function empty(retryInMs: number | null = null): ClaimOutcome {
   return { kind: "empty", retryInMs, remaining };
 }
 
-/** Waiters over a database whose answers are given one by one. */
+/** Waiters with a fake database, whose answers the test gives one by one. */
 function setUp() {
   const asked: { request: ClaimRequest; answer: (outcome: ClaimOutcome) => void }[] = [];
   const undone: ClaimOutcome[] = [];
@@ -27,7 +27,7 @@ function setUp() {
       if (outcome.kind === "claimed") undone.push(outcome);
     },
   });
-  /** The next question that the database is asked. */
+  /** The next claim that reaches the database. */
   const next = async () => {
     while (asked.length === 0) await new Promise<void>((resolve) => (onAsked = resolve));
     return asked.shift()!;
@@ -36,7 +36,7 @@ function setUp() {
     waiters,
     undone,
     next,
-    /** A claim that found nothing, waits and is woken: the second question that it asks. */
+    /** Starts a claim that finds nothing, waits and is woken. Returns its outcome and its second claim at the database. */
     askAgain: async (overrides: Partial<WaitingClaim> = {}) => {
       const outcome = waiters.claim(request(overrides));
       (await next()).answer(empty());
@@ -61,13 +61,13 @@ function request(overrides: Partial<WaitingClaim> = {}): WaitingClaim {
   };
 }
 
-/** Lets everything run that is ready to. */
+/** Lets all pending callbacks run. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-describe("waiters", () => {
-  it("do not miss a wake that comes while their first claim is under way", async () => {
+describe("waiters (long polls)", () => {
+  it("do not miss a wake that arrives during their first claim", async () => {
     const { waiters, next } = setUp();
     const outcome = waiters.claim(request());
     const first = await next();
@@ -78,7 +78,7 @@ describe("waiters", () => {
     expect(waiters.count()).toBe(0);
   });
 
-  it("do not miss a wake that comes while they ask again", async () => {
+  it("do not miss a wake that arrives while they claim again", async () => {
     const { waiters, next, askAgain } = setUp();
     const { outcome, second } = await askAgain();
     waiters.wake(["box"]);
@@ -87,7 +87,7 @@ describe("waiters", () => {
     expect(await outcome).toEqual(claimed("a"));
   });
 
-  it("are served in the order of their requests, and the next only while there is something left", async () => {
+  it("are served in the order of their requests, until a claim finds no message", async () => {
     const { waiters, next, questions } = setUp();
     const outcomes = [waiters.claim(request()), waiters.claim(request())];
     for (const _ of outcomes) (await next()).answer(empty());
@@ -105,7 +105,7 @@ describe("waiters", () => {
     expect(await outcomes[1]).toMatchObject({ kind: "empty" });
   });
 
-  it("give back what was claimed for a requester who has gone meanwhile", async () => {
+  it("release what was claimed for a client that disconnected during the claim", async () => {
     const { askAgain, undone } = setUp();
     const gone = new AbortController();
     const { outcome, second } = await askAgain({ signal: gone.signal });
@@ -115,7 +115,7 @@ describe("waiters", () => {
     expect(undone).toEqual([claimed("a")]);
   });
 
-  it("ask nothing for a requester who has gone", async () => {
+  it("make no claim for a client that has disconnected", async () => {
     const { waiters, next, questions } = setUp();
     const gone = new AbortController();
     const outcome = waiters.claim(request({ signal: gone.signal }));
@@ -128,7 +128,7 @@ describe("waiters", () => {
     expect(waiters.mailboxIds()).toEqual([]);
   });
 
-  it("ask again at the end of a lease, without being woken", async () => {
+  it("claim again at the end of a lease, without being woken", async () => {
     const { waiters, next } = setUp();
     const outcome = waiters.claim(request());
     (await next()).answer(empty(30));
@@ -136,7 +136,7 @@ describe("waiters", () => {
     expect(await outcome).toEqual(claimed("a"));
   });
 
-  it("ask again at once for what is busy, also for those who do not wait", async () => {
+  it("retry at once when messages are locked, also for requests that do not wait", async () => {
     const { waiters, next } = setUp();
     const outcome = waiters.claim(request({ waitMs: 0 }));
     (await next()).answer(empty(0));
@@ -145,7 +145,7 @@ describe("waiters", () => {
     expect(await outcome).toEqual(claimed("a"));
   });
 
-  it("give a claim that is under way its time when the node stops", async () => {
+  it("let a claim under way finish when the node stops", async () => {
     const { waiters, next, askAgain } = setUp();
     const { outcome, second } = await askAgain();
     waiters.stop();
@@ -156,7 +156,7 @@ describe("waiters", () => {
     expect(await late).toMatchObject({ kind: "empty" });
   });
 
-  it("hand on the database's error", async () => {
+  it("reject with the database's error", async () => {
     const waiters = new Waiters({ claim: () => Promise.reject(new Error("away")), undo: () => undefined });
     await expect(waiters.claim(request())).rejects.toThrow("away");
     expect(waiters.mailboxIds()).toEqual([]);

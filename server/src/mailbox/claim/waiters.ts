@@ -3,31 +3,31 @@ import type { ClaimOutcome, ClaimRequest } from "./claimMessages.ts";
 /** A claim that waits for messages when there are none. */
 export interface WaitingClaim extends ClaimRequest {
   waitMs: number;
-  /** Aborts when nobody listens for the answer any more. */
+  /** Aborts when the client has disconnected. */
   signal: AbortSignal;
 }
 
 export interface WaitersDeps {
   claim: (request: ClaimRequest) => Promise<ClaimOutcome>;
-  /** Takes back a claim whose requester is gone. */
+  /** Releases a claim whose client has disconnected. */
   undo: (request: ClaimRequest, outcome: ClaimOutcome) => void;
 }
 
-/** How many requests of one mailbox ask at once when it is woken. */
+/** The most waiting requests of one mailbox that claim at the same time when the mailbox is woken. */
 const maxAsking = 32;
-/** How often a message that another transaction holds is asked for again, before it is left to a later wake. */
+/** The most retries while other transactions have the messages locked; after them the request waits for the next wake. */
 const maxBusyRetries = 20;
 const busyDelayMs = 20;
 const maxTimerMs = 2 ** 31 - 1;
 
 const nothing: ClaimOutcome = { kind: "empty", retryInMs: null, remaining: { ready: 0, claimed: 0 } };
 
-/** A mailbox that somebody claims from or waits for at this moment. */
+/** A mailbox for which a claim is under way or waits. */
 interface Box {
   id: string;
-  /** Counts the wakes, so that one that comes while a claim is under way is not missed. */
+  /** The number of wakes, so that a wake during a claim is not missed. */
   wakes: number;
-  /** Requests inside `claim`. */
+  /** Number of requests in `claim`. */
   users: number;
   waiting: Waiter[];
   isPumping: boolean;
@@ -37,14 +37,14 @@ interface Box {
 interface Waiter {
   request: WaitingClaim;
   isAsking: boolean;
-  /** Whether its time is up or its requester gone: it takes the result of a claim under way and asks no more. */
+  /** Whether its time is up or its client gone: the waiter takes the result of a claim under way and makes no other claim. */
   isOver: boolean;
   settle: (outcome: ClaimOutcome) => void;
   fail: (error: Error) => void;
 }
 
 /**
- * The long polls of one node, in memory: they cost nothing until their mailbox is woken. Long polls of one mailbox are
+ * The long polls of one node, in memory. A long poll makes no query until its mailbox is woken. Long polls of one mailbox are
  * served in the order of their requests.
  */
 export class Waiters {
@@ -58,7 +58,7 @@ export class Waiters {
   }
 
   /**
-   * Claims at once, or as soon as there is something within `waitMs`; else the outcome is empty. Claims nothing for
+   * Claims at once, or as soon as a message becomes claimable within `waitMs`; otherwise the outcome is empty. Claims nothing for
    * a request whose `signal` has aborted.
    */
   claim(request: WaitingClaim): Promise<ClaimOutcome> {
@@ -81,7 +81,7 @@ export class Waiters {
     }
   }
 
-  /** Something may have become claimable in these mailboxes. */
+  /** Wakes the long polls of these mailboxes, because messages may have become claimable. */
   wake(mailboxIds: Iterable<string>): void {
     for (const id of mailboxIds) {
       const box = this.#boxes.get(id);
@@ -89,17 +89,17 @@ export class Waiters {
     }
   }
 
-  /** The mailboxes that somebody waits for. */
+  /** The mailboxes with waiting long polls. */
   mailboxIds(): string[] {
     return [...this.#boxes.values()].filter((box) => box.waiting.length > 0).map((box) => box.id);
   }
 
-  /** How many requests wait. */
+  /** The number of waiting requests. */
   count(): number {
     return this.#count;
   }
 
-  /** Answers all who wait, now and from now on, with what there is. */
+  /** Ends all waiting: requests that wait are answered empty, and later requests do not wait. */
   stop(): void {
     this.#isStopped = true;
     for (const box of this.#boxes.values()) {
@@ -123,7 +123,7 @@ export class Waiters {
     this.#boxes.delete(box.id);
   }
 
-  /** One try; busy messages are asked for again at once. */
+  /** Claims once; retries at once while other transactions have the messages locked. */
   async #ask(request: WaitingClaim): Promise<ClaimOutcome> {
     for (let tries = 0; ; tries++) {
       if (request.signal.aborted) return nothing;
@@ -168,7 +168,7 @@ export class Waiters {
     void this.#pump(box);
   }
 
-  /** The end of a lease or delay wakes the mailbox without anybody asking the database in between. */
+  /** Sets a timer that wakes the mailbox when a lease or delay ends, so that no query is needed until then. */
   #wakeLater(box: Box, afterMs: number | null): void {
     if (afterMs === null) return;
     const delayMs = afterMs === 0 ? busyDelayMs : Math.min(afterMs + 1, maxTimerMs);
@@ -176,7 +176,7 @@ export class Waiters {
     box.timer = setTimeout(() => this.#wakeBox(box), delayMs);
   }
 
-  /** Serves those who wait until there is nothing left for the next. */
+  /** Serves waiting requests in order until a claim finds no message. */
   async #pump(box: Box): Promise<void> {
     if (box.isPumping) return;
     box.isPumping = true;
@@ -190,7 +190,7 @@ export class Waiters {
     box.isPumping = false;
   }
 
-  /** Asks for a waiting request. @returns whether the request has its answer. */
+  /** Claims for a waiting request. @returns whether the request was answered. */
   async #serve(box: Box, waiter: Waiter): Promise<boolean> {
     try {
       const outcome = await this.#ask(waiter.request);

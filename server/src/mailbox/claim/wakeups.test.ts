@@ -5,7 +5,7 @@ import { createWakeups } from "./wakeups.ts";
 
 const it = databaseTest();
 
-it("a node that stops tells the others of the messages it has just taken", async ({
+it("a node that stops notifies the other nodes of the messages that it has just accepted", async ({
   pool,
   onTestFinished,
 }) => {
@@ -23,7 +23,7 @@ it("a node that stops tells the others of the messages it has just taken", async
   const stopping = createWakeups({ ...common, wake: () => undefined, waitedFor: () => [] });
   const [first, second] = ["1".repeat(32), "2".repeat(32)];
   stopping.announce([first]);
-  // Within the interval of the first, which is told at once.
+  // The first is notified at once; the second falls within the interval after it.
   stopping.announce([second]);
   await stopping.stop();
   await until(() => heard.size === 2);

@@ -14,17 +14,17 @@ export interface WakeupsDeps {
 
 const channel = "postrider_messages";
 const lost = "could not tell other nodes of new messages; their waiters poll";
-/** The least time between two NOTIFY of a node: each takes a lock for which all committing transactions of the database queue. */
+/** The least time between two NOTIFY of a node. Commits with NOTIFY are serialized by one lock of the PostgreSQL server. */
 const notifyIntervalMs = 50;
-/** A payload is at most 8000 bytes; past this many mailboxes it says "any" in place of their ids. */
+/** The most mailbox ids in a notification, whose payload is at most 8000 bytes. For more mailboxes it says "any". */
 const maxNotifiedIds = 200;
 /** The interval of polls, which find messages without a notification, such as those whose lease on another node has lapsed. */
 const pollIntervalMs = 5_000;
 
 /**
- * Carries the news of claimable messages between the nodes that share a database. One LISTEN connection per node. Waiters are
- * woken by NOTIFY; as a notification may get lost, a poll asks for all of them in one statement every five seconds. While
- * nobody waits there is no poll.
+ * Notifies the nodes that share a database of claimable messages. Each node has one LISTEN connection. NOTIFY wakes the waiters.
+ * Because a notification may get lost, each node also polls for all of its waiters in one statement every five seconds, except
+ * while it has none.
  */
 export function createWakeups(deps: WakeupsDeps) {
   const nodeId = randomBytes(8).toString("hex");
@@ -65,7 +65,7 @@ export function createWakeups(deps: WakeupsDeps) {
         polling = poll(deps);
       }, pollIntervalMs);
     },
-    /** Some mailboxes have new or returned messages: wakes this node at once and the others within 50 ms. */
+    /** Wakes the waiters of mailboxes with new or released messages: on this node at once, on other nodes within 50 ms. */
     announce(mailboxIds: Iterable<string>): void {
       const ids = [...mailboxIds];
       deps.wake(ids);
@@ -76,7 +76,7 @@ export function createWakeups(deps: WakeupsDeps) {
       clearInterval(pollTimer);
       clearTimeout(notifyTimer);
       const earlier = notifying;
-      // The latest ones would be found by polls only.
+      // Without this, other nodes would find the latest messages only by their polls.
       announceElsewhere();
       clearTimeout(notifyTimer);
       await Promise.all([polling, earlier, notifying, listener?.stop()]);
@@ -84,7 +84,7 @@ export function createWakeups(deps: WakeupsDeps) {
   };
 }
 
-/** Wakes the mailboxes that have something claimable. */
+/** Wakes those of this node's mailboxes that have claimable messages. */
 async function poll(deps: WakeupsDeps): Promise<void> {
   const mailboxIds = deps.waitedFor();
   if (mailboxIds.length === 0) return;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { createWatermarks } from "./watermarks.ts";
 
-describe("watermarks", () => {
-  it("count once they are old enough, after a walk from the first message", () => {
+describe("watermarks of claims", () => {
+  it("are used once they are old enough and a claim has started at the first message", () => {
     let nowMs = 0;
     const watermarks = createWatermarks(() => nowMs);
     expect(watermarks.of("a")).toBe(0);
@@ -21,7 +21,7 @@ describe("watermarks", () => {
     expect([watermarks.of("a"), watermarks.of("a")]).toEqual([0, 40]);
   });
 
-  it("are forgotten when something was passed over", () => {
+  it("are forgotten when a claim reports that it skipped messages (position 0)", () => {
     let nowMs = 0;
     const watermarks = createWatermarks(() => nowMs);
     watermarks.note("a", 10);
@@ -32,7 +32,7 @@ describe("watermarks", () => {
     expect(watermarks.of("a")).toBe(0);
   });
 
-  it("go back to what a walk from the first message found before them", () => {
+  it("go back to an earlier message that a claim from the first message found", () => {
     let nowMs = 0;
     const watermarks = createWatermarks(() => nowMs);
     watermarks.note("a", 25);
@@ -40,14 +40,14 @@ describe("watermarks", () => {
     expect(watermarks.of("a")).toBe(0);
     watermarks.note("a", 10);
     expect(watermarks.of("a")).toBe(10);
-    // A claim that began before is no reason to trust in what lies between.
+    // A claim that began earlier ends at 30; that does not prove that no message between 10 and 30 is ready.
     watermarks.note("a", 30);
     expect(watermarks.of("a")).toBe(10);
     nowMs = 4_000;
     expect([watermarks.of("a"), watermarks.of("a")]).toEqual([0, 30]);
   });
 
-  it("stay bounded", () => {
+  it("are bounded in number", () => {
     const watermarks = createWatermarks(() => 0);
     for (let n = 0; n < 10_001; n++) watermarks.note(String(n), 1);
     watermarks.note("0", 5);

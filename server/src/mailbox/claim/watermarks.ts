@@ -1,9 +1,9 @@
 export type Watermarks = ReturnType<typeof createWatermarks>;
 
 /**
- * A watermark counts once it is this old: a message gets its position before its transaction commits, and must not be
- * overtaken by later ones only because the commit takes a moment. Once in the same time, a walk begins at the very first
- * message, for commits that took even longer.
+ * Age from which on a watermark is used. A message gets its position before its transaction commits, so a message with an
+ * earlier position may become visible later. Once in the same period, a claim starts at the first message, to find messages
+ * whose commit took even longer.
  */
 const trustedAfterMs = 2_000;
 const maxMailboxes = 10_000;
@@ -15,25 +15,26 @@ interface Watermark {
 }
 
 /**
- * Low watermarks: up to where each mailbox's ready messages have been claimed, as far as one node can be sure.
+ * Low watermarks: for each mailbox, a position up to which this node knows that all ready messages were claimed. Claims start
+ * there, so that they need not read past the index entries of claimed messages.
  * @param nowMs the monotonic clock
  */
 export function createWatermarks(nowMs: () => number) {
   const watermarks = new Map<string, Watermark>();
   return {
-    /** A position before which the mailbox has no ready message; 0 when that is not known. */
+    /** A position before which the mailbox has no ready message; 0 when no such position is known. */
     of(mailboxId: string): number {
       const watermark = watermarks.get(mailboxId);
       if (watermark === undefined) return 0;
       if (nowMs() - watermark.latestAtMs < trustedAfterMs) return watermark.trusted;
-      // Walking from the first message now; the latest watermark is good for the next claims.
+      // This claim starts at the first message; the next claims start at the latest watermark.
       watermark.trusted = watermark.latest;
       watermark.latestAtMs = nowMs();
       return 0;
     },
     /**
-     * Notes that a claim has walked the mailbox up to `position`; 0 forgets the watermark. A position before the watermark means that a
-     * walk from an earlier message found something there. The messages after it may be ready as well, so the watermark goes back.
+     * Records that a claim has read the mailbox up to `position`; 0 forgets the watermark. A position before the watermark means
+     * that a claim from an earlier message found one there. Messages after it may be ready as well, so the watermark goes back.
      */
     note(mailboxId: string, position: number): void {
       const watermark = watermarks.get(mailboxId);

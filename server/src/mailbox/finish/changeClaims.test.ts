@@ -12,7 +12,7 @@ const it = databaseTest({ poolSize: 6 });
 
 const key = `ak_live_${"d".repeat(64)}`;
 
-it("claims are extended and acknowledged at the same time, in whatever mailboxes, and neither fails", async ({
+it("extending and acknowledging the same claims of two mailboxes at the same time both succeed", async ({
   pool,
 }) => {
   const orgId = await storeOrganization(pool);
@@ -23,7 +23,7 @@ it("claims are extended and acknowledged at the same time, in whatever mailboxes
   ].sort();
   const claimToken = newClaimToken();
   const [first, second] = await Promise.all(
-    // The mailbox with the smaller id has the message with the larger one.
+    // The mailbox with the smaller id has the message with the larger id.
     mailboxes.map(async (mailboxId, n) => {
       const id = newId(bucketOf(mailboxId), Date.now() - n * 1_000);
       await pool.query(
@@ -63,7 +63,7 @@ it("claims are extended and acknowledged at the same time, in whatever mailboxes
     (waits) => waits === 2,
   );
   await letGo();
-  // One of the two is ended as the victim of a deadlock, and made again when the other is over.
+  // PostgreSQL ends one of the two calls to resolve the deadlock, and that call is retried after the other has ended.
   const [acknowledged, extended] = await Promise.all([acknowledging, extending]);
   expect(acknowledged).toEqual(["done", "done"]);
   expect(extended).toHaveLength(2);

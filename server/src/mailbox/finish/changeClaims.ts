@@ -2,30 +2,30 @@ import { int4Array } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 import { type ChangeDeps, changeInOrder, type ChangeResult, namedClaims } from "./closeMessages.ts";
 
-/** One claimed message whose holder needs it longer, or gives it back. */
+/** A request to extend or release the claim of one message. */
 export interface ClaimChange {
   key: string;
   messageId: string;
-  /** Only a message of this mailbox; null means any. */
+  /** The mailbox that must have the message; null for any. */
   mailboxId: string | null;
   claimToken: string;
-  /** The new lease, from now on; null gives the message back. */
+  /** The new lease, from now on; null releases the message. */
   leaseMs: number | null;
-  /** How long a message that is given back stays unclaimable. */
+  /** How long a released message stays unclaimable. */
   delayMs: number;
-  /** Why it is given back; kept if the message becomes dead by it. */
+  /** Why the message is released; stored if the release makes the message dead. */
   reason: string | null;
 }
 
 export interface ClaimChangeOutcome {
   result: ChangeResult;
-  /** Unix milliseconds of the database's clock at which the new lease ends; null when it was given back. */
+  /** Unix milliseconds of the database's clock at which the new lease ends; null for a released message. */
   leaseUntilMs: number | null;
 }
 
 /**
- * Extends or releases claims of many requests; gives an outcome per request, in order. A message that is named
- * twice is changed twice, in the order of the requests.
+ * Extends or releases claims for many requests. Returns an outcome per request, in order. A message that is named twice is
+ * changed twice, in the order of the requests.
  */
 export async function changeClaims(
   deps: ChangeDeps,
@@ -47,7 +47,7 @@ export async function changeClaims(
   return outcomes;
 }
 
-/** Gives back messages whose claim nobody ever saw, as if it had not been made. */
+/** Releases messages whose claim never reached the client, as if it had not been made. */
 export async function undoClaims(
   deps: ChangeDeps,
   key: string,
@@ -74,7 +74,7 @@ async function changeDistinct(
   const { results, row } = await changeInOrder(deps, requests, (sorted) =>
     callFunction(deps.pool, "change_claims", {
       ...namedClaims(deps, sorted),
-      // −1 stands for null, which these arrays do not carry.
+      // −1 means null, because these arrays cannot contain null.
       p_leases_ms: int4Array(sorted.map((request) => request.leaseMs ?? -1)),
       p_delays_ms: int4Array(sorted.map((request) => request.delayMs)),
       p_unclaimed: isUnclaimed,

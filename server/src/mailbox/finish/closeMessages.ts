@@ -5,20 +5,20 @@ import { repeatDeadlocked } from "../../postgres/pool.ts";
 import { numberKeys } from "../message/findMailbox.ts";
 import type { ClaimDeps } from "../claim/claimMessages.ts";
 
-/** One message that its holder acknowledges, or rejects with a reason. */
+/** A request to acknowledge one message, or to reject it with a reason. */
 export interface CloseRequest {
   key: string;
   messageId: string;
-  /** Only a message of this mailbox; null means any. */
+  /** The mailbox that must have the message; null for any. */
   mailboxId: string | null;
-  /** Null where the API key alone is the proof. */
+  /** Null where the API key alone proves the claim. */
   claimToken: string | null;
-  /** Why it is rejected; null acknowledges it. */
+  /** Why the message is rejected; null acknowledges it. */
   reason: string | null;
 }
 
 /**
- * How a change of a claimed message ended. Forbidden: another key has claimed it; stale: there is no active claim, or one
+ * The result of changing a claimed message. Forbidden: another API key has claimed it. Stale: it has no active claim, or a claim
  * with another token.
  */
 export type ChangeResult =
@@ -42,7 +42,7 @@ const resultsByLetter: Readonly<Record<string, ChangeResult>> = {
 
 export type ChangeDeps = ClaimDeps & { onMessagesReady: (mailboxIds: string[]) => void };
 
-/** Closes messages of many requests in one transaction; gives a result per request, in order. */
+/** Closes messages for many requests in one transaction. Returns a result per request, in order. */
 export async function closeMessages(
   deps: ChangeDeps,
   requests: readonly CloseRequest[],
@@ -53,15 +53,16 @@ export async function closeMessages(
   return results;
 }
 
-/** The answer of close_messages and change_claims: a letter for each request, and the mailboxes with messages that became ready. */
+/** The answer of close_messages and change_claims: a letter per request, and the mailboxes in which messages became ready. */
 interface Answer {
   codes: string | null;
   freed_mailbox_ids: readonly (string | null)[] | null;
 }
 
 /**
- * Calls a function that changes messages for many requests, in the order of the messages' ids. A plan may lock them in another order,
- * and change_claims goes by mailboxes: a call that is ended to resolve a deadlock has changed nothing, and is made again.
+ * Calls a function that changes messages for many requests, in the order of the messages' ids. Two calls can still deadlock: a
+ * plan may lock messages in another order, and change_claims locks them by mailbox. A call that PostgreSQL ends to resolve a
+ * deadlock has changed nothing, and is retried.
  * @returns a result per request, in the order of the requests.
  */
 export async function changeInOrder<Request extends CloseRequest, Row extends Answer>(

@@ -15,16 +15,16 @@ export interface ForcedChange {
   userId: string;
   mailboxId: string;
   messageId: string;
-  /** Makes the message dead, for this reason; null takes it from its consumer and makes it claimable. */
+  /** The reason for which the message becomes dead; null takes it from its consumer and makes it claimable. */
   reason: string | null;
 }
 
-/** How often a message that another transaction has locked is tried again. */
+/** The most retries while another transaction has the message locked. */
 const maxTries = 20;
 
 export type ForceOutcome = "done" | "not_found" | "unclaimed" | "ended" | "expired" | "user_deleted" | "busy";
 
-/** Takes a claimed message from its consumer, or makes a message dead, and records who did it. */
+/** Takes a claimed message from its consumer, or makes a message dead, and records the user who did it. */
 export async function forceMessage(deps: ForceDeps, change: ForcedChange): Promise<ForceOutcome> {
   const { mailboxId, messageId, orgId, userId, reason } = change;
   if (!isId(mailboxId) || !isId(messageId)) return "not_found";

@@ -35,7 +35,7 @@ const it = databaseTest({ poolSize: 4 })
 const retentionMs = 3_600_000;
 
 describe("sweeping", () => {
-  it("removes what is past retention, in bounded calls, and nothing else", async ({
+  it("removes exactly the messages past retention, in calls of bounded size", async ({
     insertMessages,
     pool,
   }) => {
@@ -48,7 +48,7 @@ describe("sweeping", () => {
     expect(await sweepExpiredMessages(pool, retentionMs)).toBe(0);
   });
 
-  it("forgets Claim-Ids after their time", async ({ pool, count }) => {
+  it("deletes Claim-Ids whose leases have ended", async ({ pool, count }) => {
     const id = newRootId(Date.now());
     for (const [digest, expiresAt] of [
       ["\\x01", Date.now() - 1],

@@ -3,12 +3,12 @@ import { callFunction } from "../../postgres/hot/callFunction.ts";
 
 const messagesPerCall = 1_000;
 const rowsPerStatement = 10_000;
-/** Minutes that are kept apart in the ledger; older ones are summed up. */
+/** The ledger keeps one row per minute for so many minutes; older minutes are added up. */
 const minutesKept = 60;
 
 /**
- * Removes messages past retention from the hot table; they read as EXPIRED without it. In bounded transactions, so
- * that it locks few rows at a time. @returns how many were removed.
+ * Removes messages past retention from the hot table. Such messages read as EXPIRED even before they are removed. Each
+ * transaction is bounded, so that it locks few rows. @returns how many were removed.
  */
 export async function sweepExpiredMessages(pool: pg.Pool, retentionMs: number): Promise<number> {
   let total = 0;
@@ -24,7 +24,7 @@ export async function sweepExpiredMessages(pool: pg.Pool, retentionMs: number): 
   }
 }
 
-/** Forgets what Claim-Ids were answered once their leases are over. @returns how many were forgotten. */
+/** Deletes the stored answers of Claim-Ids whose leases have ended. @returns how many were deleted. */
 export async function sweepClaimIds(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query({
     name: "sweep_claim_ids",
@@ -43,8 +43,8 @@ export async function sweepClaimIds(pool: pg.Pool): Promise<number> {
 }
 
 /**
- * Folds the ledger of mailboxes into minutes, and minutes past their hour into one sum. Also adds the numbers of accepted and
- * acknowledged messages to the activity of targets. @returns how many rows were folded.
+ * Folds the ledger of mailboxes into rows per minute, and rows older than an hour into one sum. Also adds the numbers of accepted
+ * and acknowledged messages to the activity of targets. @returns how many rows were folded.
  */
 export async function foldMailboxActivity(pool: pg.Pool): Promise<number> {
   let total = 0;
@@ -70,7 +70,7 @@ async function foldMinutes(pool: pg.Pool): Promise<number> {
   return rows[0]!.folded;
 }
 
-/** Ends the ledger of deleted mailboxes. @returns how many rows were removed. */
+/** Removes the ledger rows of deleted mailboxes. @returns how many rows were removed. */
 export async function forgetDeletedMailboxes(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query({
     name: "forget_deleted_mailboxes",

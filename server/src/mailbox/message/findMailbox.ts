@@ -3,7 +3,7 @@ import type pg from "pg";
 import { bucketOf, firstIdAt, isId } from "../../postgres/ids.ts";
 import { byteaArray, int2Array } from "../../postgres/hot/binaryArray.ts";
 
-/** A mailbox at a moment of the database's clock, at which the states of its messages are computed. */
+/** A mailbox, and the moment of the database's clock for which the states of its messages are computed. */
 export interface MailboxMoment {
   id: string;
   bucket: number;
@@ -19,7 +19,7 @@ export interface ReadDeps {
   retentionMs: number;
 }
 
-/** Undefined when the organization has no mailbox of this id. */
+/** Returns undefined when the organization has no mailbox with this id. */
 export async function findMailbox(
   deps: ReadDeps,
   orgId: string,
@@ -41,7 +41,7 @@ export async function findMailbox(
   return { ...row, id, bucket: bucketOf(id), expiredBefore: firstIdAt(row.nowMs - retentionMs), retentionMs };
 }
 
-/** Whether the organization of an API key has this mailbox; for routes that leave checking the key to a transition. */
+/** Whether the organization of an API key has this mailbox; for routes whose SQL function checks the key. */
 export async function isMailboxOf(pool: pg.Pool, key: string, id: string): Promise<boolean> {
   const { rowCount } = await pool.query({
     name: "find_mailbox_of_key",
@@ -56,7 +56,7 @@ export async function isMailboxOf(pool: pg.Pool, key: string, id: string): Promi
   return rowCount === 1;
 }
 
-/** The distinct API keys of a batch: each is looked up once, and requests name theirs by its 1-based number. */
+/** The distinct API keys of a batch, so that each is looked up once. A request names its key by a 1-based number. */
 export function numberKeys(requests: readonly { key: string }[]) {
   const numbers = new Map<string, number>();
   const keyNumbers = requests.map(({ key }) => {

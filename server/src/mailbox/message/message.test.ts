@@ -7,7 +7,7 @@ import { claimedMessageText } from "./message.ts";
 const text = fc.option(fc.string({ unit: "grapheme" }));
 
 describe("a claimed message as JSON text", () => {
-  it("is what its parts say, for any texts and payloads", () => {
+  it("equals JSON.stringify of its parts, for any texts and payloads", () => {
     fc.assert(
       fc.property(fc.tuple(text, text, text), fc.jsonValue(), fc.nat(), (texts, payload, count) => {
         const [eventType, correlationId, orderingKey] = texts;
@@ -49,7 +49,7 @@ describe("a claimed message as JSON text", () => {
     );
   });
 
-  it("says where its trace goes on, when it is traced", () => {
+  it("has the trace context, when the message is traced", () => {
     const id = newId(7, 1_790_000_000_123);
     const claim = { id, mailboxId: id, claimedBy: id, claimToken: id, claimCount: 1, leaseUntilMs: 1 };
     const text = { orderingKey: null, eventType: null, correlationId: null, payload: "{}" };
@@ -60,7 +60,7 @@ describe("a claimed message as JSON text", () => {
     });
   });
 
-  it("never says that a claim outlives its message", () => {
+  it("never has a claim that ends after the message expires", () => {
     const id = newId(0, 1_000_000);
     const claim = {
       id,

@@ -3,10 +3,10 @@ import { idTimeMs } from "../../postgres/ids.ts";
 import { type TraceContext, traceparentOf } from "../../telemetry/traceContext.ts";
 import type { ListedMessage } from "./schemas.ts";
 
-/** A message as the interface answers it; moments are Unix seconds. */
+/** A message as the interface answers it; times are Unix seconds. */
 export type Message = Static<typeof ListedMessage>;
 
-/** A message as its consumer has just claimed it. */
+/** A message that a consumer has just claimed. */
 export interface ClaimedMessage {
   id: string;
   mailboxId: string;
@@ -18,9 +18,9 @@ export interface ClaimedMessage {
   orderingKey: string | null;
   eventType: string | null;
   correlationId: string | null;
-  /** Null when it is not traced. */
+  /** Null when the message is not traced. */
   traceContext: TraceContext | null;
-  /** JSON text as it was accepted. */
+  /** The JSON text that was accepted. */
   payload: string;
 }
 
@@ -34,8 +34,8 @@ export function messageTimes(id: string, retentionMs: number): { created_at: num
 }
 
 /**
- * A claimed message as JSON text, its token and payload included: the members of {@link Message} and two or three more. Written
- * out, because it is most of what claiming costs the process; the payload is put in as it was accepted.
+ * A claimed message as JSON text: the members of {@link Message}, the claim token, the payload and, if it is traced, the trace
+ * context. The text is assembled by hand, because this is most of the CPU time of a claim. The payload is not parsed.
  */
 export function claimedMessageText(claimed: ClaimedMessage, retentionMs: number): string {
   const { created_at, expires_at } = messageTimes(claimed.id, retentionMs);
@@ -55,7 +55,7 @@ function textOrNull(text: string | null): string {
   return text === null ? "null" : JSON.stringify(text);
 }
 
-/** An object as JSON text with a last member `payload`, which is JSON text already. */
+/** The object as JSON text, with the JSON text `payload` as its last member. */
 export function withPayload(object: object, payload: string): string {
   return `${JSON.stringify(object).slice(0, -1)},"payload":${payload}}`;
 }

@@ -93,7 +93,7 @@ export const Stats = Type.Object(
   { title: "MailboxStats" },
 );
 
-/** The outcome for each message of a batch; `status` is the HTTP status that the message alone would get. */
+/** The outcome for each message of a batch; `status` is the HTTP status that a request for this message alone would get. */
 export const Results = Type.Object(
   {
     results: Type.Array(
@@ -111,7 +111,7 @@ export const Results = Type.Object(
   { title: "ClaimResults" },
 );
 
-/** A lease's length: the service's default where the body says nothing. */
+/** The length of a lease; the service's default applies when the body has none. */
 export const LeaseSeconds = Type.Integer({ minimum: 5, maximum: 43_200 });
 
 const claim = { id: Type.String({ maxLength: 64 }), claim_token: Type.String({ maxLength: 64 }) };
@@ -121,5 +121,5 @@ export const Claims = Type.Array(Type.Object(claim), batch);
 
 export const Reason = Type.String({ minLength: 1, maxLength: 1000 });
 
-/** Claimed messages that are rejected, each with a reason of its own where it has one. */
+/** Claims whose messages are rejected, each with an optional reason. */
 export const RejectedClaims = Type.Array(Type.Object({ ...claim, reason: Type.Optional(Reason) }), batch);

@@ -5,13 +5,13 @@ import type { MailboxStatus } from "../../items/eventStatuses.ts";
 import { messageColumns, messageOf, type MessageRow } from "./readMessage.ts";
 
 export interface ListRequest {
-  /** Undefined lists what is neither acknowledged nor dead nor expired. */
+  /** Undefined lists messages that are neither acknowledged nor dead nor expired. */
   status: MailboxStatus | undefined;
   limit: number;
   after: string | undefined;
 }
 
-/** Whether a page reads and sorts all claimed messages. The other lists come in order from an index. */
+/** Whether a page reads and sorts all claimed, released and blocked messages. Other pages are read in order from an index. */
 export function isSorted(status: MailboxStatus | undefined): boolean {
   return status !== "ACKNOWLEDGED" && status !== "EXPIRED";
 }
@@ -50,8 +50,8 @@ export async function listMessages(
 }
 
 /**
- * Laterals with a limit: the planner would turn joins into sequential scans of whole partitions. `days` compares an id with the
- * first that has not expired, so that only partitions of one side of it are planned and opened.
+ * Lateral subqueries with a limit, because the planner would turn joins into sequential scans of whole partitions. `days`
+ * compares an id with the first id that has not expired, so that partitions on the other side of that id are pruned.
  */
 const lookUps = (days: "< $5" | ">= $5"): string => `
   cross join lateral (
@@ -84,9 +84,9 @@ interface Page {
   order: "position" | "id";
   first: number | string;
   /**
-   * Finds `id` and `sort_key` of the page's messages. $1 is the moment in Unix milliseconds, $2 the mailbox's limit
-   * of claims, $3 bucket, $4 mailbox, $5 the first id that has not expired, $6 the sort_key after which the page
-   * begins, $7 its length, and $8, in the order of positions, the id after which it begins among those of one position.
+   * SQL that finds `id` and `sort_key` of the page's messages. $1 is the current time in Unix milliseconds, $2 the mailbox's
+   * limit of claims, $3 the bucket, $4 the mailbox, $5 the first id that has not expired, $6 the sort_key after which the page
+   * begins, $7 its length, and $8, for the order by position, the id after which it begins among messages of one position.
    */
   text: string;
 }
@@ -114,7 +114,7 @@ function waiting(...statuses: MailboxStatus[]): string {
   return inOrder("messages", `m.state <> 1 and ${liveStatus} in ('${statuses.join("', '")}')`);
 }
 
-/** Messages that were claimed too often and are not swept yet. Their last claim has lapsed, so the index `messages_waiting` finds them. */
+/** Messages claimed too often and not yet swept. Their last lease has lapsed, so that the index `messages_waiting` finds them. */
 const lapsedDead = inOrder(
   "messages",
   `m.state <> 1 and m.claimable_at <= $1 and $2::integer is not null and ${liveStatus} = 'DEAD'`,
@@ -189,18 +189,18 @@ async function sortKeyAfter(
     values: [mailbox.bucket, mailbox.id, id],
   });
   if (rows[0] !== undefined) return rows[0].position;
-  // All messages before an expired one have expired, too.
+  // All messages before an expired message have expired, too.
   return id < mailbox.expiredBefore ? 0 : positionBefore(deps, mailbox, id);
 }
 
-/** Ids are made by the clock of the node that accepts, positions a little later by the database: the order of both is only nearly the same. */
+/** How far back to search. The order of positions differs slightly from that of ids, because the database sets them later. */
 const lateMs = 60_000;
-/** Messages that were canceled, too, and are passed over in search of one that has a position. */
+/** The most canceled or erased messages that are skipped in the search for a message that has a position. */
 const mostPassed = 1_000;
 
 /**
- * A position before that of a message that has left the mailbox since, canceled or erased: the page repeats some messages rather than
- * leave one out. Undefined when the mailbox never had the message.
+ * A position before that of a message that was canceled or erased since the last page: the next page may repeat some messages,
+ * but skips none. Undefined when the mailbox never had the message.
  */
 async function positionBefore(
   deps: ReadDeps,

@@ -6,7 +6,7 @@ import { gaugesOn, keepReading } from "../../telemetry/processMetrics.ts";
 
 type Totals = RowOf<"measure_mailboxes">;
 
-/** Gauges over all mailboxes together, the same from every process, so they are not summed over processes. */
+/** Gauges over all mailboxes. Every process reports the same values, so they must not be summed over processes. */
 export function registerMailboxMetrics(registry: Registry, pool: pg.Pool, retentionMs: number): void {
   const totals = keepReading(() => readTotals(pool, retentionMs));
   void new Gauge({

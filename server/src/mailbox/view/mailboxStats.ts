@@ -5,20 +5,20 @@ import type { Stats } from "../message/schemas.ts";
 export type MailboxStats = Static<typeof Stats>;
 
 interface Bounds {
-  /** Messages that were claimed or given back; each is a read of its row, perhaps of a page of its own. */
+  /** The most claimed, released and blocked messages that are counted. Each costs a read of its row, often on its own page. */
   elsewhere: number;
-  /** Dead messages, read from their index alone. */
+  /** The most dead messages counted, by index-only reads. */
   dead: number;
 }
 
-/** For the statistics of one mailbox, which somebody looks at. */
+/** Bounds for the statistics of one mailbox, which a user opens. */
 export const statsBounds: Bounds = { elsewhere: 2_500, dead: 10_000 };
-/** For health, which many targets are asked for again and again. */
+/** Bounds for the health of many targets, which is requested often. */
 export const healthBounds: Bounds = { elsewhere: 1_000, dead: 2_500 };
 
-/** Up to this number, ready messages are counted by their rows. Beyond it, they are all messages in the ledger without the others. */
+/** Up to this number, ready messages are counted by rows. Beyond it, their number is the ledger's total less other messages. */
 const maxReadyCounted = 500;
-/** Rates are over this many whole minutes and the present one. */
+/** Rates cover this number of whole minutes and the current minute. */
 const rateMinutes = 5;
 
 type Counts = Record<
@@ -36,8 +36,8 @@ type Counts = Record<
 >;
 
 /**
- * The live view of a mailbox. Counts no more than its bounds, however many messages there are: from those that were claimed or
- * given back, it counts the ones that become claimable first. Changes nothing.
+ * Statistics of a mailbox at this moment. Counts no more messages than `bounds`: of claimed and released messages, those that
+ * become claimable first. Changes nothing.
  */
 export async function mailboxStats(
   deps: ReadDeps,
@@ -63,7 +63,7 @@ export async function mailboxStats(
   const row = rows[0]!;
   const elsewhere = row.lapsed + row.claimed + row.delayed + row.blocked + row.poison;
   const hasAllElsewhere = elsewhere < bounds.elsewhere;
-  // If not all of the others were counted, this is the most that it can be.
+  // If not all other messages were counted, this is an upper bound.
   const ready = row.ready < maxReadyCounted ? row.ready : Math.max(row.held - elsewhere, row.ready);
   const oldest = [row.oldest_ready, row.oldest_waiting].filter((id) => id !== null).sort()[0];
   const rateSeconds = rateMinutes * 60 + (mailbox.nowMs % 60_000) / 1000;

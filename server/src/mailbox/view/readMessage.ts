@@ -5,7 +5,7 @@ import { type Message, messageTimes, withPayload } from "../message/message.ts";
 import type { Interventions } from "../message/schemas.ts";
 import type { MailboxStatus } from "../../items/eventStatuses.ts";
 
-/** A message's row beside its item's; `status` is null for one that neither table holds. */
+/** A message's row joined with its item's; `status` is null for a message in neither `messages` nor `closed_messages`. */
 export interface MessageRow {
   id: string;
   mailbox_id: string;
@@ -21,8 +21,8 @@ export interface MessageRow {
 }
 
 /**
- * The columns of a {@link MessageRow}, from rows of `events e`, `messages m` and `closed_messages c`. $1 is the moment
- * in Unix milliseconds, $2 how often the mailbox lets a message be claimed.
+ * The columns of a {@link MessageRow}, from rows of `events e`, `messages m` and `closed_messages c`. $1 is the current time in
+ * Unix milliseconds, $2 the mailbox's limit of claims of a message.
  */
 export const messageColumns = `
   e.id,
@@ -42,7 +42,7 @@ export const messageColumns = `
   c.closed_at,
   coalesce(c.reason, 'claimed ' || m.claim_count || ' times and never acknowledged') as dead_reason`;
 
-/** A message from its row, as it is at the moment of the row. */
+/** The message for a row, with its status at the moment when the row was read. */
 export function messageOf(row: MessageRow, mailbox: MailboxMoment): Message {
   const times = messageTimes(row.id, mailbox.retentionMs);
   const status = row.status === null || row.id < mailbox.expiredBefore ? "EXPIRED" : row.status;
@@ -67,8 +67,8 @@ export function messageOf(row: MessageRow, mailbox: MailboxMoment): Message {
 const maxInterventionsShown = 100;
 
 /**
- * Reads one message with its payload and interventions, as JSON text. The payload of an expired or erased one is null.
- * Undefined when no mailbox of the organization has it.
+ * Reads one message with its payload and interventions, as JSON text. The payload of an expired or erased message is null.
+ * Returns undefined when no mailbox of the organization has the message.
  */
 export async function readMessage(deps: ReadDeps, orgId: string, id: string): Promise<string | undefined> {
   if (!isId(id)) return undefined;
