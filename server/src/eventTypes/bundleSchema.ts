@@ -10,9 +10,9 @@ import { type Keywords, mapSchemas } from "./subschemas.ts";
 import { isJsonObject } from "../http/contract/json.ts";
 
 /**
- * A schema of an OpenAPI document with everything that it refers to, by whatever way, in `$defs` of its own. Each is there
- * once, and circles stay references: writing them out could take any amount of memory.
- * @throws {DocumentProblem} for a reference to nothing or out of the document, and where it becomes too large.
+ * A schema of an OpenAPI document with everything that it refers to, directly or indirectly, in its own `$defs`. Each definition
+ * is there once, and circular references stay references: replacing references by copies could take any amount of memory.
+ * @throws {DocumentProblem} for a reference to nothing or out of the document, and when the schema becomes too large.
  */
 export function bundleSchema(document: Keywords, schema: Keywords, budget: ReadingBudget): JsonSchema {
   const [root, own] = rootOf(document, schema);
@@ -35,7 +35,7 @@ export function bundleSchema(document: Keywords, schema: Keywords, budget: Readi
   return { ...bundled, $defs: Object.fromEntries([...present, ...definitions]) };
 }
 
-/** The schema to bundle. One that is nothing but a reference is replaced by its target, which that reference then means. */
+/** The schema to bundle. If it is only a reference, the root is the reference's target, and `own` is that reference. */
 function rootOf(document: Keywords, schema: Keywords): [root: Keywords, own: string | undefined] {
   const reference = schema["$ref"];
   if (typeof reference !== "string" || Object.keys(schema).length > 1) return [schema, undefined];
@@ -45,11 +45,11 @@ function rootOf(document: Keywords, schema: Keywords): [root: Keywords, own: str
     : [schema, undefined];
 }
 
-/** The names of `$defs` by the references that they take the place of. */
+/** Maps references of the document to names in `$defs`. */
 class Names {
   readonly #targets = new Map<string, string>();
   readonly #taken: Set<string>;
-  /** The number that the last of several with one name got. */
+  /** By wanted name: the last number that was appended to make it unique. */
   readonly #numbers = new Map<string, number>();
   readonly #wanted: { reference: string; name: string }[] = [];
 
@@ -57,7 +57,7 @@ class Names {
     this.#taken = new Set(isJsonObject(root["$defs"]) ? Object.keys(root["$defs"]) : []);
   }
 
-  /** Lets a reference mean a definition; undefined for the root. */
+  /** Maps a reference to a definition; with `name` undefined, to the root. */
   add(reference: string, name: string | undefined): string {
     const target = name === undefined ? "#" : `#/$defs/${name}`;
     this.#targets.set(reference, target);
@@ -77,7 +77,7 @@ class Names {
     return this.add(reference, name);
   }
 
-  /** The references met so far, and those that are met during the iteration. */
+  /** The references found so far, and those that are found during the iteration. */
   *wanted(): Generator<{ reference: string; name: string }> {
     for (let index = 0; index < this.#wanted.length; index++) yield this.#wanted[index]!;
   }
@@ -92,7 +92,7 @@ class Names {
   }
 }
 
-/** A schema's keywords with its references rewritten: `$ref`, and the mapping by which OpenAPI tells alternatives apart. */
+/** A schema's keywords with references rewritten: in `$ref` and in the mapping of OpenAPI's `discriminator`. */
 function rewritten(keywords: Keywords, referTo: (reference: string) => string): Keywords {
   const { $ref: reference, discriminator } = keywords;
   const mapping = isJsonObject(discriminator) ? discriminator["mapping"] : undefined;

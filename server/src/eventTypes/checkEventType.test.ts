@@ -56,7 +56,7 @@ it.each([
   expect(check({ schema })).toEqual({ ok: false, message: matching(message) });
 });
 
-it("a schema may look like what it is not, and keeps its order", () => {
+it("keyword names are allowed as property names and in values, and the order of members is kept", () => {
   const schema = {
     $schema: "http://json-schema.org/draft-07/schema#",
     properties: {
@@ -71,7 +71,7 @@ it("a schema may look like what it is not, and keeps its order", () => {
   expect(check({ schema })).toMatchObject({ ok: true, value: { schema: JSON.stringify(schema) } });
 });
 
-it("a pattern is never run: one that takes for ever, with a text to match", () => {
+it("a pattern is never matched against the example, so that an exponential pattern is harmless", () => {
   const schema = { type: "string", pattern: "^(a+)+$" };
   const example = `${"a".repeat(60)}!`;
   expect(check({ schema, example })).toMatchObject({ ok: true, value: { example: JSON.stringify(example) } });

@@ -4,16 +4,16 @@ import { isPlainLine, isPlainText, plainTextRule } from "../http/contract/plainT
 import { schemaFault } from "./checkSchema.ts";
 import { type EventType, maxDescriptionCharacters, maxGroupCharacters, maxJsonBytes } from "./schemas.ts";
 
-/** A type as a request or a document gives it. */
+/** An event type as a request or an OpenAPI document gives it. */
 export type GivenEventType = Omit<Static<typeof EventType>, "id" | "created_at" | "updated_at">;
 
-/** A type that can be stored: its schema and its example as JSON texts. */
+/** An event type in the form in which it is stored: with its schema and its example as JSON text. */
 export interface CheckedEventType extends Omit<GivenEventType, "schema" | "example"> {
   schema: string | null;
   example: string | null;
 }
 
-/** Checks a type, field by field; `message` names the field. */
+/** Checks an event type, field by field; `message` names the field at fault. */
 export function checkEventType(given: GivenEventType): Read<CheckedEventType> {
   const { name, description, group, deprecated } = given;
   const schema = given.schema === null ? null : JSON.stringify(given.schema);
@@ -33,7 +33,7 @@ export function checkEventType(given: GivenEventType): Read<CheckedEventType> {
 }
 
 function lengthFault(field: string, text: string, most: number): string | undefined {
-  // A character has at most two UTF-16 units, whose number is known without reading the text.
+  // A character has at most two UTF-16 code units, and `length` counts these without reading the text.
   const isLong = text.length > 2 * most || Array.from(text).length > most;
   return isLong ? `${field} must be at most ${most} characters` : undefined;
 }
@@ -45,12 +45,12 @@ function sizeFault(field: string, json: string | null): string | undefined {
     : undefined;
 }
 
-/** The form of a type's name, in words: that of an item's type without `*`, which means a prefix in a target's list. */
+/** The rule for names of event types, in words. `*` is excluded, because it means a prefix in a target's `event_types`. */
 const typeNameRule = "1 to 256 printable ASCII characters without *, and no blank at either end";
 
 const typeName = /^[!-)+-~](?:[ -)+-~]{0,254}[!-)+-~])?$/;
 
-/** Whether the catalogue can hold a type of this name. Clients resolve `.` and `..` in a path before they send it. */
+/** Whether an event type may have this name. Excludes `.` and `..`, which clients resolve in a path before they send it. */
 export function isTypeName(text: string): boolean {
   return typeName.test(text) && text !== "." && text !== "..";
 }

@@ -20,11 +20,11 @@ const since2020 = [
   ..."unevaluatedItems unevaluatedProperties contentSchema deprecated writeOnly".split(" "),
 ];
 
-/** Keywords that the other draft does not know, or that Ajv reads more strictly than the draft. */
+/** Keywords that only one draft has, or that Ajv checks more strictly than the draft does. */
 const of7 = ["additionalItems"];
 const of2020 = ["enum"];
 
-/** Schemas, and values that are nearly schemas. */
+/** Generates schemas, and values that are almost schemas. */
 function schemasOf(words: readonly string[]) {
   return fc.letrec<{ schema: Record<string, unknown>; value: unknown }>((tie) => ({
     schema: fc.dictionary(fc.constantFrom(...words), tie("value"), { maxKeys: 3 }),

@@ -3,14 +3,14 @@ import type { JsonSchema } from "./schemas.ts";
 import { findInSchemas, holdMany, holdNamed, holdOne, type Place } from "./subschemas.ts";
 import { isJsonObject } from "../http/contract/json.ts";
 
-/** Characters of a `pattern`: the engine reads it, and never matches anything with it. */
+/** The most characters of a `pattern`. The engine compiles the pattern and never matches anything with it. */
 const maxPatternCharacters = 1_024;
 const maxShownPlaceCharacters = 200;
 
 const draft2020 = "https://json-schema.org/draft/2020-12/schema";
 const draft7 = "http://json-schema.org/draft-07/schema#";
 
-/** The dialects by the values of `$schema`; OpenAPI's is draft 2020-12 with a few keywords more. */
+/** The dialects by the value of `$schema`. OpenAPI's dialect is draft 2020-12 with some additional keywords. */
 const dialects = new Map<unknown, Dialect>([
   [draft2020, "draft2020"],
   [`${draft2020}#`, "draft2020"],
@@ -20,9 +20,9 @@ const dialects = new Map<unknown, Dialect>([
 ]);
 
 /**
- * Why a schema is refused, with the place: a keyword has a value that its dialect does not take, a pattern is no regular
- * expression, or a reference within it points to nothing. Takes time in proportion to the schema, because the schema is neither
- * compiled nor applied to anything.
+ * Why a schema is refused, with the place: a keyword has a value that its dialect does not allow, a pattern is no regular
+ * expression, or a reference into the schema points to nothing. The time is proportional to the size of the schema, because the
+ * schema is neither compiled nor applied to anything.
  */
 export function schemaFault(schema: JsonSchema): string | undefined {
   const dialect = dialects.get(schema["$schema"] ?? draft2020);
@@ -41,7 +41,7 @@ function keywordsFault(dialect: Dialect, { keywords, path }: Place): string | un
   return undefined;
 }
 
-/** References out of the schema are left as they are: nothing is fetched. */
+/** Checks references into the schema. References out of it are not checked, because nothing is fetched. */
 function referenceFault({ keywords: { $ref: reference }, path, resource }: Place): string | undefined {
   if (typeof reference !== "string" || !(reference === "#" || reference.startsWith("#/"))) return undefined;
   return resolveLocal(resource, reference) === undefined
@@ -64,8 +64,8 @@ function patternFault(path: readonly string[], pattern: string): string | undefi
     return at(path, `must have at most ${maxPatternCharacters} characters`);
   }
   try {
-    // Without the flag u, which would look up each class such as \p{L} and take a tenth of a millisecond for it.
-    // oxlint-disable-next-line no-new -- only whether it can be made counts
+    // Without the flag u: with it, each class such as \p{L} would cost a lookup of a tenth of a millisecond.
+    // oxlint-disable-next-line no-new -- the constructor throws for an invalid pattern
     new RegExp(pattern);
     return undefined;
   } catch {
@@ -82,10 +82,10 @@ function at(path: readonly string[], fault: string): string {
   return `${shown} ${fault}`;
 }
 
-/** The drafts of JSON Schema that a catalogue takes. */
+/** The drafts of JSON Schema that schemas of event types may use. */
 type Dialect = "draft7" | "draft2020";
 
-/** Why a keyword cannot have a value, after the keyword's name; undefined where it can. */
+/** Why a keyword cannot have a value, as words that follow the keyword's name; undefined when it can. */
 type Form = (value: unknown) => string | undefined;
 
 const form =
@@ -99,7 +99,7 @@ const isSchema = (value: unknown): boolean => typeof value === "boolean" || isJs
 const areSchemas = (value: unknown): boolean =>
   Array.isArray(value) && value.length > 0 && value.every(isSchema);
 
-/** Whether a value is a list of at least `least` different elements that `isOne` takes. */
+/** Whether a value is a list of at least `least` elements, all different and all accepted by `isOne`. */
 function areDistinct(value: unknown, isOne: (one: unknown) => boolean, least = 0): boolean {
   return (
     Array.isArray(value) &&
@@ -190,7 +190,7 @@ const ofDialect: Record<Dialect, ReadonlyMap<string, Form>> = {
   ]),
 };
 
-/** Why a keyword cannot have this value, without looking into schemas within it; undefined where it can. */
+/** Why a keyword cannot have this value; undefined when it can. Does not check schemas within the value. */
 function keywordFault(dialect: Dialect, keyword: string, value: unknown): string | undefined {
   return (ofDialect[dialect].get(keyword) ?? forms.get(keyword))?.(value);
 }

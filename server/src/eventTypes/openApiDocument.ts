@@ -18,7 +18,7 @@ export function resolveLocal(document: unknown, reference: string): { value: unk
   return segments && { value };
 }
 
-/** The last name in a reference; empty for a text that is no reference. */
+/** The last segment of a reference; empty if the text is no reference. */
 export function lastSegment(reference: string): string {
   return segmentsOf(reference)?.at(-1) ?? "";
 }
@@ -31,32 +31,32 @@ function segmentsOf(reference: string): string[] | undefined {
       .split("/")
       .map((segment) => decodeURIComponent(segment).replaceAll("~1", "/").replaceAll("~0", "~"));
   } catch {
-    // A % that begins no escape.
+    // The text has a % that begins no escape sequence.
     return undefined;
   }
 }
 
-/** A reference in a message, cut where it is long. */
+/** A reference for an error message, cut after 100 characters. */
 export function shownReference(reference: string): string {
   return reference.length > 100 ? `${reference.slice(0, 100).toWellFormed()}…` : reference;
 }
 
-/** Thrown while a document is read, where it cannot be read on; the message says why. Never leaves `readWebhooks`. */
+/** Thrown when a part of a document cannot be read; the message says why. Caught in `readWebhooks`. */
 export class DocumentProblem extends Error {}
 
-/** Characters of JSON that one import reads; a value that several webhooks refer to counts for each of them. */
+/** The most characters of JSON that one import reads. A value that several webhooks refer to counts once for each. */
 const maxCharacters = 4 * 1024 * 1024;
 
-/** Bounds what an import reads of a document, in which a few bytes can refer to the same large value again and again. */
+/** Bounds the size of what an import reads: in a document, a few bytes can refer to the same large value many times. */
 export class ReadingBudget {
   #left = maxCharacters;
-  /** Parts that were too large once, because measuring them again and again takes time, too. */
+  /** Parts that were found too large, so that they are not measured again. */
   readonly #tooLarge = new WeakSet<object>();
 
   /**
-   * Bounds one schema or example of as many parts as there are.
-   * @returns a function that counts a part before it is read.
-   * @throws {DocumentProblem} when the part is too large, or all parts are together.
+   * Bounds one schema or example, together with the parts that it refers to.
+   * @returns a function that must be called with each part before the part is read.
+   * @throws {DocumentProblem} (from the returned function) when the part is too large, or all parts together are.
    */
   forOne(field: "schema" | "example"): (part: unknown) => void {
     let most = maxJsonBytes;
@@ -77,7 +77,7 @@ export class ReadingBudget {
   }
 }
 
-/** The fewest characters that a value can have as JSON; undefined when these are more than `most`, without reading on. */
+/** A lower bound of a value's length as JSON, in characters. Stops and returns undefined when it exceeds `most`. */
 function charactersOf(value: unknown, most: number): number | undefined {
   let count = 0;
   const add = (one: unknown): boolean => {

@@ -8,12 +8,12 @@ const maxMemoryMiB = 256;
 
 type Answer = { json: string } | { problem: string };
 
-/** The document that is read now. They come one after the other, because a thread takes as much memory as a whole service. */
+/** Settles when the last document is parsed. One is parsed at a time: a thread takes as much memory as a whole service. */
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Parses YAML 1.2 in a thread of its own, because a document of a MiB can take a second, and ends the thread after five.
- * @throws {ApiError} 400 for what a body in JSON could not have either: many levels, and text that cannot be stored.
+ * Parses YAML 1.2 in a worker thread, because a document of 1 MiB can take a second. The thread is ended after five seconds.
+ * @throws {ApiError} 400 for content that is refused in a JSON body, too: too many levels, or text that cannot be stored.
  */
 export async function parseYaml(text: string): Promise<Read<unknown>> {
   const parsed = last.then(() => inThread(text));
@@ -26,7 +26,7 @@ export async function parseYaml(text: string): Promise<Read<unknown>> {
 
 function inThread(text: string): Promise<Answer> {
   return new Promise((resolve) => {
-    // The bundles of this module and of the thread have another extension.
+    // The extension is .ts in the sources and another one in the bundle.
     const entry = new URL(`./yamlThread${extname(import.meta.filename)}`, import.meta.url);
     const worker = new Worker(entry, {
       workerData: text,

@@ -10,7 +10,7 @@ const read = async (webhooks: object, schemas: object = {}): Promise<ReadWebhook
   return found.value;
 };
 
-it("what would double with each reference when written out stays as small as it is", async () => {
+it("a schema that would grow exponentially if its references were replaced by copies stays small", async () => {
   const doubling = Array.from({ length: 30 }, (_, n) => [
     `D${n}`,
     { properties: { a: to(`D${n + 1}`), b: to(`D${n + 1}`) } },
@@ -19,14 +19,14 @@ it("what would double with each reference when written out stays as small as it 
   expect(Object.keys(JSON.parse(types[0]!.schema!).$defs)).toHaveLength(30);
 });
 
-it("many webhooks that refer to one large schema are taken up to a bound together", async () => {
+it("webhooks that refer to one large schema are read up to a bound on all of them together", async () => {
   const webhooks = Array.from({ length: 900 }, (_, n) => [`big.${n}`, body(to("Big"))]);
   const { types, refused } = await read(Object.fromEntries(webhooks), { Big: { title: "x".repeat(65_000) } });
   expect(types.length).toBeLessThan(70);
   expect(refused.at(-1)!.reason).toMatch(/^the document is too large with what it refers to/);
 });
 
-it("a type whose schema is too large with what it refers to is refused by itself", async () => {
+it("an event type whose schema and references are too large is refused, and the other types are read", async () => {
   const parts = Array.from({ length: 5 }, (_, n) => [`P${n}`, { title: "x".repeat(15_000) }]);
   const allOf = parts.map(([name]) => to(name as string));
   const { types, refused } = await read(
@@ -39,7 +39,7 @@ it("a type whose schema is too large with what it refers to is refused by itself
   ]);
 });
 
-it("definitions of one name are told apart, and those of the schema itself stay", async () => {
+it("different definitions of the same name get different names, and the schema's own definitions keep theirs", async () => {
   const schema = { $defs: { X: { title: "own" } }, allOf: [to("a/X"), to("b/X"), to("a/X")] };
   const { types } = await read({ w: body(schema) }, { a: { X: { title: "a" } }, b: { X: { title: "b" } } });
   expect(JSON.parse(types[0]!.schema!)).toEqual({
@@ -48,7 +48,7 @@ it("definitions of one name are told apart, and those of the schema itself stay"
   });
 });
 
-it("what tells alternatives apart refers to them as before", async () => {
+it("the mapping of a discriminator refers to the bundled definitions", async () => {
   const mapping = { dog: "#/components/schemas/Dog", cat: "Cat" };
   const schema = { oneOf: [to("Dog")], discriminator: { propertyName: "kind", mapping } };
   const { types } = await read({ w: body(schema) }, { Dog: {} });
@@ -58,7 +58,7 @@ it("what tells alternatives apart refers to them as before", async () => {
   });
 });
 
-/** JSON with the keywords of OpenAPI in it, and references to any place. */
+/** Keywords of OpenAPI, for generated JSON with references to any place. */
 const words = [
   "post",
   "requestBody",
@@ -80,7 +80,7 @@ const json = fc.letrec((tie) => ({
   ),
 })).value;
 
-it("no document is answered with anything but types and reasons", async () => {
+it("every document gives event types and refusals, or a message, and never throws", async () => {
   const tried = fc.assert(
     fc.asyncProperty(fc.dictionary(fc.constantFrom("a", "b", "c d"), json), async (webhooks) => {
       const found = await readWebhooks({ openapi: "3.1.0", webhooks });

@@ -13,13 +13,13 @@ export interface ReadWebhooks {
   refused: { name: string; reason: string }[];
 }
 
-/** References that follow one another: a circle of nothing else would have no end. */
+/** The most references in a row that are followed, because a circle of references has no end. */
 const maxHops = 16;
 const maxShownNameCharacters = 256;
 
 /**
- * Reads the `webhooks` of an OpenAPI document: the name under which each stands is the type, its first tag the group, and
- * the payload is that of the request's body in JSON. Yields to other requests between any two.
+ * Reads the `webhooks` of an OpenAPI document. The key of each webhook is the event type's name, its first tag the group, and
+ * the schema of the request's JSON body the schema of the payload. Yields the event loop before each webhook.
  */
 export async function readWebhooks(document: Keywords): Promise<Read<ReadWebhooks>> {
   const found = webhooksOf(document);
@@ -94,7 +94,7 @@ function operationOf(reading: Reading, item: Keywords): Keywords {
   return method === undefined ? {} : followed(reading, item[method]);
 }
 
-/** The description of an operation's body in JSON; empty where it has no such body. */
+/** The OpenAPI description of an operation's JSON body; empty if it has no such body. */
 function jsonBodyOf(reading: Reading, { requestBody }: Keywords): Keywords {
   if (requestBody === undefined) return {};
   const { content } = followed(reading, requestBody);
@@ -106,7 +106,7 @@ function jsonBodyOf(reading: Reading, { requestBody }: Keywords): Keywords {
   return type === undefined ? {} : followed(reading, content[type]);
 }
 
-/** The first example of the body, or of its schema. */
+/** The first example of the body or of its schema; null for none. */
 function exampleOf(reading: Reading, { example, examples, schema }: Keywords): unknown {
   if (example !== undefined) return example;
   const [first] = isJsonObject(examples) ? Object.values(examples) : [];
@@ -117,7 +117,7 @@ function exampleOf(reading: Reading, { example, examples, schema }: Keywords): u
   return described["example"] ?? (Array.isArray(ofSchema) ? (ofSchema[0] as unknown) : undefined) ?? null;
 }
 
-/** An object of the document, or the one that it refers to. @throws {DocumentProblem} when there is none. */
+/** An object of the document, after following its references. @throws {DocumentProblem} when there is no such object. */
 function followed({ document }: Reading, given: unknown): Keywords {
   let value = given;
   for (let hops = 0; isJsonObject(value) && typeof value["$ref"] === "string"; hops++) {

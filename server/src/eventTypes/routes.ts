@@ -122,7 +122,7 @@ const importRoute = route("importEventTypes", "POST /api/v1/event-types/import",
   },
 });
 
-/** The document of a body. @throws {ApiError} 400 for a text that is no YAML, or the YAML of something else than an object. */
+/** The document of a body. @throws {ApiError} 400 for a text that is no YAML, or whose value is no object. */
 async function documentOf(body: Record<string, unknown> | string): Promise<Record<string, unknown>> {
   if (typeof body !== "string") return body;
   const document = orInvalid(await parseYaml(body));
@@ -130,11 +130,11 @@ async function documentOf(body: Record<string, unknown> | string): Promise<Recor
   throw new ApiError(400, "the document must be an object");
 }
 
-/** @throws {ApiError} 404 for what is no name. */
+/** The name in the path. @throws {ApiError} 404 when no event type can have it. */
 function nameOfPath({ name }: { name: string }): string {
   if (!isTypeName(name)) throw noneNamed("event type", name);
   return name;
 }
 
-/** `/api/v1/event-types`: the catalogue of what an organization sends. */
+/** `/api/v1/event-types`: an organization's catalogue of event types. */
 export const eventTypeRoutes = [listRoute, importRoute, putRoute, readRoute, deleteRoute];

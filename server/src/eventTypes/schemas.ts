@@ -2,11 +2,11 @@ import { Type } from "typebox";
 import { lineOfText, linesOfText } from "../http/contract/plainText.ts";
 import { described, Id, oneOf, pageByName, Timestamp } from "../http/contract/schemas.ts";
 
-/** Bytes of JSON that a schema, and an example, may have. */
+/** The most bytes of a schema, and of an example, as JSON. */
 export const maxJsonBytes = 65_536;
 export const maxDescriptionCharacters = 4_096;
 export const maxGroupCharacters = 128;
-/** The most event types of an organization; a document to import may describe as many. */
+/** The most event types of an organization, and of a document to import. */
 export const maxEventTypes = 1_000;
 
 export type JsonSchema = Record<string, unknown>;
@@ -21,7 +21,7 @@ const listed = {
   updated_at: Timestamp,
 };
 
-/** A type as lists have it: without its schema and its example, which may be large. */
+/** An event type in a list: without its schema and its example, which may be large. */
 export const ListedEventType = Type.Object(listed, { title: "ListedEventType" });
 
 const Schema = Type.Unsafe<JsonSchema | null>(

@@ -16,7 +16,7 @@ import {
 import { createHash } from "node:crypto";
 import type { Static } from "typebox";
 
-/** A type with its schema and example. */
+/** An event type with its schema and example. */
 export type StoredEventType = Static<typeof EventType>;
 
 const columns = `t.id, t.name, t.description, t."group", t.deprecated, t.created_at, t.updated_at`;
@@ -44,7 +44,7 @@ export async function listEventTypes(
   return rows;
 }
 
-/** Undefined when the organization has no such type. */
+/** Returns undefined when the organization has no such event type. */
 export async function readEventType(
   pool: pg.Pool,
   orgId: string,
@@ -72,12 +72,12 @@ function parsed(text: string | null): unknown {
   return text === null ? null : JSON.parse(text);
 }
 
-/** A type as the audit log has it: with fingerprints of its schema and its example, which may be large. */
+/** An event type in the audit log: with fingerprints in place of its schema and its example, which may be large. */
 type AuditedEventType = CheckedEventType & { id: string };
 
 const auditedFields = ["name", "description", "group", "deprecated", "schema", "example"] as const;
 
-/** The fields of an existing type that a PUT or an import can change. */
+/** The fields of an existing event type that a PUT or an import can change. */
 const changeableFields = auditedFields.filter((field) => field !== "name");
 
 const auditedColumns = `t.id, t.name, t.description, t."group", t.deprecated, ${fingerprintIn("schema")}, ${fingerprintIn("example")}`;
@@ -86,13 +86,13 @@ function fingerprintIn(column: string): string {
   return `octet_length(t.${column}) || ' bytes, sha256 ' || encode(sha256(convert_to(t.${column}, 'UTF8')), 'hex') as ${column}`;
 }
 
-/** The same fingerprint for a text that is not stored yet. */
+/** Like {@link fingerprintIn}, for a text that is not stored yet. */
 function fingerprint(text: string | null): string | null {
   if (text === null) return null;
   return `${Buffer.byteLength(text)} bytes, sha256 ${createHash("sha256").update(text).digest("hex")}`;
 }
 
-/** A type as the audit log will have it once it is stored. */
+/** The audit log's form of an event type that is not stored yet. */
 function auditedAs(id: string, type: CheckedEventType): AuditedEventType {
   return { id, ...type, schema: fingerprint(type.schema), example: fingerprint(type.example) };
 }
@@ -105,7 +105,7 @@ function objectOf({ id, name }: { id: string; name: string }) {
   return { kind: "event_type", id, name } as const;
 }
 
-/** The outcome for a type that is to be saved; `full` where the organization has as many types as it may. */
+/** The outcome of saving an event type; `full`: the organization has the maximum number of event types. */
 export type Saving = "created" | "updated" | "unchanged" | "full";
 
 export const tooManyEventTypes = `a workspace has at most ${maxEventTypes} event types: delete one first`;
@@ -118,9 +118,9 @@ interface Step {
 }
 
 /**
- * Makes event types, or changes those that exist, in one transaction. Values that a type has already are no change.
- * @param types of different names.
- * @returns the outcome by name, in a dry run the one that there would be.
+ * Creates event types, or changes existing ones, in one transaction. A type whose values stay the same is unchanged.
+ * @param types with different names.
+ * @returns the outcome by name; in a dry run, the outcome that saving would have.
  */
 export async function saveEventTypes(
   pool: pg.Pool,
@@ -129,7 +129,7 @@ export async function saveEventTypes(
   { nowMs, isDryRun = false }: { nowMs: number; isDryRun?: boolean },
 ): Promise<Map<string, Saving>> {
   const steps = await inTransaction(pool, async (client) => {
-    // One transaction at a time changes an organization's catalogue, so that the count holds.
+    // Only one transaction at a time changes an organization's catalogue, so that the limit on the number of types holds.
     if (!isDryRun) await lockOrganization(client, origin.orgId);
     const planned = await plan(client, origin.orgId, types, nowMs);
     if (!isDryRun) await carryOut(client, origin, planned, nowMs);
@@ -217,8 +217,8 @@ function changeOf({ before, after }: Step): RecordedChange {
 }
 
 /**
- * Takes a type out of the catalogue. Targets are left as they are: targets that name it go on getting such items.
- * @returns how many targets name it; undefined when the organization has no such type.
+ * Deletes an event type from the catalogue. Targets are not changed: targets that list the type still get items of it.
+ * @returns how many targets list the type; undefined when the organization has no such type.
  */
 export function deleteEventType(pool: pg.Pool, origin: Origin, name: string): Promise<number | undefined> {
   return inTransaction(pool, async (client) => {

@@ -1,13 +1,13 @@
 import { isJsonObject } from "../http/contract/json.ts";
 
-/** A schema that is an object; `true` and `false` are schemas, too, without anything in them. */
+/** A schema that is an object. `true` and `false` are also schemas, but have no keywords. */
 export type Keywords = Readonly<Record<string, unknown>>;
 
-/** A schema within another, and where it is. */
+/** A schema within another schema, and its path. */
 export interface Place {
   keywords: Keywords;
   path: readonly string[];
-  /** The schema that `#` means in it: the nearest one around it with an `$id` of its own, or the whole. */
+  /** The schema to which `#` refers here: the nearest enclosing schema with its own `$id`, or the root. */
   resource: Keywords;
 }
 
@@ -22,8 +22,8 @@ const ofNamed = "$defs definitions dependencies dependentSchemas patternProperti
 export const holdNamed: ReadonlySet<string> = new Set(ofNamed.split(" "));
 
 /**
- * Visits a schema and all schemas within it, each once, until `visit` finds something. A value that only looks like a schema, as
- * an example may, is not visited.
+ * Visits a schema and all schemas within it, each once, until `visit` returns a value. A value that only looks like a schema,
+ * such as an example, is not visited.
  */
 export function findInSchemas<Found>(
   schema: Keywords,
@@ -45,7 +45,7 @@ export function findInSchemas<Found>(
   return search(schema, [], schema);
 }
 
-/** The schemas right under a keyword, each with the steps that lead from the keyword to it. */
+/** The schemas directly under a keyword, each with its path from the keyword. */
 function schemasIn(keyword: string, held: unknown): [steps: string[], schema: unknown][] {
   if (holdsMany(keyword) && Array.isArray(held)) return held.map((one, index) => [[String(index)], one]);
   if (holdOne.has(keyword)) return [[[], held]];
@@ -53,7 +53,7 @@ function schemasIn(keyword: string, held: unknown): [steps: string[], schema: un
   return Object.entries(held).map(([name, one]) => [[name], one]);
 }
 
-/** A copy of a schema in which each schema's own keywords are changed by `change`. Schemas with an `$id` stay as they are. */
+/** A copy of a schema in which `change` is applied to the keywords of each schema. Schemas with an `$id` are not changed. */
 export function mapSchemas(schema: unknown, change: (keywords: Keywords) => Keywords): unknown {
   if (!isJsonObject(schema) || hasOwnId(schema)) return schema;
   const within = (one: unknown): unknown => mapSchemas(one, change);
@@ -72,7 +72,7 @@ function holdsMany(keyword: string): boolean {
   return holdMany.has(keyword) || keyword === "items";
 }
 
-/** Whether `#` means this schema in it, and not the one around it. */
+/** Whether `#` within this schema refers to it, and not to an enclosing schema. */
 function hasOwnId({ $id: id }: Keywords): boolean {
   return typeof id === "string" && !id.startsWith("#");
 }

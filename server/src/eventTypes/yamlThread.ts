@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { parse } from "yaml";
 
-/** The thread of `parseYaml.ts`: gets a text, and answers with its value as JSON or with the parser's error. */
+/** The worker thread of `parseYaml.ts`: gets a text, and posts its value as JSON or the parser's error. */
 try {
   const value: unknown = parse(workerData as string, { maxAliasCount: 100, prettyErrors: false });
   parentPort!.postMessage({ json: JSON.stringify(value) ?? "null" });

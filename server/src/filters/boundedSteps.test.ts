@@ -4,8 +4,8 @@ import { failedParts, matchFilter, mostSteps } from "./matchFilter.ts";
 import { readPattern } from "./pattern.ts";
 
 /*
- * Counts what a filter does, apart from its own count: reads of lists, look-ups, comparisons and characters that are folded. The search
- * goes through filters of up to 4 KiB and payloads whose lists are longer than a filter may look at.
+ * Counts the operations of a filter independently of its own count of steps: reads of list elements, lookups, comparisons and
+ * characters that are folded. The test tries filters of up to 4 KiB with payloads whose lists are longer than a filter may read.
  */
 
 let counted = 0;
@@ -15,7 +15,7 @@ afterEach(() => {
   for (const one of restore.splice(0)) one();
 });
 
-/** Counts the calls of a built-in function, each with a weight. */
+/** Replaces a built-in function by one that counts its calls, each with a weight. */
 function count(holder: object, name: string, weigh: (self: unknown) => number = () => 1): void {
   const original = Reflect.get(holder, name) as (...values: unknown[]) => unknown;
   const replacement = function (this: unknown, ...values: unknown[]): unknown {
@@ -35,7 +35,7 @@ function countBuiltIns(): void {
   count(Object, "hasOwn");
 }
 
-/** A list that counts what is read of it. */
+/** A list that counts the reads of its elements. */
 function countedList(list: readonly unknown[]): unknown[] {
   return new Proxy([...list], {
     get(target, name, receiver) {
@@ -84,7 +84,7 @@ const shapes: Readonly<Record<string, (field: unknown) => Record<string, unknown
   "fields of each element": (field) => ({ a: { a: field } }),
 };
 
-describe("the worst filter of 4 KiB takes bounded steps", () => {
+describe("the worst filter of 4 KiB takes a bounded number of steps", () => {
   it.each(Object.keys(shapes))("%s", (shape) => {
     const worst: Record<string, number> = {};
     for (const [field, written] of Object.entries(fields)) {
@@ -106,7 +106,7 @@ describe("the worst filter of 4 KiB takes bounded steps", () => {
   });
 });
 
-it("all filters of a publication together take bounded steps", async () => {
+it("all filters of a publication together take a bounded number of steps", async () => {
   const filters = many(1_000, (index) =>
     openFilter(JSON.stringify({ payload: { a: [{ "anything-but": { prefix: ["v", `x${index}`] } }] } })),
   );
@@ -121,7 +121,7 @@ it("all filters of a publication together take bounded steps", async () => {
   expect(new Set(verdicts.values()), "nothing is withheld by a guess").toEqual(new Set([true]));
 });
 
-it("a text in any case is found whatever folding does to its length", () => {
+it("equals-ignore-case matches also when case folding changes the length of the text", () => {
   const isMatched = (text: string, value: string): string =>
     matchFilter(readPattern({ payload: { a: [{ "equals-ignore-case": text }] } }), { payload: { a: value } });
   expect(isMatched("\u0130stanbul", "i\u0307STANBUL")).toBe("matches");

@@ -13,7 +13,7 @@ it.each([
   '{"payload":{"n":[{"numeric":["<",null]}]}}',
   '{"payload":{"n":[{"anything-but":[null]}]}}',
   '{"payload":{"n":[{"cidr":"10.0.0.0/8"}]}}',
-])("a stored filter that cannot be read withholds no item and fails none: %s", async (text) => {
+])("with a stored filter that cannot be read, every item matches and none fails: %s", async (text) => {
   const unreadable = openFilter(text);
   const readable = openFilter('{"payload":{"n":[2]}}');
   expect(matchesFilter(item, unreadable)).toBe(true);

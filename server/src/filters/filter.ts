@@ -10,11 +10,11 @@ const maxBytes = 4_096;
 export interface StoredFilter {
   /** The filter as JSON. */
   filter: string;
-  /** Digest of the text, in the form of an id. */
+  /** Digest of the filter's JSON text, in the form of an id. */
   filter_digest: string;
 }
 
-/** Reads a filter as requests give it; `message` names the part that is refused. */
+/** Reads a filter of a request; `message` names the part that is refused. */
 export function readFilter(
   filter: Readonly<Record<string, unknown>>,
 ): Read<{ pattern: Pattern; stored: StoredFilter }> {
@@ -36,7 +36,7 @@ export interface Filter {
   pattern: Pattern;
 }
 
-/** Opens a stored filter. One that this version cannot read lets every item through, as one that takes too many steps does. */
+/** Reads a stored filter. If this version cannot read it, every item matches; likewise if a match takes too many steps. */
 export function openFilter(text: string): Filter {
   return { digest: digestOf(text), pattern: readStored(text) };
 }
@@ -56,10 +56,10 @@ function digestOf(text: string): string {
   return hash("sha256", text, "hex").slice(0, 32);
 }
 
-/** The parts of a posted item that a filter sees. */
+/** The parts of an item that a filter is matched against. */
 export type Filtered = Pick<NewContent, "payload" | "eventType" | "correlationId" | "orderingKey">;
 
-/** The document that a filter looks at. @param payload JSON. */
+/** The document against which a filter is matched. @param payload JSON. */
 function documentOf({ payload, eventType, correlationId, orderingKey }: Filtered): unknown {
   return documentWith(JSON.parse(payload.toString("utf8")), {
     event_type: eventType,
@@ -68,7 +68,7 @@ function documentOf({ payload, eventType, correlationId, orderingKey }: Filtered
   });
 }
 
-/** The same for a parsed payload. Metadata that is null is left out. */
+/** Like {@link documentOf}, for a parsed payload. Metadata that is null is left out. */
 export function documentWith(
   payload: unknown,
   metadata: Readonly<Record<"event_type" | "correlation_id" | "ordering_key", string | null>>,
@@ -79,7 +79,7 @@ export function documentWith(
   };
 }
 
-/** A document whose match takes too many steps to decide counts as a match, so that no item is withheld by a guess. */
+/** A document counts as a match if the match takes too many steps to decide, so that no item is withheld by mistake. */
 function isLetThrough(verdict: Verdict): boolean {
   return verdict !== "differs";
 }
@@ -89,10 +89,10 @@ export function matchesFilter(filtered: Filtered, { pattern }: Filter): boolean 
   return isLetThrough(matchFilter(pattern, documentOf(filtered)));
 }
 
-/** Steps that all filters of one publication may take together, as much as ten filters may at most. */
+/** The most steps of all filters of one publication together: as many as ten filters may take. */
 const mostStepsTogether = 10 * mostSteps;
 
-/** Whether an item matches each of some filters, by their digests. More than ten share the steps of ten. */
+/** For each filter, by its digest: whether the item matches. More than ten filters share the steps of ten. */
 export async function matchesFilters(
   filtered: Filtered,
   filters: readonly Filter[],
@@ -113,10 +113,10 @@ export function openFilters(texts: readonly string[]): Promise<Filter[]> {
   return mapInSlices(texts, openFilter);
 }
 
-/** Milliseconds after which the event loop is yielded. One filter may take up to 4 ms. */
+/** Milliseconds after which work yields to the event loop. One filter may take up to 4 ms. */
 const sliceMs = 1;
 
-/** Maps in time slices, so that a thousand filters do not block the event loop. */
+/** Maps values in time slices, so that a thousand filters do not block the event loop. */
 async function mapInSlices<T, R>(many: readonly T[], work: (one: T) => R): Promise<R[]> {
   const results: R[] = [];
   let sinceMs = performance.now();
@@ -129,16 +129,16 @@ async function mapInSlices<T, R>(many: readonly T[], work: (one: T) => R): Promi
   return results;
 }
 
-/** Owners in the cache; beyond that, the least recently written is evicted. */
+/** The most owners in the cache. Beyond it, the least recently written owner is evicted. */
 const mostOwners = 10_000;
-/** Filters cached per owner. The filters of a customer with more targets are read from the database each time. */
+/** The most filters cached per owner. Filters of a customer beyond it are read from the database each time. */
 const mostOfOne = 1_000;
-/** Entries expire, because nothing invalidates a filter that was removed. */
+/** Entries expire, because nothing invalidates the entry of a filter that was removed. */
 const timeToLiveMs = 600_000;
 
 /**
- * A cache of the filters that targets were last seen with, so that items are matched before the transaction. The database
- * compares the filter's digest and answers with the current filter when it differs: a stale entry costs one more statement.
+ * A cache of targets' filters, so that items are matched before the transaction. The database compares the filter's digest,
+ * and answers with the current filter if it differs: a stale entry costs one more statement.
  */
 export class KnownFilters {
   readonly #byOwner = new Map<string, { filters: readonly Filter[]; untilMs: number }>();

@@ -81,7 +81,7 @@ describe("each operator", () => {
   });
 });
 
-describe("what is no filter is refused where it stands", () => {
+describe("a filter outside the grammar is refused with the path of the fault", () => {
   it.for<[filter: Fields, path: string]>([
     [{}, ""],
     [{ body: ["x"] }, "body"],
@@ -112,7 +112,7 @@ describe("what is no filter is refused where it stands", () => {
   });
 });
 
-it("says which parts failed, and what is there", () => {
+it("failedParts names the parts that did not match, and the values that the document has there", () => {
   const filter = readPattern({
     payload: {
       amount: [{ numeric: [">=", 100] }],
@@ -139,11 +139,11 @@ it("says which parts failed, and what is there", () => {
 describe("a large payload", () => {
   const tests = Array.from({ length: 250 }, (_, index) => ({ prefix: `no${index}` }));
 
-  it("is undecided where it would take long", () => {
+  it("is undecided when matching would take too many steps", () => {
     expect(verdict({ a: tests }, { a: Array.from({ length: 200_000 }, () => "x") })).toBe("undecided");
   });
 
-  it("may nest as deep as it likes", () => {
+  it("may be nested to any depth", () => {
     const depth = 90_000;
     const nested = JSON.parse(`${"[".repeat(depth)}"x"${"]".repeat(depth)}`) as unknown;
     expect(verdict({ a: ["x"] }, { a: nested })).toBe("matches");
@@ -151,7 +151,7 @@ describe("a large payload", () => {
   });
 });
 
-/* The same grammar once more, as plainly as it can be said, without a tree and without a bound. */
+/* A second, simple implementation of the grammar, without a tree and without a bound, as the reference for the test below. */
 
 function plainObject(filter: Fields, value: unknown): boolean {
   const objects = [value]
@@ -269,7 +269,7 @@ const { document } = fc.letrec<{ document: unknown }>((tie) => ({
   ),
 }));
 
-it("says what a plain reading of the grammar says", () => {
+it("agrees with a simple implementation of the grammar", () => {
   fc.assert(
     fc.property(filter, document, (one, sample) => {
       const payload = { payload: sample, metadata: {} };

@@ -1,12 +1,12 @@
 import { isLeaf, type Leaf, type Pattern, type Scalar, type Test } from "./pattern.ts";
 
 /**
- * How many steps a filter may take on one document. A step is a value that is looked at, a field that is looked up, or a
- * comparison with one value; long texts take more. It takes up to 40 ns, a filter so at most 4 ms.
+ * The most steps of a filter on one document. A step is a read of a value, a lookup of a field, or a comparison with one value;
+ * long texts take more steps. A step takes up to 40 ns, so that a filter takes at most 4 ms.
  */
 export const mostSteps = 100_000;
 
-/** Thrown where a document takes more steps than there are. */
+/** Thrown when a match takes more steps than are left. */
 class TooManySteps extends Error {}
 
 class Steps {
@@ -22,26 +22,26 @@ class Steps {
   }
 }
 
-/** The result of a filter for a document; undecided where matching takes too many steps. */
+/** The result of a filter for a document; undecided when matching takes too many steps. */
 export type Verdict = "matches" | "differs" | "undecided";
 
-/** Whether a document matches a filter, in at most so many steps. The verdict depends on nothing else. */
+/** Whether a document matches a filter, in at most `most` steps. Deterministic: the bound is not a time. */
 export function matchFilter(pattern: Pattern, document: unknown, most = mostSteps): Verdict {
   return decide(() => isMatch(pattern, document, new Steps(most)));
 }
 
 /** A part of a filter that a document does not match. */
 export interface FailedPart {
-  /** Where it stands in the filter, such as `payload.amount`. */
+  /** Its path in the filter, such as `payload.amount`. */
   path: string;
   expected: unknown;
-  /** Values that the document has there; none where the field is absent. At most ten. */
+  /** The document's values at this path, at most ten; empty if the field is absent. */
   found: Scalar[];
 }
 
 const mostFound = 10;
 
-/** The parts of a filter that a document does not match; none where it matches or is undecided. */
+/** The parts of a filter that a document does not match; empty if it matches or is undecided. */
 export function failedParts(pattern: Pattern, document: unknown): FailedPart[] {
   const failed: FailedPart[] = [];
   decide(() => collectFailed(pattern, document, { path: "", steps: new Steps(mostSteps), failed }));
@@ -60,7 +60,7 @@ function decide(isMatched: () => boolean): Verdict {
 type Fields = Readonly<Record<string, unknown>>;
 const noFields: Fields = {};
 
-/** All fields of one object: of a list of objects, one has to match by itself. No object counts as one without fields. */
+/** Whether one object, the value itself or one of a list, matches all fields. No object counts as an object without fields. */
 function isMatch(pattern: Pattern, value: unknown, steps: Steps): boolean {
   let hasObject = false;
   const isMatched = someLeaf(value, steps, (one) => {
@@ -83,7 +83,7 @@ function isObjectMatch({ fields, alternatives }: Pattern, object: Fields, steps:
   );
 }
 
-/** One value of the field has to pass one test; nothing passes where there is none, but for `exists: false`. */
+/** Whether one value of the field passes one test. A field without a value passes only `exists: false`. */
 function isLeafMatch({ tests, takesAnyValue, takesNoValue }: Leaf, value: unknown, steps: Steps): boolean {
   let hasValue = false;
   const isMatched = someLeaf(value, steps, (one) => {
@@ -105,7 +105,7 @@ interface Collecting {
   failed: FailedPart[];
 }
 
-/** Where a list has several objects of which none matches by itself, the list is what failed. */
+/** Collects the parts that failed. If a list has several objects and none matches, the list itself is the failed part. */
 function collectFailed(pattern: Pattern, value: unknown, { path, steps, failed }: Collecting): boolean {
   if (isMatch(pattern, value, steps)) return true;
   const objects = firstLeaves(value, steps, isFields, 2) as Fields[];
@@ -156,8 +156,8 @@ function firstLeaves(value: unknown, steps: Steps, isWanted: (one: unknown) => b
 }
 
 /**
- * Whether `visit` is true for the value, or for one that is in the list or in the lists in it, in order. With a stack of its own,
- * because a payload may nest as deep as it likes.
+ * Whether `visit` returns true for the value or, if it is a list, for an element of it or of the lists nested in it, in order.
+ * Iterates with an explicit stack, because payloads may be nested to any depth.
  */
 function someLeaf(value: unknown, steps: Steps, visit: (leaf: unknown) => boolean): boolean {
   if (value === undefined) return false;

@@ -1,23 +1,23 @@
 import { isJsonObject } from "../http/contract/json.ts";
 
 /*
- * Filters in the pattern grammar of Amazon EventBridge: an object names fields, a field has a list of what it may be, and
- * all fields have to match. Read once into a tree of tests; `matchFilter.ts` walks it.
+ * Filters in the pattern grammar of Amazon EventBridge: an object names fields, each field has a list of allowed values or
+ * tests, and all fields have to match. A filter is read once into a tree of tests, which `matchFilter.ts` walks.
  */
 
 export type Scalar = string | number | boolean | null;
 
-/** One thing that a field may be. Several texts, or several values, are one test: a look-up in a set. */
+/** One test of a field's value. Several texts, or several values, are one test: a lookup in a set. */
 export interface Test {
   isMatch: (value: Scalar) => boolean;
-  /** Steps that testing this value takes: at least one for each comparison. */
+  /** Number of steps of testing this value: at least one for each comparison. */
   stepsOf: (value: Scalar) => number;
 }
 
 /** The list of a field: one of its tests has to pass for one of the field's values. */
 export interface Leaf {
   tests: readonly Test[];
-  /** Whether having any value is enough (`exists: true`), and whether having none is (`exists: false`). */
+  /** Whether the field matches if it has any value (`exists: true`), and if it has none (`exists: false`). */
   takesAnyValue: boolean;
   takesNoValue: boolean;
   written: unknown;
@@ -30,7 +30,7 @@ export interface Pattern {
   alternatives: readonly Pattern[] | null;
 }
 
-/** Why something is no filter, and where: such as `payload.amount.0.numeric`. */
+/** Why a filter is refused, and the path of the fault, such as `payload.amount.0.numeric`. */
 export class FilterError extends Error {
   readonly path: string;
 
@@ -40,12 +40,12 @@ export class FilterError extends Error {
   }
 }
 
-/** The parts of an item that a filter sees: its JSON document and its metadata. */
+/** The parts of an item that a filter is matched against: its JSON document and its metadata. */
 const parts = ["payload", "metadata"];
 /** Fields of `metadata`; missing ones are absent. */
 const metadataFields = ["event_type", "correlation_id", "ordering_key"] as const;
 
-/** @throws {FilterError} for what is not in the grammar, and for what no item could match. */
+/** Reads a filter. @throws {FilterError} for a filter outside the grammar, and for one that no item could match. */
 export function readPattern(filter: Readonly<Record<string, unknown>>): Pattern {
   const pattern = readObject(filter, "");
   refuseForeignFields(pattern, parts, "");
@@ -101,10 +101,10 @@ function readField(written: unknown, path: string): Leaf | Pattern {
   return { tests, takesAnyValue: exists.has(true), takesNoValue: exists.has(false), written };
 }
 
-/** The values of a field's list as a set, so that equality is one look-up. */
+/** The entries of a field's list. Plain values are a set, so that a test for equality is one lookup. */
 interface Entries {
   values: Set<Scalar>;
-  /** Texts of `equals-ignore-case`. */
+  /** Texts of `equals-ignore-case`, as written. */
   folded: string[];
   tests: Test[];
   exists: Set<boolean>;
@@ -147,7 +147,7 @@ function readOperator(written: Readonly<Record<string, unknown>>, path: string, 
 
 interface Affix {
   is: (value: string, text: string) => boolean;
-  /** The part of a value that would be the affix. */
+  /** The part of a value that is compared with the affix. */
   of: (value: string, length: number) => string;
 }
 
@@ -169,12 +169,12 @@ function affixTest(affix: Affix, { text, ignoresCase }: { text: string; ignoresC
   return { isMatch: (value) => typeof value === "string" && isAffix(value), stepsOf: () => steps };
 }
 
-/** A text that was never looked up is hashed first, which takes as long as some comparisons. */
+/** A text that is looked up for the first time is hashed, which takes as long as several comparisons. */
 function stepsOfHashing(length: number): number {
   return 8 + (length >> 4);
 }
 
-/** Letters outside of Latin-1 are folded one by one, each as long as a comparison. */
+/** Characters outside Latin-1 are case-folded one by one; each takes as long as a comparison. */
 function stepsOfFolding(length: number): number {
   return length + stepsOfHashing(length);
 }
@@ -185,7 +185,7 @@ function readAffix(operand: unknown, path: string): { text: string; ignoresCase:
   return { text: readText(onlyOperand(operand, "equals-ignore-case", path), path), ignoresCase: true };
 }
 
-/** Whether a value is one of these: a look-up, for which only texts of a length that is among theirs are hashed. */
+/** Test whether a value is one of these. Only a text of the same length as one of them is hashed and looked up. */
 function equalsAny(values: ReadonlySet<Scalar>): Test {
   const lengths = new Set([...values].filter((one) => typeof one === "string").map((one) => one.length));
   const isHashed = (value: Scalar): boolean => typeof value === "string" && lengths.has(value.length);
@@ -195,7 +195,7 @@ function equalsAny(values: ReadonlySet<Scalar>): Test {
   };
 }
 
-/** The same for texts in any case. Only texts whose lower case can have the length of one of theirs are folded. */
+/** Like {@link equalsAny}, ignoring case. Only a text whose lower case can have the length of one of them is folded. */
 function equalsAnyIgnoringCase(texts: readonly string[]): Test {
   const folded = new Set(texts.map((text) => text.toLowerCase()));
   const lengths = new Set([...folded].flatMap(lengthsBeforeFolding));
@@ -206,7 +206,7 @@ function equalsAnyIgnoringCase(texts: readonly string[]): Test {
   };
 }
 
-/** Lower case has the same length, but for İ, which becomes two: an i and a dot above. */
+/** Lengths that a text may have before folding. Lower case has the same length, except for İ: it becomes i and a dot above. */
 function lengthsBeforeFolding(folded: string): number[] {
   const dotted = folded.split("i\u0307").length - 1;
   return Array.from({ length: dotted + 1 }, (_, shorter) => folded.length - shorter);
@@ -216,7 +216,7 @@ function anythingBut({ isMatch, stepsOf }: Test): Test {
   return { isMatch: (value) => !isMatch(value), stepsOf };
 }
 
-/** A test that the exceptions of `anything-but` pass. */
+/** The test that a value must not pass, for `anything-but`. */
 function readExceptions(operand: unknown, path: string): Test {
   if (!isJsonObject(operand)) {
     return equalsAny(new Set<Scalar>(readList(operand, path, readTextOrNumber)));
@@ -280,7 +280,7 @@ function readComparison(
   return (value) => compare(value, bound);
 }
 
-/** One of something, or a list of some. */
+/** Reads one value, or a list of values. */
 function readList<T>(written: unknown, path: string, read: (one: unknown, path: string) => T): T[] {
   if (!Array.isArray(written)) return [read(written, path)];
   if (written.length === 0) throw new FilterError(path, "is an empty list");

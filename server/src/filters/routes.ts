@@ -29,13 +29,13 @@ export const filterRoute = route("tryFilter", "POST /api/v1/filters/try", {
     });
     const verdict = matchFilter(pattern, document);
     if (verdict !== "differs") return { verdict, failed: [] };
-    // Each of the two may take some milliseconds: others have a turn in between.
+    // Each of the two calls may take some milliseconds, so other requests get a turn in between.
     await setImmediate();
     return { verdict, failed: failedParts(pattern, document) };
   },
 });
 
-/** The event type of a body, which intake reads before that of the header. */
+/** The event type in a payload. As in intake, it takes precedence over the header's. */
 function eventTypeIn(payload: unknown): string | undefined {
   const type = isJsonObject(payload) ? payload["event_type"] : undefined;
   return typeof type === "string" ? type : undefined;

@@ -62,24 +62,24 @@ export async function acceptItems(
   return readAcceptances(rows[0]!, items, { pairNumbers, groups, lease });
 }
 
-/** Null for a column of nulls, which costs less than an array of them. */
+/** Array parameter for a column; null if all values are null, because an array of nulls costs more. */
 function textColumn(values: (string | null)[]): BinaryParameter<"text[]"> | null {
   return values.some((value) => value !== null) ? textArray(values) : null;
 }
 
 interface Pairs {
-  /** 1-based, as SQL counts. */
+  /** For each item, the 1-based number of its pair. */
   pairNumbers: number[];
   keyHashes: Buffer[];
   targetIds: string[];
   legacy: boolean[];
-  /** Bytes of the largest payload. */
+  /** Bytes of the largest payload of each pair. */
   largest: number[];
-  /** Digests of the filters that the items were matched with. */
+  /** For each pair, the digest of the filter that its items were matched with. */
   filters: (string | null)[];
 }
 
-/** The distinct triples of key, target and filter in a batch. Authorization runs once for each. */
+/** Numbers the distinct triples of key, target and filter in a batch. Authorization runs once for each. */
 function numberPairs(items: readonly NewItem[]): Pairs {
   const numbers = new Map<string, number>();
   const pairs: Pairs = {
@@ -124,7 +124,7 @@ function isSamePair(one: NewItem, other: NewItem): boolean {
   );
 }
 
-/** Codes of `accept_items` for items that it did not store. */
+/** The codes of `accept_items` for refused items. */
 const refusals: Readonly<Record<string, RefusedItem["outcome"]>> = {
   u: "unauthorized",
   n: "not_found",

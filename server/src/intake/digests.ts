@@ -3,17 +3,17 @@ import type { NewContent, NewItem } from "../items/item.ts";
 
 const digestBytes = 16;
 
-/** The SHA-256 of an API key, as it is stored. */
+/** The SHA-256 of an API key, in the form in which it is stored. */
 export function hashOfKey(key: string): Buffer {
   return hash("sha256", key, "buffer");
 }
 
-/** The first 16 bytes of the SHA-256, as idempotency keys and bodies are stored. */
+/** The first 16 bytes of the SHA-256, in which form idempotency keys and bodies are stored. */
 export function digestOf(data: string | Buffer): Buffer {
   return hash("sha256", data, "buffer").subarray(0, digestBytes);
 }
 
-/** Digest of the key, XORed with the target's id, so that the table and its index need no column for the target. */
+/** Digest of the idempotency key, XORed with the target's id, so that the table and its index need no column for the target. */
 export function keyDigestOf({ idempotencyKey, targetId }: NewItem): Buffer | null {
   if (idempotencyKey === null) return null;
   const digest = digestOf(idempotencyKey);

@@ -1,27 +1,27 @@
 import { type Changes, itemChange } from "../items/changes.ts";
 import type { Acceptance, Lease, LeasedItem, NewItem, UnmatchedItem } from "../items/item.ts";
 
-/** The dispatcher, as far as intake needs it. */
+/** The part of the dispatcher that intake uses. */
 export interface ItemDispatcher {
   /** Whether this node has room to dispatch an item of the target from memory. */
   hasRoom(targetId: string): boolean;
   /** Targets whose queues in memory are full. */
   fullTargets(): string[];
-  /** How long items accepted for immediate dispatch stay leased to this node. */
+  /** A new lease for items that are accepted for immediate dispatch by this node. */
   newLease(): Lease;
-  /** An item that is durable and leased to this node. */
+  /** Hands over an item that is durable and leased to this node. */
   take(item: NewItem, leased: LeasedItem): void;
-  /** Some deliveries to the target became due that this node did not take. */
+  /** Called when deliveries to the target became due that are not leased to this node. */
   onDue(targetId: string): void;
 }
 
-/** Where accepted items go on from. */
+/** Receives accepted items, and reports about them. */
 export interface ItemSink {
   dispatcher: ItemDispatcher;
-  /** Some mailboxes have new messages. */
+  /** Called when mailboxes have new messages. */
   onMailboxItems(mailboxIds: string[]): void;
   changes: Changes;
-  /** The database refuses batches, for this reason. Called once per outage. */
+  /** Called once per outage, with the reason why the database refuses batches. */
   onRefused(error: unknown): void;
   /** Called with each item's API key, for `last_used_at`. */
   onKeyUsed(key: string): void;

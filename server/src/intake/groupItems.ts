@@ -1,18 +1,18 @@
 import { bucketOf, idTimeMs, newId, slotOf } from "../postgres/ids.ts";
 
-/** Items of one batch that wait in one row of `deliveries`. */
+/** Items of one batch that share a row of `deliveries`. */
 export interface Group {
-  /** The item's own when it is alone. */
+  /** The row's id; the item's own id if the group has one item. */
   id: string;
   isImmediate: boolean;
   /** The items' numbers in the batch, from 1, in ascending order of their ids. */
   numbers: number[];
 }
 
-/** The most items of a row, which the table checks, too. Their ids take a kilobyte. */
+/** The most items of a row; the table has a CHECK for it. Their ids take 1 KiB. */
 const maxGroup = 64;
 
-/** Gathers the items of each pair that will be dispatched alike, so that one row and one lease serve many. */
+/** Groups the items of each pair that are dispatched in the same way, so that many items share one row and one lease. */
 export function groupItems(
   items: readonly { id: string }[],
   pairNumbers: readonly number[],

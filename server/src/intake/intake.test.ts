@@ -14,7 +14,7 @@ const key = `ak_live_${"c".repeat(64)}`;
 it.beforeAll(({ pool }) => ensurePartitions(pool, Date.now()));
 
 describe("items of a mailbox whose consumers are behind", () => {
-  it("wait until something is consumed, and nobody else's items with them", async ({ pool }) => {
+  it("wait until a message is consumed, while items of other targets do not wait", async ({ pool }) => {
     const orgId = await storeOrganization(pool);
     await storeApiKey(pool, orgId, key);
     const [busyId, otherId] = [

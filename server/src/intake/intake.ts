@@ -20,9 +20,9 @@ import { submitPublication } from "./submitPublication.ts";
 
 /** Accepts items and publications, and answers once they are durable. */
 export interface Intake {
-  /** @throws {QueueFullError} when too many wait, {ApiError} 503 when its filter keeps changing, or the database's error. */
+  /** @throws {QueueFullError} when the queue is full, {ApiError} 503 when the filter keeps changing, or the database's error. */
   add(item: NewItem): Promise<Acceptance>;
-  /** The same for a publication. */
+  /** Like `add`, for a publication. */
   publish(publication: NewPublication): Promise<Published>;
   /** Resolves when everything submitted so far is answered. */
   drained(): Promise<void>;
@@ -30,9 +30,9 @@ export interface Intake {
   pending(): number;
   /** Submissions that wait for the next batch. */
   waiting(): { count: number; bytes: number };
-  /** Why the last batch of items was not committed, and when (monotonic clock); undefined once one is. */
+  /** Why and when (monotonic clock) the last batch of items was not committed; undefined once a batch is committed. */
   trouble(): IntakeTrouble | undefined;
-  /** Clears the trouble, after a check found the database well. */
+  /** Clears the trouble, after a health check of the database succeeded. */
   forgetTrouble(): void;
 }
 
@@ -42,7 +42,7 @@ export interface IntakeTrouble {
 }
 
 export interface IntakeLimits {
-  /** Bytes of payloads that may wait. */
+  /** The most bytes of payloads that may wait. */
   maxQueuedBytes: number;
   /** The owner of an API key. Owners have equal shares of each batch and of the queue. */
   ownerOf: (key: string) => string;
@@ -59,17 +59,17 @@ interface BusyConsumers extends Consumption {
 }
 
 /**
- * The most bytes of payloads in a batch. They bound the memory that it takes here and in PostgreSQL. Batches of large payloads reach
- * this limit and so may overlap: only a full batch starts beside another.
+ * The most bytes of payloads in a batch. Bounds the memory of a batch here and in PostgreSQL. A batch of large payloads reaches
+ * this limit early, so that it counts as full and may start while another batch runs.
  */
 const maxBatchBytes = 1024 * 1024;
 const items = { maxBatch: 256, maxQueued: 10_000 };
-/** A batch has at most as many publications as a row of `deliveries` has items, and 65,536 items (`numbered_id`). */
+/** 64 publications, because a row of `deliveries` has at most 64 items; a batch has at most 65,536 items (`numbered_id`). */
 const publications = { maxBatch: 64, maxQueued: 2_000 };
 
 /**
- * Items, publications and the items of busy mailboxes each have a group commit of their own, see {@link GroupCommit}. The
- * batches of busy mailboxes take turns with those of consumers; no other item waits for consumers.
+ * Creates the intake, with three group commits ({@link GroupCommit}): for items, for publications, and for items of busy
+ * mailboxes. Batches for busy mailboxes take turns with batches of consumers; no other item waits for consumers.
  */
 export function createIntake(pool: pg.Pool, sink: ItemSink, limits: IntakeLimits): Intake {
   const { consumers, filters, ownerOf } = limits;
@@ -181,7 +181,7 @@ function trackOutages(sink: ItemSink) {
     end(): void {
       trouble = undefined;
     },
-    /** A batch was not committed; an error of one of its items is no outage. */
+    /** Called when a batch was not committed. An error that one of its items causes is no outage. */
     note(error: unknown): void {
       if (awayReason(error) === undefined) return;
       if (trouble === undefined) sink.onRefused(error);

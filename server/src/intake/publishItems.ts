@@ -18,7 +18,7 @@ import { withPartitions } from "../postgres/partitions.ts";
 import { bodyDigestOf, digestOf, hashOfKey } from "./digests.ts";
 import type { ItemSink } from "./dispatchAccepted.ts";
 
-/** A publication as it was posted. */
+/** A publication, as it was posted. */
 export interface NewPublication extends NewContent {
   /** Null publishes to the targets without a customer. */
   customerUid: string | null;
@@ -30,7 +30,7 @@ export interface PublishedItem {
   kind: KindNumber;
 }
 
-/** The outcome of a publication: accepted, accepted before under the same idempotency key, or refused. */
+/** The outcome of a publication: accepted, accepted before under the same idempotency key (`replayed`), or refused. */
 export type Published =
   | { outcome: "accepted" | "replayed"; id: string; items: PublishedItem[] }
   | { outcome: Refusal }
@@ -50,13 +50,13 @@ export interface MatchedPublication extends NewPublication {
   matches: ReadonlyMap<string, boolean>;
 }
 
-/** The publication is not stored yet, because it was not matched with these filters of targets. */
+/** The publication is not stored yet, because it has to be matched with these filters first. */
 interface NotYet {
   outcome: "filters_changed";
   filters: string[];
 }
 
-/** The outcome of a publication in its batch. */
+/** The outcome of one publication of a batch. */
 export interface StoredPublication {
   published: Published | NotYet;
   /** One for each new item. */
@@ -109,7 +109,7 @@ function matchArrays(batch: readonly MatchedPublication[]) {
   };
 }
 
-/** Codes of `publish_items` for publications that it did not store. */
+/** The codes of `publish_items` for refused publications. */
 const refusals: Readonly<Record<string, Refusal | "too_many_targets">> = {
   u: "unauthorized",
   n: "not_found",
@@ -149,9 +149,9 @@ function readStored(row: RowOf<"publish_items">, lease: HeldLease): StoredPublic
   };
 }
 
-/** Where `publish_items` put an item. */
+/** The state and row of an item that `publish_items` stored. */
 interface Placed {
-  /** One of its characters for states. */
+  /** The character of `publish_items` for the item's state. */
   state: string;
   targetVersion: number;
   rowId: string | null;
@@ -167,7 +167,7 @@ function acceptanceOf(
   return { outcome: state === "h" ? "held" : "due", id, kind };
 }
 
-/** An item of a publication in the form in which it is dispatched. */
+/** An item of a publication, in the form that the dispatcher takes. */
 export function asNewItem(publication: NewPublication, { id, targetId }: PublishedItem): NewItem {
   const { key, payload, eventType, correlationId, orderingKey, idempotencyKey, traceContext } = publication;
   return {

@@ -3,19 +3,19 @@ import { parseJson } from "../http/contract/json.ts";
 import { ApiError } from "../http/contract/errors.ts";
 import type { NewContent } from "../items/item.ts";
 
-/** Attributes of an item that an ingestion request carries in addition to the payload. */
+/** The attributes of an item, without its key, payload and trace context. */
 type ItemDescription = Omit<NewContent, "key" | "payload" | "traceContext">;
 
 const maxIdempotencyKeyLength = 255;
 const maxOrderingKeyLength = 255;
 const printable = /^[\x20-\x7e]{1,256}$/;
 const correlationPattern = /^[A-Za-z0-9_-]{1,128}$/;
-/** Header bytes arrive as Latin-1. */
+/** Matches control characters. Node decodes header bytes as Latin-1. */
 const latinControls = /[^\x20-\x7e\x80-\xff]/;
 
 /**
- * Reads the description of an item from its headers and its body, which must be JSON; the body's `event_type`
- * comes before the header's.
+ * Reads the attributes of an item from its headers and its body, which must be JSON. The body's `event_type` takes precedence
+ * over the header's.
  * @throws {ApiError} 400 that names the field or header.
  */
 export function readItem(headers: IncomingHttpHeaders, body: Buffer): ItemDescription {
@@ -88,7 +88,7 @@ function bounded(
   return value;
 }
 
-/** The IETF draft has the key in quotes, and most clients send it without: both forms name the same key. */
+/** The IETF draft puts the idempotency key in quotes; most clients send it without. Both forms name the same key. */
 function unquoted(value: string | null): string | null {
   if (value === null) return null;
   const key = value.length >= 2 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value;

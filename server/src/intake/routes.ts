@@ -28,7 +28,7 @@ export interface IntakeRouteDeps {
   nowMs: () => number;
 }
 
-/** Refusals by the billing state, for the documentation. */
+/** Refusals because of the billing state, for the interface's document. */
 export const billingRefusals = {
   402: "The workspace is suspended",
   403: "The workspace is pending, or the request carries a session in place of an API key",
@@ -82,11 +82,11 @@ const sendEventRoute = route("sendEvent", "POST /e/:endpoint_id", {
   ...taking("endpoint_id"),
 });
 
-/** The part of the record that both routes have in common. */
+/** The parts that both routes share. */
 function taking<const P extends "target_id" | "endpoint_id">(parameter: P) {
   const legacy = parameter === "endpoint_id";
 
-  /** @throws {ApiError} 400 that names the field or header; rejects with what was refused. */
+  /** @throws {ApiError} 400 that names the field or header. The promise rejects with the error for a refused item. */
   function accept(
     { headers, body, id: targetId, key }: PresentedItem,
     { intake, traces, nowMs }: IntakeRouteDeps,
@@ -130,7 +130,7 @@ function taking<const P extends "target_id" | "endpoint_id">(parameter: P) {
     async handle({ request, reply, params }: RouteCall<Record<P, string>>, deps: IntakeRouteDeps) {
       const key = requiredKey(request);
       const body = (request.body as Buffer | undefined) ?? Buffer.alloc(0);
-      // A path that is no id still goes through authorization, so that a wrong key is refused first.
+      // If the path has no id, the request still goes through authorization, so that a wrong key is refused first.
       const id = isId(params[parameter]) ? params[parameter] : unknownId;
       return sendAnswer(reply, await accept({ headers: request.headers, body, id, key }, deps));
     },
@@ -138,10 +138,10 @@ function taking<const P extends "target_id" | "endpoint_id">(parameter: P) {
   } as const;
 }
 
-/** A request for a target, by the id of the target. */
+/** A request to send an item; `id` is the target's. */
 type PresentedItem = Pick<WholeRequest, "headers" | "body" | "id" | "key">;
 
-/** @throws {ApiError} for what was refused. */
+/** The answer for an accepted item. @throws {ApiError} for a refused item. */
 function answerTo(acceptance: Acceptance): FastAnswer {
   if (!("id" in acceptance)) throw refusalOf(acceptance);
   const status = acceptedStatus(acceptance.kind);

@@ -3,7 +3,7 @@ import { ApiError } from "../http/contract/errors.ts";
 import type { Acceptance, NewItem, UnmatchedItem } from "../items/item.ts";
 import type { GroupCommit } from "../runtime/groupCommit.ts";
 
-/** How often an item is submitted while its target's filter keeps changing. */
+/** The most times that an item is submitted while its target's filter keeps changing. */
 const maxTries = 10;
 
 interface Submission {
@@ -12,9 +12,9 @@ interface Submission {
 }
 
 /**
- * Submits an item to the next batch, matched with the cached filter of its target, and again with the current filter where
- * the database answers that it is another one.
- * @throws {QueueFullError} when too many wait, {ApiError} 503 when the filter changes all the time, or the database's error.
+ * Submits an item to the next batch, matched with the cached filter of its target. If the database answers that the filter has
+ * changed, submits it again, matched with the current filter.
+ * @throws {QueueFullError} when the queue is full, {ApiError} 503 when the filter keeps changing, or the database's error.
  */
 export function submitItem(item: NewItem, { commits, filters }: Submission): Promise<Acceptance> {
   return new Promise<Acceptance>((resolve, reject) => {

@@ -3,7 +3,7 @@ import type { GroupCommit } from "../runtime/groupCommit.ts";
 import type { MatchedPublication, NewPublication, Published, StoredPublication } from "./publishItems.ts";
 import { filterKeepsChanging } from "./submitItem.ts";
 
-/** How often a publication is submitted. Each time up to a thousand targets may have filters that were not cached. */
+/** The most times that a publication is submitted. Each time, up to a thousand targets may have filters that were not cached. */
 const maxTries = 30;
 
 interface Submission {
@@ -14,9 +14,9 @@ interface Submission {
 }
 
 /**
- * Submits a publication to the next batch, matched with the cached filters of its targets, and again with those that the
- * database answers were missing.
- * @throws {QueueFullError} when too many wait, {ApiError} 503 when filters keep changing, or the database's error.
+ * Submits a publication to the next batch, matched with the cached filters of its targets. If the database answers that filters
+ * were missing, submits it again, matched with these, too.
+ * @throws {QueueFullError} when the queue is full, {ApiError} 503 when filters keep changing, or the database's error.
  */
 export async function submitPublication(
   publication: NewPublication,

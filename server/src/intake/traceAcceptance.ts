@@ -17,8 +17,8 @@ interface Accepting<T> {
 }
 
 /**
- * Accepts an item or a publication under a span that continues the client's `traceparent`. The spans of all that follows
- * continue this one.
+ * Accepts an item or a publication under a span whose parent is the client's `traceparent`. This span is the parent of all later
+ * spans of the item or publication.
  */
 export async function acceptTraced<T extends { outcome: string }>(
   traces: Traces,

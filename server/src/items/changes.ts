@@ -3,7 +3,7 @@ import { idTimeMs } from "../postgres/ids.ts";
 /** The types of changes, by the names of their server-sent events. */
 export type ChangeType = "item" | "attempt" | "target" | "mailbox" | "handoff";
 
-/** A change, in the terms of the interface; moments are Unix seconds. */
+/** A change, in the fields of the interface; times are Unix seconds. */
 export type Change =
   | {
       type: "item";
@@ -28,13 +28,13 @@ export type Change =
         next_attempt_at: number | null;
       };
     }
-  /** The target, or what the service knows of its receiver, is to be read again. */
+  /** The target or its health has changed: clients should read it again. */
   | { type: "target"; data: { id: string } }
-  /** Messages came, were claimed or ended: the mailbox is to be read again. */
+  /** Messages arrived, were claimed or ended: clients should read the mailbox again. */
   | { type: "mailbox"; data: { id: string } }
   | { type: "handoff"; data: { event_id: string; target_id: string } };
 
-/** An item was accepted, or canceled. */
+/** The change of an item that was accepted or canceled. */
 export function itemChange(item: {
   id: string;
   targetId: string;
@@ -50,15 +50,15 @@ export function itemChange(item: {
 }
 
 /**
- * Where features report changes. Nothing waits for it and nothing depends on it: a change that nobody watches is
- * forgotten, and while nobody watches anything all of it costs one look at a flag.
+ * The interface by which features report changes to event streams. Nothing waits for or depends on it. A change that no client
+ * watches is dropped, and while no client watches anything, reporting costs one check of a flag.
  */
 export interface Changes {
-  /** Whether somebody watches some organization: to be asked before a change is put together. */
+  /** Whether any client watches any organization. Callers check it before they build a change. */
   isWatched(): boolean;
-  /** Whether somebody watches the organization of this target: to be asked where there is one change an item. */
+  /** Whether any client watches the organization of this target. Callers check it where each item makes a change. */
   isTargetWatched(targetId: string): boolean;
-  /** Publishes a change of a target whose organization the caller does not know. */
+  /** Publishes a change of a target. The caller need not know the organization. */
   publish(targetId: string, change: Change): void;
   /** Publishes a change of a target that may have just been created. */
   publishTarget(orgId: string, targetId: string): void;

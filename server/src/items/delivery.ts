@@ -3,14 +3,14 @@ import type { LeasedItem, NewItem } from "./item.ts";
 import { contextOfEvent, type TraceContext } from "../telemetry/traceContext.ts";
 import type { Span } from "../telemetry/traces.ts";
 
-/** One item on its way to its target, as a node holds it while it has the lease. */
+/** One item that is due at its target, in the memory of the node that holds the lease. */
 export interface Delivery {
   eventId: string;
-  /** The row of `deliveries` that it came in, with its lease; others may have come in the same. */
+  /** The row of `deliveries` that it was claimed or stored in, under one lease with the row's other items. */
   rowId: string;
   targetId: string;
   kind: DeliveredKind;
-  /** Attempts made before this one, in all and in the present schedule. */
+  /** Attempts made before this one: in total, and in the present schedule. */
   attempts: number;
   scheduleAttempts: number;
   /** The target's version when the item was accepted or claimed. */
@@ -20,18 +20,18 @@ export interface Delivery {
   correlationId: string | null;
   /** The event that this one repeats, when it is a replay. */
   sourceEventId: string | null;
-  /** Its `webhook-id` where that is not its own id: that of the event which a replay repeats. */
+  /** Its `webhook-id` if that is not its own id: a replay has the `webhook-id` of the event that it repeats. */
   webhookId: string | null;
-  /** Where its trace goes on; null when it is not traced. */
+  /** Trace context for the spans of the delivery; null when the item is not traced. */
   traceContext: TraceContext | null;
   /** The span of the attempt under way; null when it is not traced. */
   span: Span | null;
   leaseToken: number;
-  /** When the lease ends, by this node's monotonic clock; it never ends sooner in the database. */
+  /** When the lease ends, by this node's monotonic clock. It ends at the same time or later in the database. */
   leaseDeadlineMs: number;
 }
 
-/** The delivery of an item that this node has just accepted, under the lease it was stored with. */
+/** The delivery of an item that this node has just accepted, under the lease with which it was stored. */
 export function acceptedDelivery(item: NewItem, leased: LeasedItem): Delivery {
   return {
     eventId: item.id,
@@ -53,27 +53,27 @@ export function acceptedDelivery(item: NewItem, leased: LeasedItem): Delivery {
   };
 }
 
-/** The result of one attempt, whatever the kind of target. */
+/** The result of one attempt, for all kinds of targets. */
 export interface AttemptResult {
   outcome: AttemptOutcome;
-  /** 0 when there was no answer. */
+  /** The HTTP status; 0 when there was no answer. */
   statusCode: number;
   durationMs: number;
-  /** At most 1 KiB of the answer. */
+  /** The first 1 KiB of the answer. */
   responseBody: Buffer | null;
   /** The answer's `Retry-After`, as received. */
   retryAfter: string | null;
 }
 
-/** The outcome of an attempt for its delivery. Errors are for people, and stored with the attempt. */
+/** The outcome of an attempt for its delivery. `error` is text for users, and stored with the attempt. */
 export type AttemptOutcome =
   | { kind: "delivered" }
   | {
       kind: "retry";
       error: string;
-      /** False when the receiver is alive and only asks for time, so that the failure is no reason to disable it. */
+      /** False when the receiver works and only asks for a delay: such failures do not lead to disabling the target. */
       countsTowardDisabling: boolean;
-      /** The receiver, or what stands before it, is overloaded: send it less. */
+      /** Whether the receiver, or a proxy before it, is overloaded, so that the lane halves its window. */
       slowDown: boolean;
     }
   /** Failed for good; later items of the target may still succeed. */
@@ -81,12 +81,12 @@ export type AttemptOutcome =
   /** Failed for good, and the target wants no more. */
   | { kind: "gone"; error: string }
   /**
-   * Nothing left this process, for want of something of its own, such as file descriptors: no attempt at all. The
-   * delivery is given back, and the target is not to blame.
+   * Nothing was sent, because this process lacked a resource such as file descriptors. It does not count as an attempt: the
+   * delivery is released, and the failure does not count against the target.
    */
   | { kind: "unsent"; error: string };
 
-/** The result of an attempt that never left the service, for a reason that is not the target's fault. */
+/** The result of an attempt that sent nothing, for a reason that does not count against the target. */
 export function notSent(error: string): AttemptResult {
   return {
     outcome: { kind: "retry", error, countsTowardDisabling: false, slowDown: false },
@@ -98,8 +98,8 @@ export function notSent(error: string): AttemptResult {
 }
 
 /**
- * Where the spans of a delivery go on, and what they are linked to: a replay has a trace of its own, which all nodes derive
- * from its event's id, and points to that of its source.
+ * The parent and the links of a delivery's spans. A replay has its own trace, whose id all nodes derive from the event's id, and
+ * a link to the trace of its source.
  */
 export function traceOf(
   { eventId, sourceEventId }: Pick<Delivery, "eventId" | "sourceEventId">,

@@ -1,4 +1,4 @@
-/** The statuses of a mailbox's items, beside CANCELED. `DEAD`: rejected, or claimed too often. */
+/** The statuses of a mailbox's items, except CANCELED and FILTERED. `DEAD`: rejected, or claimed too often. */
 export const mailboxStatuses = ["UNREAD", "CLAIMED", "ACKNOWLEDGED", "EXPIRED", "DEAD"] as const;
 
 export type MailboxStatus = (typeof mailboxStatuses)[number];
@@ -19,7 +19,7 @@ export function isMailboxStatus(status: EventStatus | undefined): status is Mail
   return mailboxStatuses.some((known) => known === status);
 }
 
-/** Statuses that events keep: a set of what still waits would change while it is replayed. */
+/** Final statuses by which events can be replayed. A set of waiting events would change during the replay. */
 export const replayableStatuses = [
   "DELIVERED",
   "FAILED",

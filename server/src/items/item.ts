@@ -11,27 +11,27 @@ export interface NewContent {
   correlationId: string | null;
   orderingKey: string | null;
   idempotencyKey: string | null;
-  /** Where its trace goes on; null when it is not traced. */
+  /** Trace context for later spans; null when the request is not traced. */
   traceContext: TraceContext | null;
 }
 
-/** The same as an item. */
+/** An item that is to be accepted. */
 export interface NewItem extends NewContent {
   id: string;
   targetId: string;
-  /** Whether it came in at `/e/`, where only webhook endpoints are found. */
+  /** Whether the item was sent to `/e/`, where only webhook endpoints exist. */
   legacy: boolean;
-  /** Whether it matches the filter that its target was last seen with; null where no filter is known. */
+  /** Whether the item matches the cached filter of its target; null if no filter is cached. */
   match: { filterDigest: string; isMatch: boolean } | null;
 }
 
 /** The outcome of an item: accepted, accepted before, or refused. */
 export type Acceptance = LeasedItem | StoredItem | ReplayedKey | RefusedItem;
 
-/** An item that was not stored, because its target's filter is another than the one it was matched with. */
+/** An item that was not stored, because its target's filter is not the one that the item was matched with. */
 export interface UnmatchedItem {
   outcome: "filter_changed";
-  /** The target's filter as JSON; null when the target has none any more. */
+  /** The target's current filter as JSON; null when the target has none. */
   filter: string | null;
 }
 
@@ -40,16 +40,16 @@ export interface LeasedItem {
   outcome: "leased";
   id: string;
   kind: DeliveredKind;
-  /** The row of `deliveries` that the item waits in, with others of its batch. */
+  /** The row of `deliveries` that names the item, perhaps with others of its batch. */
   rowId: string;
   targetVersion: number;
-  /** One object for all items of a batch. */
+  /** The same object for all items of a batch. */
   lease: HeldLease;
 }
 
 /**
- * A durable item and its state: `due`, any node may claim it; `held` until its target is enabled; `unread`, waiting for a
- * consumer; `filtered`, ended at once by the target's filter.
+ * A durable item and its state: `due`, any node may claim it; `held`, it waits until its target is enabled; `unread`, it waits
+ * for a consumer; `filtered`, the target's filter ended it at once.
  */
 export interface StoredItem {
   outcome: "due" | "held" | "unread" | "filtered";
@@ -60,7 +60,7 @@ export interface StoredItem {
 /** The idempotency key was used before with the same body. */
 export interface ReplayedKey {
   outcome: "replayed";
-  /** The first item's. */
+  /** The id of the item that was accepted first. */
   id: string;
   kind: KindNumber;
 }
@@ -76,14 +76,14 @@ export interface RefusedItem {
     | "pending";
 }
 
-/** The lease under which a node dispatches from memory what it has just accepted. */
+/** The lease under which a node dispatches items from memory that it has just accepted. */
 export interface Lease {
   token: number;
   durationMs: number;
 }
 
 export interface HeldLease extends Lease {
-  /** When it ends, by the monotonic clock. */
+  /** When the lease ends, by the monotonic clock. */
   deadlineMs: number;
 }
 
@@ -93,13 +93,13 @@ export interface TokenRange {
   last: number;
 }
 
-/** A range and a token in it fill the 53 bits of a whole number. Any two processes share a range once in 17 million. */
+/** A range (24 bits) and a token in it (29 bits) make a 53-bit integer. Two processes share a range by a chance of 1 in 17 million. */
 const ranges = 2 ** 24;
 const tokensPerRange = 2 ** 29;
 
 /**
- * Tokens are random within a range of the process's own, so that the supervisor can end the leases of a process as soon as the
- * process has ended (see `endLeasesOf`).
+ * Creates lease tokens at random within a range that belongs to this process, so that the supervisor can end the leases of a
+ * process that has ended (see `endLeasesOf`).
  */
 export function createLeaseTokens(): { range: TokenRange; next: () => number } {
   const first = randomInt(ranges) * tokensPerRange;

@@ -10,7 +10,7 @@ const nothing: LatencyCounts = { ranges: [], counts: [] };
 
 const latency = fc.integer({ min: 0, max: 40 * 86_400_000 });
 
-test("a percentile is within a twentieth of the exact one, and half a millisecond", () => {
+test("a percentile differs from the exact one by at most a twentieth and half a millisecond", () => {
   fc.assert(
     fc.property(
       fc.array(latency, { minLength: 1 }),
@@ -46,6 +46,6 @@ test("several percentiles ascend", () => {
   );
 });
 
-test("nothing counted has no percentiles", () => {
+test("without any count there are no percentiles", () => {
   expect(percentiles(nothing, [0.5])).toBeNull();
 });

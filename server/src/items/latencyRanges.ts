@@ -1,10 +1,10 @@
 /*
- * Latencies are counted in ranges that grow by the same factor: eight to each doubling. Counts of ranges add up over
- * steps of time and over nodes, which percentiles do not; what they lose is some 4 % of a percentile's value.
+ * Latencies are counted in ranges whose width grows by a constant factor: eight ranges per doubling. Counts of ranges can be
+ * added over time and over nodes, but percentiles cannot. The ranges cost an error of some 4 % of a percentile's value.
  */
 
 const rangesPerDoubling = 8;
-/** The last range has all that took longer than some 50 days. */
+/** The last range has all latencies above some 50 days. */
 const lastRange = 256;
 const allRanges = Array.from({ length: lastRange + 1 }, (_, range) => range);
 
@@ -14,7 +14,7 @@ export function latencyRange(latencyMs: number): number {
   return Math.min(lastRange, Math.floor(Math.log2(latencyMs + 1) * rangesPerDoubling));
 }
 
-/** How many latencies lie in each of some ranges, which ascend. */
+/** The number of latencies in each of these ranges, in ascending order. */
 export interface LatencyCounts {
   ranges: readonly number[];
   counts: readonly number[];
@@ -31,8 +31,8 @@ export function addLatencies(parts: readonly LatencyCounts[]): LatencyCounts {
 }
 
 /**
- * The latencies in milliseconds that these parts of those counted do not exceed, each as the middle of its range.
- * @param parts Ascending, each more than 0 and at most 1: 0.5 for the median.
+ * Percentiles in milliseconds, each as the middle of its range.
+ * @param parts ascending fractions, each more than 0 and at most 1; 0.5 for the median.
  * @returns null when nothing was counted.
  */
 export function percentiles({ ranges, counts }: LatencyCounts, parts: readonly number[]): number[] | null {
@@ -49,7 +49,7 @@ export function percentiles({ ranges, counts }: LatencyCounts, parts: readonly n
   return found;
 }
 
-/** The latency in milliseconds that stands for all of a range: its middle. */
+/** The latency in milliseconds that represents a range: its middle. */
 export function latencyOf(range: number): number {
   return middles[range]!;
 }

@@ -10,30 +10,30 @@ import type { Traces } from "../telemetry/traces.ts";
 import type { Changes } from "./changes.ts";
 import type { SecretBox } from "./secretBox.ts";
 
-/** The parts of a process that many features need; each feature picks its own. `process/assemble.ts` makes them all. */
+/** The parts of a process that many features use; each feature picks those it needs. `process/assemble.ts` creates them. */
 export interface Parts {
   config: Config;
   pool: pg.Pool;
-  /** For calls of the hot path: the cell's sessions on the server that holds it. They see the cell and what is copied beside it alone. */
+  /** Pool for the hot path: connects to the server that holds the cell, where only the cell and copied tables are visible. */
   direct: pg.Pool;
   queries: Queries;
-  /** Where the items of which organization are. */
+  /** The cells, and which cell has the items of which organization. */
   cells: Cells;
   log: Log;
-  /** Turns of the requests that read much from this cell. */
+  /** Limits the concurrency of requests that read much from this cell. */
   reads: ReadTurns;
   box: SecretBox;
   outbound: Outbound;
   /** Networks exempt from the address guard. */
   networks: ParsedNetworks;
   changes: Changes;
-  /** Absent when nothing is traced. */
+  /** Absent when this process exports no traces. */
   traces?: Traces | undefined;
   /** Unix milliseconds. */
   nowMs: () => number;
   randomBytes: (size: number) => Buffer;
-  /** Tells the local dispatcher that something became due. */
+  /** Tells this process's dispatcher that deliveries became due. */
   onDue: () => void;
-  /** Tells the consumers who wait here for messages of these mailboxes. */
+  /** Wakes the long polls of these mailboxes. */
   onMailboxItems: (mailboxIds: string[]) => void;
 }

@@ -7,7 +7,7 @@ const bytesArbitrary = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.f
 const current = Buffer.alloc(32, 1);
 const former = Buffer.alloc(32, 2);
 
-test("what is sealed opens again in its context", () => {
+test("a sealed secret opens in its context", () => {
   const box = createSecretBox({ current });
   fc.assert(
     fc.property(bytesArbitrary, fc.string(), (plain, context) => {
@@ -31,7 +31,7 @@ test("a sealed secret does not open in another context", () => {
   );
 });
 
-test("no bit of a sealed secret can be changed, and none cut off", () => {
+test("a sealed secret with a changed bit or a missing end does not open", () => {
   const box = createSecretBox({ current });
   const sealed = box.seal(randomBytes(20), "context");
   for (let bit = 0; bit < sealed.length * 8; bit += 1) {
@@ -44,7 +44,7 @@ test("no bit of a sealed secret can be changed, and none cut off", () => {
   }
 });
 
-test("equal secrets are sealed differently, and the plain bytes are not in them", () => {
+test("equal secrets are sealed to different bytes, which do not contain the secret", () => {
   const box = createSecretBox({ current });
   const plain = Buffer.from("a very recognizable secret");
   const [one, two] = [box.seal(plain, "c"), box.seal(plain, "c")];
@@ -52,7 +52,7 @@ test("equal secrets are sealed differently, and the plain bytes are not in them"
   expect(one.includes(plain)).toBe(false);
 });
 
-test("after a rotation the former key still opens, and new seals use the new key", () => {
+test("after a rotation of the key, old seals still open, and new seals use the new key", () => {
   const before = createSecretBox({ current: former });
   const after = createSecretBox({ current, previous: [former] });
   const sealedBefore = before.seal(Buffer.from("old"), "c");
@@ -62,7 +62,7 @@ test("after a rotation the former key still opens, and new seals use the new key
   expect(() => before.open(sealedAfter, "c")).toThrow(/encryption key that is not configured/);
 });
 
-test("a key of another length is refused", () => {
+test("a key that is not 32 bytes long is refused", () => {
   expect(() => createSecretBox({ current: Buffer.alloc(16) })).toThrow("32 bytes, not 16");
   expect(() => createSecretBox({ current, previous: [Buffer.alloc(31)] })).toThrow("32 bytes, not 31");
 });

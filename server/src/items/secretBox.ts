@@ -10,15 +10,15 @@ const tagBytes = 16;
 const nonceStart = 1 + keyIdBytes;
 const cipherStart = nonceStart + nonceBytes;
 
-/** Seals what must not lie readable in the database. */
+/** Encrypts secrets for storage in the database. */
 export interface SecretBox {
-  /** @param context Says what the secret belongs to (`signing-secret:<target id>`); it cannot be opened as anything else. */
+  /** @param context names the secret's owner (`signing-secret:<target id>`); the secret opens only with the same context. */
   seal(plain: Buffer, context: string): Buffer;
-  /** @throws Error when the bytes were changed, belong to another context, or were sealed with a key that is not given. */
+  /** @throws {Error} when the bytes were changed, belong to another context, or were sealed with a key that is not configured. */
   open(sealed: Buffer, context: string): Buffer;
 }
 
-/** The key to seal with, and former ones that still open what was sealed before a rotation. 32 bytes each. */
+/** The key to seal with, and former keys, which open secrets that were sealed before a rotation. 32 bytes each. */
 export interface SecretBoxKeys {
   current: Buffer;
   previous?: readonly Buffer[];
@@ -28,8 +28,8 @@ export interface SecretBoxKeys {
  * AES-256-GCM with a random nonce and the context as associated data.
  *
  * Layout: version (1 byte, 1), key id (4 bytes, the start of the key's SHA-256), nonce (12), ciphertext, tag (16).
- * The key id lets a rotated key be found without trying all. Random nonces are safe to 2^32 seals per key
- * (NIST SP 800-38D §8.3); the service seals once per secret made.
+ * The key id finds the key without trying all of them. Random nonces are safe up to 2^32 seals per key
+ * (NIST SP 800-38D §8.3); the service seals once per new secret.
  *
  * @throws Error when a key is not 32 bytes.
  */
@@ -48,7 +48,7 @@ export function createSecretBox({ current, previous = [] }: SecretBoxKeys): Secr
   };
 }
 
-/** Whether one of the keys is that with which `sealed` was sealed; what it holds is not looked at. */
+/** Whether one of the keys has the key id in `sealed`. Does not decrypt. */
 export function isSealedWithOneOf({ current, previous = [] }: SecretBoxKeys, sealed: Buffer): boolean {
   if (sealed.length < nonceStart) return false;
   return [current, ...previous].some((key) => keyId(key) === sealed.readUInt32BE(1));
@@ -90,7 +90,7 @@ function open(keys: ReadonlyMap<number, Buffer>, sealed: Buffer, context: string
   }
 }
 
-/** The header is of fixed length, so header and context cannot be shifted into each other. */
+/** Header and context. The header has a fixed length, so that the boundary between them is unambiguous. */
 function associatedData(header: Buffer, context: string): Buffer {
   return Buffer.concat([header, Buffer.from(context)]);
 }
@@ -105,7 +105,7 @@ export function openSigningKey(box: SecretBox, targetId: string, sealed: Buffer)
   return box.open(sealed, contextOf(targetId));
 }
 
-/** The `whsec_` secret that {@link sealSigningSecret} sealed, as its owner first saw it. @throws {Error} as above. */
+/** The `whsec_` secret that {@link sealSigningSecret} sealed. @throws {Error} when it belongs to another target. */
 export function openSigningSecret(box: SecretBox, targetId: string, sealed: Buffer): string {
   return signingSecretOf(openSigningKey(box, targetId, sealed));
 }

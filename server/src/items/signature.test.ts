@@ -7,7 +7,7 @@ import { newSigningSecret, parseSigningSecret, sign } from "./signature.ts";
 const keyArbitrary = fc.uint8Array({ minLength: 24, maxLength: 64 }).map((bytes) => Buffer.from(bytes));
 const idArbitrary = fc.stringMatching(/^[0-9a-f]{32}$/);
 
-test("the published vector of Standard Webhooks", () => {
+test("signs the published test vector of Standard Webhooks", () => {
   const key = parseSigningSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
   const header = sign(
     [key],
@@ -47,13 +47,13 @@ test("the reference library accepts a rotating signature with either secret, and
   );
 });
 
-test("signs bytes that are not UTF-8 as they are", () => {
+test("signs bytes that are not valid UTF-8 unchanged", () => {
   const key = Buffer.alloc(32, 7);
   const header = sign([key], "a", 1, Buffer.from([0xff, 0x00, 0xfe]));
   expect(header).not.toBe(sign([key], "a", 1, Buffer.from("\ufffd\u0000\ufffd")));
 });
 
-test("a new secret reads back as 32 bytes, and the reference library takes it", () => {
+test("a new secret has 32 bytes, and the reference library accepts it", () => {
   const secret = newSigningSecret(randomBytes);
   expect(secret).toMatch(/^whsec_/);
   expect(parseSigningSecret(secret)).toHaveLength(32);

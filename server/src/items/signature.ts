@@ -33,15 +33,15 @@ export function sign(
 }
 
 /**
- * A fresh signing secret as its owner sees it: `whsec_` and 32 random bytes in standard base64.
+ * A new signing secret: `whsec_` and 32 random bytes in standard base64.
  *
- * @param randomBytes The source of randomness; `node:crypto`'s in production.
+ * @param randomBytes the source of randomness; `node:crypto`'s in production.
  */
 export function newSigningSecret(randomBytes: (size: number) => Buffer): string {
   return signingSecretOf(randomBytes(newKeyBytes));
 }
 
-/** The `whsec_` secret that holds these key bytes; {@link parseSigningSecret} gives them back. */
+/** The `whsec_` secret for these key bytes; the inverse of {@link parseSigningSecret}. */
 export function signingSecretOf(key: Buffer): string {
   return secretPrefix + key.toString("base64");
 }
