@@ -1,6 +1,6 @@
 import type { Mutant } from "./mutant.ts";
 
-/** Builds that break what is promised of acceptance. */
+/** Known-bad builds that break the promises about acceptance. */
 export const badAcceptances: readonly Mutant[] = [
   {
     name: "answers 202 before the commit",

@@ -11,7 +11,7 @@ import type { Mutant } from "./mutant.ts";
 
 const root = join(import.meta.dirname, "..");
 
-/** A copy of what the type check of the service needs. It is removed after the test. */
+/** Returns a temporary copy of the sources that the type check of the service needs. */
 function copySources(): string {
   const folder = mkdtempSync(join(tmpdir(), "postrider-bad-builds-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -21,7 +21,7 @@ function copySources(): string {
   }
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   const compilerOptions = { noUnusedLocals: false, noUnusedParameters: false };
-  // A removed check may leave a variable unused, which is no reason for a build to fail.
+  // A removed check may leave a variable unused; that must not fail the type check.
   const config = {
     extends: "./tsconfig.json",
     compilerOptions,
@@ -58,7 +58,7 @@ describe("each known-bad build", () => {
     expect(readFileSync(join(root, "docs/guarantees.md"), "utf8")).toContain(promised);
   });
 
-  // All in one copy, so that the compiler runs once. Edits that touch the same lines would need a second copy.
+  // All edits go into one copy, so that the compiler runs once. Edits of the same lines would need a second copy.
   it("compiles", () => {
     const folder = copySources();
     for (const edit of mutants.filter(isTyped).flatMap(({ edits }) => edits)) applyEdit(edit, folder);

@@ -7,17 +7,17 @@ export interface Edit {
   replace: string;
 }
 
-/** A fault that somebody could bring into the service, and the check that must report it. */
+/** A fault that a change could introduce into the service, and the check that must report it. */
 export interface Mutant {
-  /** The fault of this build, as a sentence. */
+  /** The fault of this build, in words. */
   name: string;
   edits: readonly Edit[];
   /** Number of the broken promise in `docs/guarantees.md`; null for a promise that the reference documents. */
   promise: number | null;
-  /** File in `server/test`, without its ending. */
+  /** Name of a test file in `server/test`, without `.test.ts`. */
   test: string;
-  /** Part of the name of the check in that file; no other check runs. */
+  /** Part of the title of the one check that runs in that file. */
   check: string;
-  /** Pattern that the check's failure has to match. A crash or a timeout elsewhere does not count. */
+  /** Pattern that the failure message of the check must match; a crash or a timeout elsewhere does not count. */
   violation: RegExp;
 }

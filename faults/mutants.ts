@@ -18,7 +18,7 @@ import type { Mutant } from "./mutant.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Copies everything, including the tests, because some of them run the service in their own process. */
+/** Copies every file, including the tests, because some tests run the service in their own process. */
 function build(mutant: Mutant, folder: string): void {
   const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
     cwd: root,
@@ -42,7 +42,10 @@ interface Report {
   }[];
 }
 
-/** The first line of what the build's check reports; undefined when the check passes. @throws {Error} on another failure. */
+/**
+ * Returns the first line of the check's failure message; undefined when the check passes.
+ * @throws {Error} when the run fails in another way.
+ */
 async function runCheck(mutant: Mutant, folder: string): Promise<string | undefined> {
   const vitest = join(root, "node_modules/vitest/vitest.mjs");
   const file = `server/test/${mutant.test}.test.ts`;

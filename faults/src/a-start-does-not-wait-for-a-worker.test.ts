@@ -6,7 +6,7 @@ import { until } from "../../server/test/support/until.ts";
 import { plainCaller, signUpInCell } from "./clients/clients.ts";
 import { testWorld } from "./testSession.ts";
 
-/** A world of three servers takes its time on a busy machine. */
+/** Starting a world of three servers can take minutes on a busy machine. */
 const limitMs = 600_000;
 
 it(
@@ -44,7 +44,7 @@ it(
         harm: () => Promise.resolve((wire.mode = "freeze")),
         heal: () => {
           wire.mode = "pass";
-          // As a host that comes back answers connections that it does not know.
+          // Simulates a host that returns: it answers packets of connections that it does not know with a reset.
           wire.cut();
           return Promise.resolve();
         },

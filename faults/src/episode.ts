@@ -13,20 +13,20 @@ import type { World } from "./world/world.ts";
 
 export interface EpisodeInput {
   seed: number;
-  /** For how long harm is done. */
+  /** Duration of the faults, milliseconds. */
   durationMs: number;
-  /** Between two steps, on average. */
+  /** Average interval between two steps, milliseconds. */
   meanGapMs: number;
-  /** The longest harm of one step. */
+  /** Longest duration of one step's fault, milliseconds. */
   harmMs: number;
   only: readonly Group[];
   isOnCitus: boolean;
-  /** Divided between the organizations, of which each cell has one. */
+  /** Total number, divided among the organizations; each cell has one organization. */
   senders: number;
   consumers: number;
-  /** Gets the history. */
+  /** Folder for the history. */
   outputFolder: string;
-  /** Ends the episode before its time. */
+  /** Aborts the episode. */
   signal: AbortSignal;
   say: (line: string) => void;
 }
@@ -34,7 +34,7 @@ export interface EpisodeInput {
 export interface EpisodeResult {
   seed: number;
   schedule: string;
-  /** Broken promises, one sentence each. */
+  /** Violations, one sentence each. */
   violations: readonly string[];
   steps: number;
   requests: number;
@@ -47,13 +47,13 @@ export interface EpisodeResult {
   outcomes: readonly string[];
 }
 
-/** How soon after a step items were accepted again, for the organization that had to wait longest. */
+/** Time from a step's end until items were accepted again, for the organization that waited longest. */
 export interface Recovery {
   kind: string;
   ms: number;
 }
 
-/** How long each part took. */
+/** Duration of each phase, milliseconds. */
 export interface Phases {
   begin: number;
   harm: number;
@@ -63,35 +63,39 @@ export interface Phases {
 
 export interface Episode {
   result: EpisodeResult;
-  /** Compares its history once more with what is stored now, after what was done later. */
+  /** Compares the history with the data that is stored now, after later episodes. */
   judgeAgain: () => Promise<string[]>;
 }
 
-/** After everything serves again, the longest time until nothing is due. Long: how soon that is, is not what is judged. */
+/**
+ * Longest time until nothing is due after everything serves again. It is long because the speed of healing is not
+ * checked.
+ */
 const healLimitMs = 1_200_000;
 const stepLimitMs = 1_200_000;
 /**
- * How long answers are still swallowed after that. Each costs an attempt, and waits between attempts grow threefold: ten answers
- * of an agent that few items go to would hold one up for most of an hour.
+ * Duration for which answers are still swallowed after healing began. Each swallowed answer costs an attempt, and
+ * the retry delays grow threefold: ten answers of a rarely used agent would delay one item for most of an hour.
  */
 const swallowLimitMs = 30_000;
-/** Interval at which leftovers are read. */
+/** Interval between two reads of the leftovers, milliseconds. */
 const lookEveryMs = 200;
 
-/** The schedule of faults that follows from the seed. */
+/** Returns the schedule of faults for the seed. */
 export function stepsOf(input: Omit<EpisodeInput, "outputFolder" | "signal" | "say">): ScheduledStep[] {
   return createSchedule({ ...input, limits: { harmMs: input.harmMs } });
 }
 
-/** An organization with its clients, and what they saw. */
+/** An organization, its clients and the recorder of their observations. */
 interface Party {
   clients: Clients;
   recorder: Recorder;
 }
 
 /**
- * An organization of each cell, with targets and clients of its own, uses a world that is in order; the world is harmed as the seed says, heals,
- * and what was seen is compared with what is stored of each organization, and of everybody with what may be left.
+ * Plays one episode: in a world without faults, an organization of each cell creates targets and clients; the
+ * world is harmed as the seed's schedule says, and heals. Then the observations are compared with the stored data
+ * of each organization, and the leftovers with none.
  */
 export async function playEpisode(world: World, input: EpisodeInput): Promise<Episode> {
   const { seed, outputFolder, say } = input;
@@ -171,7 +175,7 @@ interface Starting {
   givenUp: AbortSignal;
 }
 
-/** Gives the time since it was last asked. Milliseconds. */
+/** Returns a function that gives the milliseconds since its last call. */
 function stopwatch(): () => number {
   let atMs = performance.now();
   return () => {
@@ -187,7 +191,7 @@ async function play(
 ): Promise<StepEnd[]> {
   const begunAtMs = performance.now();
   const underWay: Promise<StepEnd>[] = [];
-  // In the middle, so that there is something to replay and something left that can harm it.
+  // In the middle of the episode: there are items to replay by then, and later faults can still hit the replay.
   const replaying = delay(durationMs / 2, undefined, { signal }).then(() =>
     Promise.all(parties.map(({ clients }) => clients.replay())),
   );
@@ -197,7 +201,7 @@ async function play(
     say(step.says);
     for (const { recorder } of parties) recorder.note(step.says);
     const acting = act(step, { world, parties, signal });
-    // Awaited with all others in the end.
+    // Awaited together with all other work at the end.
     acting.catch(() => undefined);
     underWay.push(acting);
   }
@@ -209,7 +213,7 @@ async function play(
 interface StepEnd {
   kind: string;
   outcome: string | undefined;
-  /** When it was over, by the clock of each party's recorder. */
+  /** End of the step, by the clock of each organization's recorder. */
   atMs: readonly number[];
 }
 
@@ -227,7 +231,7 @@ async function act(
   };
 }
 
-/** Steps at whose end the clients had stopped have none. */
+/** A step that ended after the clients had stopped has no recovery. */
 function recoveriesOf(ends: readonly StepEnd[], parties: readonly Party[]): Recovery[] {
   return ends.flatMap(({ kind, atMs }) => {
     const waits = parties.map(({ recorder: { history } }, n) => {
@@ -244,13 +248,16 @@ function recoveriesOf(ends: readonly StepEnd[], parties: readonly Party[]): Reco
   });
 }
 
-/** @throws Error when it takes longer, and when the signal is given; whoever catches it ends what it needs. */
+/**
+ * @throws {Error} when the work takes longer than the limit or the signal is aborted; the caller must then end
+ * what the work uses.
+ */
 async function inTime<T>(
   work: Promise<T>,
   { limitMs, what, signal }: { limitMs: number; what: string; signal: AbortSignal },
 ): Promise<T> {
   const done = new AbortController();
-  // The work goes on behind a signal, and fails when what it needs is ended.
+  // After an abort the work continues, and fails once its resources are closed.
   work.catch(() => undefined);
   const late = delay(limitMs, undefined, { signal: AbortSignal.any([done.signal, signal]) }).then(() => {
     throw new Error(`"${what}" is not over after ${limitMs / 1000} s`);
@@ -273,7 +280,7 @@ async function settle(world: World, parties: readonly Party[]): Promise<void> {
     () => world.swallowNothing(),
     () => undefined,
   );
-  // One connection for all looks: a new one costs as much as the clients of a moment.
+  // One connection for all reads: opening a new one each time would cost as much CPU as the clients need.
   await world.database.primary.session(async (client) => {
     const inTurn = createInTurn();
     const look = (): Promise<Leftovers> => inTurn(() => readLeftovers(client, world));

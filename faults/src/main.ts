@@ -10,12 +10,12 @@ import { createReport, type Report } from "./report.ts";
 import { type EpisodeSettings, run } from "./run.ts";
 import { openSession, type Session } from "./session.ts";
 
-// Processes of the service reuse the code that earlier ones have compiled.
+// Processes of the service reuse code that earlier processes compiled.
 process.env["NODE_COMPILE_CACHE"] ??= join(tmpdir(), "postrider-compile-cache");
 
-/** Steps come this often on average, and none lasts longer than that. */
+/** Default average interval between steps, and longest duration of a step's fault, milliseconds. */
 const pace = { gapMs: 1_500, harmMs: 16_000 };
-/** In a run that is shorter than this everything is shorter. */
+/** A shorter run shortens every interval and duration in proportion. */
 const usualMinutes = 1;
 const consumers = 3;
 
@@ -27,8 +27,8 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
   });
 
 process.exitCode = await main();
-// Nothing that a run leaves under way, such as a slow start, keeps the supervisor.
-// oxlint-disable-next-line unicorn/no-process-exit -- it is a program, and this is its end
+// Work that a run leaves unfinished, such as a slow start, must not keep the supervisor alive.
+// oxlint-disable-next-line unicorn/no-process-exit -- end of a command-line program
 process.exit();
 
 async function main(): Promise<number> {
@@ -41,7 +41,7 @@ async function main(): Promise<number> {
     process.stderr.write("on one PostgreSQL; with TEST_CITUS_URL it would be a Citus cluster\n");
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), "postrider-faults-"));
   mkdirSync(folder, { recursive: true });
-  // Most of what a start takes is reading and compiling sources, and a seed has some starts.
+  // A bundle starts faster: most of a start is reading and compiling sources, and each seed has several starts.
   const removePrograms = await bundlePrograms();
   const session = await openSession({
     current: programFile("server/src/process/cli.ts"),
@@ -69,7 +69,7 @@ interface Campaign {
   report: Report;
   isOver: () => boolean;
   runs: number;
-  /** Seeds that broke a promise, or broke off. */
+  /** Seeds that violated a promise or aborted with an error. */
   failed: Set<number>;
 }
 
@@ -89,7 +89,7 @@ async function runAll(
     runs: 0,
     failed: new Set(),
   };
-  // With the version before there can be no publications in a database, and after publications not that version.
+  // The previous version does not start on a database with publications, so worlds with upgrades have none.
   const isUpgraded = (seed: number): boolean =>
     stepsOf({ ...settings, seed }).some(({ group }) => group === "upgrade");
   const nextSeeds = planWorlds(
@@ -121,7 +121,7 @@ function settingsOf({ minutes, only, senders, citusUrl }: Options): EpisodeSetti
   };
 }
 
-/** Plays these seeds in one world until one fails or the time is over. @returns how many were played. */
+/** Plays these seeds in one world until one fails or the time is over. @returns the number of seeds played. */
 async function playWorld(seeds: readonly number[], campaign: Campaign): Promise<number> {
   const { session, folder, settings, report, failed } = campaign;
   const outputFolder = join(folder, `world-${seeds[0]}`);
@@ -150,7 +150,7 @@ async function playWorld(seeds: readonly number[], campaign: Campaign): Promise<
     }
   } catch (error) {
     if (!stopping.signal.aborted) {
-      // After the last seed the world may still fail to be compared once more, or to end.
+      // After the last seed, the final comparison or the end of the world may still fail.
       const index = Math.min(played, seeds.length - 1);
       failed.add(seeds[index]!);
       report.brokeOff(seeds[index]!, error as Error, place(index));

@@ -2,25 +2,25 @@ import { parseArgs } from "node:util";
 import { type Group, groups } from "./actions/action.ts";
 
 export interface Options {
-  /** Seeds to play, in this order; endless in a soak. */
+  /** Seeds to play, in this order; endless with `--soak`. */
   seeds: Iterable<number>;
   minutes: number;
-  /** For how long seeds are begun; undefined until all were played. */
+  /** How long new seeds are begun, minutes; undefined to play all seeds. */
   soakMinutes: number | undefined;
-  /** Seeds that one world is used for, one after the other. */
+  /** Number of seeds that share one world, one after another. */
   perWorld: number;
-  /** Worlds side by side. */
+  /** Number of worlds that run side by side. */
   worlds: number;
-  /** Whether the seeds stay together whatever they do: they were named one by one. */
+  /** Whether all seeds share one world, whatever their actions: true when the seeds were named. */
   isOneWorld: boolean;
   only: readonly Group[];
   senders: number;
   cells: number;
-  /** URL of a server with Citus: the databases are created with its programs. Undefined for one PostgreSQL. */
+  /** URL of a server with Citus, whose programs run the databases; undefined for plain PostgreSQL. */
   citusUrl: string | undefined;
-  /** Where histories and logs are kept; a temporary folder unless named. */
+  /** Folder for histories and logs; undefined for a temporary folder. */
   folder: string | undefined;
-  /** Gets a line of JSON for each seed. */
+  /** File to which a line of JSON is appended for each seed. */
   log: string | undefined;
   isHelpAsked: boolean;
 }
@@ -46,7 +46,7 @@ TEST_CITUS_URL     of a server on this machine that has Citus, for a superuser: 
 
 const mostSeed = 2 ** 32 - 1;
 
-/** @throws Error in words for whoever typed it. */
+/** @throws {Error} whose message tells the user what is wrong with the arguments. */
 export function readOptions(
   args: readonly string[],
   nowMs: number,
@@ -93,7 +93,10 @@ export function readOptions(
   };
 }
 
-/** A version from before cells does not start where there are some; with Citus no disk is filled, and only there cells move. */
+/**
+ * The previous version does not start on a database with cells. With Citus no disk is filled; cells move only with
+ * Citus.
+ */
 function isPossible(group: Group, { cells, isOnCitus }: { cells: number; isOnCitus: boolean }): boolean {
   if (group === "upgrade") return cells === 1;
   return isOnCitus ? group !== "disk" : group !== "move";

@@ -1,7 +1,8 @@
 /**
- * Divides seeds over worlds, in their order.
- * @param kindOf seeds of different kinds are not played in one world.
- * @returns gives the seeds of the next world, `perWorld` of them while there are so many; undefined when there are none.
+ * Divides seeds among worlds, in order.
+ * @param kindOf seeds of different kinds never share a world.
+ * @returns a function that gives the seeds of the next world, at most `perWorld`; undefined when no seeds are
+ * left.
  */
 export function planWorlds(
   seeds: Iterator<number>,

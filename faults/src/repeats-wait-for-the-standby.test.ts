@@ -3,7 +3,7 @@ import { until } from "../../server/test/support/until.ts";
 import { plainCaller, signUpWithTargets } from "./clients/clients.ts";
 import { testWorld } from "./testSession.ts";
 
-it("what was accepted and acknowledged is repeated only once it is on the standby, too", async ({
+it("a repeated request is answered only once the standby has the accepted or acknowledged item", async ({
   onTestFinished,
 }) => {
   const { world, recorder } = await testWorld(onTestFinished);
@@ -20,7 +20,7 @@ it("what was accepted and acknowledged is repeated only once it is on the standb
     wires.replication.mode = isAlone ? "refuse" : "pass";
     if (isAlone) wires.replication.cut();
   };
-  /** Ends the sessions in which commits wait for the standby: what they wrote stays, on the primary alone. */
+  /** Terminates the sessions whose commits wait for the standby: their writes remain, on the primary alone. */
   const endWaits = (): Promise<unknown> =>
     until(
       () =>
@@ -31,7 +31,10 @@ it("what was accepted and acknowledged is repeated only once it is on the standb
         ),
       (rows) => rows.length > 0,
     );
-  /** Asks twice while the standby is away, and gives the statuses, and that of a third time when it is back. */
+  /**
+   * Sends the request twice while the standby is away, and a third time when it is back; returns the three
+   * statuses.
+   */
   const asked = async (ask: () => Promise<number>): Promise<number[]> => {
     isAlone(true);
     const first = ask();

@@ -4,21 +4,24 @@ import type { Options } from "./options.ts";
 
 const shownViolations = 20;
 
-/** Where a seed was played. */
+/** World in which a seed was played. */
 export interface Place {
-  /** The seeds that were played in its world before it. */
+  /** Seeds played earlier in the same world. */
   before: readonly number[];
   /** Folder of the world's histories and logs. */
   outputFolder: string;
 }
 
-/** Tells of each seed on the standard output, and in a file of lines of JSON where one was named. */
+/** Reports each seed on the standard output and, with `--log`, in a file of JSON lines. */
 export interface Report {
   played(result: EpisodeResult, place: Place): void;
-  /** Reports violations in a seed's items that were found when its world ended, after the seeds `after` it had run. */
+  /**
+   * Reports violations in a seed's items that were found at the end of its world, after the seeds in `after` had
+   * run.
+   */
   foundLater(seed: number, violations: readonly string[], after: Place & { after: readonly number[] }): void;
   brokeOff(seed: number, error: Error, place: Place): void;
-  /** Tells how soon items were accepted again after each kind of step, over all seeds. */
+  /** Reports the time until items were accepted again after each kind of step, over all seeds. */
   recovered(): void;
 }
 
@@ -59,7 +62,7 @@ export function createReport(options: Options): Report {
   };
 }
 
-/** Each kind with its number, the median and the longest. */
+/** One line per kind: count, median and maximum. */
 function tableOf(recoveries: readonly Recovery[]): string {
   const kinds = [...Map.groupBy(recoveries, ({ kind }) => kind)].toSorted(([a], [b]) => a.localeCompare(b));
   return kinds
@@ -78,7 +81,7 @@ function listed(violations: readonly string[]): string {
   return shown.join("") + more;
 }
 
-/** How it is done again: alone, and with what was done in its world. */
+/** The commands that repeat a seed: alone, and after the earlier seeds of its world. */
 function again(seed: number, { before, outputFolder }: Place, options: Options): string {
   const { minutes, only, senders, cells } = options;
   const settings = `--minutes ${minutes} --only ${only.join(",")} --senders ${senders}${cells === 1 ? "" : ` --cells ${cells}`}`;

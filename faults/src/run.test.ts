@@ -6,7 +6,7 @@ import { planWorlds } from "./planWorlds.ts";
 import { run } from "./run.ts";
 import { testSession } from "./testSession.ts";
 
-/** One whose six seconds have a kill, a failover, a lost answer and ended sessions in them. */
+/** The six seconds of this seed contain a kill, a failover, a swallowed answer and terminated sessions. */
 const seed = 222;
 const size = { seed, durationMs: 6_000, meanGapMs: 900, harmMs: 1_500, only: groups, isOnCitus: false };
 
@@ -31,14 +31,14 @@ it("a run of faults keeps every promise", async ({ onTestFinished }) => {
   expect(result!.unknown, "harm was done").toBeGreaterThan(0);
 });
 
-it("a seed gives the same schedule again, and another one another", () => {
+it("equal seeds give equal schedules, and different seeds different ones", () => {
   const input = { ...size, durationMs: 60_000, limits: { harmMs: size.harmMs } };
   const told = describeSchedule(createSchedule(input));
   expect(describeSchedule(createSchedule(input))).toBe(told);
   expect(describeSchedule(createSchedule({ ...input, seed: 2 }))).not.toBe(told);
 });
 
-it("on Citus each node is harmed, and cells move", () => {
+it("on Citus each node has faults, and cells move", () => {
   const input = { ...size, durationMs: 600_000, isOnCitus: true, limits: { harmMs: 1 } };
   const told = describeSchedule(createSchedule(input));
   for (const harm of [
@@ -50,7 +50,7 @@ it("on Citus each node is harmed, and cells move", () => {
     expect(told).toContain(harm);
 });
 
-it("only what was asked for is done", () => {
+it("--only limits the schedule to the named actions", () => {
   const steps = createSchedule({
     ...size,
     durationMs: 600_000,
@@ -60,7 +60,7 @@ it("only what was asked for is done", () => {
   expect(new Set(steps.map(({ group }) => group))).toEqual(new Set(["kill", "promote"]));
 });
 
-it("seeds share a world with those of their kind, and each is played once", () => {
+it("seeds share a world with seeds of their kind, and each is played once", () => {
   const next = planWorlds([1, 2, 3, 4, 5, 6, 7].values(), 2, (seed) => seed % 3 === 0);
   expect([next(), next(), next(), next(), next()]).toEqual([[1, 2], [4, 5], [3, 6], [7], undefined]);
 });

@@ -11,21 +11,22 @@ export interface RunInput extends EpisodeSettings {
   /** At least one; in this order. */
   seeds: readonly number[];
   session: Session;
-  /** Gets the clusters, which may lie in memory. */
+  /** Folder for the database clusters, which may be on a disk in memory. */
   dataFolder: string;
-  /** Gets the histories and the logs. */
+  /** Folder for histories and logs. */
   outputFolder: string;
-  /** Tells what is done with a seed, in words. */
+  /** Reports the progress of a seed, in words. */
   say: (seed: number, line: string) => void;
-  /** Told of each seed when it was judged; false ends the run. */
+  /** Called with the result of each seed; returning false ends the run. */
   onResult: (result: EpisodeResult) => boolean;
 }
 
 /**
- * Builds a world and plays one episode after the other in it, to the end or until one breaks a promise: what it leaves behind
- * would be held against those after it. In the end every history is compared once more with what is stored by then.
- * @returns what was found then and not before, by seed, with the seeds that were played.
- * @throws whatever breaks an episode off; nothing is compared once more then.
+ * Builds a world and plays the episodes in it, one after another, until the end or the first violation, whose
+ * leftovers would count against later episodes. At the end every history is compared again with the data stored by
+ * then.
+ * @returns the number of seeds played, and violations found only at the end, by seed.
+ * @throws the error that aborts an episode; then nothing is compared again.
  */
 export async function run(input: RunInput): Promise<{ played: number[]; later: Map<number, string[]> }> {
   const { seeds, session, outputFolder, dataFolder } = input;

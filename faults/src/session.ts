@@ -9,25 +9,25 @@ import { makeEmptyTemplate, makeTemplate } from "./world/postgres/cluster.ts";
 import { findInstallation, type Installation } from "./world/postgres/installation.ts";
 import type { Version } from "./world/serviceSlot.ts";
 
-/** Resources that runs share: the programs, and a template cluster of which each run gets a copy. */
+/** Resources that runs share: the programs, and a template cluster that is copied for each run. */
 export interface Session {
   installation: Installation;
   template: string;
-  /** In how many cells the data plane is. */
+  /** Number of cells of the data plane. */
   cells: number;
   /** Whether the cells are on the workers of a Citus cluster. */
   isOnCitus: boolean;
   commands: Record<Version, string | undefined>;
-  /** A folder of its own for the clusters of a run. */
+  /** Creates a folder for the database clusters of one run. */
   newDataFolder(name: string): string;
   close(): void;
 }
 
 export interface SessionInput {
-  /** The command of this version; undefined for the one that tests bundle. */
+  /** Path of the current version's command; undefined for the bundle that tests use. */
   current?: string | undefined;
   cells?: number;
-  /** URL of a server with Citus: its programs are used in place of the service's PostgreSQL. */
+  /** URL of a server with Citus, whose programs replace those of the embedded PostgreSQL. */
   citusUrl?: string | undefined;
 }
 
@@ -38,7 +38,7 @@ export async function openSession({ current, cells = 1, citusUrl }: SessionInput
     for (const folder of [data, programs]) rmSync(folder, { recursive: true, force: true });
   };
   try {
-    // PostgreSQL may run as another user, who has to pass.
+    // PostgreSQL may run as another user, who must be able to enter the folder.
     chmodSync(data, 0o711);
     const installation = await (citusUrl === undefined ? findInstallation(data) : findCitus(citusUrl));
     const template = join(data, "template");

@@ -7,7 +7,7 @@ import { startWorld, type World } from "./world/world.ts";
 
 type OnTestFinished = (end: () => void | Promise<void>) => void;
 
-/** A world of the programs that tests bundle, and a recorder of what happens in it; it ends with the test. */
+/** Starts a world of the programs that tests bundle, with a recorder; both end with the test. */
 export async function testWorld(
   onTestFinished: OnTestFinished,
   input: SessionInput = {},
@@ -19,7 +19,7 @@ export async function testWorld(
   return { world, recorder: new Recorder(join(folder, "history.jsonl")) };
 }
 
-/** A session of the programs that tests bundle, and a folder for what is written down; both end with the test. */
+/** Opens a session of the programs that tests bundle, with an output folder; both end with the test. */
 export async function testSession(
   onTestFinished: OnTestFinished,
   input: SessionInput = {},

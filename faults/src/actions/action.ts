@@ -19,30 +19,33 @@ export const groups = [
 ] as const;
 export type Group = (typeof groups)[number];
 
-/** One thing that is done to the world, with everything that was left to chance already drawn. */
+/** One step of a schedule: a fault whose random parameters are already drawn. */
 export interface Step {
   group: Group;
-  /** By what its recovery is counted, such as "SIGKILL of worker-1"; the group unless given. */
+  /** Name under which the recovery time is reported, such as "SIGKILL of worker-1"; the group if absent. */
   kind?: string;
-  /** In words, with its numbers: a schedule is a list of these. */
+  /** Description of the step with its parameters, for the printed schedule. */
   says: string;
-  /** Ends its harm, too; heal() ends the rest. Resolves to what became of it, where that is not always the same. */
+  /**
+   * Applies the fault and ends most of its effects; `heal()` ends the rest. Resolves to the outcome of steps whose
+   * outcome varies.
+   */
   act(world: World): Promise<string | void>;
 }
 
 export interface Action {
   group: Group;
-  /** How often it is drawn, compared with others. */
+  /** Relative probability of being drawn. */
   weight: number;
   draw(random: Random, limits: Limits): Step;
 }
 
 export interface Limits {
-  /** The longest harm of one step, milliseconds. */
+  /** Longest duration of one step's fault, milliseconds. */
   harmMs: number;
 }
 
-/** How long a step does its harm: mostly short. */
+/** Draws the duration of a fault, usually a short one. */
 export function drawHarmMs(random: Random, { harmMs }: Limits): number {
   const longestMs = random.chance(0.3) ? harmMs : harmMs / 4;
   return random.integer(50, Math.round(longestMs));

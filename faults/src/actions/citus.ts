@@ -4,7 +4,7 @@ import { nodeNames } from "../world/citus/citusCluster.ts";
 import type { Action } from "./action.ts";
 import { calls } from "./network.ts";
 
-/** Statements that nodes of Citus, and services with their own connection to a worker, send to a worker. */
+/** Statements that Citus nodes, or services connected directly to a worker, send to a worker. */
 const callsToWorkers: Readonly<Record<string, Buffer>> = {
   ...calls,
   "PREPARE TRANSACTION": Buffer.from("PREPARE TRANSACTION"),
@@ -28,7 +28,7 @@ export const citusActions: readonly Action[] = [
             await citus!.moveCell(schema);
             return `moved ${schema}`;
           } catch (error) {
-            // Another fault may have hit the move. Its leftovers are checked at the end.
+            // The move may fail because of another fault. Its leftovers are checked at the end.
             return `${schema} not moved: ${(error as Error).message}`;
           }
         },

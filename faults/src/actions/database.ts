@@ -2,9 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "../../../server/test/support/billing/random.ts";
 import { type Action, drawHarmMs } from "./action.ts";
 
-/** Faults of PostgreSQL. @param nodes names of the servers; more servers have faults more often. */
+/** Faults of PostgreSQL. @param nodes names of the servers; with more servers, each still has as many faults. */
 export function databaseActions(nodes: readonly string[]): readonly Action[] {
-  // With one there is nothing to draw, and seeds go on to mean what they meant.
+  // With one node nothing is drawn, so that existing seeds keep their schedules.
   const drawNode = (random: Random): string => (nodes.length === 1 ? nodes[0]! : random.pick(nodes));
   return [
     {
@@ -64,7 +64,7 @@ export function databaseActions(nodes: readonly string[]): readonly Action[] {
                  from pg_stat_activity
                  where application_name = 'postrider'`,
             )
-              // It may be down at the moment.
+              // The server may be down at this moment.
               .catch(() => undefined);
           },
         };

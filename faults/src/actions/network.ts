@@ -8,7 +8,7 @@ import { type Action, drawHarmMs } from "./action.ts";
 
 type Wires = Readonly<Record<string, (world: World) => Wire>>;
 
-/** The connections that can be harmed on one server. */
+/** Connections that can be harmed when there is one database server. */
 const usualWires: Wires = {
   "clients to service-1": ({ services }) => services[0].clients,
   "clients to service-2": ({ services }) => services[1].clients,
@@ -19,14 +19,14 @@ const usualWires: Wires = {
   "standby to primary": ({ wires: { replication } }) => replication,
 };
 
-/** Connections to workers, of the services and of the other nodes. */
+/** Connections of the services and of the other nodes to the workers. */
 function wiresTo(workers: readonly NodeName[]): Wires {
   return Object.fromEntries(
     workers.map((name) => [`everybody to ${name}`, (world: World) => world.citus!.wireTo(name)]),
   );
 }
 
-/** Calls whose answer is swallowed once they are committed, and the bytes by which the proxy knows them. */
+/** Calls whose answer can be swallowed after their commit, and the bytes by which the proxy recognizes each. */
 export const calls: Readonly<Record<string, Buffer>> = {
   "an acceptance": Buffer.from("accept_items\0"),
   "a publication": Buffer.from("publish_items\0"),
@@ -41,7 +41,7 @@ export const calls: Readonly<Record<string, Buffer>> = {
   COMMIT: Buffer.from("commit\0"),
 };
 
-/** Faults of connections. @param workers the workers of Citus; none on one server. */
+/** Faults of connections. @param workers the Citus workers; empty with one database server. */
 export function networkActions(workers: readonly NodeName[]): readonly Action[] {
   const wires: Wires = { ...usualWires, ...wiresTo(workers) };
   const wireNames = Object.keys(wires);
@@ -71,7 +71,7 @@ export function networkActions(workers: readonly NodeName[]): readonly Action[] 
       group: "cut",
       weight: 2,
       draw(random, limits) {
-        // A message that hangs on its way to an agent may arrive after it was sent again; the agent cannot tell the two apart.
+        // A delayed message can reach the agent after its repetition; the agent cannot tell the two apart.
         const name = random.pick(wireNames.filter((one) => one !== "services to the agent"));
         const hangMs = drawHarmMs(random, limits);
         return {

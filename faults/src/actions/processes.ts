@@ -44,7 +44,7 @@ export const serviceActions: readonly Action[] = [
   },
 ];
 
-/** Ends a process by a signal, and starts it again after a while. */
+/** Returns an action that ends a process with a signal and starts it again later. */
 function ending(
   group: "kill" | "stop",
   { weight, signal, says }: { weight: number; signal: "SIGKILL" | "SIGTERM"; says: string },
@@ -62,7 +62,7 @@ function ending(
   };
 }
 
-/** @param says has `%` where the service's name goes. */
+/** @param says description, in which `%` stands for the service's name. */
 function toService(
   group: Step["group"],
   n: 0 | 1,

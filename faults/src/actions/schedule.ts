@@ -7,14 +7,14 @@ import { networkActions } from "./network.ts";
 import { serviceActions } from "./processes.ts";
 
 export interface ScheduledStep extends Step {
-  /** Milliseconds after the clients began. */
+  /** Milliseconds since the clients began. */
   atMs: number;
 }
 
 export interface ScheduleInput {
   seed: number;
   durationMs: number;
-  /** Between two steps, on average. */
+  /** Average interval between two steps, milliseconds. */
   meanGapMs: number;
   only: readonly Group[];
   limits: Limits;
@@ -35,8 +35,8 @@ const onCitus: readonly Action[] = [
 ];
 
 /**
- * The schedule of faults: the same for the same input, on every machine. A step begins at its time even if earlier steps are not
- * over, so that faults overlap; steps on one process or server run in order.
+ * Creates the schedule of faults; equal inputs give equal schedules on every machine. A step begins at its time
+ * even if earlier steps are not over, so that faults overlap; steps on one process or server run in order.
  */
 export function createSchedule({
   seed,
@@ -47,7 +47,7 @@ export function createSchedule({
   isOnCitus,
 }: ScheduleInput): ScheduledStep[] {
   const random = createRandom(seed);
-  // The version before is in one run of three: with it there can be no publications.
+  // One run in three includes the previous version; such a run has no publications.
   const isUpgraded = only.length === 1 || random.chance(1 / 3);
   const chosen = (isOnCitus ? onCitus : onOneServer).filter(
     ({ group }) => only.includes(group) && (group !== "upgrade" || isUpgraded),
@@ -57,13 +57,13 @@ export function createSchedule({
   let atMs = random.integer(300, meanGapMs);
   while (atMs < durationMs && drawn.length > 0) {
     steps.push({ atMs, ...random.pick(drawn).draw(random, limits) });
-    // Two at once now and then.
+    // Some steps begin almost at the same time.
     atMs += random.chance(0.2) ? random.integer(0, 100) : random.integer(100, 2 * meanGapMs);
   }
   return steps;
 }
 
-/** A line for each step. */
+/** Returns one line per step. */
 export function describeSchedule(steps: readonly ScheduledStep[]): string {
   return steps.map(({ atMs, says }) => `${(atMs / 1000).toFixed(2).padStart(8)} s  ${says}`).join("\n");
 }

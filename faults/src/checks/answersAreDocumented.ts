@@ -1,6 +1,9 @@
 import type { Check } from "./check.ts";
 
-/** 503 is the only 5xx, no correct request is refused, and processes end when they are told to. */
+/**
+ * No answer has a 5xx status except 503, no correct request is refused, and no process ends without a request to
+ * end.
+ */
 export const answersAreDocumented: Check = ({ calls, ends }) => {
   const answers = calls
     .filter(

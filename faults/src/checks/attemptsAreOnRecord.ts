@@ -1,6 +1,9 @@
 import type { Check } from "./check.ts";
 
-/** Attempts are numbered from 1 without a gap, one of them delivers at most, and each item that was retried shows it. */
+/**
+ * Attempts are numbered from 1 without a gap, at most one of them delivers, and every retried item has its
+ * attempts on record.
+ */
 export const attemptsAreOnRecord: Check = (history, facts) => {
   const misnumbered = facts.attempts
     .filter(({ numbers }) => numbers.some((number, index) => number !== index + 1))
@@ -9,7 +12,8 @@ export const attemptsAreOnRecord: Check = (history, facts) => {
     .filter(({ delivered }) => delivered > 1)
     .map(({ itemId, delivered }) => `${itemId} has ${delivered} delivering attempts on record`);
   const reached = Map.groupBy(history.receipts, ({ id }) => id);
-  // An attempt whose record was lost with its process is not counted, so there may be fewer on record than arrived.
+  // An attempt whose record was lost with its process is not counted, so fewer attempts may be on record than
+  // arrived.
   const madeUp = facts.attempts
     .filter(({ itemId, delivered }) => {
       const answers = reached.get(itemId);

@@ -4,8 +4,8 @@ import type { Call, History, Operation, Output, Receipt } from "../history/histo
 import { checks } from "./checks.ts";
 
 /*
- * Each check finds nothing in a world in order, and something in the same world with one thing wrong: a check that cannot
- * fail proves nothing.
+ * Each check finds nothing in a world without violations, and finds one violation that is put into the same world:
+ * a check that cannot fail proves nothing.
  */
 
 const webhook = "webhook";
@@ -47,7 +47,10 @@ function receipt(id: string, number: number, answered: Receipt["answered"] = 200
   return { id, number, path: "/", answered, atMs: 0 };
 }
 
-/** A webhook item, one with a key that was asked for twice, a publication, a message, a handoff and a replay, all in order. */
+/**
+ * Returns a world without violations: a webhook item, an item with a key that was requested twice, a publication,
+ * a message, a handoff and a replay.
+ */
 function inOrder(): { history: History; facts: Facts } {
   const claimed = { id: "m", token: "t" };
   return {
@@ -89,7 +92,7 @@ function inOrder(): { history: History; facts: Facts } {
   };
 }
 
-/** As it is stored there, but for what is said of this item. */
+/** Returns the facts with some fields of one stored item replaced. */
 function withItem(facts: Facts, id: string, more: Partial<StoredItem>): Facts {
   return { ...facts, items: facts.items.map((one) => (one.id === id ? { ...one, ...more } : one)) };
 }
@@ -116,7 +119,7 @@ const claimedAgain = call(
   { startedAtMs: 3.2, endedAtMs: 3.5 },
 );
 
-/** A broken promise, the check that has to report it, and the change of the world that breaks it. */
+/** A violation, the check that must report it, and the change to the world that causes the violation. */
 const wrong: [string, keyof typeof checks, (world: World) => Partial<World>][] = [
   ["an acknowledged item is lost", "accepted items end", ({ facts }) => ({ facts: withoutItem(facts, "a") })],
   [
@@ -313,18 +316,18 @@ const wrong: [string, keyof typeof checks, (world: World) => Partial<World>][] =
 ];
 
 describe("the checks of a run", () => {
-  it.each(Object.entries(checks))("%s: finds nothing where everything is in order", (_name, check) => {
+  it.each(Object.entries(checks))("%s finds nothing in a world without violations", (_name, check) => {
     const { history, facts } = inOrder();
     expect(check(history, facts)).toEqual([]);
   });
 
-  it.each(wrong)("%s: found by “%s”", (_what, name, harm) => {
+  it.each(wrong)("%s finds the violation “%s”", (_what, name, harm) => {
     const world = inOrder();
     const { history, facts } = { ...world, ...harm(world) };
     expect(checks[name]!(history, facts)).not.toEqual([]);
   });
 
-  it("each has something that it finds", () => {
+  it("every check has a violation that it finds", () => {
     expect(new Set(wrong.map(([, name]) => name))).toEqual(new Set(Object.keys(checks)));
   });
 });

@@ -14,7 +14,7 @@ import { oneUsageRecordPerItem } from "./oneUsageRecordPerItem.ts";
 import { publicationsAreWhole } from "./publicationsAreWhole.ts";
 import { replaysMakeOneEach } from "./replaysMakeOneEach.ts";
 
-/** Each promise that a run holds the service to, by its name. */
+/** The checks of a run, by name. */
 export const checks: Readonly<Record<string, Check>> = {
   "accepted items end": acceptedItemsEnd,
   "nothing is invented": nothingIsInvented,

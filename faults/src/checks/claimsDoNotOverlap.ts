@@ -3,8 +3,8 @@ import type { History } from "../history/history.ts";
 import type { Check } from "./check.ts";
 
 /**
- * 4. Active claims on one message never overlap, a stale holder changes nothing, messages of an ordering key go one after the
- * other, and what was acknowledged stays so: judged from the record of calls alone.
+ * Promise 4: claims on one message never overlap, a stale holder changes nothing, messages of one ordering key are
+ * claimed one after another, and an acknowledged message stays acknowledged. Uses only the recorded calls.
  */
 export function claimsDoNotOverlap(leaseMs: number): Check {
   return (history) => violations(mailboxCalls(history), leaseMs);
@@ -22,7 +22,7 @@ function mailboxCalls({ calls }: History): MailboxCall[] {
     switch (operation.op) {
       case "send": {
         if (!firstAskedAtMs.has(operation.number)) firstAskedAtMs.set(operation.number, startedAtMs);
-        // An item with a key may have been stored by an earlier request whose answer was lost.
+        // An item with an idempotency key may have been stored by an earlier request whose answer was lost.
         if (outcome !== "ok" || !mailboxIds.has(operation.targetId) || sentBefore.has(output.id!)) return [];
         sentBefore.add(output.id!);
         const sent = { startedAtMs: firstAskedAtMs.get(operation.number)!, endedAtMs };

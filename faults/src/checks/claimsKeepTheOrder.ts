@@ -2,8 +2,9 @@ import type { Call, History } from "../history/history.ts";
 import type { Check } from "./check.ts";
 
 /**
- * A claim lists messages in the order of their acceptance. Messages with an ordering key become ready when the one before them ends, and
- * messages that somebody held may be skipped at first: neither is compared.
+ * A claim lists messages in the order of their acceptance. Two kinds of messages are not compared: those with an
+ * ordering key, which become ready when their predecessor ends, and those that another consumer held, which a
+ * claim may skip.
  */
 export const claimsKeepTheOrder: Check = ({ calls }) => {
   const sent = sendsWithoutKey(calls);
@@ -28,7 +29,10 @@ export const claimsKeepTheOrder: Check = ({ calls }) => {
   return found;
 };
 
-/** The first request for each message without an ordering key, and the first answer. An earlier request may have stored it. */
+/**
+ * For each message without an ordering key, the time of its first request and of its first answer. An earlier
+ * request may have stored the message.
+ */
 function sendsWithoutKey(
   calls: History["calls"],
 ): Map<string, { askedAtMs: number; acknowledgedAtMs: number }> {

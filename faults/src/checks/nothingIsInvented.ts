@@ -1,6 +1,9 @@
 import { type Check, itemCalls } from "./check.ts";
 
-/** Each stored item was sent, to that target and at most as often as requested; each delivered item is stored. */
+/**
+ * Every stored item was sent to its target, and is stored at most as often as requested; every delivered item is
+ * stored.
+ */
 export const nothingIsInvented: Check = (history, facts) => {
   const requests = Map.groupBy(itemCalls(history), ({ operation }) => operation.number);
   const own = facts.items.filter(({ isBillable }) => isBillable);
@@ -15,7 +18,7 @@ export const nothingIsInvented: Check = (history, facts) => {
     .map(({ id, number }) => `item ${id} is stored and nobody was told that number ${number} would be`);
   const copies = [...Map.groupBy(own, ({ number, targetId }) => `${number} to ${targetId}`)]
     .filter(([, items]) => items.length > 1)
-    // One with a key is the business of another check.
+    // Items with an idempotency key are checked by `oneItemPerKey`.
     .filter(([, items]) => requests.get(items[0]!.number)?.[0]?.operation.key === null)
     .map(([what, items]) => `number ${what} was sent once and is stored ${items.length} times`);
   const stored = new Map(facts.items.map((item) => [item.id, item]));

@@ -1,6 +1,6 @@
 import type { Check } from "./check.ts";
 
-/** 8. After faults have healed nothing is due, leased or followed any more. */
+/** Promise 8: after faults have healed, nothing is due, leased or followed. */
 export const nothingIsLeft: Check = (_history, { left }) =>
   Object.entries(left)
     .filter(([, count]) => count !== 0)

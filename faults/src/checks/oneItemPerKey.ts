@@ -1,6 +1,6 @@
 import { type Check, itemCalls } from "./check.ts";
 
-/** 3. One idempotency key, one item: whatever became of the answers before. */
+/** Promise 3: one idempotency key gives one item, even after lost answers. */
 export const oneItemPerKey: Check = (history, facts) => {
   const keyed = Map.groupBy(
     itemCalls(history).filter(({ operation }) => operation.key !== null),

@@ -1,6 +1,9 @@
 import type { Check } from "./check.ts";
 
-/** 9. An agent that keeps a task list gets one message about an item, although answers are lost; or the handoff says so. */
+/**
+ * Promise 9: an agent that keeps a task list gets one message per item even when answers are lost; otherwise the
+ * handoff is marked as a possible duplicate.
+ */
 export const oneTaskPerHandoff: Check = (_history, { handoffs }) =>
   handoffs
     .filter(({ messages, isPossibleDuplicate }) => messages > 1 && !isPossibleDuplicate)

@@ -1,6 +1,6 @@
 import { type Check, itemCalls } from "./check.ts";
 
-/** A publication is all of its items, or was never there; what was answered with 202 is. */
+/** A publication has all of its items or none; a publication answered with 202 has all of them. */
 export const publicationsAreWhole: Check = (history, facts) => {
   const stored = Map.groupBy(
     facts.items.filter(({ publicationId, isBillable }) => publicationId !== null && isBillable),

@@ -1,6 +1,6 @@
 import type { Check } from "./check.ts";
 
-/** 12. A replay of many makes one new event of each. */
+/** Promise 12: a replay of many creates one new event for each event that it replays. */
 export const replaysMakeOneEach: Check = (history, facts) => {
   const jobs = history.calls.filter(
     ({ operation, outcome }) => operation.op === "replay" && outcome !== "fail",

@@ -1,11 +1,11 @@
 import type { Random } from "../../../server/test/support/billing/random.ts";
 import type { Call, Operation, Output, Recorder } from "../history/history.ts";
 
-/** A client of both services, which writes down what it asks and what it is told. */
+/** A client that sends requests to both services and records its requests and their answers. */
 export interface Caller {
   name: string;
   random: Random;
-  /** Asks one of the services, chosen by chance. Rejects only once the run was given up. */
+  /** Sends a request to one of the services, chosen at random. Rejects only after the run was aborted. */
   ask(operation: Operation, request: Request, read: (body: Body) => Output): Promise<Call>;
 }
 
@@ -16,19 +16,19 @@ export interface Request {
   headers?: Record<string, string>;
 }
 
-// oxlint-disable-next-line typescript/no-explicit-any -- the service's answer; who reads it knows its form
+// oxlint-disable-next-line typescript/no-explicit-any -- an answer of the service; the caller knows its type
 type Body = any;
 
 export interface CallerInput {
   recorder: Recorder;
-  /** Where the services are reached. */
+  /** Base URLs of the services. */
   urls: readonly string[];
   apiKey: string;
-  /** Aborted when the run is given up. */
+  /** Aborted when the run is aborted. */
   givenUp: AbortSignal;
 }
 
-/** Longer than the service's own limits, so that it is the service who gives up first. */
+/** Longer than the service's own time limits, so that the service gives up first. */
 const answerLimitMs = 12_000;
 
 export function createCaller(
@@ -70,7 +70,7 @@ function judge(
 ): Pick<Call, "outcome" | "status" | "output" | "reason"> {
   if (status >= 200 && status < 300)
     return { outcome: "ok", status, output: read(JSON.parse(text)), reason: null };
-  // 408: the request was on its way for too long. No refusal, but a matter of the network and of the machine.
+  // A 408 depends on the network and the load of the machine: the request may have been carried out.
   const outcome = status >= 500 || status === 408 ? "unknown" : "fail";
   return { outcome, status, output: {}, reason: text.slice(0, 500) };
 }

@@ -11,19 +11,22 @@ import { type Caller, createCaller } from "./caller.ts";
 import { consumeUntil, drain, type Mailbox } from "./consumers.ts";
 import { type Addresses, sendUntil } from "./senders.ts";
 
-/** All who use the services in a run. */
+/** All clients of one organization in a run. */
 export interface Clients {
   account: Account;
   addresses: Addresses;
-  /** Secrets that no log may contain, by their names. */
+  /** Secrets that no log may contain, by name. */
   secrets: Readonly<Record<string, string>>;
-  /** Requests one replay of all items delivered to a webhook so far, if every service has replays. */
+  /**
+   * Requests one replay of all items delivered to a webhook so far, unless a service may run a version without
+   * replays.
+   */
   replay(): Promise<void>;
   /** Stops the consumers, and the senders once their items with idempotency keys are accepted. */
   stop(): Promise<void>;
-  /** Acknowledges the messages that are left in the mailbox. */
+  /** Acknowledges the remaining messages of the mailbox. */
   drainMailbox(isEmpty: () => Promise<boolean>): Promise<void>;
-  /** Reads what each of these messages is. */
+  /** Reads the status of each of these messages. */
   readMessages(ids: readonly string[]): Promise<void>;
 }
 
@@ -37,13 +40,13 @@ export interface ClientsInput {
   receiversUrl: string;
   senders: number;
   consumers: number;
-  /** Whether a service may be of the version before, which knows neither publications nor replays of many. */
+  /** Whether a service may run the previous version, which has neither publications nor replays of many. */
   hasVersionBefore: boolean;
-  /** Ends every client at once. */
+  /** Aborts every client at once. */
   givenUp: AbortSignal;
 }
 
-/** Retries soon, and for longer than any harm lasts. */
+/** Short retry interval, and retries that last longer than any fault. */
 const soonAgain = { retry_interval_seconds: 1, max_retries: 50 };
 const customer = "shop";
 
@@ -78,7 +81,7 @@ export async function startClients({
     ),
     ...(world.citus === undefined ? [] : [changeUntil(stopping.signal, newCaller("owner", 800), addresses)]),
   ]);
-  // `stop` awaits this promise and its error; until then a rejection must not end the process.
+  // `stop` awaits this promise and reports its error; until then its rejection must not end the process.
   work.catch(() => undefined);
   const operator = newCaller("operator", 900);
   return {
@@ -108,7 +111,7 @@ export async function startClients({
 
 const changePauseMs = 300;
 
-/** Changes the name of a webhook again and again, which is a change on all nodes of Citus. */
+/** Renames a webhook repeatedly; on Citus, each change is written on every node. */
 async function changeUntil(stopping: AbortSignal, owner: Caller, { webhookIds }: Addresses): Promise<void> {
   const targetId = webhookIds[0]!;
   for (let n = 0; !stopping.aborted; n++) {
@@ -122,7 +125,7 @@ async function changeUntil(stopping: AbortSignal, owner: Caller, { webhookIds }:
   }
 }
 
-/** False where nobody said what the message is: whoever reads asks again. */
+/** Returns false when no answer stated the message's status; the caller then asks again. */
 async function isRead(operator: Caller, id: string): Promise<boolean> {
   const { outcome } = await operator.ask(
     { op: "read", id },
@@ -132,7 +135,7 @@ async function isRead(operator: Caller, id: string): Promise<boolean> {
   return outcome !== "unknown";
 }
 
-/** Somebody with a target of each kind, before anything is harmed. */
+/** Creates an organization with a target of each kind, before the first fault. */
 export async function signUpWithTargets(
   world: World,
   { receiversUrl, hasVersionBefore, cell }: Pick<ClientsInput, "receiversUrl" | "hasVersionBefore" | "cell">,
@@ -169,7 +172,7 @@ export async function signUpWithTargets(
   };
 }
 
-/** A new organization's cell is a matter of chance: signs up until it is this one. */
+/** Signs up until the new organization is in this cell: the cell of an organization is random. */
 export async function signUpInCell(
   service: Pick<ServiceProcess, "call">,
   cell: number,
@@ -181,12 +184,12 @@ export async function signUpInCell(
   }
 }
 
-/** The number of an organization's cell, of so many. */
+/** Returns the number of an organization's cell; `cells` is the number of cells. */
 export function cellNumberOf(orgId: string, cells: number): number {
   return Math.floor((bucketOf(orgId) * cells) / 256);
 }
 
-/** Each time as somebody else: who was answered with 503 may be signed up. */
+/** Signs up with a new address at each try, because a sign-up that was answered with 503 may have succeeded. */
 async function signUpPatiently(service: Pick<ServiceProcess, "call">, tries = 50): Promise<Account> {
   try {
     return await signUp(service);
@@ -197,7 +200,7 @@ async function signUpPatiently(service: Pick<ServiceProcess, "call">, tries = 50
   }
 }
 
-/** Asks again while the service answers 503, as it does on a machine that is too busy. */
+/** Repeats a request while the service answers 503, as it does on an overloaded machine. */
 function patientCaller(url: string): Pick<ServiceProcess, "call"> {
   const service = plainCaller(url);
   return {
@@ -213,7 +216,7 @@ function patientCaller(url: string): Pick<ServiceProcess, "call"> {
 
 const againAfterMs = 500;
 
-/** For what is set up before anything is harmed. */
+/** For requests that prepare the world before the first fault. */
 export function plainCaller(url: string): Pick<ServiceProcess, "call"> {
   return {
     async call(method, path, { body, key, headers: more } = {}) {

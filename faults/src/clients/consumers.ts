@@ -10,10 +10,10 @@ export interface Mailbox {
   leaseMs: number;
 }
 
-/** After a refusal or a lost answer. */
+/** Pause after a refusal or a lost answer, milliseconds. */
 const pauseMs = 100;
 
-/** Claims messages, and does with each what careless, slow and crashing consumers do, until it is told to stop. */
+/** Claims messages until `stopping`, and handles each as careless, slow or crashing consumers would. */
 export async function consumeUntil(stopping: AbortSignal, caller: Caller, mailbox: Mailbox): Promise<void> {
   while (!stopping.aborted) {
     const claims = await claim(caller, mailbox, caller.random.integer(1, 6));
@@ -21,7 +21,7 @@ export async function consumeUntil(stopping: AbortSignal, caller: Caller, mailbo
   }
 }
 
-/** Claims and acknowledges without fault until there has been nothing for as long as a lease lasts. */
+/** Claims and acknowledges messages until claims have been empty for the duration of a lease. */
 export async function drain(
   caller: Caller,
   mailbox: Mailbox,
@@ -50,12 +50,12 @@ async function claim(caller: Caller, mailbox: Mailbox, max: number): Promise<Cla
 async function mishandle(caller: Caller, mailbox: Mailbox, one: Claim): Promise<void> {
   const { random } = caller;
   const luck = random.integer(0, 99);
-  // It crashed.
+  // The consumer crashed.
   if (luck < 5) return;
   if (luck < 12) await delay(mailbox.leaseMs * (0.9 + random.integer(0, 8) / 10));
   else if (luck < 18) {
     await change(caller, mailbox, "release", one);
-    // Its owner does not know.
+    // The consumer does not learn the outcome.
     if (random.chance(0.5)) return;
   } else if (luck < 21) {
     await change(caller, mailbox, "reject", one);
@@ -69,7 +69,7 @@ async function mishandle(caller: Caller, mailbox: Mailbox, one: Claim): Promise<
   if (call.outcome === "unknown" || random.chance(0.2)) await change(caller, mailbox, "ack", one);
 }
 
-/** Changes a claimed message; what became of that one of the batch counts. */
+/** Changes a claimed message; the outcome is that of the message within the batch. */
 function change(caller: Caller, mailbox: Mailbox, verb: Verb, { id, token }: Claim): Promise<Call> {
   return caller.ask(
     { op: verb, id, token },

@@ -7,23 +7,23 @@ export interface Addresses {
   webhookIds: readonly string[];
   mailboxId: string;
   agentId: string;
-  /** Null where nobody publishes. */
+  /** Null when the senders make no publications. */
   customer: string | null;
 }
 
 type Item = Extract<Operation, { op: "send" | "publish" }>;
 
-/** Between two items of a sender. */
+/** Pause of a sender between two items, milliseconds. */
 const pauseMs = { least: 15, most: 50 };
 const retryPauseMs = 100;
 const orderingKeys = ["k1", "k2", "k3", null];
 
-/** Numbers items apart, over all senders. */
+/** Gives each item a number that is unique among all senders. */
 export type NextNumber = () => number;
 
 /**
- * Sends items until it is told to stop. Every second has an idempotency key and is sent again until somebody says that it
- * was accepted, also after the stop; the others are sent once, whatever comes of it.
+ * Sends items until `stopping`. Every second item has an idempotency key and is sent again until it is answered as
+ * accepted, also after `stopping`; every other item is sent once, whatever the outcome.
  */
 export async function sendUntil(
   stopping: AbortSignal,
@@ -39,7 +39,7 @@ export async function sendUntil(
       await delay(retryPauseMs);
       call = await post(caller, item);
     }
-    // A client that did not note that it was answered.
+    // Simulates a client that lost the answer and sends the item again.
     if (item.key !== null && random.chance(0.1)) await post(caller, item);
     await delay(call.outcome === "ok" ? random.integer(pauseMs.least, pauseMs.most) : retryPauseMs);
   }
@@ -63,7 +63,7 @@ function post(caller: Caller, item: Item): Promise<Call> {
     ...(item.op === "send" && item.orderingKey !== null && { "x-ordering-key": item.orderingKey }),
   };
   const path = item.op === "publish" ? `/p/${item.customer}` : `/t/${item.targetId}`;
-  // An agent does what it is told, and others do not mind.
+  // `do` tells the agent how to handle the item; other targets ignore it.
   const body = { number: item.number, do: "complete" };
   return caller.ask(item, { method: "POST", path, body, headers }, (answer) => ({
     id: answer.id,

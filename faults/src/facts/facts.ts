@@ -1,40 +1,40 @@
-/** State after everything has healed, as read from the database, the interface and the agent. */
+/** State after healing, as read from the database, the interface and the agent. */
 export interface Facts {
   items: readonly StoredItem[];
   attempts: readonly StoredAttempts[];
   publications: readonly { id: string; itemIds: readonly string[] }[];
-  /** Items in the usage ledger, folded or not. */
+  /** Number of items in the usage ledger, folded or not. */
   chargedItems: number;
   left: Leftovers;
   handoffs: readonly Handoff[];
-  /** Secrets that a service has logged, in words. */
+  /** Descriptions of the secrets that a service has logged. */
   loggedSecrets: readonly string[];
 }
 
 export interface StoredItem {
   id: string;
   targetId: string;
-  /** The number that its sender gave it. */
+  /** Number given by the item's sender. */
   number: number;
-  /** False for what a replay made. */
+  /** False for events created by a replay. */
   isBillable: boolean;
   sourceId: string | null;
   publicationId: string | null;
-  /** As the interface says it; null when the interface does not list it. */
+  /** Status as the interface shows it; null when the interface does not list the item. */
   status: string | null;
 }
 
-/** The attempts of one item on record. */
+/** Recorded attempts of one item. */
 export interface StoredAttempts {
   itemId: string;
   numbers: readonly number[];
   delivered: number;
 }
 
-/** Counts of work that has not ended; all must become 0. */
+/** Counts of unfinished work; all must become 0. */
 export type Leftovers = StoredLeftovers & Partial<NodeLeftovers>;
 
-/** In tables of the data plane. */
+/** Unfinished work in tables of the data plane. */
 export interface StoredLeftovers {
   waiting: number;
   leased: number;
@@ -43,14 +43,14 @@ export interface StoredLeftovers {
   runningReplays: number;
 }
 
-/** On the nodes of a Citus cluster. */
+/** Unfinished work on the nodes of a Citus cluster. */
 export interface NodeLeftovers {
   preparedTransactions: number;
-  /** Entries in Citus' list of resources to remove. */
+  /** Entries in Citus' list of resources to clean up. */
   cleanups: number;
-  /** Tables of a cell that are not on the node where Citus says that they are. */
+  /** Tables of a cell that are on another node than Citus' metadata says. */
   strayTables: number;
-  /** Slots, subscriptions and publications of moves. */
+  /** Replication slots, subscriptions and publications left by moves. */
   replication: number;
   /** Copies of reference tables that differ from the coordinator's. */
   differingCopies: number;
@@ -58,13 +58,13 @@ export interface NodeLeftovers {
 
 export interface Handoff {
   itemId: string;
-  /** Messages about it that reached the agent, each of which makes a task there. */
+  /** Number of messages about the item that reached the agent; each message creates a task there. */
   messages: number;
-  /** The service says that there may be two. */
+  /** Whether the service marks the handoff as a possible duplicate. */
   isPossibleDuplicate: boolean;
 }
 
-/** Statuses beyond which nothing happens by itself. */
+/** Statuses that change only on request. */
 export const endStatuses: ReadonlySet<string> = new Set([
   "DELIVERED",
   "FAILED",

@@ -8,7 +8,10 @@ import type { World } from "../world/world.ts";
 import type { Facts, Handoff, Leftovers, StoredAttempts, StoredItem, StoredLeftovers } from "./facts.ts";
 import { leftOnNodes } from "./leftOnNodes.ts";
 
-/** Reads what is stored of an organization, from the primary itself and over the interface of the first service. */
+/**
+ * Reads the stored data of an organization, directly from the primary and through the interface of the first
+ * service.
+ */
 export async function gatherFacts(
   world: World,
   { account: { api_key: apiKey, user }, secrets }: Pick<Clients, "account" | "secrets">,
@@ -40,7 +43,10 @@ export async function gatherFacts(
   });
 }
 
-/** Counts of work that has not ended, of all organizations and cells. Leftovers on nodes are counted once no other work is left. */
+/**
+ * Counts unfinished work of all organizations and cells. Leftovers on nodes are counted once no other work is
+ * left.
+ */
 export async function readLeftovers(
   client: pg.Client,
   { cells, citus }: Pick<World, "cells" | "citus">,
@@ -55,12 +61,12 @@ export async function readLeftovers(
   return citus === undefined || !isAtRest ? all : { ...all, ...(await leftOnNodes(citus)) };
 }
 
-/** The schema of an organization's cell; undefined where there is one. */
+/** The schema of an organization's cell; undefined when there is only one cell. */
 function cellOf(orgId: string, cells: number): string | undefined {
   return cells === 1 ? undefined : cellSchemas(cells)[cellNumberOf(orgId, cells)];
 }
 
-/** From now on the session's tables are those of the cell. */
+/** Makes the tables of a cell visible in the session, through its search path. */
 async function enterCell(client: pg.Client, schema: string | undefined): Promise<void> {
   if (schema !== undefined) await client.query(`set search_path = ${schema}, public`);
 }
@@ -85,7 +91,7 @@ async function listedStatuses(url: string, apiKey: string): Promise<Map<string, 
   }
 }
 
-/** Asks again while the service answers 503, as it does on a machine that is too busy. */
+/** Repeats the request while the service answers 503, as it does on an overloaded machine. */
 async function readList(url: string, apiKey: string): Promise<{ events: { id: string; status: string }[] }> {
   for (;;) {
     const response = await fetch(url, { headers: { authorization: `Bearer ${apiKey}` } });
@@ -165,7 +171,7 @@ async function leftovers(client: pg.Client): Promise<StoredLeftovers> {
   return left!;
 }
 
-/** The items that wait, for the record of a run: how often each was tried, for how long it still waits, and what went wrong last. */
+/** Waiting items for the record of a run: the number of attempts of each, its remaining delay, and its last error. */
 export async function describeWaiting(client: pg.Client, cells: number): Promise<object[]> {
   const waiting: object[] = [];
   for (const schema of cells === 1 ? [undefined] : cellSchemas(cells)) {
@@ -189,7 +195,7 @@ export async function describeWaiting(client: pg.Client, cells: number): Promise
   return waiting;
 }
 
-/** Messages that the agent received, by the item's id, which is the message id. */
+/** Handoffs with the messages that the agent received; a message's id is the id of its item. */
 async function handoffsOf(world: World, client: pg.Client, items: readonly StoredItem[]): Promise<Handoff[]> {
   const own = new Set(items.map(({ id }) => id));
   const messages = await world.agent.messages();
@@ -216,7 +222,7 @@ async function rowsOf<Row extends object>(
   return (await client.query<Row>(text, values)).rows;
 }
 
-/** An id as the interface writes it. */
+/** SQL expression for an id in the form that the interface uses. */
 function hex(column: string): string {
   return `replace(${column}::text, '-', '')`;
 }

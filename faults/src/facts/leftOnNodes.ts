@@ -5,9 +5,9 @@ import { type CitusCluster, nodeNames } from "../world/citus/citusCluster.ts";
 import type { NodeLeftovers } from "./facts.ts";
 
 /**
- * Counts the leftovers of faults and moves on the nodes. Nodes are read one after the other, services record from time to time when a
- * key was last used, and Citus cleans up by itself after some seconds. A leftover that is seen once may be work in progress, so only
- * leftovers that stay count.
+ * Counts the leftovers of faults and moves on the nodes. Nodes are read one after another, services update the
+ * last use of keys, and Citus cleans up after some seconds: a leftover that is seen once may be work in progress,
+ * so only leftovers that stay count.
  */
 export async function leftOnNodes(citus: CitusCluster): Promise<NodeLeftovers> {
   for (let looks = 1; ; looks++) {
@@ -39,7 +39,10 @@ async function lookAtNodes(citus: CitusCluster): Promise<NodeLeftovers> {
   return all;
 }
 
-/** A node knows the shards of all nodes, and itself by its group. A shard's table ends in the shard's number. */
+/**
+ * A node's metadata lists the shards of all nodes; the node finds its own by its group id. A shard's table name
+ * ends in the shard's id.
+ */
 const countsOfNode = `
   select
     (select count(*) from pg_prepared_xacts where database = current_database())::integer as "preparedTransactions",

@@ -8,7 +8,7 @@ export type Operation =
   | { op: "ack" | "extend" | "release" | "reject"; id: string; token: string }
   | { op: "read"; id: string }
   | { op: "replay"; targetId: string }
-  /** Changes a target, whose rows each node of Citus has a copy of. */
+  /** Changes a target; each Citus node has a copy of the targets' rows. */
   | { op: "change"; targetId: string; name: string };
 
 /** Parts of the answer; which of them are set depends on the operation. */
@@ -24,8 +24,8 @@ export interface Output {
 }
 
 /**
- * One request with its answer, as its client saw it. `ok`: done, says the service; `fail`: not done, says the service;
- * `unknown`: nobody said, or a 503 or 408, after which it may have been done.
+ * One request with its answer, as its client saw it. `ok`: the service says that it did the work; `fail`: the
+ * service says that it did not; `unknown`: no answer came, or a 503 or 408, so that the work may have been done.
  */
 export interface Call {
   number: number;
@@ -35,16 +35,16 @@ export interface Call {
   /** The HTTP status; null when no answer came. */
   status: number | null;
   output: Output;
-  /** Why it failed, in the service's or the network's words. */
+  /** Reason of the failure, in the words of the service or of the network. */
   reason: string | null;
-  /** Milliseconds since the run began, by one monotonic clock. */
+  /** Milliseconds since the run began, on one monotonic clock. */
   startedAtMs: number;
   endedAtMs: number;
 }
 
-/** One delivery that reached a receiver, whole. */
+/** A request that reached a receiver completely. */
 export interface Receipt {
-  /** The event: `x-event-id`. */
+  /** Id of the event, from `x-event-id`. */
   id: string;
   /** The number that the sender gave to the item. */
   number: number;
@@ -55,23 +55,23 @@ export interface Receipt {
 
 export interface ProcessEnd {
   service: string;
-  /** By a signal of the supervisor, or by itself. */
+  /** Whether the supervisor ended the process by a signal. */
   isAsked: boolean;
   how: string;
-  /** Before it listened. */
+  /** Whether the process ended before it listened. */
   isStarting: boolean;
   lastWords: string;
   atMs: number;
 }
 
-/** All that was seen from outside. */
+/** All observations of clients, receivers and the supervisor. */
 export interface History {
   calls: Call[];
   receipts: Receipt[];
   ends: ProcessEnd[];
 }
 
-/** Keeps a history in memory and, line by line, in a file. */
+/** Keeps a history in memory and writes it to a file, line by line. */
 export class Recorder {
   readonly history: History = { calls: [], receipts: [], ends: [] };
   readonly #file: string;
@@ -119,12 +119,12 @@ export class Recorder {
     this.#write("ended", end);
   }
 
-  /** An action's beginning and end, and what else helps to read the file. */
+  /** Writes a note that helps to read the file, such as the beginning or end of an action. */
   note(what: string, more: object = {}): void {
     this.#write("note", { what, ...more });
   }
 
-  /** Brings the file up to date. */
+  /** Appends the buffered lines to the file. */
   flush(): void {
     if (this.#lines.length === 0) return;
     appendFileSync(this.#file, this.#lines.join(""));

@@ -1,14 +1,14 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, statfsSync } from "node:fs";
 
-/** Where the clusters lie. */
+/** Disks of the database clusters. */
 export interface Disks {
   folders: readonly [string, string];
-  /** Whether they can be filled: each is a disk of its own. */
+  /** Whether each folder is a disk of its own, which can be filled. */
   canFill: boolean;
-  /** Leaves nothing on the disk that holds this folder or file. */
+  /** Fills the disk that holds this folder or file. */
   fill(path: string): void;
-  /** Gives the room back. */
+  /** Frees the space. */
   clear(): void;
   remove(): Promise<void>;
 }
@@ -16,8 +16,8 @@ export interface Disks {
 const sizeMib = 400;
 
 /**
- * Makes the folders disks of their own, in memory, where that is asked for and the system lets us, which takes root on
- * Linux. Without a disk of its own nothing can be filled but the disk of whoever runs this.
+ * Mounts each folder as a disk in memory when asked to and when the system allows it (root on Linux). Without such
+ * a disk nothing is filled, because that would fill the user's own disk.
  */
 export function provideDisks(folders: readonly [string, string], areAsked: boolean): Disks {
   const mounted = areAsked && canMount ? folders.filter((folder) => mount(folder)) : [];
@@ -32,7 +32,7 @@ export function provideDisks(folders: readonly [string, string], areAsked: boole
     fill(path) {
       const folder = folders.find((one) => path.startsWith(`${one}/`))!;
       full.add(folder);
-      // It does not become smaller than what is on it, which may have grown meanwhile.
+      // The disk cannot shrink below its content, which may have grown since it was measured.
       for (let tries = 0; tries < 10 && !resize(folder, usedBytes(folder)); tries++);
     },
     clear,
@@ -55,7 +55,7 @@ function usedBytes(folder: string): number {
   return (blocks - bfree) * bsize;
 }
 
-/** A disk in memory that is as large as what is on it is full at once, and nothing has to be written. */
+/** A disk in memory whose size equals its content is full, without writing anything. */
 function resize(folder: string, bytes: number): boolean {
   return spawnSync("/bin/mount", ["-o", `remount,size=${bytes}`, folder]).status === 0;
 }

@@ -1,4 +1,4 @@
-/** Runs what it is given one after the other, in the order in which it was asked. */
+/** Runs the given functions one after another, in the order of the calls. */
 export type InTurn = <T>(work: () => Promise<T>) => Promise<T>;
 
 export function createInTurn(): InTurn {

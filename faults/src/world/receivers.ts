@@ -3,23 +3,23 @@ import { type Receiver, startReceiver } from "../../../server/test/support/recei
 import type { Recorder } from "../history/history.ts";
 import { startWire, type Wire } from "./wire/wire.ts";
 
-/** Receivers of webhooks, behind a wire. */
+/** Receivers of webhooks, reached through a wire. */
 export interface Receivers {
   wire: Wire;
-  /** Opens receivers of their own for one episode, below the URL that it gives. */
+  /** Opens the receivers of one episode and returns their base URL. */
   open(name: string, audience: Audience): string;
-  /** Makes them answer everything at once with 200. */
+  /** Makes all receivers answer with 200 at once. */
   calm(): void;
   stop(): Promise<void>;
 }
 
-/** Recorder of requests to an episode's receivers, and the random source of their answers. */
+/** Recorder of requests to an episode's receivers, and the random source for their answers. */
 export interface Audience {
   recorder: Recorder;
   random: Random;
 }
 
-/** Percentages of requests to these paths that receivers answer with 500, and with a broken connection. */
+/** Percentages of requests at each path that are answered with 500 or with a broken connection. */
 const moods = {
   "/prompt": { failed: 0, broken: 0 },
   "/moody": { failed: 8, broken: 4 },
@@ -34,7 +34,7 @@ export async function startReceivers(): Promise<Receivers> {
   const audiences = new Map<string, Audience & { isCalm: boolean }>();
   const receiver: Receiver = await startReceiver(
     ({ id: webhookId, headers, path: whole, body }, response) => {
-      // Versions from before x-event-id gave each replay a webhook-id of its own.
+      // Old versions that do not send `x-event-id` gave each replay a webhook-id of its own.
       const id = String(headers["x-event-id"] ?? webhookId);
       const [, name, place] = whole.split("/");
       const { recorder, random, isCalm } = audiences.get(name!)!;

@@ -13,23 +13,23 @@ export type Version = "this" | "before";
 
 export interface SlotInput {
   name: string;
-  /** Told of each end of a process, asked for or not. */
+  /** Called at each end of a process, requested or not. */
   onEnd: (end: Omit<ProcessEnd, "atMs">) => void;
   logFolder: string;
-  /** From clients to it, and from it to the database. */
+  /** Connections from clients to the process, and from the process to the database. */
   clients: Wire;
   database: Wire;
-  /** Its settings beside those of every process. */
+  /** Settings in addition to those of every process. */
   env: Record<string, string>;
-  /** The command of each version; undefined for this one as tests run it. */
+  /** Path of each version's command; undefined for the current version's bundle that tests use. */
   commands: Record<Version, string | undefined>;
 }
 
-/** Long: how fast a process starts, on a database that may lack its standby meanwhile, is not what is judged. */
+/** Long, because the duration of a start is not checked, and the database may lack its standby meanwhile. */
 const startLimitMs = 1_200_000;
 const skewFile = pathToFileURL(join(root, "faults/src/world/skewClock.ts")).href;
 
-/** The place of one process of the service, which is started again whenever it ends, as an init system does. */
+/** Runs one process of the service, and starts it again whenever it ends, as an init system does. */
 export class ServiceSlot {
   readonly name: string;
   readonly clients: Wire;
@@ -41,7 +41,7 @@ export class ServiceSlot {
   skewMs = 0;
   readonly #input: SlotInput;
   #process: ServiceProcess | undefined;
-  /** The end that is under way was asked for. */
+  /** Whether the current end was requested. */
   #isEndAsked = false;
   #isClosed = false;
 
@@ -60,7 +60,7 @@ export class ServiceSlot {
     return `http://127.0.0.1:${this.clients.port}`;
   }
 
-  /** Starts a process until one serves. @throws when none does for minutes, or the slot was closed. */
+  /** Starts processes until one serves. @throws when none serves for minutes, or the slot was closed. */
   async start(): Promise<void> {
     const deadlineMs = performance.now() + startLimitMs;
     for (;;) {
@@ -87,12 +87,12 @@ export class ServiceSlot {
     }
   }
 
-  /** Sends a signal that does not end it. */
+  /** Sends a signal that does not end the process. */
   signal(signal: "SIGSTOP" | "SIGCONT"): void {
     this.#process?.kill(signal);
   }
 
-  /** Ends the process and leaves the place empty. SIGTERM has it stop in order. */
+  /** Ends the process without restarting it. SIGTERM stops it gracefully. */
   async end(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
     const process = this.#process;
     if (process === undefined || !process.isRunning()) return;
@@ -106,19 +106,19 @@ export class ServiceSlot {
     this.clients.to = undefined;
   }
 
-  /** Resolves once its process serves; starts one where there is none. */
+  /** Resolves once the process serves; starts one if none runs. */
   async serves(): Promise<void> {
     if (this.#process?.isRunning() !== true) await this.start();
   }
 
-  /** Resolves once a process of this version serves. */
+  /** Resolves once a process of the current version serves. */
   async upgrade(): Promise<void> {
     if (this.version === "before") await this.end("SIGTERM");
     this.version = "this";
     await this.serves();
   }
 
-  /** Resolves once a process serves whose clock is right. */
+  /** Resolves once a process with a correct clock serves. */
   async rightClock(): Promise<void> {
     if (this.skewMs === 0) return;
     this.skewMs = 0;
@@ -126,7 +126,7 @@ export class ServiceSlot {
     await this.serves();
   }
 
-  /** Everything that its processes wrote so far. */
+  /** Returns everything that its processes have written so far. */
   said(): string {
     const file = this.#logFile;
     return (existsSync(file) ? readFileSync(file, "utf8") : "") + (this.#process?.output() ?? "");

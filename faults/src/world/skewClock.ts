@@ -1,6 +1,6 @@
-/*
- * Loaded by a process of the service before anything else: its wall clock is wrong by SKEW_CLOCK_MS. Monotonic time
- * (`performance.now`, timers) is unchanged, as on a machine whose clock was never set right.
+/**
+ * Loaded by a process of the service before its own code: shifts the wall clock by SKEW_CLOCK_MS. Monotonic time
+ * (`performance.now`, timers) is unchanged, as on a machine whose clock was always wrong.
  */
 const skewMs = Number(process.env["SKEW_CLOCK_MS"] ?? 0);
 const RightDate = Date;

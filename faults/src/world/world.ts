@@ -12,38 +12,39 @@ import { ServiceSlot, type SlotInput, type Version } from "./serviceSlot.ts";
 import { type Disks, provideDisks } from "./disks.ts";
 import { startWire, type Wire } from "./wire/wire.ts";
 
-/** Everything that can be harmed, each party behind wires of its own. Episodes are played in it one after the other. */
+/** All parties of a run, each reached through wires of its own. Episodes are played in it one after another. */
 export interface World {
   services: readonly [ServiceSlot, ServiceSlot];
   database: Database;
-  /** The database, where it is a Citus cluster. */
+  /** The database if it is a Citus cluster. */
   citus: CitusCluster | undefined;
   disks: Disks;
   receivers: Receivers;
   agent: Agent;
   wires: { agent: Wire; receivers: Wire; replication: Wire };
-  /** In how many cells the data plane is. */
+  /** Number of cells of the data plane. */
   cells: number;
   /**
-   * Begins an episode: what is seen from now on is its recorders', and clocks are right. Ends of processes are the first one's.
-   * @returns the URL of receivers for each recorder.
+   * Begins an episode: from now on observations go to its recorders, ends of processes go to the first recorder,
+   * and clocks are right.
+   * @returns the base URL of the receivers for each recorder.
    */
   begin(seed: number, recorders: readonly Recorder[]): Promise<string[]>;
-  /** Ends every harm but that of answers that are still to be swallowed, and resolves once all parties serve. */
+  /** Ends every fault except answers that are still to be swallowed, and resolves once all parties serve. */
   heal(): Promise<void>;
-  /** Takes back which answers were still to be swallowed. */
+  /** Cancels swallows that have not happened yet. */
   swallowNothing(): void;
   stop(): Promise<void>;
 }
 
 export interface WorldInput {
   installation: Installation;
-  /** A stopped cluster with the service's schema; empty where the cells are on the workers of Citus. */
+  /** A stopped cluster with the service's schema; with Citus, one with an empty database. */
   template: string;
-  /** Holds the clusters, and is emptied by whoever made it. */
+  /** Folder for the database clusters; its creator empties it. */
   dataFolder: string;
   logFolder: string;
-  /** Whether disks have to be such as can be filled. */
+  /** Whether the disks must be fillable. */
   hasFullDisk: boolean;
   cells: number;
   isOnCitus: boolean;
@@ -53,7 +54,7 @@ export interface WorldInput {
 export const mailboxLeaseSeconds = 2;
 
 const serviceEnv = {
-  // Leases outlive an attempt by 10 s: that is how long a dead process's items take to be sent by the other.
+  // A lease lasts 10 s longer than an attempt: the other process sends a dead process's items after that time.
   POSTRIDER_DELIVERY_TIMEOUT_MS: "2000",
   POSTRIDER_MAILBOX_LEASE_SECONDS: String(mailboxLeaseSeconds),
 };
@@ -61,7 +62,7 @@ const serviceEnv = {
 export async function startWorld(input: WorldInput): Promise<World> {
   const stops: (() => Promise<void>)[] = [];
   let recorder: Recorder | undefined;
-  /** Before there is anybody to write it down. */
+  /** Processes that end before the first recorder exists. */
   const earlyEnds: Omit<ProcessEnd, "atMs">[] = [];
   const onEnd = (end: Omit<ProcessEnd, "atMs">): void => {
     if (recorder === undefined) earlyEnds.push(end);
@@ -132,7 +133,7 @@ export async function startWorld(input: WorldInput): Promise<World> {
         receivers.calm();
         await database.isWhole();
         for (const slot of slots) slot.signal("SIGCONT");
-        // An upgrade is brought to its end, too.
+        // Finishes a started upgrade as well.
         await Promise.all(slots.map((slot) => slot.inTurn(() => slot.upgrade())));
       },
       swallowNothing() {
@@ -181,7 +182,7 @@ function foldersIn(dataFolder: string): readonly [string, string] {
   const folders = [join(dataFolder, "one"), join(dataFolder, "two")] as const;
   for (const folder of folders) {
     mkdirSync(folder);
-    // The servers may run as another user, who has to pass.
+    // The servers may run as another user, who must be able to enter the folder.
     chmodSync(folder, 0o711);
   }
   return folders;

@@ -17,14 +17,14 @@ export interface CitusInput {
   installation: Installation;
   /** A stopped cluster with an empty database. */
   template: string;
-  /** Two of them, each of which holds one server of the worker that has a standby; the other servers are in the first. */
+  /** Two folders: one server of the replicated worker is in each, all other servers are in the first. */
   folders: readonly [string, string];
   logFolder: string;
   cells: number;
   newWire: () => Promise<Wire>;
-  /** From the first worker's standby to it. */
+  /** Connection from the first worker's standby to the worker. */
   replication: Wire;
-  /** From the services to the coordinator. */
+  /** Connections from the services to the coordinator. */
   services: readonly Wire[];
 }
 
@@ -38,27 +38,28 @@ const settings: Readonly<Record<string, string>> = {
   max_replication_slots: "20",
   max_worker_processes: "32",
   "citus.local_hostname": "127.0.0.1",
-  // Otherwise Citus makes certificates, which standbys from before do not have.
+  // Without this setting Citus creates certificates, which existing standbys lack.
   ssl: "off",
   "citus.node_conninfo": "sslmode=disable",
-  // A run has to see that both are done, and cannot wait for a minute.
+  // Both intervals are short so that a run sees the clean-up; the defaults are a minute.
   "citus.recover_2pc_interval": "2s",
   "citus.defer_shard_delete_interval": "2s",
 };
 
-/** How the nodes are called, the coordinator first. */
+/** Names of the nodes, the coordinator first. */
 export const nodeNames = ["coordinator", "worker-1", "worker-2"] as const;
 export type NodeName = (typeof nodeNames)[number];
 
 const takeoverLimitMs = 600_000;
 
 /**
- * A coordinator and two workers with the service's cells. The nodes reach each other, and the services reach the workers, through wires. The first worker has a
- * standby that its commits wait for, at an address of its own: after a takeover Citus is told that address.
+ * A coordinator and two workers with the service's cells. Nodes reach each other, and services reach the workers,
+ * through wires. The first worker has a synchronous standby at an address of its own: after a failover Citus is
+ * told that address.
  */
 export class CitusCluster implements Database {
   readonly nodes: Readonly<Record<NodeName, Node>>;
-  /** Moves take turns. */
+  /** Serializes moves. */
   readonly moving: InTurn = createInTurn();
   readonly #first: PostgresPair;
   readonly #addresses: Addresses;
@@ -104,23 +105,23 @@ export class CitusCluster implements Database {
     }
   }
 
-  /** Where what is stored is read. */
+  /** The server from which the stored data is read. */
   get primary(): PostgresServer {
     return this.nodes.coordinator.primary;
   }
 
-  /** The wire to a node that the others use. */
+  /** The wire through which other nodes reach this node. */
   wireTo(name: NodeName): Wire {
     const its = this.#addresses[name];
     return Array.isArray(its) ? its[this.#addresses.leading] : its;
   }
 
-  /** The first worker is lost for good, and its standby takes over. */
+  /** Destroys the first worker and promotes its standby. */
   promote(): Promise<void> {
     return this.#first.promote();
   }
 
-  /** Moves a cell to the worker that does not have it, as the command does. @throws what Citus says when it cannot. */
+  /** Moves a cell to the other worker, as `postrider` does. @throws Citus' error when the move fails. */
   async moveCell(schema: string): Promise<void> {
     await this.moving(() =>
       this.primary.session((client) =>
@@ -156,7 +157,7 @@ export class CitusCluster implements Database {
   async #join(): Promise<void> {
     for (const name of nodeNames) {
       await this.nodes[name].primary.query("create extension citus");
-      // The password of every node, for every node.
+      // Every node authenticates at every other with this password.
       await this.nodes[name].primary.query(
         `insert into pg_dist_authinfo values (0, '${superuser}', 'password=${password}'), (-1, '${superuser}', 'password=${password}')`,
       );
@@ -169,7 +170,7 @@ export class CitusCluster implements Database {
   }
 
   async #makeCells(cells: number): Promise<void> {
-    // Without the service's limit of a query, which a busy machine exceeds.
+    // This pool has no statement timeout, because a busy machine can exceed the service's.
     const pool = new pg.Pool({ connectionString: urlAt(this.primary.port), max: 1 });
     try {
       await migrate(pool, { cells });
@@ -179,7 +180,7 @@ export class CitusCluster implements Database {
     }
   }
 
-  /** Tells Citus of a worker's new address; the coordinator may be away meanwhile. */
+  /** Updates a worker's address in Citus; the coordinator may be unavailable for a while. */
   async #moveNode(fromPort: number, toPort: number): Promise<void> {
     const deadlineMs = performance.now() + takeoverLimitMs;
     for (;;) {
@@ -203,7 +204,7 @@ interface Addresses {
   /** Wires to the worker's two servers. */
   "worker-1": [Wire, Wire];
   "worker-2": Wire;
-  /** Which of the two is the worker. */
+  /** Which of the two servers is the worker now. */
   leading: 0 | 1;
 }
 

@@ -5,9 +5,10 @@ import { databaseAccount } from "../../../../server/src/postgres/embedded/accoun
 import type { Installation } from "../postgres/installation.ts";
 
 /**
- * The PostgreSQL with Citus that runs at a URL. Only its programs are used, for servers of our own: nothing is done to that server.
- * @param url for a superuser, of a server on this machine.
- * @throws Error in words when it is elsewhere, has no Citus, or its programs cannot be run.
+ * Finds the installation of a running PostgreSQL with Citus. Only its programs are used, for new servers; the
+ * running server is not changed.
+ * @param url of a superuser, at a server on this machine.
+ * @throws {Error} that tells the user when the server is on another host, lacks Citus, or its programs cannot run.
  */
 export async function findCitus(url: string): Promise<Installation> {
   const { hostname } = new URL(url);

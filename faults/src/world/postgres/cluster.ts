@@ -25,7 +25,10 @@ export interface TemplateInput {
   logFile: string;
 }
 
-/** Makes a cluster with the service's database and its schema, and leaves it stopped. @param cells of the data plane. */
+/**
+ * Creates a cluster with the service's database and schema, and stops it.
+ * @param cells number of cells of the data plane.
+ */
 export async function makeTemplate(input: TemplateInput, cells: number): Promise<void> {
   const server = await startNewCluster(input);
   const pool = createPool({ connection: { url: urlAt(server.port) }, size: 1, onError: () => undefined });
@@ -37,7 +40,7 @@ export async function makeTemplate(input: TemplateInput, cells: number): Promise
   }
 }
 
-/** Makes a cluster with an empty database, and leaves it stopped. */
+/** Creates a cluster with an empty database, and stops it. */
 export async function makeEmptyTemplate(input: TemplateInput): Promise<void> {
   const server = await startNewCluster(input);
   await server.end("SIGINT");
@@ -84,8 +87,8 @@ export async function copyStopped(from: string, to: string, account: Account | u
 }
 
 /**
- * Copies a running cluster as its standby, by PostgreSQL's interface for low-level backups: the package has no
- * `pg_basebackup`. The write-ahead log is left out, which the standby takes from the primary.
+ * Copies a running cluster for a standby, through PostgreSQL's low-level backup API, because the package has no
+ * `pg_basebackup`. The write-ahead log is not copied: the standby streams it from the primary.
  */
 export async function copyRunning(
   from: PostgresServer,
@@ -115,7 +118,7 @@ const contentsLeftOut = new Set([
 ]);
 const filesLeftOut = new Set(["postmaster.pid", "postmaster.opts", "backup_label", "standby.signal"]);
 
-/** Files that vanish meanwhile are passed over, as the log says that they did. */
+/** Files that vanish during the copy are skipped; replaying the write-ahead log removes them as well. */
 async function copyTree(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true, mode: 0o700 });
   for (const entry of await readdir(from, { withFileTypes: true })) {

@@ -1,19 +1,19 @@
 import { createInTurn, type InTurn } from "../inTurn.ts";
 import type { PostgresServer } from "./server.ts";
 
-/** Where the services keep everything: one or more nodes, each of which can be harmed alone. */
+/** The database of the services: one or more nodes, each of which can have faults alone. */
 export interface Database {
-  /** Serves the service, and has or reaches all that is stored. */
+  /** The server that the services use; it holds or reaches all stored data. */
   readonly primary: PostgresServer;
   readonly nodes: Readonly<Record<string, Node>>;
-  /** A primary is lost for good and its standby takes over. */
+  /** Destroys a primary and promotes its standby. */
   promote(): Promise<void>;
-  /** Resolves once everything serves and each standby follows. */
+  /** Resolves once every server serves and each standby follows its primary. */
   isWhole(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A PostgreSQL, whichever server is in its place. */
+/** One PostgreSQL node; failover replaces its server. */
 export interface Node {
   readonly primary: PostgresServer;
   /** Serializes actions that end, start or replace the server. */

@@ -2,32 +2,32 @@ import { randomBytes } from "node:crypto";
 import { databaseAccount, type Account } from "../../../../server/src/postgres/embedded/account.ts";
 import { type Binaries, locateBinaries } from "../../../../server/src/postgres/embedded/binaries.ts";
 
-/** Programs of a PostgreSQL, used as an operator uses those that were installed. */
+/** Paths of PostgreSQL's programs, used as an operator would use an installed PostgreSQL. */
 export interface Installation {
   binaries: Binaries;
-  /** Account of the servers' processes; undefined for the current user. */
+  /** Operating system user of the servers' processes; undefined for the current user. */
   account: Account | undefined;
 }
 
 export const superuser = "postrider";
 export const databaseName = "postrider";
-/** Name of the synchronous standby, as in the primary's settings. */
+/** Name of the synchronous standby in the primary's settings. */
 export const standbyName = "standby";
-/** Password of databases that live as long as a run and listen on the loopback address only; no log may contain it. */
+/** Password of databases that exist for one run and listen on the loopback address only; no log may contain it. */
 export const password = randomBytes(18).toString("base64url");
 
-/** The PostgreSQL that the service brings. */
+/** Finds the PostgreSQL that the service embeds. */
 export async function findInstallation(folder: string): Promise<Installation> {
   const account = await databaseAccount(`${folder}/none`);
   return { account, binaries: await locateBinaries(account) };
 }
 
-/** The service's database on a port of the loopback address. */
+/** URL of the service's database at a port of the loopback address. */
 export function urlAt(port: number): string {
   return `postgresql://${superuser}:${password}@127.0.0.1:${port}/${databaseName}`;
 }
 
-/** Settings of every server: small, and with every write on disk before it is answered. */
+/** Settings of every server: small memory, and every commit on disk before it is answered. */
 export const settings: Readonly<Record<string, string>> = {
   fsync: "on",
   synchronous_commit: "on",
@@ -40,7 +40,7 @@ export const settings: Readonly<Record<string, string>> = {
   autovacuum_naptime: "5s",
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
-  // A standby that was cut off comes back at once, and one that hangs is noticed.
+  // A disconnected standby reconnects quickly, and a hanging one is detected.
   wal_retrieve_retry_interval: "100ms",
   wal_receiver_status_interval: "1s",
   wal_sender_timeout: "3s",

@@ -11,24 +11,24 @@ const attachLimitMs = 1_200_000;
 export interface PairInput {
   installation: Installation;
   template: string;
-  /** Two of them, each of which holds a server's cluster. */
+  /** Two folders, each for one server's cluster. */
   folders: readonly [string, string];
   logFolder: string;
-  /** Begins the names of its logs. */
+  /** Prefix of the log files. */
   name: string;
-  /** Settings beside the usual ones. */
+  /** Settings in addition to the common ones. */
   settings: Record<string, string>;
-  /** From the standby to the primary. */
+  /** Connection from the standby to the primary. */
   replication: Wire;
-  /** To the primary, while the server in the folder of this number is that. */
+  /** Connections to the primary, when the primary is the server in this folder. */
   wiresTo: (folder: 0 | 1) => readonly Wire[];
-  /** Tells others that the server in this folder is the primary now. */
+  /** Called when the server in this folder has become the primary. */
   onPromoted: (folder: 0 | 1) => Promise<void>;
 }
 
 /**
- * A primary and a standby that it waits for with each commit, so that an acknowledged commit is on both. Commits wait
- * while the standby is away, and nothing is committed alone, not even after the primary was lost.
+ * A primary with a synchronous standby, so that an acknowledged commit is on both servers. Commits wait while the
+ * standby is away; no commit is acknowledged by one server alone, even after the primary was lost.
  */
 export class PostgresPair implements Database {
   readonly nodes = { primary: this };
@@ -53,7 +53,7 @@ export class PostgresPair implements Database {
     return pair;
   }
 
-  /** Loses the primary for good, makes the standby primary, and builds another standby in the place of the lost. */
+  /** Destroys the primary, promotes the standby, and builds a new standby in place of the lost server. */
   promote(): Promise<void> {
     return this.inTurn(() => this.#promote());
   }
@@ -64,7 +64,7 @@ export class PostgresPair implements Database {
       wire.to = undefined;
       wire.cut();
     }
-    // The fence: nobody may talk to it again.
+    // Fencing: the lost primary can no longer accept a connection.
     await lost.end("SIGQUIT");
     this.standby.signal("SIGCONT");
     await this.standby.answers();
@@ -76,7 +76,7 @@ export class PostgresPair implements Database {
     await this.#attachStandby();
   }
 
-  /** Resolves once both serve and the primary waits for the standby. */
+  /** Resolves once both servers serve and commits of the primary wait for the standby. */
   isWhole(): Promise<void> {
     return this.inTurn(() => this.#isWhole());
   }
@@ -101,7 +101,7 @@ export class PostgresPair implements Database {
     await Promise.all([this.primary.end("SIGQUIT"), this.standby.end("SIGQUIT")]);
   }
 
-  /** Lets everybody find the primary. */
+  /** Directs all wires to the current primary. */
   #lead(): void {
     for (const wire of this.#wires(this.primary)) wire.to = this.primary.port;
   }

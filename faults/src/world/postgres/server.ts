@@ -8,21 +8,24 @@ import {
 import { freePort } from "../../../../server/src/postgres/embedded/tcpAccess.ts";
 import { databaseName, type Installation, password, settings, superuser } from "./installation.ts";
 
-/** Long: how fast it starts is not what is judged. */
+/** Long, because the duration of a start is not checked. */
 const startLimitMs = 1_200_000;
 const restartDelayMs = 300;
 
 export interface ServerInput {
   installation: Installation;
-  /** The cluster's directory, which exists. */
+  /** The cluster's existing directory. */
   directory: string;
-  /** Settings beside the usual ones. */
+  /** Settings in addition to the common ones. */
   settings: Record<string, string>;
   /** File to which the server's log is appended. */
   logFile: string;
 }
 
-/** One PostgreSQL on a cluster's directory, started again whenever it ends unasked, as an init system does. */
+/**
+ * One PostgreSQL server on a cluster's directory. It is started again whenever it ends by itself, as an init
+ * system does.
+ */
 export class PostgresServer {
   readonly directory: string;
   readonly #input: ServerInput;
@@ -35,7 +38,7 @@ export class PostgresServer {
     this.directory = input.directory;
   }
 
-  /** Starts it, keeps it up from now on, and resolves once it answers in this database. */
+  /** Starts the server, restarts it when it ends from now on, and resolves once it answers in this database. */
   async start(database = databaseName): Promise<void> {
     if (this.port === 0) this.port = await freePort();
     this.#isWanted = true;
@@ -43,7 +46,7 @@ export class PostgresServer {
     await this.answers(database);
   }
 
-  /** Resolves once it answers a query. @throws when it does not for minutes. */
+  /** Resolves once the server answers a query. @throws when it does not for minutes. */
   async answers(database = databaseName): Promise<void> {
     const deadlineMs = performance.now() + startLimitMs;
     for (;;) {
@@ -60,7 +63,7 @@ export class PostgresServer {
     }
   }
 
-  /** Ends it with this signal and leaves it down; resolves once it is gone. */
+  /** Ends the server with this signal and does not restart it; resolves once it has ended. */
   async end(signal: "SIGKILL" | "SIGQUIT" | "SIGINT"): Promise<void> {
     this.#isWanted = false;
     const process = this.#process;
@@ -70,17 +73,17 @@ export class PostgresServer {
     await process.ended;
   }
 
-  /** Without waiting for an end; what ends by it is started again. */
+  /** Sends a signal without waiting. A server that ends by the signal is started again. */
   signal(signal: NodeJS.Signals): void {
     this.#process?.kill(signal);
   }
 
-  /** One statement over a connection of its own, which no proxy stands in. */
+  /** Runs one statement on a connection of its own, without a proxy. */
   async query<Row extends pg.QueryResultRow>(text: string, database = databaseName): Promise<Row[]> {
     return this.session(async (client) => (await client.query<Row>(text)).rows, database);
   }
 
-  /** Work on one connection, which no proxy stands in. */
+  /** Runs work on one connection, without a proxy. */
   async session<T>(work: (client: pg.Client) => Promise<T>, database = databaseName): Promise<T> {
     const client = new pg.Client({
       host: "127.0.0.1",
@@ -117,7 +120,8 @@ export class PostgresServer {
 
   async #relaunch(ended: GuardedProcess): Promise<void> {
     if (this.#process === ended) this.#process = undefined;
-    // Backends of a server that was killed hold its shared memory for a moment; a full disk stays full for longer.
+    // Backends of a killed server keep its shared memory for a moment, and a full disk stays full for longer: a
+    // start is retried.
     await delay(restartDelayMs);
     if (this.#isWanted && this.#process === undefined) await this.#launch();
   }

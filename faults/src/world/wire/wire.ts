@@ -2,34 +2,34 @@ import { connect, createServer, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { AnswerEnd } from "./answerEnd.ts";
 
-/** A TCP proxy between two parties, which does to their connections what networks do. */
+/** A TCP proxy between two parties that can cause network faults on their connections. */
 export interface Wire {
-  /** Where one party connects to, on the loopback address. */
+  /** Port on the loopback address to which one party connects. */
   port: number;
-  /** Where the other listens; nobody does while it is undefined. */
+  /** Port of the other party; undefined while none listens. */
   to: number | undefined;
   /**
-   * `pass`; `refuse` breaks new connections and leaves those there are; `freeze` takes connections and lets nothing
-   * through, in either direction, until it is over.
+   * `pass` forwards; `refuse` breaks new connections and keeps existing ones; `freeze` accepts connections and
+   * forwards nothing in either direction until the mode changes.
    */
   mode: "pass" | "refuse" | "freeze";
-  /** By so much everything comes later, in both directions. Milliseconds. */
+  /** Delay of all data in both directions, milliseconds. */
   delayMs: number;
   /** Breaks every connection at once. */
   cut(): void;
-  /** Lets a next request pass that `what` chooses, and breaks its connection in place of the whole answer. */
+  /** Forwards the next request that matches `what`, and breaks its connection instead of forwarding the answer. */
   swallowAnswer(what: Swallow): void;
-  /** Takes back what has not been swallowed yet. */
+  /** Cancels the swallows that have not happened yet. */
   swallowNothing(): void;
-  /** Answers that were swallowed so far. */
+  /** Number of answers swallowed so far. */
   swallowed(): number;
   stop(): Promise<void>;
 }
 
 export interface Swallow {
-  /** A request has these bytes in it; any request while it is undefined. */
+  /** Bytes that the request must contain; undefined for any request. */
   request: Buffer | undefined;
-  /** Tells when an answer has come whole, from its bytes as they come. */
+  /** Creates a detector of the end of an answer. */
   answerEnd: () => AnswerEnd;
 }
 
@@ -90,7 +90,7 @@ class Link {
   readonly #client: Socket;
   readonly #upstream: Socket;
   readonly #state: State;
-  /** The answer under way is not to arrive; says when it is whole. */
+  /** Set while the current answer is swallowed; detects the answer's end. */
   #swallowing: AnswerEnd | undefined;
   #isOver = false;
 
@@ -108,7 +108,7 @@ class Link {
     this.resume();
   }
 
-  /** Takes part in what the wire does now. */
+  /** Applies the wire's current mode. */
   resume(): void {
     for (const socket of [this.#client, this.#upstream]) {
       if (this.#state.mode === "freeze") socket.pause();
@@ -129,7 +129,7 @@ class Link {
     this.onClose();
   }
 
-  /** @param hear gives false for bytes that are not to arrive. */
+  /** @param hear returns false for bytes that must not be forwarded. */
   #carry(from: Socket, to: Socket, hear: (bytes: Buffer) => boolean): void {
     const late: Buffer[] = [];
     from.on("data", (bytes: Buffer) => {
@@ -150,7 +150,7 @@ class Link {
   async #carryLate(late: Buffer[], to: Socket): Promise<void> {
     while (late.length > 0) {
       await delay(this.#state.delayMs);
-      // Everything that came meanwhile is as late as the first of it.
+      // All waiting bytes are as late as the first of them.
       const bytes = late[0]!;
       if (bytes.length === 0) to.end();
       else to.write(bytes);
