@@ -38,6 +38,8 @@ export interface Command {
   commands?: readonly Command[];
   /** It talks to no service, and so takes no credential. */
   isLocal?: boolean;
+  /** Its words and options are not read: it only says where it can be run. */
+  isElsewhere?: boolean;
   run?(session: Session, input: Input): Promise<void>;
 }
 

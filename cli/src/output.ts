@@ -80,7 +80,7 @@ function shown(name: string, value: unknown): string {
 
 function asFields(value: object): string {
   const entries = Object.entries(value);
-  const width = Math.max(...entries.map(([name]) => name.length));
+  const width = longestOf(entries.map(([name]) => name));
   return entries.map(([name, one]) => `${name.padEnd(width)}  ${shown(name, one)}\n`).join("");
 }
 
@@ -89,7 +89,7 @@ function asTable(rows: readonly Record<string, unknown>[], columns: readonly str
     columns.map((column) => column.toUpperCase()),
     ...rows.map((row) => columns.map((column) => shown(column, row[column]))),
   ];
-  const widths = columns.map((_, index) => Math.max(...lines.map((line) => line[index]!.length)));
+  const widths = columns.map((_, index) => longestOf(lines.map((line) => line[index]!)));
   return lines
     .map(
       (line) =>
@@ -99,4 +99,9 @@ function asTable(rows: readonly Record<string, unknown>[], columns: readonly str
           .trimEnd()}\n`,
     )
     .join("");
+}
+
+/** The length of the longest. A call cannot have as many arguments as a list may have rows. */
+function longestOf(texts: readonly string[]): number {
+  return texts.reduce((longest, { length }) => Math.max(longest, length), 0);
 }

@@ -31,8 +31,8 @@ export function asksForHelp(args: readonly string[]): boolean {
 export function readInput({ command, path, args }: Found): Input {
   const end = args.indexOf("--");
   const own = end === -1 ? args : args.slice(0, end);
-  const { values, positionals } = parse(command, own);
-  checkWords(command, path, positionals);
+  const { values, positionals } = command.isElsewhere === true ? unread : parse(command, own);
+  if (command.isElsewhere !== true) checkWords(command, path, positionals);
   const text = (option: string): string | undefined => values[option] as string | undefined;
   return {
     words: positionals,
@@ -50,10 +50,14 @@ export function readInput({ command, path, args }: Found): Input {
   };
 }
 
-function parse(
-  command: Command,
-  args: readonly string[],
-): { values: Record<string, unknown>; positionals: string[] } {
+interface Parsed {
+  values: Record<string, unknown>;
+  positionals: string[];
+}
+
+const unread: Parsed = { values: {}, positionals: [] };
+
+function parse(command: Command, args: readonly string[]): Parsed {
   const specified = optionsOf(command);
   const options = Object.fromEntries(
     Object.entries(specified).map(([name, { type, multiple }]) => [
@@ -83,7 +87,7 @@ function checkWords(command: Command, path: readonly string[], given: readonly s
   const needed = specified.filter((word) => word.startsWith("<"));
   const missing = needed[given.length];
   if (missing !== undefined) throw new UsageError(`${missing.replace("…", "")} is missing`);
-  const isOpen = specified.some((word) => word.endsWith("…") || word.endsWith("…]"));
+  const isOpen = specified.some((word) => word.includes("…"));
   if (given.length <= specified.length || isOpen) return;
   const extra = given[specified.length]!;
   if (command.commands === undefined) throw new UsageError(`unexpected argument "${extra}"`);

@@ -70,7 +70,7 @@ const described: readonly Pick<Command, "name" | "words" | "wordChoices" | "summ
  * them itself, see its `bin/load.cjs`; who has only this package is told where they are.
  */
 export const serviceCommands: readonly Command[] = described.map((command) =>
-  Object.assign(command, { isLocal: true, run: refuse(command.name) }),
+  Object.assign(command, { isLocal: true, isElsewhere: true, run: refuse(command.name) }),
 );
 
 function refuse(name: string): () => Promise<void> {

@@ -184,6 +184,16 @@ describe("a mailbox", () => {
     expect([none.code, none.out]).toEqual([0, ""]);
   });
 
+  it("has several messages acknowledged by one command", async ({ env }) => {
+    await run(["target", "create", "mailbox", "--name", "several"], { env });
+    await run(["send", "several", "-"], { env, input: "1" });
+    await run(["send", "several", "-"], { env, input: "2" });
+    const claimed = (await run(["mailbox", "claim", "several", "--max", "2", "--json"], { env })).json();
+    const ids = claimed.map(({ id }) => id);
+    const acked = await run(["mailbox", "ack", ...ids, "--json"], { env });
+    expect([acked.code, acked.json()]).toEqual([0, ids.map((id) => ({ id, status: "ACKNOWLEDGED" }))]);
+  });
+
   it.for(["/nonexistent/handle", "no-such-program", "/"])(
     "is left alone by a command that cannot be run: %s",
     async (file, { env }) => {

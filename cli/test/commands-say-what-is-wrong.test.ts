@@ -60,6 +60,9 @@ describe("exit codes", () => {
     [["mailbox", "work", "inbox"], /name the command to run/],
     [["listen", "inbox"], /--forward-to is missing/],
     [["serve"], /npx postrider serve/],
+    [["org", "create", "--name", "x"], /npx postrider org\n$/],
+    [["db", "worker", "add", "postgres://w1"], /npx postrider db\n$/],
+    [["reset-password"], /npx postrider reset-password\n$/],
     [
       ["target", "list", "--server", `http://ak_live_${"0".repeat(64)}`],
       /does not belong among the arguments/,
@@ -91,6 +94,15 @@ describe("another service at the address", () => {
     expect(doctor.out).toMatch(
       /^wrong  service: http:\S+ answers 200 \{"status":"ok"\}\n +something else than Postrider answers .*\n$/,
     );
+    await stranger.close();
+  });
+
+  it("that cannot serve now is not a matter of the credential", async ({ env }) => {
+    const stranger = await strangerOf((response) => response.writeHead(503).end('{"error":"no database"}'));
+    const { code, out, err } = await run(["doctor"], { env: { ...env, POSTRIDER_URL: stranger.url } });
+    expect([code, err]).toEqual([1, "postrider: no database\n"]);
+    expect(out).toMatch(/^wrong  service: .*\n +it runs and cannot serve now.*\n/);
+    expect(out).not.toContain("credential");
     await stranger.close();
   });
 
@@ -143,6 +155,12 @@ describe("a credential", () => {
       env: { XDG_CONFIG_HOME: config },
     });
     expect([elsewhere.code, elsewhere.err]).toEqual([3, expect.stringMatching(/is for http.*not for/)]);
+
+    const renewed = await run(["login", "--json"], {
+      env: { XDG_CONFIG_HOME: config },
+      input: account.api_key,
+    });
+    expect([renewed.code, renewed.json()]).toEqual([0, [expect.objectContaining({ url: service.url })]]);
 
     chmodSync(file, 0o644);
     const open = await run(["target", "list"], { env: { XDG_CONFIG_HOME: config } });

@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect } from "vitest";
 import { file } from "../../server/test/support/fixtures.ts";
 import { shopDocument } from "../../server/test/support/shopDocument.ts";
@@ -111,6 +113,15 @@ describe("an OpenAPI document", () => {
     expect(await eventType(["import", "-"], "openapi: [")).toMatchObject({
       code: 2,
       err: expect.stringMatching(/the document is not valid YAML: /),
+    });
+  });
+
+  it("is not imported in another encoding, whose letters would be lost", async ({ eventType, place }) => {
+    const document = join(place, "latin1.json");
+    writeFileSync(document, Buffer.from(JSON.stringify({ info: { title: "Caf\u00e9" } }), "latin1"));
+    expect(await eventType(["import", document])).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/the document is not UTF-8/),
     });
   });
 });

@@ -124,7 +124,8 @@ async function credential(out: Output, client: Client): Promise<Finding> {
       ...(!ok && { mend: "items are refused: settle the bill, or ask the operator" }),
     });
   } catch (error) {
-    if (!(error instanceof PostriderError)) throw error;
+    // Another failure says nothing about the key.
+    if (!(error instanceof PostriderError) || ![401, 403].includes(error.status)) throw error;
     report(out, {
       check: "credential",
       ok: false,

@@ -156,11 +156,20 @@ async function readDocument(
   stdin: Session["stdin"],
   file: string,
 ): Promise<Record<string, unknown> | string> {
-  const text = new TextDecoder().decode(await readGiven(stdin, file, "the document"));
+  const text = textOf(await readGiven(stdin, file, "the document"));
   try {
     return JSON.parse(text) as Record<string, unknown>;
   } catch {
     return text;
+  }
+}
+
+/** @throws {UsageError} for bytes of another encoding, which would be kept as replacement characters. */
+function textOf(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new UsageError("the document is not UTF-8: save it as UTF-8", { cause });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Command, Input } from "../command.ts";
 import { CommandError, exitCodes } from "../exitCodes.ts";
-import { defaultProfile, urlFor } from "../profile/credential.ts";
+import { defaultProfile } from "../profile/credential.ts";
 import { profilesPath, writeProfile } from "../profile/profiles.ts";
 import { readSecret } from "../profile/readSecret.ts";
 import { openService, type Session } from "../session.ts";
@@ -22,8 +22,8 @@ export const logoutCommand: Command = {
   run: logOut,
 };
 
-async function logIn({ out, env, stdin }: Session, input: Input): Promise<void> {
-  const url = urlFor(input.text("server"), env);
+async function logIn({ out, env, stdin, url: urlOf }: Session, input: Input): Promise<void> {
+  const url = urlOf();
   const profile = profileOf(input, env);
   const key = await readSecret(stdin, (text) => out.say(text), "API key");
   // Refused, or not answered, nothing is stored.

@@ -75,11 +75,6 @@ function readUrl(text: string): string {
   return href.replace(/\/+$/, "");
 }
 
-/** The address of a command that brings its key itself. */
-export function urlFor(asked: string | undefined, env: NodeJS.ProcessEnv): string {
-  return readUrl(asked ?? nonEmpty(env["POSTRIDER_URL"]) ?? defaultUrl);
-}
-
 function nonEmpty(text: string | undefined): string | undefined {
   return text === "" ? undefined : text;
 }
