@@ -35,7 +35,7 @@ export interface ConsumerOptions<Payload = unknown> {
   concurrency?: number;
   /** How long a claim lasts without word from here; it is renewed while the handler works. 60 s unless given. */
   leaseSeconds?: number;
-  /** How long one request waits for messages; 20 s unless given. */
+  /** How long one request waits for messages; 20 s unless given. With 0 an empty mailbox is asked once a second. */
   waitSeconds?: number;
   /** How long a message rests after its handler failed; 2, 4, 8 … up to 300 s unless given. */
   retryDelaySeconds?: (message: ClaimedMessage) => number;
@@ -55,13 +55,17 @@ type MailboxClient = Pick<
   "claimMessages" | "acknowledgeMessages" | "extendClaims" | "releaseMessages" | "rejectMessages"
 >;
 
-/** Claims messages of a mailbox as they come and hands each to `handle`, until it is stopped. */
+/**
+ * Claims messages of a mailbox as they come and hands each to `handle`, until it is stopped.
+ * @throws {RangeError} for a `concurrency` with which nothing would ever be claimed.
+ */
 export function consumeMailbox<Payload = unknown>(
   client: MailboxClient,
   mailboxId: string,
   handle: MessageHandler<Payload>,
   options: ConsumerOptions<Payload> = {},
 ): MailboxConsumer {
+  if (!((options.concurrency ?? 1) >= 1)) throw new RangeError("concurrency must be at least 1");
   const consumer = new Consumer(client, mailboxId, handle as MessageHandler, options);
   const { signal } = options;
   const stop = (): void => consumer.stop();
@@ -79,6 +83,8 @@ export function consumeMailbox<Payload = unknown>(
 }
 
 const most = { messagesOfCall: 100, pauseMs: 30_000 };
+/** The least time from one claim that finds nothing to the next: not all of them wait. */
+const emptyMs = 1_000;
 /** How much longer than the service a waiting request may take. */
 const waitMarginMs = 15_000;
 
@@ -98,6 +104,7 @@ class Consumer {
   readonly #handle: MessageHandler;
   readonly #options: Required<Omit<ConsumerOptions, "schema" | "signal">> & Pick<ConsumerOptions, "schema">;
   readonly #stopping = new AbortController();
+  /** By claim token: a message can be here again while the handler of a lost claim of it still works. */
   readonly #inFlight = new Map<string, InFlight>();
 
   constructor(client: MailboxClient, mailboxId: string, handle: MessageHandler, options: ConsumerOptions) {
@@ -124,8 +131,11 @@ class Consumer {
       let failures = 0;
       while (!this.#stopping.signal.aborted) {
         try {
-          await this.#claim();
+          const beganAtMs = performance.now();
+          const isEmpty = await this.#claim();
           failures = 0;
+          const restMs = beganAtMs + emptyMs - performance.now();
+          if (isEmpty && restMs > 0) await pause(restMs, this.#stopping.signal).catch(() => undefined);
         } catch (error) {
           if (this.#stopping.signal.aborted) break;
           if (isFinal(error)) throw error;
@@ -140,12 +150,12 @@ class Consumer {
     }
   }
 
-  /** Claims as many as there is room for, once there is room. */
-  async #claim(): Promise<void> {
+  /** Claims as many as there is room for, once there is room. @returns whether it asked and got nothing. */
+  async #claim(): Promise<boolean> {
     const { concurrency, leaseSeconds, waitSeconds } = this.#options;
     if (this.#inFlight.size >= concurrency) {
       await Promise.race([...this.#inFlight.values()].map(({ done }) => done));
-      return;
+      return false;
     }
     const claimId = crypto.randomUUID();
     const body = {
@@ -163,6 +173,7 @@ class Consumer {
       });
       signal.throwIfAborted();
       for (const message of messages) this.#start(message);
+      return messages.length === 0;
     } catch (error) {
       if (signal.aborted) await this.#giveBack(claimId, body);
       throw error;
@@ -189,8 +200,9 @@ class Consumer {
     const lost = new AbortController();
     const done = this.#work(message, lost.signal)
       .catch((error: unknown) => this.#options.onError(error, message))
-      .finally(() => this.#inFlight.delete(message.id));
-    this.#inFlight.set(message.id, { message, lost, done, endsAtMs: this.#leaseEndMs(), isUnheard: false });
+      .finally(() => this.#inFlight.delete(message.claim_token));
+    const endsAtMs = this.#leaseEndMs();
+    this.#inFlight.set(message.claim_token, { message, lost, done, endsAtMs, isUnheard: false });
   }
 
   async #work(message: ClaimedMessage, signal: AbortSignal): Promise<void> {
@@ -256,7 +268,7 @@ class Consumer {
       const one = batch[index]!;
       one.isUnheard = false;
       if (ok) one.endsAtMs = this.#leaseEndMs();
-      else if (this.#inFlight.has(one.message.id)) this.#lose(one, error);
+      else if (this.#inFlight.has(one.message.claim_token)) this.#lose(one, error);
     }
   }
 

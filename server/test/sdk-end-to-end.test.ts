@@ -222,6 +222,54 @@ describe("a mailbox's consumer", () => {
     await consumer.stop();
   });
 
+  it("finishes a message that it has again while a handler of its lost claim still works", async () => {
+    const { client } = await newClients();
+    const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
+    const { id } = await client.sendItem(mailbox, "twice");
+    const finish: (() => void)[] = [];
+    const errors: unknown[] = [];
+    const consumer = consumeMailbox(
+      client,
+      mailbox,
+      async (message) => {
+        if (message.claim_count === 1) await client.releaseMessages(mailbox, { messages: [message] });
+        await new Promise<void>((resolve) => finish.push(resolve));
+      },
+      { concurrency: 2, waitSeconds: 5, onError: (error) => errors.push(error) },
+    );
+    await expect.poll(() => finish.length).toBe(2);
+    finish[0]!();
+    await expect.poll(() => errors).toMatchObject([{ message: expect.stringMatching(/claim was lost/) }]);
+    setTimeout(finish[1]!, 500);
+    await consumer.stop();
+    expect((await client.readMessage(id)).status).toBe("ACKNOWLEDGED");
+  });
+
+  it("does not ask an empty mailbox without a pause where it is not to wait", async () => {
+    const { client } = await newClients();
+    const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
+    let claims = 0;
+    const counting: typeof client.claimMessages = (...inputs) => {
+      claims++;
+      return client.claimMessages(...inputs);
+    };
+    const consumer = consumeMailbox({ ...client, claimMessages: counting }, mailbox, () => undefined, {
+      waitSeconds: 0,
+    });
+    const others = 100;
+    for (let n = 0; n < others; n++) await client.readMailboxStats(mailbox);
+    expect(claims).toBeLessThan(others / 2);
+    await consumer.stop();
+  });
+
+  it("refuses a concurrency with which it would never claim anything", async () => {
+    const { client } = await newClients();
+    for (const concurrency of [0, Number.NaN])
+      expect(() => consumeMailbox(client, "0".repeat(32), () => undefined, { concurrency })).toThrow(
+        "concurrency must be at least 1",
+      );
+  });
+
   it("leaves nothing claimed when it stops while it waits", async () => {
     const { client } = await newClients();
     const { id: mailbox } = await client.createTarget({ kind: "mailbox", name: "jobs" });
