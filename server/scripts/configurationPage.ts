@@ -12,7 +12,8 @@ const preamble = `<!-- Generated from server/src/config/settings.ts by \`npm run
 
 Postrider reads environment variables and nothing else. An empty variable counts as unset. A wrong value, a missing
 companion or an unknown \`POSTRIDER_\` variable stops the start with a sentence that says what to do; all problems are
-named at once, and no secret is repeated.
+named at once, and no secret is repeated. Variables of the client commands (\`POSTRIDER_URL\`, \`POSTRIDER_KEY\` …) and those that
+Kubernetes sets for a Service named \`postrider\` are ignored.
 `;
 
 function section({
