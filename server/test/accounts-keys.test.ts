@@ -28,7 +28,7 @@ const it = sharedNodeTest()
   );
 
 describe("creating a key", () => {
-  it("shows it once; lists show its first 12 characters", async ({
+  it("returns it once; lists show its first 12 characters", async ({
     own: { account },
     node,
     create,
@@ -50,7 +50,7 @@ describe("creating a key", () => {
           name: ["default", "build server"][index],
           prefix: key.slice(0, 12),
           created_at: expect.any(Number),
-          // Uses are noted in the background.
+          // The last use of a key is recorded in the background.
           last_used_at: expect.toBeOneOf([null, expect.any(Number)]),
         })),
       });
@@ -69,7 +69,7 @@ describe("creating a key", () => {
     expect(await list(key)).toHaveLength(2);
   });
 
-  it("stops at five keys, also when twenty are asked for at the same moment on two nodes", async ({
+  it("is refused beyond five keys, also when twenty are requested simultaneously on two nodes", async ({
     own: { account },
     node,
     create,
@@ -92,7 +92,7 @@ describe("creating a key", () => {
     expect((await create(account)).status).toBe(200);
   });
 
-  it("stops where the operator says", async ({ newNode }) => {
+  it("is refused beyond the limit that the operator sets", async ({ newNode }) => {
     const node = newNode({ POSTRIDER_MAX_KEYS: "7" });
     const { session_token: session } = await signUp(node);
     const more = () => node.call("POST", "/api/v1/keys", { session, body: { name: "more" } });
@@ -141,7 +141,7 @@ describe("creating a key", () => {
 });
 
 describe("deleting a key", () => {
-  it("makes it worthless at once, on every node", async ({ own: { account }, node, create, other }) => {
+  it("invalidates it at once, on every node", async ({ own: { account }, node, create, other }) => {
     const { id, key } = (await create(account)).body;
     expect(await isAccepted(other, { key })).toBe(true);
     const answer = await node.call("DELETE", `/api/v1/keys/${id}`, { key: account.api_key });
@@ -153,7 +153,7 @@ describe("deleting a key", () => {
     expect(again).toMatchObject({ status: 404, body: { error: "not found" } });
   });
 
-  it("works with a session, too", async ({ own: { account }, node, create }) => {
+  it("works with a session", async ({ own: { account }, node, create }) => {
     const { id, key } = (await create(account)).body;
     const answer = await node.call("DELETE", `/api/v1/keys/${id}`, { session: account.session_token });
     expect(answer.status).toBe(200);
@@ -178,7 +178,7 @@ describe("deleting a key", () => {
     expect((await node.call("DELETE", path, { key })).status).toBe(200);
   });
 
-  it("leaves one key when all are deleted at the same moment", async ({
+  it("leaves one key when all are deleted simultaneously", async ({
     own: { account },
     node,
     list,
@@ -199,7 +199,7 @@ describe("deleting a key", () => {
     expect(left.body.keys).toHaveLength(1);
   });
 
-  it("does not tell another organization's key from one that never was", async ({ node, create, list }) => {
+  it("answers for another organization's key as for an unknown one", async ({ node, create, list }) => {
     const [account, neighbour] = [await signUp(node), await signUp(node)];
     await create(neighbour);
     const [foreign] = await list(neighbour.api_key);
@@ -220,14 +220,14 @@ describe("using a key", () => {
     `ak_test_${"0".repeat(64)}`,
     `ak_live_${"0".repeat(65)}`,
     `ak_live_${"G".repeat(64)}`,
-  ])("is refused for what is not one: %s", async (key, { node }) => {
+  ])("is refused for an invalid key: %s", async (key, { node }) => {
     expect(await node.call("GET", "/api/v1/keys", { key })).toMatchObject({
       status: 401,
       body: { error: "unauthorized" },
     });
   });
 
-  it("takes the scheme in any case, and no other scheme", async ({ node }) => {
+  it("accepts the scheme in any letter case, and no other scheme", async ({ node }) => {
     const { api_key: key } = await signUp(node);
     const statusOf = async (authorization: string): Promise<number> =>
       (await node.call("GET", "/api/v1/keys", { headers: { authorization } })).status;
@@ -240,13 +240,13 @@ describe("using a key", () => {
     expect(await statusOf("")).toBe(401);
   });
 
-  it("is on record after the node has stopped, without a write per request", async ({
+  it("is recorded by the time the node has stopped, without a write per request", async ({
     own: { account },
     node,
     database,
   }) => {
     const short = createTestNode(database);
-    // Read with the session, which is no use of the key.
+    // Read with the session, so that reading does not count as a use of the key.
     const lastUsedAt = async (): Promise<number | null> => {
       const { keys } = await bodyOf(node.call("GET", "/api/v1/keys", { session: account.session_token }));
       return keys[0].last_used_at;

@@ -4,10 +4,10 @@ import { sharedNodeTest } from "./support/fixtures.ts";
 
 const it = sharedNodeTest();
 
-describe("where accounts are not open to everybody", () => {
+describe("with restricted sign-up", () => {
   const stranger = { email: "stranger@example.com", password: "correct horse" };
 
-  it("nobody signs up, and who was invited joins", async ({ newNode, node, account }) => {
+  it("nobody can sign up, but invited people can join", async ({ newNode, node, account }) => {
     const invited = newNode({ POSTRIDER_SIGNUP: "invited" });
     const refused = await invited.call("POST", "/api/v1/auth/signup", { body: stranger });
     expect(refused).toMatchObject({ status: 403, body: { error: expect.stringMatching(/invite you$/) } });
@@ -21,7 +21,11 @@ describe("where accounts are not open to everybody", () => {
     ).toBe(200);
   });
 
-  it("or nobody at all, but whom an operator makes", async ({ newNode, node, account }) => {
+  it("invitations can be disabled as well, so that only an operator creates accounts", async ({
+    newNode,
+    node,
+    account,
+  }) => {
     const closed = newNode({ POSTRIDER_SIGNUP: "closed" });
     const { session_token: session } = account;
     const { body } = await node.call("POST", "/api/v1/invitations", { session, body: { role: "viewer" } });

@@ -15,7 +15,7 @@ const it = sharedNodeTest()
   });
 
 describe("the organization", () => {
-  it("is read with a key and with a session alike", async ({ own: { account }, node }) => {
+  it("is read with a key or a session, with the same result", async ({ own: { account }, node }) => {
     const answers = await Promise.all([
       node.call("GET", "/api/v1/orgs", { key: account.api_key }),
       node.call("GET", "/api/v1/orgs", { session: account.session_token }),
@@ -38,7 +38,7 @@ describe("the organization", () => {
     expect((await node.call("GET", "/api/v1/orgs")).status).toBe(401);
   });
 
-  it("has a slug made from its name, which says nothing about other organizations", async ({
+  it("has a slug made from its name, which does not reveal whether other organizations use that name", async ({
     read,
     signUpNamed,
   }) => {
@@ -97,7 +97,7 @@ describe("the organization", () => {
     expect(await read(account)).toEqual(before);
   });
 
-  it("reads as suspended once its grace has run out", async ({ own: { account }, node, read }) => {
+  it("is read as suspended once its grace period has ended", async ({ own: { account }, node, read }) => {
     const endsAt = await setBillingStatus(node.pool, account.user, "grace", 100);
     expect(await read(account)).toMatchObject({ billing_status: "grace", billing_grace_ends_at: endsAt });
     await setBillingStatus(node.pool, account.user, "grace", -1);

@@ -36,7 +36,7 @@ const it = nodeTest(defaults)
 
 let addresses = 0;
 
-/** An address that no other test uses. */
+/** Returns an address that no other test uses. */
 function newAddress(): string {
   addresses++;
   return `203.0.113.${addresses}`;
@@ -49,7 +49,7 @@ async function statuses(count: number, send: (index: number) => Promise<Answer>)
 }
 
 describe("limits per client address", () => {
-  it("are three signups and five logins, counted apart and on all nodes together", async ({
+  it("allow three sign-ups and five logins, counted separately and over all nodes", async ({
     signUp,
     node,
     other,
@@ -77,7 +77,7 @@ describe("limits per client address", () => {
     }
   });
 
-  it("let exactly five of thirty simultaneous logins through, also when all of them began to count at once", async ({
+  it("let exactly five of thirty simultaneous logins through, also when all of them start the count at once", async ({
     logIn,
     node,
     behindProxy,
@@ -90,7 +90,7 @@ describe("limits per client address", () => {
     const answers = Array.from({ length: 29 }, (_, index) =>
       logIn(from, index % 2 === 0 ? behindProxy : other),
     );
-    // All connections of both nodes.
+    // Wait until all connections of both nodes wait for the lock.
     await expect.poll(() => countLockWaits(node.pool)).toBe(10);
     await letGo();
     const statuses = (await Promise.all(answers)).map(({ status }) => status);
@@ -98,7 +98,7 @@ describe("limits per client address", () => {
     expect(statuses.filter((status) => status === 429)).toHaveLength(25);
   });
 
-  it("are told in headers, on success and on refusal", async ({ signUp, logIn }) => {
+  it("are stated in headers, on success and on refusal", async ({ signUp, logIn }) => {
     const from = newAddress();
     for (const left of [2, 1, 0]) {
       const { status, headers } = await signUp(from);
@@ -121,7 +121,7 @@ describe("limits per client address", () => {
   it("end when the database's clock is set back by more than a minute", async ({ node, logIn }) => {
     const from = newAddress();
     expect(await statuses(6, () => logIn(from))).toEqual([401, 401, 401, 401, 401, 429]);
-    // They were counted by a clock that was a day ahead.
+    // These requests were counted while the clock was a day ahead.
     await makeOlder(node.pool, -86_400, "rate_limits", { subject: from });
     expect(await statuses(6, () => logIn(from))).toEqual([401, 401, 401, 401, 401, 429]);
     expect(Number((await logIn(from)).headers["retry-after"])).toBeLessThanOrEqual(900);
@@ -163,7 +163,7 @@ describe("limits per client address", () => {
     expect(await read()).toEqual(before);
   });
 
-  it("group IPv6 by /64 and take an IPv4-mapped address for IPv4", async ({ logIn }) => {
+  it("group IPv6 addresses by /64 and treat an IPv4-mapped address as IPv4", async ({ logIn }) => {
     const inOneNetwork = (index: number): string => `2001:db8:1:2:${index}::${index + 1}`;
     expect(await statuses(6, (index) => logIn(inOneNetwork(index)))).toEqual([401, 401, 401, 401, 401, 429]);
     expect((await logIn("2001:db8:1:3::1")).status).toBe(401);
@@ -172,7 +172,7 @@ describe("limits per client address", () => {
     expect((await logIn(`::ffff:${from}`)).status).toBe(429);
   });
 
-  it("believe X-Forwarded-For only behind a proxy, and then only what the proxy added", async ({
+  it("trust X-Forwarded-For only behind a proxy, and then only the part that the proxy added", async ({
     logIn,
     node,
     behindProxy,
@@ -190,14 +190,14 @@ describe("limits per client address", () => {
     expect((await logIn(client)).status).toBe(429);
   });
 
-  it("hold for a forwarded address that is none", async ({ logIn, behindProxy }) => {
+  it("apply to a forwarded address that is not valid", async ({ logIn, behindProxy }) => {
     const garbage = (index: number): Record<string, string> => ({ "x-forwarded-for": `garbage-${index}'--` });
     expect(await statuses(6, (index) => logIn(newAddress(), behindProxy, garbage(index)))).toEqual([
       401, 401, 401, 401, 401, 429,
     ]);
   });
 
-  it("leave nothing behind once their windows have ended", async ({ logIn, node }) => {
+  it("leave no rows once their windows have ended", async ({ logIn, node }) => {
     const [ended, running] = [newAddress(), newAddress()];
     await logIn(ended);
     await logIn(running);

@@ -37,7 +37,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-it("neither passwords nor keys nor tokens reach the log, whatever goes wrong", async () => {
+it("the log contains no password, key or token, whatever error occurs", async () => {
   const email = newEmail();
   const password = "correct-horse-battery";
   const wrong = "wrong-horse-battery";
@@ -76,7 +76,7 @@ it("neither passwords nor keys nor tokens reach the log, whatever goes wrong", a
   const answers = (await Promise.all(others.map((answer) => answer.text()))).join("\n");
   const { session_token: third } = JSON.parse(answers.split("\n")[2]!) as { session_token: string };
 
-  // Errors of the database are logged whole, so let every statement on these tables fail.
+  // Errors of the database are logged completely, so every statement on these tables is made to fail.
   await takeAwayTables(database.url, ["sessions", "api_keys", "users"]);
   const failures = [
     await post("/api/v1/auth/signup", { email: newEmail(), password }),

@@ -30,7 +30,7 @@ const it = sharedNodeTest()
       async ({ user, password }: Account, on: TestNode = node): Promise<string> =>
         (await bodyOf(logIn({ email: user.email, password }, on))).session_token,
   )
-  /** Which of the sessions are valid, in their order. */
+  /** Returns which of the sessions are valid, in their order. */
   .extend(
     "valid",
     file,
@@ -38,7 +38,7 @@ const it = sharedNodeTest()
       async (sessions: string[]): Promise<boolean[]> =>
         Promise.all(sessions.map((session) => isAccepted(node, { session }))),
   )
-  /** Lets the user's session of this number (1 is that of the signup) be over since now. */
+  /** Expires the user's session of this number now; 1 is the session of the sign-up. */
   .extend("expire", file, ({ node }) => async ({ user }: Account, number: number): Promise<void> => {
     await makeOlder(node.pool, 604_800, "sessions", { user_id: user.id, number });
   });
@@ -59,7 +59,7 @@ describe("login", () => {
     expect((await logIn({ email: user.email, password: password.toUpperCase() })).status).toBe(401);
   });
 
-  it("answers a wrong password and an unknown address alike", async ({ node, logIn }) => {
+  it("answers a wrong password and an unknown address with the same response", async ({ node, logIn }) => {
     const { user } = await signUp(node);
     const wrong = await logIn({ email: user.email, password: "wrong password" });
     const unknown = await logIn({ email: newEmail(), password: "wrong password" });
@@ -78,7 +78,7 @@ describe("login", () => {
   });
 
   it.for(["known", "unknown"] as const)(
-    "is refused with 503 beyond the passwords that may wait to be hashed, and works again after: %s address",
+    "is refused with 503 when too many passwords wait to be hashed, and works again afterwards: %s address",
     async (address, { node, logIn }) => {
       const { user, password } = await signUp(node);
       const email = address === "known" ? user.email : newEmail();
@@ -115,7 +115,7 @@ describe("login", () => {
 });
 
 describe("sessions", () => {
-  it("are five per user: one more ends the oldest, even within a second", async ({
+  it("are limited to five per user: a sixth ends the oldest, even within a second", async ({
     own: { account },
     newSession,
     valid,
@@ -129,7 +129,7 @@ describe("sessions", () => {
     expect(await valid(sessions)).toEqual([false, false, false, true, true, true, true, true]);
   });
 
-  it("are five per user after twenty logins at the same moment on two nodes", async ({
+  it("are limited to five per user after twenty simultaneous logins on two nodes", async ({
     own: { account },
     node,
     newSession,
@@ -143,7 +143,7 @@ describe("sessions", () => {
     expect(await isAccepted(node, { session: account.session_token })).toBe(false);
   });
 
-  it("do not count among the five once they have expired or were ended", async ({
+  it("do not count toward the five once they have expired or ended", async ({
     own: { account },
     node,
     newSession,
@@ -163,7 +163,7 @@ describe("sessions", () => {
     expect(await valid([first, ...later])).toEqual([true, true, true, true, true]);
   });
 
-  it("of other users are not touched", async ({ node, newSession }) => {
+  it("of other users are not changed", async ({ node, newSession }) => {
     const [account, neighbour] = [await signUp(node), await signUp(node)];
     for (let logins = 0; logins < 6; logins++) await newSession(account);
     expect(await isAccepted(node, { session: neighbour.session_token })).toBe(true);
@@ -183,7 +183,7 @@ describe("sessions", () => {
   });
 
   it.for(["nonsense", `ses_${"0".repeat(64)}`, "x".repeat(5000), "' or true --", "%00"])(
-    "are refused when they are not ones: %s",
+    "are refused when their token is invalid: %s",
     async (session, { node }) => {
       const answer = await node.call("GET", "/api/v1/auth/me", { session });
       expect(answer).toMatchObject({ status: 401, body: { error: "unauthorized" } });
@@ -210,7 +210,7 @@ describe("logout", () => {
     expect(again.status).toBe(401);
   });
 
-  it("takes a session only", async ({ node }) => {
+  it("accepts a session only", async ({ node }) => {
     const { api_key: key } = await signUp(node);
     const refused = await node.call("POST", "/api/v1/auth/logout", { key });
     expect(refused.status).toBe(403);
@@ -222,7 +222,7 @@ describe("logout", () => {
 });
 
 describe("logout-all", () => {
-  it("ends every session of the user on every node, and leaves keys and neighbours alone", async ({
+  it("ends every session of the user on every node, and keeps the keys and other users' sessions", async ({
     node,
     newSession,
     other,

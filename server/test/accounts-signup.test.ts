@@ -46,7 +46,7 @@ describe("signup", () => {
     expect(org).toMatchObject({ id: user.org_id, name: "Ada Lovelace", billing_status: "active" });
   });
 
-  it("names a user after the local part of the address unless a name is given", async ({ post }) => {
+  it("names a user after the local part of the address if no name is given", async ({ post }) => {
     const local = randomBytes(8).toString("hex");
     expect((await post({ email: `${local}@example.com`, password: "12345678" })).body.user.name).toBe(local);
     expect((await post({ email: newEmail(), password: "12345678", name: "  Zoë  " })).body.user.name).toBe(
@@ -56,10 +56,7 @@ describe("signup", () => {
     expect(blank.body.user.name).toBe(`b${local}`);
   });
 
-  it("stores of password, session and key nothing that could be read again", async ({
-    own: { account },
-    node,
-  }) => {
+  it("stores password, session and key only as hashes", async ({ own: { account }, node }) => {
     for (const secret of [account.password, account.session_token, account.api_key.slice(8)])
       expect(await placesOfText(node.pool, secret)).toEqual([]);
     expect(await placesOfText(node.pool, "$argon2id$v=19$m=19456,t=2,p=1$")).toEqual(["users.password_hash"]);
@@ -106,7 +103,7 @@ describe("signup of a taken email", () => {
     expect((await login(account.password)).status).toBe(200);
   });
 
-  it("does the same work as a new one", async ({ node, post }) => {
+  it("does the same work as a sign-up of a new address", async ({ node, post }) => {
     const { user } = await signUp(node);
     const answerTo = (emailOf: () => string) => () => post({ email: emailOf(), password: "correct horse" });
     const taken = await leastRoundTripsOf(
@@ -117,7 +114,7 @@ describe("signup of a taken email", () => {
     expect(taken).toBeGreaterThan(2);
   });
 
-  it("takes a place among the passwords that may wait to be hashed", async ({ node, post }) => {
+  it("counts toward the passwords that may wait to be hashed", async ({ node, post }) => {
     const { user } = await signUp(node);
     const answers = await Promise.all(
       Array.from({ length: 250 }, () => post({ email: user.email, password: "correct horse" })),
@@ -125,7 +122,7 @@ describe("signup of a taken email", () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 503]));
   });
 
-  it("makes one account of twenty signups at the same moment on two nodes", async ({
+  it("creates one account for twenty simultaneous sign-ups on two nodes", async ({
     rowCounts,
     post,
     node,
@@ -149,7 +146,7 @@ describe("signup of a taken email", () => {
   });
 });
 
-describe("what signup refuses", () => {
+describe("signup input", () => {
   const good = { email: "someone@example.com", password: "12345678" };
   const cases: [string, object, string][] = [
     ["no email", { password: "12345678" }, "email is required"],
@@ -186,7 +183,7 @@ describe("what signup refuses", () => {
     expect(Object.keys(answer.body)).toEqual(["error"]);
   });
 
-  it("counts characters and not code units, up to the limits", async ({ post, node }) => {
+  it("is limited in characters, not in code units", async ({ post, node }) => {
     const email = `${"é".repeat(244)}@example.com`;
     const longest = await post({ email, password: "💥".repeat(128), name: "💌".repeat(256) });
     expect(longest).toMatchObject({ status: 200, body: { user: { email, name: "💌".repeat(256) } } });

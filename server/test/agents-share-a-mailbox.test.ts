@@ -4,7 +4,7 @@ import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
 import { type Agent, connectAgent, type Transport } from "./support/mcpClients.ts";
 
 const it = sharedStartedNodeTest()
-  /** Connects an agent, which leaves when its test ends. */
+  /** Connects an agent, which is disconnected when its test ends. */
   .extend("connect", file, ({ node, account }) => async (way: Transport): Promise<Agent> => {
     const agent = await connectAgent(way, await node.listen(), account.api_key);
     onTestFinished(() => agent.close());
@@ -19,7 +19,7 @@ const it = sharedStartedNodeTest()
   );
 
 describe("two agents that share a mailbox", () => {
-  it("finish every message once, although one of them is killed", async ({
+  it("finish every message once, although one agent is killed", async ({
     mailbox,
     connect,
     send,
@@ -46,7 +46,7 @@ describe("two agents that share a mailbox", () => {
       }
     }
     await work(killed, 6);
-    // It dies with three messages at hand, and waits for more.
+    // The agent is killed while it holds three messages and waits for more.
     await killed.use("claim_messages", { mailbox_id: mailbox, max: 3, lease_seconds });
     process.kill(killed.pid!, "SIGKILL");
     await work(other, 30);
@@ -55,7 +55,7 @@ describe("two agents that share a mailbox", () => {
     expect(body).toMatchObject({ ready: 0, claimed: 0, dead: 0 });
   });
 
-  it("leave nothing claimed behind when one ends while it waits", async ({ mailbox, connect, send }) => {
+  it("leave no message claimed when one agent ends while it waits", async ({ mailbox, connect, send }) => {
     const [ending, other] = [await connect("stdio"), await connect("HTTP")];
     ending.use("claim_messages", { mailbox_id: mailbox, wait_seconds: 20 }).catch(() => undefined);
     await ending.use("mailbox_stats", { mailbox_id: mailbox });

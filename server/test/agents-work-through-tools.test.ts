@@ -44,7 +44,7 @@ function send(mailbox: string, body: unknown): Promise<{ body: { id: string } }>
 }
 
 describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
-  it("finds the tools, with schemas and annotations, and none takes an address or a secret", async () => {
+  it("finds the tools with schemas and annotations, and no tool accepts an address or a secret", async () => {
     const { tools } = await agents[way].client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual(toolNames);
     for (const { name, inputSchema, outputSchema, annotations, description } of tools) {
@@ -87,7 +87,7 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
     const acknowledged = await agent.use("ack_messages", { mailbox_id: mailbox, messages });
     expect(acknowledged.results).toMatchObject([{ id, ok: true }]);
     expect(await agent.use("get_item", { id })).toMatchObject({ item: { id, status: "ACKNOWLEDGED" } });
-    // As long as a type may be in the interface.
+    // The longest type that the interface accepts.
     const event_type = "t".repeat(256);
     const longest = await agent.use("send_item", { target_id: mailbox, payload: 1, event_type });
     expect((await agent.use("list_items", { target_id: mailbox, event_type })).items).toMatchObject([
@@ -95,14 +95,14 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
     ]);
   });
 
-  it("is told which argument a tool does not have, and which it has", async () => {
+  it("learns which argument is unknown to a tool, and which arguments the tool has", async () => {
     const mailbox_id = await newMailbox(`of arguments over ${way}`);
     await expect(agents[way].use("claim_messages", { mailbox_id, limit: 3 })).rejects.toThrow(
       /limit: no argument of this tool, which has mailbox_id, [a-z_, ]+$/,
     );
   });
 
-  it("sends no item whose numbers would arrive as others, and is told which", async () => {
+  it("sends no item with a number that would arrive changed, and learns which number it is", async () => {
     const agent = agents[way];
     const mailbox = await newMailbox(`of numbers over ${way}`);
     const sending = (payload: unknown): Promise<unknown> =>
@@ -114,7 +114,7 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
     expect(await statsOf(mailbox)).toMatchObject({ ready: 1 });
   });
 
-  it("publishes to a customer's targets, and reads where that went", async () => {
+  it("publishes to a customer's targets, and reads the result for each target", async () => {
     const agent = agents[way];
     const uid = `of-${way}`;
     const call = (method: "PUT" | "POST", path: string, body: unknown) =>
@@ -171,7 +171,7 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
     await node.call("DELETE", `/api/v1/event-types/${encodeURIComponent(name)}`, { key: account.api_key });
   });
 
-  it("gives messages back and refuses them", async () => {
+  it("releases messages and rejects messages", async () => {
     const agent = agents[way];
     const mailbox = await newMailbox();
     await send(mailbox, "one");
@@ -205,7 +205,7 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
     expect(whole).toBe(large);
   });
 
-  it("asks again for a claim whose answer was lost", async () => {
+  it("gets the same claim when it repeats a claim whose answer was lost", async () => {
     const mailbox = await newMailbox();
     await send(mailbox, "one");
     const input = { mailbox_id: mailbox, claim_id: `claim of ${way}` };
@@ -215,13 +215,14 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
     expect(again.messages).toHaveLength(1);
   });
 
-  it("gives back what a claim would have taken when the call is given up", async () => {
+  it("leaves no message claimed when it cancels a claim that waits", async () => {
     const agent = agents[way];
     const mailbox = await newMailbox();
     const giving = new AbortController();
     const call = agent.use("claim_messages", { mailbox_id: mailbox, wait_seconds: 20 }, giving.signal);
     call.catch(() => undefined);
-    // Most often the service has the call by now; if not, it hears that it was given up before it begins.
+    // The service has usually received the call by now; if not, it learns of the cancellation before it starts the
+    // call.
     await agent.use("mailbox_stats", { mailbox_id: mailbox });
     giving.abort("not needed any more");
     await expect(call).rejects.toThrow("not needed any more");
@@ -233,7 +234,7 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
     expect(other.messages).toHaveLength(1);
   });
 
-  it("gives back what a claim took when the call is given up as its answer leaves", async () => {
+  it("leaves no message claimed when it cancels a claim while the answer is sent", async () => {
     const agent = agents[way];
     const mailbox = await newMailbox();
     await send(mailbox, "one");
@@ -246,7 +247,7 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
     );
   });
 
-  it("is told what is wrong in words that it can act on", async () => {
+  it("gets errors that say what to do", async () => {
     const agent = agents[way];
     const nobodys = "0".repeat(32);
     await expect(agent.use("get_item", { id: "../keys" })).rejects.toThrow(/^id: must match pattern/);
@@ -262,7 +263,7 @@ describe.each(["HTTP", "stdio"] as const)("an agent over %s", (way) => {
 });
 
 describe.each(["HTTP", "stdio"] as const)("replaying many items over %s", (way) => {
-  it("says how many it would be, and starts only when exactly that is confirmed", async () => {
+  it("first reports how many items it would replay, and starts only when that number is confirmed", async () => {
     const agent = agents[way];
     const mailbox = await newMailbox();
     for (let job = 0; job < 3; job++) await send(mailbox, { job });
@@ -287,7 +288,7 @@ describe.each(["HTTP", "stdio"] as const)("replaying many items over %s", (way) 
 });
 
 describe("a call over HTTP whose connection closes", () => {
-  it("gives back what its claim would have taken, also without a session", async () => {
+  it("leaves no message claimed, also without a session", async () => {
     const mailbox = await newMailbox();
     const closing = new AbortController();
     const params = { name: "claim_messages", arguments: { mailbox_id: mailbox, wait_seconds: 20 } };
@@ -302,7 +303,7 @@ describe("a call over HTTP whose connection closes", () => {
       signal: closing.signal,
     });
     call.catch(() => undefined);
-    // The service has the call when later ones are answered.
+    // Once later calls are answered, the service has received this call.
     for (let asked = 0; asked < 3; asked++) await agents.HTTP.use("mailbox_stats", { mailbox_id: mailbox });
     closing.abort();
     await expect(call).rejects.toThrow("aborted");
@@ -312,8 +313,8 @@ describe("a call over HTTP whose connection closes", () => {
   });
 });
 
-describe("a call over HTTP that is given up behind a balancer", () => {
-  it("gives back what its claim would have taken, and what it took, though another node hears of it", async () => {
+describe("a call over HTTP that is canceled behind a balancer", () => {
+  it("leaves no message claimed, although another node receives the cancellation", async () => {
     const other = createTestNode(shared.database);
     const otherUrl = await other.listen();
     const agent = await connectAgent("HTTP", baseUrl, account.api_key, {
@@ -334,7 +335,7 @@ describe("a call over HTTP that is given up behind a balancer", () => {
       await expect(call).rejects.toThrow("not needed any more");
       await send(mailbox, "for others");
       const ready = (): Promise<boolean> => statsOf(mailbox).then((stats) => stats.ready === 1);
-      // Whichever came first, the message or the word.
+      // Waits for whichever arrives first: the message or the cancellation.
       await until(ready);
       expect((await agent.use("claim_messages", input)).messages).toHaveLength(1);
       await agent.giveUpLastCall();
@@ -347,7 +348,7 @@ describe("a call over HTTP that is given up behind a balancer", () => {
 });
 
 describe("the process of an agent", () => {
-  it("finds the service and the key as the other commands do: in a profile, and never in its arguments", async () => {
+  it("reads the URL and the key of the service from a profile as other commands do, and never from its arguments", async () => {
     const config = mkdtempSync(join(tmpdir(), "postrider-agent-"));
     mkdirSync(join(config, "postrider"));
     const profiles = JSON.stringify({ work: { url: baseUrl, key: account.api_key } });
@@ -377,8 +378,8 @@ describe("the process of an agent", () => {
   });
 });
 
-describe("an agent of the service that asks", () => {
-  it("is answered through the tool, once, and goes on", async () => {
+describe("a question of the service's agent", () => {
+  it("is answered through the tool, once, and its task continues", async () => {
     const peer = await startAgent();
     onTestFinished(() => peer.kill());
     const target = await createAgentTarget(node, account, peer.cardUrl);
@@ -392,7 +393,7 @@ describe("an agent of the service that asks", () => {
     const answer = { item_id: id, message: "the blue one", idempotency_key: "answer" };
     const before = (await peer.messages()).length;
     expect(await agent.use("answer_handoff", answer)).toMatchObject({ notice: expect.any(String) });
-    // The task may be past the question by now, and then says so.
+    // The task may have left the input-required state by now; the tool then reports that.
     await agent.use("answer_handoff", answer).catch(() => undefined);
     await until(handoff, (seen) => seen?.["state"] === "COMPLETED");
     expect((await peer.messages()).length).toBe(before + 1);

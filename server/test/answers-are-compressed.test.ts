@@ -11,7 +11,7 @@ interface Answer {
 }
 
 const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
-  /** Asks without what a client library would add or undo. */
+  /** Sends a request without the headers that a client library would add, and without decoding the answer. */
   .extend(
     "ask",
     ({ account, url }) =>
@@ -37,7 +37,7 @@ it.beforeAll(async ({ node, account }) => {
 });
 
 describe("an answer of more than 1 KiB", () => {
-  it("is compressed for a client that takes gzip, and is the same", async ({ ask }) => {
+  it("is compressed for a client that accepts gzip, with the same content", async ({ ask }) => {
     const plain = await ask("/api/v1/targets");
     const compressed = await ask("/api/v1/targets", "br, gzip");
     expect(plain.headers).not.toHaveProperty("content-encoding");
@@ -50,7 +50,7 @@ describe("an answer of more than 1 KiB", () => {
   });
 
   it.for(["", "identity", "br", "gzip;q=0", "*;q=0", "gzip;q=0, *"])(
-    "is left as it is for Accept-Encoding: %j",
+    "is not compressed for Accept-Encoding: %j",
     async (accepted, { ask }) => {
       const { headers, bytes } = await ask("/api/v1/targets", accepted);
       expect(headers).not.toHaveProperty("content-encoding");
@@ -65,7 +65,7 @@ describe("an answer of more than 1 KiB", () => {
     },
   );
 
-  it("tells caches what it depends on, compressed or not", async ({ ask }) => {
+  it("has a Vary header, compressed or not", async ({ ask }) => {
     expect((await ask("/api/v1/targets", "gzip")).headers).toHaveProperty("vary", "Accept-Encoding");
     expect((await ask("/api/v1/targets")).headers).toHaveProperty("vary", "Accept-Encoding");
   });
@@ -78,12 +78,12 @@ describe("an answer of more than 1 KiB", () => {
   });
 });
 
-it("leaves a short answer as it is", async ({ ask }) => {
+it("does not compress a short answer", async ({ ask }) => {
   const { headers } = await ask("/api/v1/orgs", "gzip");
   expect(headers).not.toHaveProperty("content-encoding");
   expect(headers).not.toHaveProperty("vary");
 });
 
-it("leaves what is no JSON as it is", async ({ ask }) => {
+it("does not compress an answer that is not JSON", async ({ ask }) => {
   expect((await ask("/metrics", "gzip")).headers).not.toHaveProperty("content-encoding");
 });

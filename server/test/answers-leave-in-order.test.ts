@@ -41,7 +41,7 @@ describe.each([
     return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
   }
 
-  it("one request of a connection is under way, whatever its client pipelines, and all are answered in order", async ({
+  it("a connection handles one request at a time although its client pipelines, and answers leave in order", async ({
     pool,
   }) => {
     const letGo = await holdTable(pool, "events");
@@ -55,7 +55,7 @@ describe.each([
       () => metric("postrider_intake_waiting_items"),
       (waiting) => waiting > 0,
     );
-    // An answer to another connection says that the service had time for all of it.
+    // An answer on another connection shows that the service has processed everything sent before.
     expect(await metric("postrider_intake_waiting_items")).toBe(1);
     expect(second.statuses()).toEqual([]);
     await letGo();
@@ -69,7 +69,7 @@ describe.each([
     ["a line of another protocol", "GET / HTTP/3.0\r\n\r\n", 505],
     ["a head that is too large", `GET / HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(40_000)}\r\n\r\n`, 431],
   ] as const)(
-    "behind an accepted item %s are refused after its answer",
+    "requests behind an accepted item (%s) are refused after its answer",
     async ([_what, behind, status], { pool }) => {
       const before = await acceptedEvents(service, account);
       const letGo = await holdTable(pool, "events");
@@ -84,7 +84,7 @@ describe.each([
     },
   );
 
-  it("what follows an item that ends its connection is neither accepted nor billed", async () => {
+  it("requests that follow an item which ends its connection are neither accepted nor billed", async () => {
     const before = await acceptedEvents(service, account);
     const last = onFrameworkPath(
       itemBytes({ targetId: mailbox, key: account.api_key, more: ["Connection: close"] }),
@@ -131,7 +131,7 @@ describe.each([
     },
   );
 
-  it("a 413 reaches clients that send the whole of their body before they read", async () => {
+  it("a 413 reaches clients that send their whole body before they read", async () => {
     const head = `POST /t/${mailbox} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${account.api_key}\r\nContent-Type: application/json\r\nContent-Length: 8388608\r\n\r\n`;
     const body = Buffer.alloc(8_388_608, 0x20);
     const clients = Array.from({ length: 20 }, async () => {
@@ -158,7 +158,7 @@ describe.each([
     expect(client.statuses()).toEqual([413]);
   });
 
-  it("pipelined /metrics and /healthz are all answered, and /openapi.json too", async () => {
+  it("pipelined requests for /metrics, /healthz and /openapi.json are all answered", async () => {
     const requests = ["metrics", "healthz", "openapi.json"].map((path) =>
       pipeline(service.port, `GET /${path} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(200)),
     );

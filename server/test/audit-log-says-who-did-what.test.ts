@@ -7,7 +7,7 @@ import { nodeTest } from "./support/fixtures.ts";
 const it = nodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8" });
 
 describe("an entry", () => {
-  it("says who, what, from where and when", async ({ own: { account }, node }) => {
+  it("states the actor, the action, the address and the time", async ({ own: { account }, node }) => {
     const id = await createSecretWebhook(node, account);
     const changed = await node.call("PATCH", `/api/v1/targets/${id}`, {
       session: account.session_token,
@@ -38,7 +38,7 @@ describe("an entry", () => {
     expect(Math.abs(entry!.at - Date.now() / 1000)).toBeLessThan(120);
   });
 
-  it("of a key names the key, also when the key is gone", async ({ own: { account }, node }) => {
+  it("of a key names the key, also after the key was deleted", async ({ own: { account }, node }) => {
     const { body } = await node.call("POST", "/api/v1/keys", {
       session: account.session_token,
       body: { name: "deployer" },
@@ -63,7 +63,7 @@ describe("an entry", () => {
     ]);
   });
 
-  it("of a refused login stands with the account, and without one with nobody", async ({
+  it("of a refused login belongs to the account; for an unknown account it belongs to no organization", async ({
     own: { account },
     node,
   }) => {
@@ -85,7 +85,7 @@ describe("an entry", () => {
     ]);
   });
 
-  it("of a refused change of the password is kept", async ({ own: { account }, node }) => {
+  it("of a refused change of the password is written", async ({ own: { account }, node }) => {
     await node.call("POST", "/api/v1/auth/password", {
       session: account.session_token,
       body: { current_password: "wrong horse", new_password: "another horse" },
@@ -93,7 +93,7 @@ describe("an entry", () => {
     expect((await entries(node, account))[0]).toMatchObject({ action: "password.change_refused" });
   });
 
-  it("is not written for what changes nothing", async ({ own: { account }, node }) => {
+  it("is not written for a request that changes nothing", async ({ own: { account }, node }) => {
     const id = await createSecretWebhook(node, account);
     const before = await entries(node, account);
     const key = account.api_key;
@@ -162,14 +162,14 @@ describe("the log", () => {
     }
   });
 
-  it("shows an organization its own entries alone", async ({ node }) => {
+  it("shows an organization only its own entries", async ({ node }) => {
     const [account, stranger] = [await signUp(node), await signUp(node)];
     const id = await createSecretWebhook(node, stranger);
     expect(await entries(node, account, `?object_id=${id}`)).toEqual([]);
     expect(await entries(node, account, `?before=${(await entries(node, stranger))[0]!.id}`)).toHaveLength(1);
   });
 
-  it("forgets what is past its retention, and nothing else", async ({ own: { account }, node }) => {
+  it("deletes entries past its retention, and no others", async ({ own: { account }, node }) => {
     const before = await entries(node, account);
     expect(await forgetEntries(node.pool, { retentionDays: 365, nowMs: Date.now() })).toBe(0);
     expect(await entries(node, account)).toEqual(before);

@@ -24,7 +24,7 @@ const it = stagedTest({ POSTRIDER_DELIVERY_TIMEOUT_MS: "1000" })
   .extend("beginLoad", ({ service, account, targetIds }) => (through = service): void => {
     load = startLoad({ service: () => through, account, targetIds, senders: 16 });
   })
-  /** Ends every session of the service's, as an administrator or a failover does. */
+  /** Ends every session of the service, as an administrator or a failover does. */
   .extend(
     "terminateSessions",
     ({ pool }) =>
@@ -36,8 +36,8 @@ async function acknowledgedReach(count: number): Promise<void> {
   await until(() => load.acknowledged().length >= count);
 }
 
-describe("the service goes on, and nothing is lost, when its database", () => {
-  it("ends its sessions again and again under load", async ({
+describe("the service continues, and nothing is lost, when its database", () => {
+  it("ends its sessions repeatedly under load", async ({
     beginLoad,
     terminateSessions,
     service,
@@ -46,7 +46,7 @@ describe("the service goes on, and nothing is lost, when its database", () => {
   }) => {
     beginLoad();
     await acknowledgedReach(200);
-    // Sessions that are idle when they end are replaced before a request notices.
+    // A session that is idle when it ends is replaced before a request uses it.
     for (let round = 1; round <= 5 || load.refusals() === 0; round++) {
       await terminateSessions();
       await acknowledgedReach(load.acknowledged().length + 40);
@@ -56,13 +56,7 @@ describe("the service goes on, and nothing is lost, when its database", () => {
     await expectNothingLost({ pool, load, receiver });
   });
 
-  it("loses answers after the commit, again and again", async ({
-    start,
-    beginLoad,
-    proxy,
-    pool,
-    receiver,
-  }) => {
+  it("loses answers after the commit, repeatedly", async ({ start, beginLoad, proxy, pool, receiver }) => {
     // This node does not dispatch the items that it accepts, so that every item goes through a claim.
     const front = await start({ POSTRIDER_ROLES: "api" }, proxy.url);
     beginLoad(front);
@@ -77,14 +71,7 @@ describe("the service goes on, and nothing is lost, when its database", () => {
     await expectNothingLost({ pool, load, receiver });
   });
 
-  it("is away for a while, and comes back", async ({
-    beginLoad,
-    proxy,
-    service,
-    account,
-    pool,
-    receiver,
-  }) => {
+  it("is away for a while and returns", async ({ beginLoad, proxy, service, account, pool, receiver }) => {
     beginLoad();
     await acknowledgedReach(200);
     proxy.accepts = false;
@@ -113,7 +100,7 @@ describe("the service goes on, and nothing is lost, when its database", () => {
 });
 
 describe("a backlog drains, and the hot table is empty, when a receiver", () => {
-  it("was down, and is back: each item once more, in no particular order, none forgotten", async ({
+  it("was down and is back: each item arrives once, in no particular order", async ({
     service,
     account,
     receiver,

@@ -21,7 +21,7 @@ function ownHeadersOf({ headers }: Received): unknown[] {
   return [headers["authorization"], headers["x-tenant"]];
 }
 
-it("a backlog is sent within its target's limit, each item once with the target's own headers, and all is counted and logged", async ({
+it("a backlog is sent within its target's rate limit, each item once with the target's own headers, and is counted and logged", async ({
   service,
   account,
   receiver,
@@ -34,7 +34,7 @@ it("a backlog is sent within its target's limit, each item once with the target'
     held = [];
     for (const answer of answers) answer();
   };
-  // Each answer waits until as many requests are under way as there may be, or a moment.
+  // Each answer waits until the largest allowed number of requests is under way, or for 50 ms.
   const slow = setInterval(letGo, 50);
   onTestFinished(() => clearInterval(slow));
   receiver.answer = (received, response) => {
@@ -60,6 +60,6 @@ it("a backlog is sent within its target's limit, each item once with the target'
   const attempts = service.output().match(/^\{.*"msg":"attempt"\}$/gm) ?? [];
   expect(attempts).toHaveLength(items);
   const warnings = service.output().match(/^.*"level":[456]0.*$/gm) ?? [];
-  // The tests' own server is set to lose what it has in a crash.
+  // The tests' server has fsync off, so the service warns that a crash loses data.
   expect(warnings.filter((line) => !line.includes("a crash of its machine"))).toEqual([]);
 });

@@ -85,7 +85,7 @@ afterAll(async () => {
 });
 
 describe("a backup of a service under load", () => {
-  it("is a file of its owner's, which names the key and does not hold it", () => {
+  it("is a file that only its owner can read, which names the encryption key without containing it", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readdirSync(dirname(file)).filter((name) => name.endsWith(".partial"))).toEqual([]);
     const unpacked = gunzipSync(readFileSync(file));
@@ -102,7 +102,7 @@ describe("a backup of a service under load", () => {
     expect([code, err]).toEqual([5, expect.stringMatching(/already exists/)]);
   });
 
-  it("brings everything back in an empty place: items, leases, secrets, the order of messages", async () => {
+  it("restores everything into an empty database: items, leases, secrets and the order of messages", async () => {
     const restored = join(place, "restored");
     mkdirSync(restored);
     copyFileSync(keyFile, join(restored, "encryption.key"));
@@ -111,11 +111,11 @@ describe("a backup of a service under load", () => {
     const second = await startService({ storage: { dataDir: restored } });
     try {
       await expectThere(second, acknowledgedBefore);
-      // The claim of that time still holds, and only once.
+      // The claim made before the backup is still valid, and is acknowledged once.
       const ack = { key: account.api_key, body: { messages: [claimed] } };
       const acked = await second.call("POST", `/api/v1/mailboxes/${mailbox}/ack`, ack);
       expect(acked.body.results).toMatchObject([{ id: claimed.id, ok: true }]);
-      // New messages come after the old ones, and what is sent is signed with the secret of before.
+      // New messages follow the old ones, and deliveries are signed with the old secret.
       const last = await sendItem(second, account, mailbox, { last: true });
       const claim = { key: account.api_key, body: { max: 10 } };
       const { body } = await second.call("POST", `/api/v1/mailboxes/${mailbox}/claim`, claim);
@@ -136,7 +136,7 @@ describe("a backup of a service under load", () => {
     expect([again.code, again.err]).toEqual([5, expect.stringMatching(/already holds 1 organization/)]);
   });
 
-  it("comes back in a PostgreSQL of one's own, too", async () => {
+  it("is restored into an external PostgreSQL, too", async () => {
     const database = await createEmptyTestDatabase();
     try {
       const env = {
@@ -172,7 +172,7 @@ describe("a backup of a service under load", () => {
     }
   });
 
-  it("touches no table of another program, neither in its database nor in a schema beside its own", async () => {
+  it("and a reset touch no table of another program, in the same database or in another schema", async () => {
     const database = await createEmptyTestDatabase();
     const env = {
       DATABASE_URL: database.url,
@@ -216,7 +216,7 @@ describe("a backup of a service under load", () => {
         );
       });
       expect(await run(["restore", file], env)).toMatchObject({ code: 0 });
-      // The second reset finds nothing of Postrider's.
+      // The second reset finds no tables of Postrider.
       for (const removed of [true, false]) {
         const reset = await run(["reset", "--yes"], env);
         expect([reset.code, JSON.parse(reset.out)]).toEqual([0, expect.objectContaining({ removed })]);
@@ -227,7 +227,7 @@ describe("a backup of a service under load", () => {
     }
   });
 
-  it("of a commit before 1.0.0 is refused with what brings it up, and an empty database gives none", async () => {
+  it("of a development version before 1.0.0 is refused with advice to upgrade, and an empty database gives no backup", async () => {
     const old = await createEmptyTestDatabase();
     const early = join(place, "early.backup");
     const env = { DATABASE_URL: old.url, POSTRIDER_ENCRYPTION_KEY: readFileSync(keyFile, "utf8").trim() };
@@ -264,7 +264,7 @@ describe("a backup of a service under load", () => {
     }
   });
 
-  it("is refused with another key, damaged, cut short, or as something else, before anything is touched", async () => {
+  it("is refused before anything is changed when the key differs or the file is damaged, cut short or of another kind", async () => {
     const fresh = join(place, "fresh");
     const key = readFileSync(keyFile, "utf8").trim();
     const restore = (path: string, value?: string): Promise<Ended> =>
@@ -314,7 +314,7 @@ describe("a backup of a service under load", () => {
 });
 
 describe("a reset", () => {
-  it("asks to be meant, refuses while a service runs, and leaves the key", async () => {
+  it("asks for confirmation, is refused while a service runs, and keeps the key", async () => {
     const env = { POSTRIDER_DATA_DIR: dataDir };
     expect(await run(["reset"], env)).toMatchObject({ code: 2, err: expect.stringMatching(/--yes/) });
     expect(await run(["reset", "--yes"], env)).toMatchObject({
@@ -331,7 +331,7 @@ describe("a reset", () => {
   });
 });
 
-/** Every one of the items can be read there. */
+/** Expects that every one of the items can be read from this service. */
 async function expectThere(there: ServiceProcess, ids: readonly string[]): Promise<void> {
   const client = createClient({ baseUrl: there.url, apiKey: account.api_key });
   const found = new Set<string>();

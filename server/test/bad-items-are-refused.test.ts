@@ -14,7 +14,7 @@ const it = sharedServiceTest()
   .extend("neighboursTarget", file, ({ service, neighbour, receiver }) =>
     createWebhookTarget(service, neighbour, receiver.url),
   )
-  /** An item's request; everything that is not said is right. */
+  /** An item's request; fields that are not given have valid values. */
   .extend(
     "send",
     file,
@@ -31,7 +31,10 @@ const it = sharedServiceTest()
         return service.call("POST", path, { key: key ?? undefined, payload, headers });
       },
   )
-  /** A request as bytes on a socket, and the head and body of its answer once the service closes or answers. */
+  /**
+   * Sends a request as bytes on a socket; returns the head and body of the answer once the service closes or
+   * answers.
+   */
   .extend("sendRaw", file, ({ service }) => async (...pieces: string[]): Promise<string> => {
     const socket = connect(service.port, "127.0.0.1");
     socket.on("error", () => undefined);
@@ -76,7 +79,7 @@ async function expectRefused(answer: Answer, status: number, message: string): P
   expect(answer.headers["x-request-id"]).toMatch(/./);
 }
 
-describe("an item for a target that is not there", () => {
+describe("an item for a missing target", () => {
   it.for([
     ["an unknown target", "/t/0192f1c3a5b87abc8def0123456789ab"],
     ["another organization's target", "/t/<neighbour's>"],
@@ -86,17 +89,14 @@ describe("an item for a target that is not there", () => {
     ["a NUL", "/t/%00"],
     ["a quote", "/t/'%20or%201=1--"],
     ["another organization's endpoint", "/e/<neighbour's>"],
-  ] as const)(
-    "%s: 404, as for one that never was",
-    async ([_what, path], { neighboursTarget, target, send }) => {
-      const whole = path
-        .replace("<neighbour's>", neighboursTarget.id)
-        .replace("<OWN>", target.id.toUpperCase());
-      await expectRefused(await send({ path: whole }), 404, "not found");
-    },
-  );
+  ] as const)("%s: 404, as for an unknown id", async ([_what, path], { neighboursTarget, target, send }) => {
+    const whole = path
+      .replace("<neighbour's>", neighboursTarget.id)
+      .replace("<OWN>", target.id.toUpperCase());
+    await expectRefused(await send({ path: whole }), 404, "not found");
+  });
 
-  it("a mailbox at /e/, where only webhooks are found: 404", async ({ service, account, send }) => {
+  it("a mailbox at /e/, which serves only webhooks: 404", async ({ service, account, send }) => {
     const mailbox = await createMailboxTarget(service, account);
     await expectRefused(await send({ path: `/e/${mailbox}` }), 404, "not found");
   });
@@ -132,7 +132,7 @@ describe("an item without the right credential", () => {
     await expectRefused(await send({ key: second.key }), 401, "unauthorized");
   });
 
-  it("a session: 403, naming what is needed", async ({ account, send, target }) => {
+  it("a session: 403, naming the required credential", async ({ account, send, target }) => {
     const headers = { "x-session-token": account.session_token };
     await expectRefused(await send({ key: null, headers }), 403, "API key in Authorization: Bearer");
     await expectRefused(
@@ -159,7 +159,7 @@ describe("an item whose body is wrong", () => {
   });
 
   it.for(['{"a":', '{"a":1', '{"a":1,', '{"a":[1', '{"a"', '["x', '{"a":1 \n'])(
-    "cut off as %j: 400 that says so",
+    "cut off as %j: 400 with that reason",
     async (payload, { send }) => {
       await expectRefused(await send({ payload }), 400, "it ends too early");
     },
@@ -193,13 +193,13 @@ describe("an item whose body is wrong", () => {
   });
 
   it.for(["application/json; charset=utf-8", "Application/JSON"])(
-    "content type %s is right",
+    "content type %s is accepted",
     async (type, { send }) => {
       expect((await send({ headers: { "content-type": type } })).status).toBe(202);
     },
   );
 
-  it("event_type of another type, empty, long or with control characters: 400 that names it", async ({
+  it("event_type that is not a string, empty, too long or with control characters: 400 that names it", async ({
     send,
   }) => {
     for (const value of [7, true, [], {}, "", "x".repeat(257), "a\nb", "ü", "\u0000"]) {
@@ -230,7 +230,7 @@ describe("an item that is too large", () => {
     await expectRefused(await send({ payload: ofBytes(limitBytes + 1) }), 413, "the body is larger");
   });
 
-  it("is refused by its announced length, before a byte of it was sent", async ({
+  it("is refused by its Content-Length, before a byte of the body is sent", async ({
     sendRaw,
     head,
     target,
@@ -241,7 +241,7 @@ describe("an item that is too large", () => {
     expect(answer).toMatch(/^connection: close/im);
   });
 
-  it("is refused without an announced length once it passes the limit, and read no further", async ({
+  it("is refused without a Content-Length once it passes the limit, and the rest is not read", async ({
     service,
     head,
     target,
@@ -252,7 +252,7 @@ describe("an item that is too large", () => {
     const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
     let answer = "";
     socket.on("data", (bytes) => (answer += bytes.toString("latin1")));
-    // An endless body: only the service can end this.
+    // Sends an endless body: only the service can end it.
     const pour = (): void => {
       while (socket.writable && socket.write(chunk));
     };
@@ -303,12 +303,12 @@ describe("an item whose headers are wrong", () => {
     ["X-Correlation-ID", "of 128 characters", "c".repeat(128)],
     ["X-Correlation-ID", "of every kind of character", "A-b_9"],
     ["X-Event-Type", "of 256 characters", "t".repeat(256)],
-  ])("%s %s is right", async ([name, _what, value], { send }) => {
+  ])("%s %s is accepted", async ([name, _what, value], { send }) => {
     expect((await send({ headers: { [name]: value } })).status).toBe(202);
   });
 });
 
-describe("an item that may not come in now", () => {
+describe("an item that may not be accepted now", () => {
   it("for a disabled mailbox: 409, until it is enabled again", async ({ service, account, send }) => {
     const paused = await createMailboxTarget(service, account);
     const path = `/t/${paused}`;
@@ -334,12 +334,15 @@ describe("an item that may not come in now", () => {
   it.for<[string, number | null]>([
     ["grace", 60],
     ["exempt", null],
-  ])("unless its workspace is only in %s (that ends in %s s)", async ([status, graceSeconds], { sendIn }) => {
-    expect((await sendIn(status, graceSeconds)).status).toBe(202);
-  });
+  ])(
+    "is accepted while its workspace is only in %s (that ends in %s s)",
+    async ([status, graceSeconds], { sendIn }) => {
+      expect((await sendIn(status, graceSeconds)).status).toBe(202);
+    },
+  );
 });
 
-it("refusals store nothing, cost nothing and reach nobody", async ({ service, receiver, send, account }) => {
+it("refusals store nothing, cost nothing and send nothing", async ({ service, receiver, send, account }) => {
   const other = await signUp(service);
   const { id } = await createWebhookTarget(service, other, `${receiver.url}/quiet`, {
     max_payload_bytes: 100,
@@ -352,14 +355,14 @@ it("refusals store nothing, cost nothing and reach nobody", async ({ service, re
   expect(await acceptedEvents(service, other)).toBe(0);
   const { body } = await service.call("GET", "/api/v1/events", { key });
   expect(body.events).toEqual([]);
-  // The first that is right is the first that arrives.
+  // The first valid item is the first request that arrives.
   await send({ path, key, payload: '"right"' });
   const [first] = await receiver.arrivals(1, { path: "/quiet" });
   expect(first!.body.toString()).toBe('"right"');
   expect(await acceptedEvents(service, other)).toBe(1);
 });
 
-it("a coding that is not spoken, and a notice of a processor that there is not: refused, and no fault", async ({
+it("an unsupported content coding and a webhook call of an unconfigured payment processor are refused without a 5xx fault", async ({
   service,
   sendRaw,
   head,
@@ -378,6 +381,6 @@ it("a coding that is not spoken, and a notice of a processor that there is not: 
   ]);
 });
 
-it("nothing of all this was the service's fault", async ({ service }) => {
+it("none of these requests caused an internal error", async ({ service }) => {
   expect(await writtenSoFar(service)).not.toContain("request failed");
 });

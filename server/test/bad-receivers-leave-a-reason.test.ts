@@ -9,12 +9,12 @@ import { startService, type ServiceProcess } from "./support/serviceProcess.ts";
 import { file, serviceTest } from "./support/fixtures.ts";
 
 const megabyte = 1024 * 1024;
-/** Longer than a receiver that answers takes on a busy machine, beside those that pour out 100 MB. */
+/** Longer than an answering receiver needs on a busy machine, beside receivers that send 100 MB. */
 const env = { POSTRIDER_DELIVERY_TIMEOUT_MS: "5000" };
 const receivers: RawReceiver[] = [];
 
 const it = serviceTest(env)
-  /** Sends one item to the URL, which gets one attempt, and gives what is on record after it. */
+  /** Sends one item to a target with this URL and a single attempt; returns what is recorded of it. */
   .extend(
     "deliverTo",
     file,
@@ -46,7 +46,7 @@ const it = serviceTest(env)
         return view;
       },
   )
-  /** A node of the same service to which no inner network is allowed. */
+  /** A node of the same service that may not send to any internal network. */
   .extend("strictService", file, ({ newService }) => newService({ POSTRIDER_ALLOWED_NETWORKS: "" }));
 
 it.afterAll(async () => {
@@ -63,7 +63,7 @@ function head(status: string, ...lines: string[]): string {
   return [`HTTP/1.1 ${status}`, ...lines, "\r\n"].join("\r\n");
 }
 
-/** Writes `chunk` again and again until `bytes` are out or the other side goes away. */
+/** Writes `chunk` repeatedly until `bytes` are sent or the peer disconnects. */
 function pour(socket: Socket, bytes: number): void {
   const chunk = Buffer.alloc(64 * 1024, "x");
   let left = bytes;
@@ -99,11 +99,11 @@ describe.concurrent("a receiver that does not answer", () => {
     await expectFailed(url, 0, "the connection was closed without an answer");
   });
 
-  it("has no address", async ({ expectFailed }) => {
+  it("has a host name without an address", async ({ expectFailed }) => {
     await expectFailed("http://nobody.invalid/hook", 0, "the host name nobody.invalid");
   });
 
-  it("does not speak TLS where it should", async ({ expectFailed }) => {
+  it("does not speak TLS at an https URL", async ({ expectFailed }) => {
     const plain = await startReceiver();
     await expectFailed(`https://127.0.0.1:${plain.port}/hook`, 0, "the port does not speak TLS");
     await plain.stop();
@@ -169,8 +169,8 @@ describe.concurrent("a receiver that answers too much", () => {
   });
 });
 
-describe.concurrent("a receiver that answers something else", () => {
-  it("redirects: nobody follows", async ({ expectFailed }) => {
+describe.concurrent("a receiver that answers unexpectedly", () => {
+  it("redirects: the redirect is not followed", async ({ expectFailed }) => {
     const elsewhere = await receiverThat((socket) => socket.end(head("200 OK", "content-length: 0")));
     const { url } = await receiverThat((socket) =>
       socket.end(head("307 Temporary Redirect", `location: ${elsewhere.url}`, "content-length: 0")),
@@ -183,7 +183,7 @@ describe.concurrent("a receiver that answers something else", () => {
     expect(elsewhere.connections).toBe(0);
   });
 
-  it("speaks garbage", async ({ expectFailed }) => {
+  it("sends bytes that are not HTTP", async ({ expectFailed }) => {
     const { url } = await receiverThat((socket) => socket.end(randomBytes(4096)));
     await expectFailed(url, 0, "the answer is not valid HTTP");
   });
@@ -232,7 +232,7 @@ describe.concurrent("a receiver that answers something else", () => {
       "the answer begins with 100 Continue, which nobody asked for",
     ],
     ["half of its headers", "HTTP/1.1 200 OK\r\ncont", "closed in the middle of the answer's headers"],
-  ] as const)("says %s", async ([_what, bytes, error], { expectFailed }) => {
+  ] as const)("sends %s", async ([_what, bytes, error], { expectFailed }) => {
     const { url } = await receiverThat((socket) => socket.end(bytes));
     await expectFailed(url, 0, error);
   });
@@ -242,7 +242,7 @@ describe.concurrent("a receiver that answers something else", () => {
     await expectFailed(url, status, `receiver answered ${status}`);
   });
 
-  it("answers bytes that are no text: the record stays readable, and at most 1 KiB of it is kept", async ({
+  it("answers bytes that are not text: the record stays readable, and keeps at most 1 KiB of them", async ({
     expectFailed,
   }) => {
     const body = Buffer.concat([Buffer.from([0, 0xff, 0xfe, 0x22]), Buffer.alloc(5_000, 0x80)]);
@@ -256,10 +256,10 @@ describe.concurrent("a receiver that answers something else", () => {
   });
 });
 
-/** The same of every such address, so that nobody learns what is where. */
+/** The message is the same for all such addresses, so that it reveals nothing about the internal network. */
 const inside = "points to an address that is not allowed";
 
-describe("an address inside", () => {
+describe("an internal address", () => {
   it.for([
     ["http://127.0.0.1:9/hook", inside],
     ["http://[::1]:9/hook", inside],
@@ -276,7 +276,7 @@ describe("an address inside", () => {
     ["http://user:secret@example.com/hook", "user name or password"],
     ["not a url", "url must be an absolute URL"],
   ] as const)(
-    "%s is refused at creation and by PATCH, by the name of the field",
+    "%s is refused at creation and by PATCH, naming the field",
     async ([url, why], { strictService, account }) => {
       const { key, body } = { key: account.api_key, body: { kind: "webhook", name: "inside", url } };
       const created = await strictService.call("POST", "/api/v1/targets", { key, body });
@@ -308,7 +308,7 @@ describe("an address inside", () => {
     });
   });
 
-  it("is refused again at every connection: a target that points inside is sent nothing", async ({
+  it("is checked again at every connection: a target whose host resolves to an internal address is sent nothing", async ({
     deliverTo,
     strictService,
   }) => {

@@ -31,7 +31,11 @@ const it = sharedNodeTest()
   );
 
 describe("usage", () => {
-  it("is the UTC month, all zeros before the first item", async ({ own: { account }, node, readUsage }) => {
+  it("covers the UTC month, all zeros before the first item", async ({
+    own: { account },
+    node,
+    readUsage,
+  }) => {
     const { startSeconds, endSeconds } = periodBounds(periodOf(Date.now()));
     const nothing = {
       period_start: startSeconds,
@@ -81,7 +85,7 @@ describe("usage", () => {
     expect(await readUsage(account)).toMatchObject({ accepted_events: 5, pending_meter_events: 5 });
   });
 
-  it("rounds up to started units, and costs an exempt workspace nothing", async ({
+  it("rounds up to started units, and charges an exempt workspace nothing", async ({
     own: { account },
     node,
     readUsage,
@@ -137,12 +141,7 @@ describe("while live billing is disabled", () => {
     expect(body).toEqual({ invoices: [], billing_enabled: false });
   });
 
-  it("reconciliation shows the local counts and nothing of the processor", async ({
-    node,
-    own: { account },
-    send,
-    read,
-  }) => {
+  it("reconciliation shows only the local counts", async ({ node, own: { account }, send, read }) => {
     await send(account, await createMailboxTarget(node, account));
     const body = await bodyOf(read(account, "/reconciliation"));
     const { startSeconds, endSeconds } = periodBounds(periodOf(Date.now()));
@@ -179,7 +178,7 @@ describe("a billing state", () => {
     ["suspended", null, 402, 402],
     ["exempt", null, 202, 200],
   ] as const)(
-    "%s (grace ends in %s s): an item %d, a new key %d, reading goes on",
+    "%s (grace ends in %s s) gives %d for an item and %d for a new key, and reading works",
     async ([state, graceIn, item, newKey], { node, send, read }) => {
       const account = await signUp(node);
       const target = await createMailboxTarget(node, account);

@@ -6,7 +6,7 @@ import { type StandInAccount } from "./support/stripeStandIn/client.ts";
 import { signUp } from "./support/testNode.ts";
 import { file, databaseTest } from "./support/fixtures.ts";
 
-/* SIGKILL of the whole service at the moments that matter to money. */
+/* The whole service is killed by SIGKILL at the moments that matter for billing. */
 
 const it = databaseTest().extend(
   "start",
@@ -63,7 +63,7 @@ describe("an exporter that is killed", () => {
   it.for([
     ["between writing a batch down and sending it", "hang_before"],
     ["between sending a batch and hearing of it", "hang_after"],
-  ] as const)("%s leaves each item at the processor exactly once", async ([, kind], { standIn, start }) => {
+  ] as const)("%s reports each item to the processor exactly once", async ([, kind], { standIn, start }) => {
     const processor = standIn.account(`crash_${kind}`);
     const first = await start(processor);
     const customer = await subscribe(first, processor);
@@ -95,7 +95,7 @@ describe("an exporter that is killed", () => {
 });
 
 describe("the ledger", () => {
-  it("equals the accepted items after a kill in the middle of them", async ({ standIn, start }) => {
+  it("equals the accepted items after a kill during acceptance", async ({ standIn, start }) => {
     const processor = standIn.account("crash_ledger");
     const first = await start(processor);
     const customer = await subscribe(first, processor);

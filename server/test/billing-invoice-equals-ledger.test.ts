@@ -11,14 +11,15 @@ import type { FaultKind } from "./support/stripeStandIn/faults.ts";
 import { file, databaseTest, testPool } from "./support/fixtures.ts";
 
 /*
- * The final invoice equals the ledger: months of use with a processor that is down, slow, overloaded or loses its
- * answers, notices that come twice, late and out of order, and a service that dies between any two statements.
+ * The final invoice equals the ledger over months of use in which the processor is down, slow, overloaded or loses
+ * answers, webhook notices arrive twice, late and out of order, and the service is killed between any two
+ * statements.
  */
 
 /** Number of random runs; use `BILLING_RUNS=60` or more after a change of billing. */
 const runs = Number(process.env["BILLING_RUNS"] ?? 12);
 const lanes = 4;
-/** Real time that a hanging request takes, in milliseconds. */
+/** Duration of a hanging request in real time, milliseconds. */
 const hangMs = 150;
 
 const it = databaseTest().extend("pools", file, async ({}, { onCleanup }) => {
@@ -40,7 +41,7 @@ it(`the final invoice equals the ledger over ${runs} seeded runs of faults and c
   expect(lived.reduce((sum, count) => sum + count, 0)).toBe(runs);
 }, 240_000);
 
-/** Lives through seeds until none is left. @returns how many. */
+/** Runs seeds until none is left. @returns the number of seeds run. */
 async function runLane(pool: pg.Pool, standIn: StandIn, seeds: number[]): Promise<number> {
   let lived = 0;
   for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) {
@@ -57,7 +58,7 @@ async function runLane(pool: pg.Pool, standIn: StandIn, seeds: number[]): Promis
   return lived;
 }
 
-/** Items by organization and month, as the test itself counted them. */
+/** Items by organization and month, as counted by the test itself. */
 type Expected = Map<string, Map<number, number>>;
 
 async function liveThrough(lab: Lab, random: Random, name: string): Promise<void> {
@@ -70,10 +71,10 @@ async function liveThrough(lab: Lab, random: Random, name: string): Promise<void
   await heal(lab);
   const firstPeriod = periodOf(lab.nowSeconds() * 1000);
   for (let step = random.integer(10, 22); step > 0; step--) await takeStep(lab, random, expected);
-  // Across the month's end with whatever is wrong at that moment.
+  // Passes the end of the month with whatever faults are active then.
   await use(lab, random, expected);
   await lab.setClock(periodBounds(firstPeriod).endSeconds + random.integer(0, 5 * 3600));
-  // A draft whose notice nobody takes becomes final after 72 hours, whatever we do.
+  // A draft invoice whose notice is not accepted becomes final after 72 hours in any case.
   const untilSeconds = periodBounds(firstPeriod).endSeconds + 60 * 3600;
   for (let step = random.integer(2, 8); step > 0; step--) await takeStep(lab, random, expected, untilSeconds);
   await heal(lab);
@@ -149,12 +150,12 @@ async function surviveCrash(work: Promise<unknown>): Promise<void> {
   try {
     await work;
   } catch (error) {
-    // Requests that the trouble hit fail the run they belong to; the next one goes on.
+    // Faults may fail requests of the current step; the run continues with the next step.
     if (!(error instanceof Crash) && !(error instanceof Error && "statusCode" in error)) throw error;
   }
 }
 
-/** Ends all faults and lets time pass until nothing waits any more: hours at most, and never more than days. */
+/** Ends all faults and lets simulated time pass until nothing waits; this takes hours and at most days. */
 async function heal(lab: Lab): Promise<void> {
   await lab.account.control({ action: "faults", faults: [] });
   for (let round = 0; round < 60; round++) {

@@ -4,7 +4,7 @@ import { labTest } from "./support/billing/labTest.ts";
 
 const it = labTest(Date.UTC(2025, 0, 10) / 1000);
 
-it("of fourteen months' invoices the last twelve are shown, newest first, with the contract's fields", async ({
+it("of invoices for fourteen months the last twelve are shown, newest first, with the contract's fields", async ({
   lab,
 }) => {
   const { orgId, customer } = await lab.subscribed();

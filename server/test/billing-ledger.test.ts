@@ -26,7 +26,10 @@ const it = databaseTest({ poolSize: 8 })
           orgId,
         ]),
   )
-  /** Blocks of the totals that were ever read, from memory or disk; statistics of this session are flushed first. */
+  /**
+   * Number of table blocks read from memory or disk since the statistics began; flushes this session's statistics
+   * first.
+   */
   .extend("readBlocks", file, ({ pool }) => async (): Promise<number> => {
     const client = await pool.connect();
     try {
@@ -43,7 +46,7 @@ const it = databaseTest({ poolSize: 8 })
   });
 
 describe("folding", () => {
-  it("keeps each month of each organization apart, and runs twice without effect", async ({
+  it("keeps the months and organizations separate, and has no effect when repeated", async ({
     createOrganization,
     record,
     pool,
@@ -61,11 +64,7 @@ describe("folding", () => {
     expect((await readLedgerMonth(pool, other, 202611))?.accepted).toBe(100);
   });
 
-  it("is never seen half done, by readers and by other folders", async ({
-    createOrganization,
-    record,
-    pool,
-  }) => {
+  it("is atomic for readers and for concurrent folds", async ({ createOrganization, record, pool }) => {
     const orgId = await createOrganization();
     const total = 900;
     const progress = { written: 0 };
@@ -88,9 +87,9 @@ describe("folding", () => {
     expect((await readLedgerMonth(pool, orgId, 202611))?.accepted).toBe(total);
   });
 
-  it("that is cut off loses nothing", async ({ createOrganization, database, record, pool }) => {
+  it("that is interrupted loses nothing", async ({ createOrganization, database, record, pool }) => {
     const orgId = await createOrganization();
-    // A connection that is told to end may first go back to its pool: the folder's must not be the test's.
+    // A terminated connection may return to its pool first, so the fold uses another pool than the test.
     const cutOff = createPool({ connection: database.connection, size: 2, onError: () => undefined });
     for (let round = 0; round < 40; round++) {
       await record(orgId, 5);
@@ -109,7 +108,7 @@ describe("folding", () => {
     expect((await readLedgerMonth(pool, orgId, 202611))?.accepted).toBe(200);
   });
 
-  it("works off a backlog in pieces", async ({ createOrganization, pool }) => {
+  it("folds a backlog in chunks", async ({ createOrganization, pool }) => {
     const orgId = await createOrganization();
     await pool.query(
       "insert into usage_records (bucket, period, items, org_id) select n % 256, 202611, 1, $1 from generate_series(1, 20500) n",
@@ -121,7 +120,7 @@ describe("folding", () => {
 });
 
 describe("counting a month", () => {
-  it("reads a handful of rows, however many organizations and months there are", async ({
+  it("reads few rows, however many organizations and months there are", async ({
     pool,
     createOrganization,
     readBlocks,

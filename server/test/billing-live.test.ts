@@ -33,7 +33,7 @@ const it = nodeTest()
           { timeout: 30_000, interval: 100 },
         ),
   )
-  /** A workspace that has been through the payment page. */
+  /** Takes a workspace through the payment page. */
   .extend(
     "subscribe",
     file,
@@ -91,7 +91,7 @@ describe("setting up payment", () => {
     expect((await read(account, "/invoices")).body).toEqual({ invoices: [], billing_enabled: true });
   });
 
-  it("leads to one hosted page, whose price and addresses the body cannot change", async ({
+  it("leads to one hosted page, whose price and addresses the request body cannot change", async ({
     own: { account },
     checkout,
     processor,
@@ -118,14 +118,14 @@ describe("setting up payment", () => {
     expect(ofOrganization).toHaveLength(1);
   });
 
-  it("is not needed by a workspace that is exempt", async ({ pool, node, checkout }) => {
+  it("is not needed by an exempt workspace", async ({ pool, node, checkout }) => {
     const account = await signUp(node);
     await setBillingStatus(pool, account.user, "exempt");
     const refused = await checkout(account);
     expect([refused.status, refused.headers["x-error-code"]]).toEqual([409, "workspace_exempt"]);
   });
 
-  it("makes the workspace active, and a second subscription impossible", async ({
+  it("makes the workspace active, and prevents a second subscription", async ({
     subscribe,
     read,
     checkout,
@@ -149,7 +149,7 @@ describe("setting up payment", () => {
     ]);
   });
 
-  it("goes on after the customer was deleted at the processor", async ({
+  it("works again after the customer was deleted at the processor", async ({
     own: { account },
     checkout,
     processor,
@@ -169,7 +169,7 @@ describe("setting up payment", () => {
 });
 
 describe("usage with live billing", () => {
-  it("is exported by itself and reconciles with the processor", async ({
+  it("is exported automatically and reconciles with the processor", async ({
     subscribe,
     sendItems,
     untilReconciliation,
@@ -192,7 +192,7 @@ describe("usage with live billing", () => {
   });
 
   it.for(["gateway_200", "gateway_502"] as const)(
-    "is exported again when something in front of the processor answered in its place: %s",
+    "is exported again after a proxy in front of the processor answered instead: %s",
     async (kind, { subscribe, processor, sendItems, untilReconciliation }) => {
       const account = await subscribe();
       await processor.control({ action: "faults", faults: [{ match: "meter_events", kind, times: 1 }] });
@@ -205,7 +205,7 @@ describe("usage with live billing", () => {
     },
   );
 
-  it("is pending, not lost, while the processor has not counted it yet", async ({
+  it("is pending, not lost, until the processor has counted it", async ({
     subscribe,
     processor,
     sendItems,
@@ -237,7 +237,7 @@ describe("a processor in trouble", () => {
     ["gateway_200", 503],
     ["gateway_502", 503],
   ] as const)(
-    "that answers with %s makes the routes answer %d, with words",
+    "that answers with %s makes the routes answer %d with a message",
     async ([kind, status], { subscribe, processor, read, checkout, sendItems }) => {
       const account = await subscribe();
       await processor.control({ action: "faults", faults: [{ match: "/v1/", kind, times: 1000 }] });
@@ -259,7 +259,7 @@ describe("a processor in trouble", () => {
   );
 
   it.for(["lose", "error_after", "error_before", "reset", "limit"] as const)(
-    "cannot make a second customer or page by answering a checkout with %s",
+    "gets no second customer or page when it answers a checkout with %s",
     async (kind, { node, processor, checkout }) => {
       const account = await signUp(node);
       for (const match of ["POST /v1/customers", "POST /v1/checkout/sessions"]) {
@@ -273,7 +273,8 @@ describe("a processor in trouble", () => {
       const open = sessions.filter(
         ({ params, status }) => params["client_reference_id"] === account.user.org_id && status === "open",
       );
-      // An answer of 500 says that nothing is to be counted on; what it left behind is never shown to anybody.
+      // After an answer of 500 the result of the request is unknown; whatever the request created is never shown
+      // to a customer.
       const shown = (await checkout(account)).body.url as string;
       expect(open.map(({ id }) => id)).toContain(shown.split("/").pop());
       expect(kind === "error_after" ? open.slice(-1) : open).toHaveLength(1);

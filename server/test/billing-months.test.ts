@@ -3,7 +3,10 @@ import { addMonths, pendingItems, periodBounds, readLedgerMonth } from "../src/b
 import { reconcile } from "../src/billing/reconciliation.ts";
 import { labTest } from "./support/billing/labTest.ts";
 
-/* Accepted items are invoiced once, in their month, regardless of the process that exports them and of lost requests. */
+/*
+ * Accepted items are invoiced once, in their month, whichever process exports them and whichever requests are
+ * lost.
+ */
 
 const day = 86_400;
 const start = Date.UTC(2026, 9, 10, 12) / 1000;
@@ -12,7 +15,10 @@ const october = 202610;
 const it = labTest(start);
 
 describe("months", () => {
-  it("are invoiced apart, the items after the last moment on the next invoice", async ({ lab, pool }) => {
+  it("are invoiced separately; items after the last moment are on the next invoice", async ({
+    lab,
+    pool,
+  }) => {
     const { orgId, customer } = await lab.subscribed();
     await lab.addUsage(orgId, 1000);
     await lab.exportOnce();
@@ -49,7 +55,10 @@ describe("months", () => {
     });
   });
 
-  it("before the subscription are never exported; its own month is, as a whole", async ({ lab, pool }) => {
+  it("before the subscription are never exported; the month of the subscription is exported completely", async ({
+    lab,
+    pool,
+  }) => {
     const orgId = await lab.createOrganization("active");
     await lab.setClock(start - 40 * day);
     await lab.addUsage(orgId, 7);
@@ -67,7 +76,7 @@ describe("months", () => {
     expect(pendingItems((await readLedgerMonth(pool, orgId, october))!)).toBe(0);
   });
 
-  it("wait for their invoice while usage is on its way, for days if need be", async ({ lab }) => {
+  it("are invoiced only after their usage was exported, if necessary days later", async ({ lab }) => {
     const { orgId } = await lab.subscribed();
     await lab.addUsage(orgId, 4200);
     await lab.account.control({
@@ -83,7 +92,7 @@ describe("months", () => {
     expect((await lab.account.state()).invoices[0]).toMatchObject({ status: "paid", subtotal: 50 });
   });
 
-  it("are invoiced although the processor refuses to release another's draft", async ({ lab }) => {
+  it("are invoiced although the processor refuses to finalize another customer's draft", async ({ lab }) => {
     const gone = await lab.subscribed();
     const refused = await lab.subscribed();
     const { customer } = await lab.subscribed();
@@ -107,10 +116,12 @@ describe("months", () => {
     expect(await lab.exportOnce()).toMatchObject({ released: 1 });
   });
 
-  it("are invoiced although the notice of their draft comes late and the hold is slow", async ({ lab }) => {
+  it("are invoiced although the notice of their draft comes late and holding the draft is slow", async ({
+    lab,
+  }) => {
     await lab.subscribed();
     await lab.setClock(periodBounds(october).endSeconds + 7200);
-    // The draft is noted; the request to hold it is given up, and comes to the processor after all.
+    // The draft is recorded; the request to hold it times out here but still reaches the processor.
     await lab.account.control({
       action: "faults",
       faults: [{ match: "POST /v1/invoices/", kind: "error_before", times: 1 }],
@@ -159,10 +170,10 @@ describe("exporters on several nodes", () => {
   });
 });
 
-describe("a batch that nobody knows the fate of", () => {
+describe("a batch with an unknown outcome", () => {
   const lost = { match: "meter_events", kind: "lose", times: 2 } as const;
 
-  it("is not sent again after 23 hours, but found in the meter's summary", async ({ lab }) => {
+  it("is not sent again after 23 hours, but looked up in the meter's summary", async ({ lab }) => {
     const { orgId } = await lab.subscribed();
     await lab.addUsage(orgId, 77);
     await lab.account.control({ action: "faults", faults: [lost] });
@@ -172,7 +183,7 @@ describe("a batch that nobody knows the fate of", () => {
     expect((await lab.account.state()).meterEvents.map(({ value }) => value)).toEqual([77]);
   });
 
-  it("is left to an operator when the summary fits neither story, and later usage goes on", async ({
+  it("is left to an operator when the summary matches neither outcome, and later usage is still exported", async ({
     lab,
     pool,
   }) => {
@@ -194,10 +205,8 @@ describe("a batch that nobody knows the fate of", () => {
     expect(pendingItems((await readLedgerMonth(pool, orgId, october))!)).toBe(77);
   });
 
-  it("of deleted customers is left to an operator in the end, and holds up no other customer", async ({
-    lab,
-  }) => {
-    // As many as the processor is taken to be away after.
+  it("of deleted customers is finally left to an operator, and delays no other customer", async ({ lab }) => {
+    // The number of failures after which the processor counts as unavailable.
     const gone: { orgId: string; customer: string }[] = [];
     while (gone.length < 8) gone.push(await lab.subscribed());
     for (const { orgId } of gone) await lab.addUsage(orgId, 7);

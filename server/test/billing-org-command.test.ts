@@ -13,8 +13,8 @@ let printed: string[];
 let audited: string[];
 
 const it = sharedNodeTest()
-  /** Runs a command and gives what it prints. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
+  /** Runs a command and returns its output. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests assert the content
   .extend("org", file, ({ node }) => async (...args: string[]): Promise<any> => {
     printed = [];
     await readOrgCommand(args)({
@@ -28,7 +28,7 @@ const it = sharedNodeTest()
     });
     return args[0] === "list" ? printed.map((line) => JSON.parse(line)) : JSON.parse(printed.join("\n"));
   })
-  /** Batches that an operator settled, and how, by the workspace's audit log: the newest first. */
+  /** Decisions of operators about batches, from the workspace's audit log, newest first. */
   .extend("settledBy", file, ({ node }) => async (key: string): Promise<unknown[]> => {
     const found = await entries(node, { api_key: key }, "?action=billing.batch_settled");
     return found.map(({ object, after }) => [object.name, after]);
@@ -70,7 +70,7 @@ describe("postrider org", () => {
     });
   });
 
-  it("takes --json, as the usage promises of every command: one document a line", async ({ org }) => {
+  it("supports --json in every command: one document per line", async ({ org }) => {
     const { id } = await org("create", "Scripted", "--json");
     const answers = [
       ["show", id, "--json"],
@@ -84,7 +84,7 @@ describe("postrider org", () => {
     }
   });
 
-  it("sets a state, with the reason on record", async ({ org, node }) => {
+  it("sets a state, and records the reason", async ({ org, node }) => {
     const { id, api_key: key } = await org("create", "Acme");
     expect(await org("set-state", id, "suspended", "--reason", "unpaid invoice 7")).toEqual({
       id,
@@ -124,7 +124,7 @@ describe("postrider org", () => {
     expect((await node.call("POST", `/t/${target.body.id}`, { key, body: {} })).status).toBe(202);
   });
 
-  it("begins a grace period anew when an operator gives more time", async ({ org, node }) => {
+  it("restarts the grace period when an operator grants more time", async ({ org, node }) => {
     const { id } = await org("create", "Late");
     await setBillingStatus(node.pool, { org_id: id }, "grace", 60);
     const { billing_grace_ends_at: before } = await org("show", id);
@@ -142,7 +142,7 @@ describe("postrider org", () => {
     });
   });
 
-  it("lists workspaces by the state they are in now", async ({ org, node }) => {
+  it("lists workspaces by their current state", async ({ org, node }) => {
     const { id } = await org("create", "Lapsed");
     await setBillingStatus(node.pool, { org_id: id }, "grace", -1);
     const suspended = (await org("list", "--state", "suspended")) as { id: string }[];
@@ -151,7 +151,11 @@ describe("postrider org", () => {
     expect(inGrace.map((organization) => organization.id)).not.toContain(id);
   });
 
-  it("shows usage and what waits for an operator, and settles it", async ({ org, node, settledBy }) => {
+  it("shows usage and the batches that wait for an operator, and settles them", async ({
+    org,
+    node,
+    settledBy,
+  }) => {
     const { id, api_key: key } = await org("create", "Stuck");
     await storeUsage(node.pool, id, 50);
     await storeBatches(node.pool, id, [
@@ -210,17 +214,17 @@ describe("postrider org", () => {
     [["list", "--state", "rich"]],
     [["show", "x", "--verbose"]],
     [["settle-batch", "x", "forget"]],
-  ])("refuses %j with words", async ([args], { org }) => {
+  ])("refuses %j with a message", async ([args], { org }) => {
     await expect(org(...args)).rejects.toThrow(UsageError);
   });
 
-  it("refuses a name that the interface would refuse", async ({ org }) => {
+  it("refuses a name that the interface refuses", async ({ org }) => {
     for (const name of [" ", "a\nb", "x".repeat(257)])
       await expect(org("create", name)).rejects.toMatchObject({ exitCode: 2 });
     expect((await org("create", "😀".repeat(256)))["name"]).toBe("😀".repeat(256));
   });
 
-  it("says when there is no such organization", async ({ org }) => {
+  it("reports that the organization does not exist", async ({ org }) => {
     await expect(org("show", "nobody")).rejects.toMatchObject({
       message: "there is no organization nobody",
       exitCode: 4,

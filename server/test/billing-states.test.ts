@@ -7,7 +7,7 @@ import { periodBounds, readLedgerMonth } from "../src/billing/ledger.ts";
 import { reconcile } from "../src/billing/reconciliation.ts";
 import { labTest } from "./support/billing/labTest.ts";
 
-/* The billing state follows the processor's facts, whatever order its notices come in. */
+/* The billing state follows the processor's data, in whatever order its notices arrive. */
 
 const day = 86_400;
 const start = Date.UTC(2026, 9, 10, 12) / 1000;
@@ -16,7 +16,7 @@ const october = 202610;
 const it = labTest(start);
 
 describe("a failed invoice", () => {
-  it("gives three days of grace, then suspends by the clock; payment makes active again", async ({
+  it("gives three days of grace, then suspends by the clock; payment activates again", async ({
     lab,
     pool,
   }) => {
@@ -24,7 +24,7 @@ describe("a failed invoice", () => {
     expect(await lab.statusOf(orgId)).toBe("grace");
     const endsAt = periodBounds(october).endSeconds + 3600 + 3 * day;
     expect(await lab.graceEnd(orgId)).toBe(endsAt);
-    // Another failing attempt does not begin a new grace.
+    // Another failed payment attempt does not start a new grace period.
     const { invoices } = await lab.account.state();
     await lab.setClock(lab.nowSeconds() + day);
     await lab.account.control({ action: "collect", invoice: invoices[0]!.id });
@@ -54,7 +54,7 @@ describe("a failed invoice", () => {
     ]);
   });
 
-  it("that is paid within the grace leaves no trace but the record", async ({ lab }) => {
+  it("that is paid within the grace period leaves only the record", async ({ lab }) => {
     const { orgId, customer } = await lab.unpaid(1);
     const { invoices } = await lab.account.state();
     await lab.account.control({ action: "card", customer, fails: false });
@@ -64,7 +64,7 @@ describe("a failed invoice", () => {
     expect(await lab.graceEnd(orgId)).toBeNull();
   });
 
-  it("counts a lapsed grace as suspended also where nobody wrote it down", async ({ lab, pool }) => {
+  it("counts an ended grace period as suspended before that is stored", async ({ lab, pool }) => {
     const { orgId } = await lab.unpaid(1);
     await lab.setClock(lab.nowSeconds() + 4 * day);
     await setStatus(pool, {
@@ -82,7 +82,7 @@ describe("a failed invoice", () => {
 });
 
 describe("notices", () => {
-  it("in any order, twice, and late lead to the state that the processor is in", async ({ lab }) => {
+  it("in any order, repeated and late lead to the processor's current state", async ({ lab }) => {
     const { orgId, customer } = await lab.unpaid(10);
     const { invoices, outbox } = await lab.account.state();
     await lab.account.control({ action: "card", customer, fails: false });
@@ -105,14 +105,14 @@ describe("notices", () => {
     await lab.settleNotices();
     expect(await lab.statusOf(orgId)).toBe("pending");
     await lab.account.control({ action: "faults", faults: [] });
-    // Not before the pause after a failure is over.
+    // The pause after a failure must end first.
     expect(await lab.processOnce()).toEqual({ processed: 0, failed: 0 });
     await lab.setClock(lab.nowSeconds() + 5);
     await lab.processOnce();
     expect(await lab.statusOf(orgId)).toBe("active");
   });
 
-  it("of strangers change nothing", async ({ lab }) => {
+  it("about unknown customers change nothing", async ({ lab }) => {
     const { orgId } = await lab.subscribed();
     const object = { id: "sub_x", object: "subscription", customer: "cus_unknown", status: "canceled" };
     await lab.account.control({ action: "emit", type: "customer.subscription.deleted", object });
@@ -120,11 +120,11 @@ describe("notices", () => {
     expect(await lab.statusOf(orgId)).toBe("active");
   });
 
-  it("cannot undo a newer reading with an older one", async ({ lab }) => {
+  it("cannot overwrite newer data of the processor with older data", async ({ lab }) => {
     const { orgId, subscription } = await lab.subscribed();
     await lab.account.control({ action: "cancel", subscription });
     await lab.account.control({ action: "deliver" });
-    // Two processes work on the same notices at the same moment.
+    // Several runs process the same notices simultaneously.
     await Promise.all([lab.processOnce(), lab.processOnce(), lab.processOnce()]);
     expect(await lab.statusOf(orgId)).toBe("suspended");
     expect(await lab.historyOf(orgId)).toEqual([
@@ -135,7 +135,7 @@ describe("notices", () => {
 });
 
 describe("the end of a subscription", () => {
-  it("suspends; a new one makes active again", async ({ lab }) => {
+  it("suspends; a new subscription activates again", async ({ lab }) => {
     const { orgId, subscription } = await lab.subscribed();
     await lab.account.control({ action: "cancel", subscription });
     await lab.settleNotices();
@@ -146,7 +146,7 @@ describe("the end of a subscription", () => {
     expect(await lab.statusOf(orgId)).toBe("active");
   });
 
-  it("with its customer suspends, although the payment page is opened before the notice comes", async ({
+  it("suspends when its customer is deleted too, although the payment page is opened before the notice arrives", async ({
     lab,
   }) => {
     const { orgId, customer } = await lab.subscribed();
@@ -164,7 +164,7 @@ describe("the end of a subscription", () => {
     ]);
   });
 
-  it("by not paying leaves the grace its three days", async ({ lab }) => {
+  it("by a failed payment keeps the three days of grace", async ({ lab }) => {
     const { orgId, customer, subscription } = await lab.unpaid(1);
     await lab.account.control({ action: "mark unpaid", subscription });
     const object = { id: subscription, object: "subscription", customer };
@@ -175,7 +175,7 @@ describe("the end of a subscription", () => {
 });
 
 describe("an operator's decision", () => {
-  it("stands until the processor has news", async ({ lab, pool }) => {
+  it("holds until the processor reports a change", async ({ lab, pool }) => {
     const { orgId, customer } = await lab.subscribed();
     const nowSeconds = lab.nowSeconds();
     await setStatus(pool, {
@@ -191,7 +191,7 @@ describe("an operator's decision", () => {
     expect(await lab.statusOf(orgId)).toBe("suspended");
   });
 
-  it("to exempt is never changed by the processor, and what was accepted meanwhile is never charged", async ({
+  it("to exempt is never changed by the processor, and the items accepted in the exempt state are never charged", async ({
     lab,
     pool,
   }) => {
@@ -241,7 +241,7 @@ describe("an operator's decision", () => {
   });
 });
 
-it("a process whose clock is days ahead leaves money alone", async ({ lab, cells, home }) => {
+it("a process whose clock is days ahead does not export or invoice", async ({ lab, cells, home }) => {
   await lab.setClock(Math.floor(Date.now() / 1000));
   const { orgId, customer, subscription } = await lab.subscribed();
   await lab.addUsage(orgId, 5);

@@ -6,7 +6,7 @@ import { file, nodeTest } from "./support/fixtures.ts";
 import { countRows } from "./support/unseenRows.ts";
 
 const it = nodeTest()
-  // A node whose billing worker rests: it stores notices as a process does that dies right after.
+  // A node whose billing worker is stopped: it stores notices like a process that ends right afterwards.
   .extend("processor", file, ({ standIn }) => standIn.account("webhook"))
   .extend("settings", file, ({ processor }) => billingSettings(processor))
   .extend(
@@ -26,11 +26,11 @@ const it = nodeTest()
         return { status: response.statusCode, body: response.json() };
       },
   )
-  /** How many notices are stored and not processed yet. */
+  /** Number of stored notices that are not processed yet. */
   .extend("countWaiting", file, ({ node }) => (): Promise<number> => {
     return countRows(node.pool, "billing_events", { processed_at: null });
   })
-  /** POSTs the bytes as they are, with a signature over them by each secret. */
+  /** POSTs the exact bytes with a signature over them by each secret. */
   .extend(
     "post",
     file,
@@ -46,7 +46,7 @@ const it = nodeTest()
         return postSigned(payload, [`t=${atSeconds}`, ...signatures].join(","));
       },
   )
-  /** Goes through the payment page and hands the notices of it to the node. */
+  /** Completes the payment page and passes its notices to the node. */
   .extend(
     "pay",
     file,
@@ -79,7 +79,7 @@ interface Notice {
 
 let events = 0;
 
-/** An event in the processor's own layout, which no serializer of ours would give. */
+/** An event in the processor's own formatting, which differs from our serializer's. */
 function eventOf(type: string, object: object, id = `evt_own_${events++}`): string {
   return JSON.stringify({ id, object: "event", type, created: 1, data: { object } }, null, "\t");
 }
@@ -87,14 +87,14 @@ function eventOf(type: string, object: object, id = `evt_own_${events++}`): stri
 const updated = { id: "sub_1", object: "subscription", customer: "cus_nobody" };
 
 describe("the signature", () => {
-  it("by either secret opens the door, also beside a wrong one", async ({ post }) => {
+  it("by either secret is accepted, also beside a wrong one", async ({ post }) => {
     for (const secrets of [[current], [previous], ["whsec_wrong", previous]]) {
       const answer = await post(eventOf("customer.subscription.updated", updated), secrets);
       expect(answer).toEqual({ status: 200, body: { received: true } });
     }
   });
 
-  it("is refused by another secret, too old, missing, nonsense, or over other bytes; nothing is stored", async ({
+  it("is refused by another secret, too old, missing, malformed or over other bytes; nothing is stored", async ({
     countWaiting,
     post,
     postSigned,
@@ -122,17 +122,14 @@ describe("the signature", () => {
 });
 
 describe("a notice", () => {
-  it("is stored once, however often and at the same time it comes", async ({ post, node }) => {
+  it("is stored once, also when it arrives repeatedly and simultaneously", async ({ post, node }) => {
     const payload = eventOf("customer.subscription.updated", updated, "evt_repeated");
     const answers = await Promise.all(Array.from({ length: 8 }, () => post(payload, [current])));
     expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 8 }, () => 200));
     expect(await countRows(node.pool, "billing_events", { id: "evt_repeated" })).toBe(1);
   });
 
-  it("of a type that is not known, or about nothing, is accepted and ignored", async ({
-    countWaiting,
-    post,
-  }) => {
+  it("of an unknown type, or about no object, is accepted and ignored", async ({ countWaiting, post }) => {
     const before = await countWaiting();
     for (const payload of [
       eventOf("customer.tax_id.created", updated),
@@ -145,19 +142,19 @@ describe("a notice", () => {
     expect(await countWaiting()).toBe(before);
   });
 
-  it("is answered at once while the processor's interface hangs", async ({ processor, post }) => {
+  it("is answered at once while the processor's API hangs", async ({ processor, post }) => {
     await processor.control({
       action: "faults",
       faults: [{ match: "/v1/", kind: "hang_before", times: 1000 }],
     });
     const { requests: before } = await processor.state();
     expect((await post(eventOf("invoice.paid", { ...updated, id: "in_1" }), [current])).status).toBe(200);
-    // It was answered without asking the processor anything, whose answer would not have come.
+    // The notice was answered without a request to the processor, which would have hung.
     expect((await processor.state()).requests).toEqual(before);
     await processor.control({ action: "faults", faults: [] });
   });
 
-  it("that a dead process had stored is processed by the next one", async ({
+  it("that a killed process had stored is processed by the next process", async ({
     own: { account },
     pay,
     billingStatusOf,

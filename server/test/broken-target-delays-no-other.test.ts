@@ -10,8 +10,8 @@ import { stageTest } from "./support/fixtures.ts";
 import { spoilSecret } from "./support/storedStates.ts";
 
 /*
- * An item that waits for a hanging request waits until that attempt times out, after a minute here. Items that must not wait
- * have to arrive before any of these attempts has ended.
+ * An item that has to wait for a hanging request waits until that attempt times out, after a minute here. Items
+ * that must not wait have to arrive before any of these attempts has ended.
  */
 const attemptMs = 60_000;
 const limitMs = 45_000;
@@ -34,7 +34,7 @@ const it = stageTest
     };
     return (path: string) => createWebhookTarget(service, account, receiver.url + path);
   })
-  /** A few at a time: they are to be there, not to be a load. */
+  /** A few at a time: creating the targets must not overload the service. */
   .extend("targetsAt", ({ targetAt }) => async (path: string, count: number): Promise<WebhookTarget[]> => {
     const made: WebhookTarget[] = [];
     while (made.length < count) {
@@ -46,7 +46,7 @@ const it = stageTest
   .extend("storeDue", ({ pool }) => async (target: WebhookTarget, count: number): Promise<void> => {
     await storeDueItems(pool, { orgId: account.user.org_id, targetId: target.id, count });
   })
-  /** Items sent one after the other each arrive before the next is sent. */
+  /** Expects that items sent one after another each arrive before the next is sent. */
   .extend(
     "expectPrompt",
     ({ receiver }) =>
@@ -79,7 +79,7 @@ describe("a healthy target's item arrives at once", () => {
     expect(isHanging()).toBeLessThan(64);
   });
 
-  it("while targets hang that were healthy and busy until a moment ago", async ({
+  it("while targets hang that were healthy and busy shortly before", async ({
     begin,
     receiver,
     targetsAt,
@@ -100,7 +100,7 @@ describe("a healthy target's item arrives at once", () => {
     await expectPrompt(healthy, "/healthy", 20);
   });
 
-  it("while 200 hanging targets have more waiting than memory holds", async ({
+  it("while 200 hanging targets have more items waiting than memory holds", async ({
     begin,
     targetsAt,
     targetAt,
@@ -120,7 +120,7 @@ describe("a healthy target's item arrives at once", () => {
     await expectPrompt(healthy, "/healthy", 20);
   });
 
-  it("while another has thousands of items waiting, and a third is refused every connection", async ({
+  it("while another target has thousands of items waiting, and a third refuses every connection", async ({
     begin,
     targetAt,
     storeDue,
@@ -130,7 +130,8 @@ describe("a healthy target's item arrives at once", () => {
   }) => {
     await begin();
     const [busy, healthy] = [await targetAt("/busy"), await targetAt("/healthy")];
-    // The busy one takes its time, so that most of its items still wait when the healthy one has its own.
+    // The busy receiver answers slowly, so that most of its items still wait when the healthy target's items
+    // arrive.
     let isPatient = true;
     receiver.answer = (received, response) => {
       if (isPatient && received.path === "/busy") setTimeout(() => answerOk(received, response), 100);
@@ -152,7 +153,7 @@ describe("a healthy target's item arrives at once", () => {
   });
 });
 
-it("a target whose secret cannot be read gets the reason on record, and delays no other", async ({
+it("a target whose secret cannot be decrypted has the reason on record, and delays no other", async ({
   begin,
   targetAt,
   pool,

@@ -29,7 +29,7 @@ const it = databaseTest()
   }))
   .extend("through", file, ({ options }, { onCleanup }) => ending(onCleanup, createPool(options)))
   .extend("placements", file, async ({ through }) => [...(await readPlacements(through)).values()])
-  /** The server of the cell, and another. */
+  /** The server of the cell, and another server. */
   .extend("own", file, ({ placements }) => placements[0]!)
   .extend("other", file, ({ placements }) => placements[1]!)
   .extend("log", () => {
@@ -64,7 +64,7 @@ function ending<T extends { end(): Promise<void> }>(
   return part;
 }
 
-/** The port of the server that answers. */
+/** Returns the port of the server that answers. */
 async function portOf(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ port: number }>("select inet_server_port() as port");
   return rows[0]!.port;
@@ -74,7 +74,7 @@ function nobody(placement: Placement): Placement {
   return { ...placement, port: 1 };
 }
 
-it("a server that cannot be reached is passed by, said once, and tried again every ten seconds", async ({
+it("an unreachable server is bypassed, logged once, and tried again every ten seconds", async ({
   route,
   follow,
   through,
@@ -95,7 +95,7 @@ it("a server that cannot be reached is passed by, said once, and tried again eve
   expect(await portOf(route.pool)).toBe(own.port);
 });
 
-it("a server that is cut off from this process alone is left, and taken again", async ({
+it("a server that only this process cannot reach is bypassed, and used again afterwards", async ({
   route,
   follow,
   database,
@@ -113,7 +113,7 @@ it("a server that is cut off from this process alone is left, and taken again", 
   expect(await portOf(route.pool)).toBe(own.port);
   proxy.accepts = false;
   proxy.sever();
-  // The first may have had a connection that was broken before it knew.
+  // The first query may use a connection that broke before the pool noticed.
   await expect(route.pool.query("select 1")).rejects.toThrow(/ECONNRESET|terminated/);
   await expect(route.pool.query("select 1")).rejects.toThrow(/ECONNRESET/);
   await follow(placement);
@@ -129,7 +129,7 @@ it("a server that is cut off from this process alone is left, and taken again", 
   await proxy.stop();
 });
 
-it("another server at the address is not taken for it, nor one without this version's functions", async ({
+it("another server at the same address is not used, nor one without this version's functions", async ({
   route,
   follow,
   own,
@@ -156,7 +156,7 @@ it("a server that no longer holds the cell forwards its calls", async ({ route, 
   expect(rows).toEqual([{ accepted: 1 }]);
 });
 
-it("an ordering key is locked where its messages are, whichever way a call takes", async ({
+it("an ordering key is locked on the server that holds its messages, whichever way a call takes", async ({
   route,
   follow,
   own,
@@ -170,7 +170,7 @@ it("an ordering key is locked where its messages are, whichever way a call takes
   const mailbox = "0".repeat(32);
   const lock =
     "select lock_message_keys($1, array['a']), lock_claim_ids(array['\\x01'::bytea], array[$1::uuid])";
-  // From the server of the cell, from another, and from the coordinator.
+  // Through the server of the cell, another server, and the coordinator.
   for (const placement of [own, other]) {
     await follow(placement);
     await inTransaction(route.pool, async (client) => {
@@ -185,7 +185,7 @@ it("an ordering key is locked where its messages are, whichever way a call takes
   }
 });
 
-/** Sessions of the database that wait for a lock on any worker. */
+/** Number of the database's sessions that wait for a lock on any worker. */
 async function countWaiting(through: pg.Pool): Promise<number> {
   const { rows } = await through.query<{ waiting: number }>(
     `select sum(result::integer) as waiting
@@ -214,12 +214,12 @@ it.for([
     sum: "select sum(items)::integer as sum from usage_totals where org_id = $2 and $1::uuid is not null",
   },
 ])(
-  "two folds of $what at once, one straight and one through the coordinator, count each row once",
+  "two simultaneous folds of $what, one direct and one through the coordinator, count each row once",
   async ({ table, fold, fill, sum }, { route, follow, own, through }) => {
     await follow(own);
     const owner = [newRootId(Date.now()), newRootId(Date.now())];
     await through.query(fill, owner);
-    // Each has the lock of folding on its own server, and both come to the same rows.
+    // Each fold holds the folding lock of its own server, and both reach the same rows.
     const folds = await inTransaction(route.pool, async (client) => {
       await client.query(`select bucket from ${table} for update`);
       const both = [fold(route.pool), fold(through)];
@@ -236,14 +236,15 @@ it.for([
   },
 );
 
-it("more processes than a worker has connections for are refused, which the coordinator would take", async ({
+it("the start refuses more processes than a worker has connections for, although the coordinator has enough", async ({
   through,
 }) => {
   const { rows } = await through.query<{ room: number }>(
     `select current_setting('max_connections')::integer - current_setting('superuser_reserved_connections')::integer as room`,
   );
   const cells = String(cellCount) as Config["cells"];
-  // Connections to the coordinator: the pool, that of the cells and a few; to a worker: the pool, and twice that of the cells.
+  // Connections to the coordinator: the pool, the cells' pool and a few more; to a worker: the pool and twice the
+  // cells' pool.
   const databasePool = Math.floor(rows[0]!.room / 3) + 1;
   const refused = refuseTooManyConnections(through, { cells, databasePool, processes: 1 });
   await expect(refused).rejects.toThrow(/to the worker 127\.0\.0\.1:\d+, which allows \d+: lower/);

@@ -15,8 +15,8 @@ import { until } from "./support/until.ts";
 import { workspaceOf } from "./support/workspace.ts";
 
 /*
- * Calls of the hot path go to the worker of Citus that holds the cell, and follow it. Files of vitest.config.ts' project `citus` try the
- * promises one by one on such pools.
+ * Calls of the hot path go directly to the Citus worker that holds the cell, and follow it when it moves. Other
+ * tests in the project `citus` of vitest.config.ts check the promises one by one on such pools.
  */
 
 const it = startedNodeTest()
@@ -25,7 +25,7 @@ const it = startedNodeTest()
     onCleanup(() => pool.end());
     return pool;
   })
-  /** Where Citus has the cell of an account. */
+  /** Returns the server on which Citus has placed an account's cell. */
   .extend("serverOf", file, ({ coordinator }) => async (account: Account): Promise<Server> => {
     const { rows } = await coordinator.query<Server>(
       `select distinct nodename as host, nodeport as port
@@ -48,7 +48,7 @@ function schemaOf(account: Account): string {
   return cellSchemas(cellCount)[cellOf(account)]!;
 }
 
-/** How the node reaches the cell of an account, as its metrics say. */
+/** Returns how the node reaches the cell of an account, from its metrics. */
 async function wayTo(node: Pick<TestNode, "call">, account: Account): Promise<string | undefined> {
   const { body } = await node.call("GET", "/metrics");
   const lines = String(body).split("\n");
@@ -61,7 +61,14 @@ async function wayTo(node: Pick<TestNode, "call">, account: Account): Promise<st
   return line && `${labels["way"]} ${labels["server"]}`;
 }
 
-it("connects to the server of the cell", async ({ database, node, account, workspace, serverOf, skip }) => {
+it("the node connects directly to the server of the cell", async ({
+  database,
+  node,
+  account,
+  workspace,
+  serverOf,
+  skip,
+}) => {
   skip(citusUrl === undefined, reason);
   const server = await serverOf(account);
   const { id } = await workspace.newTarget();
@@ -80,7 +87,7 @@ it("connects to the server of the cell", async ({ database, node, account, works
   expect(rows[0]!.calls).toBeGreaterThan(0);
 });
 
-it("a target's health is the same on every server, though it changed while another change was waited for", async ({
+it("a target's health is equal on every server, although it changed while another change waited for a lock", async ({
   node,
   workspace,
   coordinator,
@@ -95,12 +102,12 @@ it("a target's health is the same on every server, though it changed while anoth
   onTestFinished(() => client.release(true));
   await client.query("begin");
   await client.query("update targets set failing_since = null, version = version + 1 where id = $1", [id]);
-  // Both begin while the target reads as failing.
+  // Both changes begin while the target's health is failing.
   const noting = Promise.all([
     noteFailure(node.pool, note),
     disableTarget(node.pool, note, "the receiver answered 410 Gone"),
   ]);
-  // Citus takes the lock of a copied table on its first worker.
+  // Citus takes the lock of a reference table on its first worker.
   await until(async () => {
     const { rows } = await coordinator.query<{ waiting: number }>(
       `select sum(result::integer)::integer as waiting
@@ -120,11 +127,11 @@ it("a target's health is the same on every server, though it changed while anoth
   expect(JSON.parse(copies[0]!.result)).toMatchObject({ enabled: false });
 });
 
-/** Logical replication of some two hundred tables takes its time on a busy machine. */
+/** Logical replication of some two hundred tables is slow on a busy machine. */
 const moveLimitMs = 1_200_000;
 
 it(
-  "follows a cell that moves while items are accepted and messages claimed, and loses none",
+  "a cell's items and messages are not lost when it moves while items are accepted and messages claimed",
   { timeout: moveLimitMs },
   async ({ node, account, workspace, coordinator, serverOf, skip }) => {
     skip(citusUrl === undefined, reason);
@@ -177,7 +184,7 @@ it(
       )
       .finally(() => (move.isOver = true));
     await Promise.all([moving, producer(), ...senders]);
-    // On the server where it is now.
+    // Sent to the cell's new server.
     items.push(await workspace.send(id));
     await consumer;
     for (const item of items) await workspace.settled(item, "DELIVERED");
@@ -187,7 +194,7 @@ it(
   },
 );
 
-it("accepts, delivers and hands out messages while the coordinator is away, and says what it cannot do", async ({
+it("without the coordinator, items are accepted and delivered and messages claimed, and other requests get an error", async ({
   database,
   proxy,
   receiver,
@@ -229,7 +236,7 @@ it("accepts, delivers and hands out messages while the coordinator is away, and 
   expect((await node.call("GET", "/readyz")).body).toEqual({ status: "ready" });
 });
 
-it("a key that the process has not seen yet is found while the coordinator is away", async ({
+it("a key that the process has not used before is found without the coordinator", async ({
   database,
   proxy,
   account,

@@ -20,7 +20,7 @@ async function serversOfCells(pool: pg.Pool): Promise<string[]> {
   return (await placedCells(pool)).map(placeOfServer);
 }
 
-/** Tables of cells on workers, by server, that are no part of any cell: what a move left behind. */
+/** Number of tables on workers that belong to no placed cell, by server: leftovers of a move. */
 async function leftovers(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(
     "select count(*)::integer as count from pg_dist_cleanup",
@@ -30,7 +30,7 @@ async function leftovers(pool: pg.Pool): Promise<number> {
 
 describe.skipIf(citusUrl === undefined)("cells on servers", () => {
   it(
-    "move while items come, and a killed move can be given again",
+    "move while items arrive, and a killed move can be repeated",
     { timeout: limitMs },
     async ({ database, pool, command, kill }) => {
       expect(await command("distribute --yes")).toMatchObject({ code: 0 });
@@ -115,7 +115,7 @@ describe.skipIf(citusUrl === undefined)("cells on servers", () => {
   );
 
   it(
-    "get what a later version adds, and keep it on the way back",
+    "get the schema changes of a later version, and keep them when they move back",
     { timeout: limitMs },
     async ({ pool, command }) => {
       expect(await command("distribute --yes")).toMatchObject({ code: 0 });
@@ -134,17 +134,17 @@ describe.skipIf(citusUrl === undefined)("cells on servers", () => {
       const client = await pool.connect();
       await client.query("reset search_path");
       await applyMigrations({ client, pool }, [...migrations, later]);
-      // As a version before left a cell.
+      // Puts a cell into the state that an earlier version leaves.
       await client.query(`drop table ${schemas[1]}.erased_digests`);
       await client.query(`drop index ${schemas[1]}.messages_ready`);
       client.release(true);
       expect(await migrate(pool, { cells: cellCount })).toEqual([]);
       for (const schema of schemas)
         expect((await pool.query(`select planted from ${schema}.deliveries`)).rows).toEqual([]);
-      // The commands of this version refuse a database with a later one's migrations.
+      // The commands of this version refuse a database with migrations of a later version.
       await pool.query("delete from schema_changes where name = $1", [later.name]);
       expect(await command("undistribute --yes")).toMatchObject({ code: 0 });
-      // It compares the cells' tables with those of the migrations, statistics targets with them.
+      // `migrate` compares the cells' tables with those of the migrations, including statistics targets.
       expect(await migrate(pool, { cells: cellCount })).toEqual([]);
       const { rows } = await pool.query<{ targets: number[] }>(
         `select array_agg(distinct coalesce(attstattarget, -1)::integer) as targets

@@ -13,7 +13,7 @@ import { someKey } from "./support/program.ts";
 import { signUp } from "./support/testNode.ts";
 
 /*
- * All operations on an item, with two cells on two workers of Citus, through the coordinator. The project `citus` of
+ * All operations on an item, with two cells on two Citus workers, through the coordinator. The project `citus` of
  * vitest.config.ts tests the promises one by one.
  */
 
@@ -21,7 +21,7 @@ const it = startedNodeTest();
 
 const reason = "TEST_CITUS_URL names no coordinator of Citus";
 
-it("each cell is on a worker of its own, and gets the days that come", async ({ database, pool, skip }) => {
+it("each cell is on its own worker, and gets partitions for new days", async ({ database, pool, skip }) => {
   skip(citusUrl === undefined, reason);
   const { rows } = await pool.query<{ nodes: number; tables: number }>(
     `select count(distinct nodeport)::integer as nodes, count(*)::integer as tables
@@ -35,7 +35,7 @@ it("each cell is on a worker of its own, and gets the days that come", async ({ 
   try {
     for (const cell of cells.all())
       expect(await ensurePartitions(cell.pool, Date.now() + 3 * 86_400_000)).toBeGreaterThan(0);
-    // A later start finds the cells as it would make them.
+    // A later start finds the cells unchanged.
     expect(await migrate(home, { cells: cellCount })).toEqual([]);
   } finally {
     await closeCells(cells, home);
@@ -43,12 +43,7 @@ it("each cell is on a worker of its own, and gets the days that come", async ({ 
   }
 });
 
-it("each cell is shown with its server, its size there and its load", async ({
-  node,
-  database,
-  pool,
-  skip,
-}) => {
+it("each cell is shown with its server, size and load", async ({ node, database, pool, skip }) => {
   skip(citusUrl === undefined, reason);
   const box = await createMailbox(node, {}, await signUp(node));
   const over = new AbortController();
@@ -66,15 +61,15 @@ it("each cell is shown with its server, its size there and its load", async ({
     "select nodename || ':' || nodeport as server from pg_dist_node where groupid <> 0 order by server",
   );
   expect(cells.map(({ server }) => server).toSorted()).toEqual(rows.map(({ server }) => server));
-  // The empty tables of a cell that the coordinator has take two thirds of that.
+  // The empty tables of a cell on the coordinator take two thirds of that size.
   for (const { bytes } of cells) expect(bytes).toBeGreaterThan(500_000);
   const load = cells.map((cell) => cell.rows_per_second).toSorted((one, other) => one - other);
-  // The cell that is written to stands out, however few items a busy machine sends.
+  // The cell that receives writes has the higher load, however few items a busy machine sends.
   expect(load[0]).toBeLessThan(5);
   expect(load[1]).toBeGreaterThan(5);
 });
 
-it("a backup refuses them, because its snapshot covers one server", async ({ database, skip }) => {
+it("a backup is refused, because its snapshot covers one server", async ({ database, skip }) => {
   skip(citusUrl === undefined, reason);
   const { connection } = database;
   const source = { connection, encryptionKey: Buffer.alloc(32), version: "1.0.0", nowMs: Date.now() };
@@ -114,7 +109,7 @@ it("an item is retried, delivered, counted, replayed and erased", async ({
   expect((await call("GET", "/api/v1/usage")).body.usage.accepted_events).toBeGreaterThan(0);
 });
 
-it("a disabled target holds what comes until it is enabled", async ({ workspace, skip }) => {
+it("a disabled target holds its items until it is enabled", async ({ workspace, skip }) => {
   skip(citusUrl === undefined, reason);
   const { call, send, settled, statusOf, newTarget } = workspace;
   const target = await newTarget();

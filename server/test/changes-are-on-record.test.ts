@@ -12,7 +12,10 @@ it.beforeEach(({ node, cards }) => {
   Object.assign(on, { node, cards });
 });
 
-/** The routes whose records name actions; signing up makes the organization that its entry belongs to, and is tested apart. */
+/**
+ * The routes with recorded actions, except signing up: it creates the organization that its entry belongs to, and
+ * is tested separately.
+ */
 const named = rows
   .filter(({ operationId }) => operationId !== "signUp")
   .flatMap(({ operationId, audit }) =>
@@ -22,14 +25,14 @@ const named = rows
   );
 
 describe("every route that changes something", () => {
-  it("is tried below for each action that its record names", () => {
+  it("is tested below for each action that its record names", () => {
     expect(changes.map(({ operation, action }) => `${operation}: ${action}`).toSorted()).toEqual(
       named.toSorted(),
     );
     expect(named.length).toBeGreaterThan(30);
   });
 
-  it.each(changes)("$operation is on record once as $action", async ({ action, prepare }) => {
+  it.each(changes)("$operation writes one audit entry with action $action", async ({ action, prepare }) => {
     const account = await signUp(on.node);
     const change = await prepare(account);
     const before = await entries(on.node, account);
@@ -38,7 +41,7 @@ describe("every route that changes something", () => {
     expect(after.slice(0, after.length - before.length).map((entry) => entry.action)).toEqual([action]);
   });
 
-  it.each(changes)("$operation is not done when $action cannot be put on record", async ({ prepare }) => {
+  it.each(changes)("$operation fails when its entry $action cannot be written", async ({ prepare }) => {
     const account = await signUp(on.node);
     const orgId = account.user.org_id;
     const change = await prepare(account);
@@ -49,12 +52,12 @@ describe("every route that changes something", () => {
     expect(await contentsOf(on.node.pool, orgId)).toEqual(before);
   });
 
-  it("signUp is on record once", async () => {
+  it("signUp writes one audit entry", async () => {
     const account = await signUp(on.node);
     expect((await entries(on.node, account)).map(({ action }) => action)).toEqual(["organization.created"]);
   });
 
-  it("signUp is not done when it cannot be put on record", async () => {
+  it("signUp fails when its entry cannot be written", async () => {
     const email = newEmail();
     await refuseEntries(on.node.pool, { actor_name: email });
     const credentials = { body: { email, password: "correct horse" } };
@@ -62,11 +65,11 @@ describe("every route that changes something", () => {
     expect((await on.node.call("POST", "/api/v1/auth/login", credentials)).status).toBe(401);
   });
 
-  it("leaves no secret in the log", async () => {
+  it("writes no secret to the log", async () => {
     const account = await signUp(on.node);
     const secrets = new Set(["T0KEN-IN-PATH", "TOKEN-IN-QUERY", "BEARER-OF-AN-AGENT", "another horse"]);
     for (const { prepare } of changes) {
-      // Each with an account of its own: some end the credentials that they are called with.
+      // Each operation has its own account, because some of them end their own credentials.
       const fresh = await signUp(on.node);
       for (const one of [fresh.api_key, fresh.session_token, fresh.password]) secrets.add(one);
       const { body } = await (await prepare(fresh))();

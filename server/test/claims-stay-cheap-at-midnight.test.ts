@@ -5,13 +5,13 @@ import { analyzePartitions } from "../src/maintenance/analyzePartitions.ts";
 import { file, databaseTest } from "./support/fixtures.ts";
 
 /*
- * Sessions keep their plans across midnight: a plan that was made while the new day's partition was empty must not
- * read it from end to end once it fills, however long statistics take to follow.
+ * Sessions keep their query plans across midnight: a plan made while the new day's partition was empty must not
+ * scan the whole partition once it fills, however long statistics take to follow.
  */
 
 // One session, whose plans are cached.
 const it = databaseTest({ poolSize: 1 })
-  /** Claims up to 50 deliveries and says how many pages that touched. */
+  /** Claims up to 50 deliveries and returns the number of pages read. */
   .extend("claim", file, ({ pool }) => async (): Promise<number> => {
     const { rows } = await pool.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
       `explain (analyze, buffers, timing off, format json)
@@ -23,7 +23,7 @@ const it = databaseTest({ poolSize: 1 })
     const plan = rows[0]!["QUERY PLAN"][0].Plan;
     return plan["Shared Hit Blocks"] + plan["Shared Read Blocks"];
   })
-  /** Stores events of as many organizations, and makes some of them due. */
+  /** Stores events of that many organizations, and makes some of them due. */
   .extend(
     "store",
     file,
@@ -51,7 +51,11 @@ interface Plan {
   "Shared Read Blocks": number;
 }
 
-it("a claim of the new day's deliveries looks each event up by its key", async ({ pool, store, claim }) => {
+it("a claim of the new day's deliveries reads each event by its primary key", async ({
+  pool,
+  store,
+  claim,
+}) => {
   const nowMs = Date.now();
   await ensurePartitions(pool, nowMs);
   const tomorrowMs = nowMs + dayMs;
@@ -67,13 +71,14 @@ it("a claim of the new day's deliveries looks each event up by its key", async (
   );
   await store(target, nowMs, 50, 50);
   await analyzePartitions(pool);
-  // −1 is "unknown", for which the planner assumes a table that is worth an index.
+  // −1 means "unknown"; the planner then assumes a table that is large enough for an index scan.
   const statistics = await pool.query("select reltuples from pg_class where relname = $1", [tomorrow]);
   expect(statistics.rows).toEqual([{ reltuples: -1 }]);
   await claim();
   await store(target, tomorrowMs, 20_000, 100);
-  // Some twenty pages for each: the lease's new row, its index entries and the event. In either of two claims, because one
-  // may read the catalogue as well, when autovacuum has just looked at a table and plans are made anew.
+  // About twenty pages per delivery: the lease's new row version, its index entries and the event. The minimum of
+  // two claims, because one may also read the catalogue when autovacuum has just analyzed a table and plans are
+  // rebuilt.
   expect(Math.min(await claim(), await claim())).toBeLessThan(50 * 40);
   const { rows } = await pool.query("select 1 from deliveries where lease_until is null");
   expect(rows).toHaveLength(0);

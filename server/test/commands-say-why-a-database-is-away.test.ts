@@ -21,7 +21,7 @@ const commands = [
   ["db", "distribute", "--yes"],
 ];
 
-it.for(commands)("postrider %s says which database is away, why, and what to do", async (args) => {
+it.for(commands)("postrider %s says which database is unavailable, why, and what to do", async (args) => {
   const { url } = database;
   const away = {
     [`postgres://ada:secret@127.0.0.1:${await freePort()}/orders`]:

@@ -29,7 +29,7 @@ function startWith(env: Record<string, string>, ...words: string[]): Program {
   return program;
 }
 
-it("a command that has nothing to do without a database makes none", async () => {
+it("a command that needs an existing database does not create one", async () => {
   const commands = [
     ["org", "list"],
     ["org", "show", "acme"],
@@ -49,7 +49,7 @@ it("a command that has nothing to do without a database makes none", async () =>
   expect(existsSync(dataDir)).toBe(false);
 });
 
-it("a command waits for a service that is starting, and then works beside it", async () => {
+it("a command waits for a service that is starting, and then runs beside it", async () => {
   const service = start("serve");
   await until(
     () => findHolder(dataDir),
@@ -63,7 +63,7 @@ it("a command waits for a service that is starting, and then works beside it", a
   expect(service.output()).not.toContain("FATAL");
 });
 
-it("a command waits for another one, whose database ends with it", async () => {
+it("a command waits for another command, whose database ends with it", async () => {
   const unlock = await lockDirectory(dataDir, { command: "postrider org" });
   const backUp = start("backup", join(place, "one.backup"));
   const list = start("org", "list");
@@ -75,7 +75,7 @@ it("a command waits for another one, whose database ends with it", async () => {
   expect(list.output()).toContain("Acme");
 });
 
-it("a service names the command that has its directory", async () => {
+it("a service names the command that holds its directory", async () => {
   const unlock = await lockDirectory(dataDir, { command: "postrider backup" });
   const service = start("serve");
   expect(await service.ended).toEqual({ code: 1, signal: null });
@@ -85,7 +85,7 @@ it("a service names the command that has its directory", async () => {
   unlock();
 });
 
-it("a reset that is killed while it deletes leaves nothing that a start trips over", async () => {
+it("after a reset that was killed while it deleted files, the next start works", async () => {
   const cluster = join(dataDir, "postgresql");
   const changedAt = (): string =>
     ["", "base", "global", "pg_wal"]
@@ -103,7 +103,7 @@ it("a reset that is killed while it deletes leaves nothing that a start trips ov
   expect(await service.ended).toEqual({ code: 0, signal: null });
 });
 
-it("a command beside a service with cells does nothing unless it is told their number", async () => {
+it("a command beside a service with cells is refused without their number", async () => {
   const divided = { POSTRIDER_DATA_DIR: join(place, "divided") };
   const service = startWith({ ...divided, POSTRIDER_CELLS: "2" }, "serve");
   await service.says(/listens on/);

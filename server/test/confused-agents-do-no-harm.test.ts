@@ -25,7 +25,7 @@ const task = (id: string, state: string, fields: object = {}): object => ({
   ...fields,
 });
 
-it("a task that another question was about is not taken for the item's", async ({
+it("a task that belongs to another item is not used for this item", async ({
   service,
   account,
   confused,
@@ -55,13 +55,13 @@ it("a task that another question was about is not taken for the item's", async (
   expect(ended.handoff).toMatchObject({ task_id: "own", outcome: "COMPLETED", artifacts: [], error: null });
 });
 
-it("a message is not sent again while the agent's list has it, in a task that cannot be read", async ({
+it("a message is not sent again while the agent's task list contains it, even in a task that cannot be parsed", async ({
   service,
   account,
   confused,
   ask,
 }) => {
-  // The state is spelled as before A2A 1.0.
+  // The state is spelled as in A2A versions before 1.0.
   const made = (messageId: string): object => task("own", "working", { history: [{ messageId }] });
   confused.answers.message = (response, messageId) => answerJson(response, { task: made(messageId) });
   confused.answers.list = (response) => answerJson(response, { tasks: confused.sent.map(made) });
@@ -79,7 +79,7 @@ it("a message is not sent again while the agent's list has it, in a task that ca
   ]);
 });
 
-it("a message may have come twice where the list shows only some tasks with their messages", async ({
+it("a message is marked as a possible duplicate when the list shows only some tasks with their messages", async ({
   service,
   account,
   confused,
@@ -101,7 +101,7 @@ it.for([
   ["null for a task", '{"task":null,"message":{"parts":[{"text":"hello"}]}}'],
   ["a byte order mark", '\ufeff{"message":{"parts":[{"text":"hello"}]}}'],
 ] as const)(
-  "an answer with %s is the message in it",
+  "an answer with %s is read as its message",
   async ([, text], { service, account, confused, ask }) => {
     confused.answers.message = (response) => answerJson(response, text);
     const { delivery_attempts: attempts, handoff } = await untilEnded(service, account, await ask());

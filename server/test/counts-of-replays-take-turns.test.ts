@@ -3,7 +3,7 @@ import { sharedNodeTest } from "./support/fixtures.ts";
 
 const it = sharedNodeTest();
 
-it("an organization's counts of replays take turns, and beyond a few are refused with 429; others are not", async ({
+it("counts of one organization's replays run one at a time, and are refused with 429 when too many wait; other organizations are not affected", async ({
   node,
   own: { account },
   account: other,
@@ -26,6 +26,6 @@ it("an organization's counts of replays take turns, and beyond a few are refused
     });
     expect(answer.error).toContain("at once");
   }
-  // A place is free again as soon as a count has ended.
+  // A place is free as soon as a count has ended.
   expect((await dryRun(account.api_key)).status).toBe(200);
 });

@@ -7,16 +7,16 @@ import { callRow, type Row, rows } from "./support/routeRows.ts";
 import { type Account, type Answer, type CallOptions, signUp, type TestNode } from "./support/testNode.ts";
 import { sharedNodeTest } from "./support/fixtures.ts";
 
-/** The service under test; `other` is a second process of it, whose revocations count here. */
+/** The service under test; `other` is a second process, on which credentials are revoked. */
 let node: TestNode;
 let other: TestNode;
 let caller: Account;
 let revoked: { key: string; session: string };
 
-// No dispatcher runs, so that only requests change what an organization has.
+// No dispatcher runs, so that only requests change the organization's data.
 const it = sharedNodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES: "api" });
 
-/** Credentials that, together in one request, are accepted. */
+/** Credentials that are accepted, alone or together in one request. */
 const taken: Record<Row["credential"], ("key" | "session")[][]> = {
   none: [],
   session: [["session"], ["session", "key"]],
@@ -43,7 +43,7 @@ it.beforeAll(async ({ node: one, other: another, account }) => {
   revoked = await makeAndRevoke(caller);
 });
 
-/** A key and a session that were valid on this node and were ended on another. */
+/** Creates a key and a session, uses them on this node, and ends them on another. */
 async function makeAndRevoke(account: Account): Promise<{ key: string; session: string }> {
   const { user, password, api_key: key, session_token: session } = account;
   const made = await node.call("POST", "/api/v1/keys", { session, body: { name: "revoked" } });
@@ -61,7 +61,7 @@ function call(row: Row, options: CallOptions): Promise<Answer> {
   return callRow(node, row, options);
 }
 
-/** Requests that nobody stands behind. */
+/** Requests without a valid credential. */
 const nobodys: readonly [string, () => CallOptions][] = [
   ["no credential", () => ({})],
   ["an unknown key", () => ({ key: wrong.key })],
@@ -85,7 +85,7 @@ interface Staff {
 
 let staff: Staff | undefined;
 
-/** The same organization for all rows, for as long as no call has ended one of its credentials. */
+/** Returns the same organization for all rows, until a call has ended one of its credentials. */
 async function wholeStaff(): Promise<Staff> {
   if (staff !== undefined) {
     const credentials = [
@@ -105,7 +105,7 @@ async function wholeStaff(): Promise<Staff> {
   return staff;
 }
 
-/** An open stream has no end; a filter that is none is refused past the door, and ends the answer. */
+/** An open stream has no end; an invalid filter is refused after authentication, which ends the answer. */
 function ending(row: Row): Row {
   return row.path === "/api/v1/stream" ? { ...row, path: "/api/v1/stream?types=none" } : row;
 }
@@ -113,21 +113,21 @@ function ending(row: Row): Row {
 describe.each(rows.filter(({ credential }) => credential !== "none"))(
   "$method $path ($credential)",
   (row) => {
-    it("answers nobody's credentials with 401", async () => {
+    it("answers 401 without a valid credential", async () => {
       for (const [what, options] of nobodys) {
         const { status, body } = await call(row, options());
         expect({ what, status, body }).toEqual({ what, status: 401, body: { error: "unauthorized" } });
       }
     });
 
-    it.each(refused[row.credential])("a %s: 403 that names the kind it needs", async (kind) => {
+    it.each(refused[row.credential])("a %s: 403 that names the required credential", async (kind) => {
       const options = kind === "key" ? { key: caller.api_key } : { session: caller.session_token };
       const answer = await call(row, options);
       const needed = row.credential === "portal" ? "portal" : kind === "key" ? "X-Session-Token" : "API key";
       expect(answer).toMatchObject({ status: 403, body: { error: expect.stringContaining(needed) } });
     });
 
-    it("lets the kinds that it takes past the door", async () => {
+    it("accepts the kinds of credentials in its record", async () => {
       for (const kinds of taken[row.credential]) {
         const { api_key: key, session_token: session } = (await wholeStaff()).owner;
         const options = {
@@ -141,7 +141,7 @@ describe.each(rows.filter(({ credential }) => credential !== "none"))(
   },
 );
 
-/** A wrong present password is refused past the door. */
+/** A wrong current password is refused only after authentication. */
 function isRefusedAtTheDoor({ status, headers }: Answer): boolean {
   return status === 401 || (status === 403 && headers["x-error-code"] !== "password_wrong");
 }
@@ -157,9 +157,9 @@ function tooLow(least: Role, role: Role): { code: unknown; error: unknown } {
 }
 
 describe.each(rows.filter(({ least }) => least !== undefined))(
-  "$method $path takes sessions from the role $least on",
+  "$method $path accepts sessions from the role $least upward",
   (row) => {
-    it("and no others", async () => {
+    it("and refuses lower roles", async () => {
       const { sessions } = await wholeStaff();
       for (const role of roles) {
         const answer = await call(ending(row), { session: sessions[role] });
@@ -172,7 +172,7 @@ describe.each(rows.filter(({ least }) => least !== undefined))(
   },
 );
 
-/** Everything that is limited, each to things that are there: keys, and a customer's session. */
+/** Limited credentials, each for existing things: keys, and a customer's session. */
 async function limitedCredentials(): Promise<Record<string, CallOptions>> {
   const { session_token: session, api_key: key } = await signUp(node);
   await node.call("PUT", "/api/v1/customers/own", { key, body: {} });
@@ -195,7 +195,7 @@ async function limitedCredentials(): Promise<Record<string, CallOptions>> {
   return { ...credentials, portal: { session: await enterPortal(node, key, "own") } };
 }
 
-/** True if the route takes no credential of this kind, limited or not. */
+/** Whether the route accepts no credential of this kind, limited or not. */
 function isOtherKind({ credential }: Row, scope: string): boolean {
   return (
     credential !== "either" && scope !== "portal" && (credential === "session" || credential === "portal")
@@ -203,7 +203,7 @@ function isOtherKind({ credential }: Row, scope: string): boolean {
 }
 
 describe("limited credentials", () => {
-  it("are taken where the route's record says so, and refused by every other route", async () => {
+  it("are accepted where the route's record says so, and refused by every other route", async () => {
     let credentials = await limitedCredentials();
     const found: string[] = [];
     const expected: string[] = [];
@@ -217,12 +217,12 @@ describe("limited credentials", () => {
         const isCalledACustomers = code === "scope_refused" && /a customer's/.test(String(answer.body.error));
         if (scope === "portal" && isRefused && !isCalledACustomers)
           misnamed.push(`${route}: ${String(code)} ${String(answer.body.error)}`);
-        // No other refusal is possible: things beyond its reach are answered like unknown ones.
+        // No other refusal is possible: things out of reach are answered like unknown ones.
         expect([401, 403].includes(answer.status), `${route} with ${scope}: ${answer.status}`).toBe(
           isRefused,
         );
         if (!isRefused) found.push(`${route}: ${scope}`);
-        // It has left, and is nobody from then on.
+        // This request ended the session, so new credentials are needed.
         if (route === "DELETE /api/v1/portal/session") credentials = await limitedCredentials();
       }
       for (const scope of row.takes) expected.push(`${route}: ${scope}`);
@@ -243,7 +243,7 @@ describe("the table", () => {
   const withCredential = (wanted: string): string[] =>
     rows.filter(({ credential }) => credential === wanted).map(({ method, path }) => `${method} ${path}`);
 
-  it("opens to nobody what the interface does not open", () => {
+  it("allows no unauthenticated route that the interface does not have", () => {
     expect(withCredential("none")).toEqual([
       "POST /api/v1/auth/signup",
       "POST /api/v1/auth/login",
@@ -259,7 +259,7 @@ describe("the table", () => {
     ]);
   });
 
-  it("takes a session alone for what a leaked key must not do", () => {
+  it("requires a session for actions that a leaked key must not allow", () => {
     expect(withCredential("session")).toEqual(
       expect.arrayContaining([
         "POST /api/v1/auth/logout",
@@ -281,7 +281,7 @@ describe("the table", () => {
     );
   });
 
-  it("takes an API key alone for items and for claims, which belong to keys", () => {
+  it("requires an API key for items and for claims, which belong to keys", () => {
     const ofConsumers = ["claim", "ack", "extend", "release", "reject"];
     expect(withCredential("apiKeyInSql")).toEqual(
       expect.arrayContaining([
@@ -294,11 +294,11 @@ describe("the table", () => {
         ...ofConsumers.map((verb) => `POST /api/v1/mailboxes/:mailbox_id/${verb}`),
       ]),
     );
-    // An agent's tools claim, too.
+    // An agent's tools claim messages as well.
     expect(withCredential("apiKey")).toEqual(["POST /mcp"]);
   });
 
-  it("lets a key that sends do nothing else, and a key that reads change nothing", () => {
+  it("limits a sending key to sending, and lets a reading key change nothing", () => {
     const taking = (scope: Row["takes"][number]) => rows.filter(({ takes }) => takes.includes(scope));
     expect(taking("send").map(({ method, path }) => `${method} ${path}`)).toEqual([
       "GET /api/v1/auth/me",
@@ -312,21 +312,21 @@ describe("the table", () => {
     expect(changing.map(({ path }) => path)).toEqual(["/api/v1/filters/try", "/mcp"]);
   });
 
-  it("takes no limited credential for what needs an admin, but a key that reads", () => {
+  it("accepts no limited credential where an admin is needed, except a reading key", () => {
     const forAdmins = rows.filter(({ least }) => least === "admin");
     expect(new Set(forAdmins.flatMap(({ takes }) => takes))).toEqual(new Set(["read"]));
   });
 
-  it("takes a customer's session alone for what is about that session", () => {
+  it("requires a customer's session for routes about that session", () => {
     expect(withCredential("portal")).toEqual(["GET /api/v1/portal", "DELETE /api/v1/portal/session"]);
   });
 
-  it("has every route of the service", async () => {
+  it("lists every route of the service", async () => {
     const inTable = new Set(rows.map(({ method, path }) => `${method} ${path}`));
     const documentation = /^GET (\/docs|\/openapi\.json$)/;
-    // 405 for everybody, as the protocol of agents wants it.
+    // 405 without authentication, as MCP requires.
     const refused = /^(GET|DELETE) \/mcp$/;
-    // Pages and files, which take no credential and hold nothing of anybody.
+    // Pages and files, which need no credential and contain no data.
     const dashboard = new Set(
       ["/*", ...pagePaths, ...portalPaths].map((path) => `GET ${path.replace(/(?<=.)\/\*$/, "*")}`),
     );
@@ -344,7 +344,7 @@ describe("the table", () => {
     expect(unlisted).toEqual([]);
   });
 
-  /** The routes of Fastify's printed tree, where a line's depth is its indentation. */
+  /** Parses the routes from Fastify's printed tree, in which the indentation of a line is its depth. */
   function servedRoutes(tree: string): string[] {
     const prefixes: string[] = [];
     return tree.split("\n").flatMap((line) => {

@@ -7,7 +7,7 @@ import { placesOfText } from "./support/placesOfText.ts";
 import { makeOlder } from "./support/passedTime.ts";
 import { until } from "./support/until.ts";
 
-/** Two customers of one organization, and the portal of one of them. */
+/** Two customers of one organization, and the portal session of one of them. */
 const it = startedNodeTest({ POSTRIDER_PUBLIC_URL: "https://hooks.example.com/in" })
   .extend("shops", file, async ({ call, receiver }) => {
     const make = async (uid: string) => {
@@ -46,7 +46,7 @@ const refused = { status: 403, headers: { "x-error-code": "scope_refused" } };
 const nobody = { status: 401, body: { error: "unauthorized" } };
 
 describe("a link", () => {
-  it("leads to the organization's portal, with its code where no server sees it", async ({
+  it("leads to the organization's portal, with its code in the fragment, which is not sent to servers", async ({
     account,
     call,
     shops,
@@ -59,7 +59,7 @@ describe("a link", () => {
     );
   });
 
-  it("is exchanged once, also by twenty at the same moment on two nodes", async ({
+  it("is exchanged once, also by twenty simultaneous requests on two nodes", async ({
     node,
     other,
     linkCode,
@@ -79,7 +79,7 @@ describe("a link", () => {
     }
   });
 
-  it("ends within the hour, and its session within twelve", async ({
+  it("expires within the hour, and its session within twelve hours", async ({
     pool,
     exchange,
     linkCode,
@@ -99,14 +99,14 @@ describe("a link", () => {
     expect(await read()).toMatchObject(nobody);
   });
 
-  it("is stored as a hash alone, as is its session", async ({ pool, linkCode, exchange, shops }) => {
+  it("is stored only as a hash, as is its session", async ({ pool, linkCode, exchange, shops }) => {
     expect(shops.own.webhook).toBeDefined();
     const [code, used] = [await linkCode("own"), await linkCode("own")];
     const { session_token: token } = (await exchange(used)).body;
     for (const secret of [code, used, token]) expect(await placesOfText(pool, secret.slice(4))).toEqual([]);
   });
 
-  it("is made for customers that there are, and by members", async ({ node, account, call }) => {
+  it("is created by members for existing customers only", async ({ node, account, call }) => {
     expect(await call("POST", "/api/v1/customers/nobody/portal-links")).toMatchObject(noCustomer);
     expect(await call("DELETE", "/api/v1/customers/nobody/portal-sessions")).toMatchObject(noCustomer);
     const session = account.session_token;
@@ -116,7 +116,7 @@ describe("a link", () => {
 });
 
 describe("a session", () => {
-  it("sees the customer's own things, without what its organization notes of them", async ({
+  it("sees the customer's own things, without the organization's private notes on them", async ({
     call,
     enter,
     shops: { own },
@@ -214,7 +214,7 @@ describe("a session", () => {
     expect((await as("DELETE", path)).status).toBe(200);
   });
 
-  it("replays what has ended, to its own target", async ({ enter, settled, receiver, shops: { own } }) => {
+  it("replays ended events, to its own target", async ({ enter, settled, receiver, shops: { own } }) => {
     const as = await enter("own");
     await settled(own.event, "DELIVERED");
     const { status, body } = await as("POST", `/api/v1/events/${own.event}/replay`);
@@ -224,7 +224,7 @@ describe("a session", () => {
     });
     const arrived = await receiver.arrivals(2, { path: "/own" });
     expect(arrived.map(({ headers }) => headers["x-event-id"])).toContain(body.id);
-    // Nobody is billed for them, so a customer has a hundred a minute.
+    // Replays are free, so a customer may request only a hundred per minute.
     const more: Awaited<ReturnType<typeof as>>[] = [];
     for (let round = 0; round < 7; round++) {
       const replay = (): ReturnType<typeof as> => as("POST", `/api/v1/events/${own.event}/replay`);
@@ -241,12 +241,12 @@ describe("a session", () => {
     ["an agent", { kind: "a2a", name: "a", agent_card_url: "http://127.0.0.1:9/" }],
     ["a uid", { kind: "webhook", name: "w", url: "http://127.0.0.1:9/", uid: "other-hook" }],
     ["metadata", { kind: "webhook", name: "w", url: "http://127.0.0.1:9/", metadata: {} }],
-  ] as const)("does not make %s", async ([, body], { enter }) => {
+  ] as const)("does not create %s", async ([, body], { enter }) => {
     const as = await enter("own");
     expect(await as("POST", "/api/v1/targets", body)).toMatchObject(refused);
   });
 
-  it("changes no mailbox, gives nothing away, and takes nothing", async ({ enter, shops: { own } }) => {
+  it("cannot change mailboxes or the customer of its webhooks", async ({ enter, shops: { own } }) => {
     const as = await enter("own");
     expect(await as("PATCH", `/api/v1/targets/${own.mailbox}`, { name: "m" })).toMatchObject(refused);
     expect(await as("DELETE", `/api/v1/targets/${own.mailbox}`)).toMatchObject(refused);
@@ -257,7 +257,7 @@ describe("a session", () => {
     expect(await as("PATCH", `/api/v1/targets/${own.webhook}`, { customer_uid: null })).toMatchObject(away);
   });
 
-  it("cannot have what is published to it refused as too large", async ({ call, enter, shops: { own } }) => {
+  it("cannot cause its publications to be refused as too large", async ({ call, enter, shops: { own } }) => {
     const as = await enter("own");
     const little = { max_payload_bytes: 1 };
     const webhook = { kind: "webhook", name: "little", url: "http://127.0.0.1:9/", ...little };
@@ -266,7 +266,7 @@ describe("a session", () => {
     expect((await call("POST", "/p/own", { order: 1001 })).status).toBe(202);
   });
 
-  it("makes fifty webhooks at most", async ({ call, enter }) => {
+  it("creates at most fifty webhooks", async ({ call, enter }) => {
     await call("PUT", "/api/v1/customers/many", {});
     const as = await enter("many");
     const make = (n: number) =>
@@ -277,7 +277,7 @@ describe("a session", () => {
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(5);
   });
 
-  it("ends when it leaves, when its organization ends it, and with the customer", async ({
+  it("ends when it logs out, when its organization ends it, and when the customer is deleted", async ({
     call,
     enter,
     exchange,
@@ -302,7 +302,7 @@ describe("a session", () => {
   });
 });
 
-it("ends with the others also when its link is being opened at that moment", async ({
+it("ends with the others also when its link is being exchanged simultaneously", async ({
   node,
   pool,
   call,
@@ -312,7 +312,7 @@ it("ends with the others also when its link is being opened at that moment", asy
 }) => {
   expect(shops.own.webhook).toBeDefined();
   const code = await linkCode("own");
-  // The exchange has used the link by then, and its session is not committed.
+  // The exchange has used the link by then, but its session is not committed.
   const letGo = await holdTable(pool, "audit_log");
   const opened = exchange(code);
   await until(async () => (await countLockWaits(pool)) === 1);
@@ -332,7 +332,7 @@ describe("the settings", () => {
     origins: ["https://app.example.com", "http://localhost:3000"],
   };
 
-  it("show in the portal, and are the organization's own", async ({ call, enter, shops }) => {
+  it("appear in the portal, and belong to the organization", async ({ call, enter, shops }) => {
     expect(shops.own.webhook).toBeDefined();
     expect((await call("PUT", "/api/v1/portal-settings", settings)).body).toEqual(settings);
     expect((await call("GET", "/api/v1/portal-settings")).body).toEqual(settings);
@@ -347,7 +347,7 @@ describe("the settings", () => {
     expect(await as("GET", "/api/v1/portal-settings")).toMatchObject(refused);
   });
 
-  it("say whose pages may show the portal, and nobody's may show anything else", async ({
+  it("name the sites that may embed the portal; no site may embed other pages", async ({
     url,
     own,
     node,

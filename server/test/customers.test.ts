@@ -24,7 +24,7 @@ const it = nodeTest(loopbackTargets)
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 describe("a customer", () => {
-  it("is made and changed by the same call, and read by its uid", async ({ put, call }) => {
+  it("is created and changed by the same call, and read by its uid", async ({ put, call }) => {
     const made = await put("acme:1", { name: "Acme", metadata: { plan: "gold", seats: [1, 2] } });
     expect(made).toMatchObject({
       status: 200,
@@ -35,7 +35,7 @@ describe("a customer", () => {
     expect((await call("GET", "/api/v1/customers/acme:1")).body).toEqual(again.body);
   });
 
-  it("said again is no change on record", async ({ node, account, put }) => {
+  it("writes no audit entry when it is put again unchanged", async ({ node, account, put }) => {
     await put("quiet", { name: "Q", metadata: { a: { b: 1 } } });
     await put("quiet", { name: "Q", metadata: { a: { b: 1 } } });
     const found = await entries(node, account, "?action=customer.updated");
@@ -56,7 +56,7 @@ describe("a customer", () => {
     expect((await call("GET", `/api/v1/customers/${uid}`)).status).toBe(404);
   });
 
-  it("has no uid that a client would resolve as a part of the path", async ({ url, account, call }) => {
+  it("has no uid that a client would resolve as part of the path", async ({ url, account, call }) => {
     for (const uid of [".", "..", "%2e%2E"]) {
       const connection = await openRawConnection(Number(new URL(url).port));
       await connection.write(
@@ -74,7 +74,7 @@ describe("a customer", () => {
     ['{"a": 1, "b": 12345678901234567890}', "metadata.b"],
     ['{"a": [-9007199254740993]}', "metadata.a.0"],
   ] as const)(
-    "has no number in its metadata that would be kept as another: %s",
+    "is refused when a number in its metadata would be stored as another: %s",
     async ([metadata, place], { url, account, call }) => {
       const response = await fetch(`${url}/api/v1/customers/endless`, {
         method: "PUT",
@@ -87,7 +87,7 @@ describe("a customer", () => {
     },
   );
 
-  it("may have large numbers in its metadata that are kept as they are", async ({ put }) => {
+  it("may have large numbers in its metadata that are stored exactly", async ({ put }) => {
     const metadata = { whole: 9007199254740992, power: 2 ** 70, large: 1e300, small: -0.1 };
     const { body } = await put("large", { metadata });
     expect(body.metadata).toEqual(metadata);
@@ -99,13 +99,13 @@ describe("a customer", () => {
     expect((await put("escaped", { metadata })).body.metadata).toEqual(metadata);
   });
 
-  it("made by twenty at once is one", async ({ put }) => {
+  it("is created once by twenty simultaneous requests", async ({ put }) => {
     const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => put("raced", { name: `r${n}` })));
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
   });
 
-  it("of another organization is not there", async ({ node, put }) => {
+  it("of another organization is not found", async ({ node, put }) => {
     await put("own");
     const { api_key: key } = await signUp(node);
     const other = (method: "GET" | "DELETE") => node.call(method, "/api/v1/customers/own", { key });
@@ -118,7 +118,7 @@ describe("a customer", () => {
   });
 });
 
-it("lists go by uid in pages, and find a prefix", async ({ node }) => {
+it("lists are ordered by uid, paged, and filtered by prefix", async ({ node }) => {
   const { api_key: key } = await signUp(node);
   const uids = ["b", "a.2", "a.10", "a", "B", "a-"];
   for (const uid of uids) await node.call("PUT", `/api/v1/customers/${uid}`, { key, body: {} });
@@ -134,7 +134,7 @@ it("lists go by uid in pages, and find a prefix", async ({ node }) => {
 });
 
 describe("a target of a customer", () => {
-  it("says whose it is, and lists find it by customer and by uid", async ({ node }) => {
+  it("names its customer, and is found by customer and by uid", async ({ node }) => {
     const { api_key: key } = await signUp(node);
     await node.call("PUT", "/api/v1/customers/c1", { key, body: {} });
     const create = async (fields: object): Promise<string> =>
@@ -160,7 +160,7 @@ describe("a target of a customer", () => {
     expect(await list("?kind=mailbox&limit=2")).toEqual([own, second]);
   });
 
-  it("needs a customer that there is, at creation and at a change", async ({ newMailbox, call }) => {
+  it("needs an existing customer, at creation and at a change", async ({ newMailbox, call }) => {
     const body = { kind: "mailbox", name: "m", customer_uid: "nobody" };
     const refusal = {
       status: 400,
@@ -171,7 +171,7 @@ describe("a target of a customer", () => {
     expect(await call("PATCH", `/api/v1/targets/${id}`, { customer_uid: "nobody" })).toMatchObject(refusal);
   });
 
-  it("changes its customer, its uid and its metadata, and loses them", async ({ put, newMailbox, call }) => {
+  it("can change and remove its customer, uid and metadata", async ({ put, newMailbox, call }) => {
     await put("before");
     await put("after");
     const id = await newMailbox({ customer_uid: "before", uid: "moving", metadata: { a: 1 } });
@@ -183,7 +183,7 @@ describe("a target of a customer", () => {
     expect(Object.keys(body)).not.toEqual(expect.arrayContaining(["uid"]));
   });
 
-  it("has its uid alone, also when many ask for it at once", async ({ call, newMailbox }) => {
+  it("has a unique uid, also when many requests use it simultaneously", async ({ call, newMailbox }) => {
     const create = () => call("POST", "/api/v1/targets", { kind: "mailbox", name: "m", uid: "only" });
     const answers = await Promise.all(Array.from({ length: 8 }, create));
     const made = answers.filter(({ status }) => status === 200);
@@ -197,7 +197,7 @@ describe("a target of a customer", () => {
     expect((await call("PATCH", `/api/v1/targets/${own}`, { uid: "only" })).status).toBe(200);
   });
 
-  it("goes with its customer, and what waits for it is canceled", async ({
+  it("is deleted with its customer, and its waiting items are canceled", async ({
     put,
     call,
     newMailbox,
@@ -224,7 +224,10 @@ describe("a target of a customer", () => {
     expect((await call("DELETE", "/api/v1/customers/leaving")).status).toBe(404);
   });
 
-  it("is not left behind by a customer that is deleted while it gets targets", async ({ put, call }) => {
+  it("is not left behind by a customer that is deleted while targets are created for it", async ({
+    put,
+    call,
+  }) => {
     await put("busy");
     const create = () =>
       call("POST", "/api/v1/targets", { kind: "mailbox", name: "m", customer_uid: "busy" });
@@ -238,8 +241,8 @@ describe("a target of a customer", () => {
   });
 });
 
-describe("a signing secret that receivers know already", () => {
-  it("is taken at creation", async ({ call, receiver }) => {
+describe("an imported signing secret", () => {
+  it("is accepted at creation", async ({ call, receiver }) => {
     const body = { kind: "webhook", name: "w", url: `${receiver.url}/known`, secret };
     expect((await call("POST", "/api/v1/targets", body)).body.secret).toBe(secret);
   });
@@ -248,26 +251,24 @@ describe("a signing secret that receivers know already", () => {
     ["without its prefix", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", /starts with whsec_/],
     ["too short", "whsec_AAAA", /24 to 64 bytes/],
     ["no base64", "whsec_*", /base64/],
-  ] as const)("is refused %s, and not repeated", async ([, given, message], { call, receiver }) => {
-    const body = { kind: "webhook", name: "w", url: `${receiver.url}/known`, secret: given };
-    const answer = await call("POST", "/api/v1/targets", body);
-    expect(answer).toMatchObject({ status: 400, body: { error: expect.stringMatching(message) } });
-    expect(answer.body.error).not.toContain(given.slice(6) + " ");
-  });
+  ] as const)(
+    "is refused %s, and not repeated in the message",
+    async ([, given, message], { call, receiver }) => {
+      const body = { kind: "webhook", name: "w", url: `${receiver.url}/known`, secret: given };
+      const answer = await call("POST", "/api/v1/targets", body);
+      expect(answer).toMatchObject({ status: 400, body: { error: expect.stringMatching(message) } });
+      expect(answer.body.error).not.toContain(given.slice(6) + " ");
+    },
+  );
 
-  it("is a webhook's", async ({ call }) => {
+  it("is accepted for webhooks only", async ({ call }) => {
     const answer = await call("POST", "/api/v1/targets", { kind: "mailbox", name: "m", secret });
     expect(answer).toMatchObject(refusal(400, "secret does not apply to a mailbox target"));
   });
 });
 
 describe("a rotation", () => {
-  it("may bring a known secret, and say when the one before ends", async ({
-    call,
-    account,
-    node,
-    receiver,
-  }) => {
+  it("may import a secret and set the end of the previous one", async ({ call, account, node, receiver }) => {
     const body = { kind: "webhook", name: "w", url: `${receiver.url}/rotated` };
     const { id } = (await call("POST", "/api/v1/targets", body)).body;
     const rotate = (rotation: object) =>
@@ -286,12 +287,12 @@ describe("a rotation", () => {
     expect(entry).toMatchObject({ actor: { kind: "service" }, object: { id } });
   });
 
-  it("that says no end is its owner's to end", async ({ call, node, receiver }) => {
+  it("without an end lasts until its owner deletes the previous secret", async ({ call, node, receiver }) => {
     const body = { kind: "webhook", name: "w", url: `${receiver.url}/rotated` };
     const { id } = (await call("POST", "/api/v1/targets", body)).body;
     const path = `/api/v1/targets/${id}/signing-secret/rotate`;
     await call("POST", path, { previous_secret_ends_in_seconds: 0 });
-    // A later one that says nothing takes the place of what the earlier one said.
+    // A later rotation without an end replaces the end that an earlier one set.
     await call("POST", path);
     await endRotations(createQueries(node.pool), Date.now() + 90 * 86_400_000);
     expect((await call("GET", `/api/v1/targets/${id}`)).body.has_previous_signing_secret).toBe(true);

@@ -27,12 +27,12 @@ afterAll(async () => {
   await Promise.all(nodes.map((node) => node.stop()));
 });
 
-/** Every page, by an address that it has. */
+/** Every page, by an example of its address. */
 const paths = pagePaths.map((path) => path.replace("*", "0123"));
 
 const page = { headers: { accept: "text/html,application/xhtml+xml" } };
 
-it("answers with the page at each of its paths, and lets it load nothing from elsewhere", async ({
+it("answers with the page at each of its paths, and lets it load nothing from other origins", async ({
   listen,
 }) => {
   const url = await listen();
@@ -49,7 +49,7 @@ it("answers with the page at each of its paths, and lets it load nothing from el
   }
 });
 
-it("has each path that the dashboard's own router has", async () => {
+it("serves each path of the dashboard's own router", async () => {
   const router = await readFile(join(import.meta.dirname, "../../dashboard/src/router.tsx"), "utf8");
   const routed = [...router.matchAll(/^ +path: "([^"]+)"/gm)].map(([, path = ""]) => path);
   const served = [...pagePaths, ...portalPaths, "/targets/new"];
@@ -58,7 +58,7 @@ it("has each path that the dashboard's own router has", async () => {
   expect(routed.map(withoutNames).filter((path) => !served.map(withoutNames).includes(path))).toEqual([]);
 });
 
-it("sends files that never change once and for all, compressed", async ({ listen }) => {
+it("sends immutable files with a long cache lifetime, compressed", async ({ listen }) => {
   const url = await listen();
   const text = await (await fetch(url)).text();
   const [script = ""] = /\/assets\/index-[^"]+\.js/.exec(text) ?? [];
@@ -68,7 +68,7 @@ it("sends files that never change once and for all, compressed", async ({ listen
   expect(response.headers.get("content-encoding")).toBe("gzip");
 });
 
-it("answers people with a page and programs with JSON where there is nothing", async ({ listen }) => {
+it("answers unknown paths with a page for browsers and with JSON for programs", async ({ listen }) => {
   const url = await listen();
   const forPeople = await fetch(`${url}/no/such/page`, page);
   expect([forPeople.status, forPeople.headers.get("content-type")]).toEqual([
@@ -83,7 +83,7 @@ it("answers people with a page and programs with JSON where there is nothing", a
   expect(built.status).toBe(404);
 });
 
-it("is left out by POSTRIDER_DASHBOARD=false", async ({ listen }) => {
+it("is not served with POSTRIDER_DASHBOARD=false", async ({ listen }) => {
   const url = await listen({ POSTRIDER_DASHBOARD: "false" });
   for (const path of paths) {
     const answer = await fetch(url + path, page);
@@ -92,7 +92,7 @@ it("is left out by POSTRIDER_DASHBOARD=false", async ({ listen }) => {
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
 });
 
-it("works below a proxy's prefix, whether the proxy takes it off or not", async ({ listen }) => {
+it("works below a proxy's path prefix, whether the proxy removes the prefix or not", async ({ listen }) => {
   const url = await listen({ POSTRIDER_PUBLIC_URL: "https://example.com/hooks/postrider/" });
   const prefix = "/hooks/postrider";
   for (const path of [...paths, prefix, ...paths.map((one) => prefix + one)]) {
@@ -105,6 +105,6 @@ it("works below a proxy's prefix, whether the proxy takes it off or not", async 
   expect((await fetch(url + script.slice(prefix.length))).status).toBe(200);
   expect((await fetch(`${url}${prefix}/healthz`)).status).toBe(200);
   expect((await fetch(`${url}${prefix}/api/v1/targets`)).status).toBe(401);
-  // Another path that only begins alike is none of it.
+  // Another path that begins with the same characters is not below the prefix.
   expect((await fetch(`${url}${prefix}2/healthz`)).status).toBe(404);
 });

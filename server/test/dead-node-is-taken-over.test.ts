@@ -16,13 +16,13 @@ const it = stagedTest({
   POSTRIDER_LOG_REQUESTS: "true",
 })
   .extend("other", ({ again }) => again())
-  // A short retry interval: items that the other node tried while the receiver hung must not wait for long.
+  // A short retry interval: items that the other node tried while the receiver hung must not wait long.
   .extend("target", ({ service, account, receiver }) =>
     createWebhookTarget(service, account, receiver.url, { retry_interval_seconds: 1 }),
   );
 
-describe.concurrent("what a node holds", () => {
-  it("is delivered by another when it is killed and its leases have ended: under way, in memory, in a batch", async ({
+describe.concurrent("an item that a node holds", () => {
+  it("is delivered by another node when its node is killed and its lease has ended: under way, in memory or in a batch", async ({
     pool,
     receiver,
     service: node,
@@ -35,21 +35,21 @@ describe.concurrent("what a node holds", () => {
     await receiver.arrivals(1);
     expect((await hotRows(pool)).leased).toBeGreaterThan(0);
     node.kill("SIGKILL");
-    // Whatever it had is due again when its lease ends.
+    // All leases of the killed node end within this time.
     expect(await longestLeaseMs(pool)).toBeLessThanOrEqual(leaseMs);
     receiver.answer = answerOk;
     await untilNothingIsDue(pool, takeoverLimitMs);
     expect(new Set(receiver.received.map((one) => one.id))).toEqual(new Set(ids));
   });
 
-  it("is another's when it was frozen past its leases: it finishes late, and changes nothing", async ({
+  it("belongs to another node once its node was frozen past the lease; the frozen node finishes late and changes nothing", async ({
     receiver,
     service: node,
     start,
     account,
     target,
   }) => {
-    // Its attempt lasts until it is answered, however long the first takes to wake up.
+    // The attempt lasts until it is answered, however long the first node takes to wake up.
     const other = await start({ POSTRIDER_DELIVERY_TIMEOUT_MS: "60000" });
     const held: (() => void)[] = [];
     receiver.answer = (received, response) => void held.push(() => answerOk(received, response));
@@ -57,7 +57,8 @@ describe.concurrent("what a node holds", () => {
     await receiver.arrivals(1);
     node.kill("SIGSTOP");
     await receiver.arrivals(2, { limitMs: takeoverLimitMs });
-    // The other has it now, and waits for its answer; the first wakes up to find that it timed out.
+    // The other node now has the item and waits for the answer; the first node wakes up and finds its attempt
+    // timed out.
     node.kill("SIGCONT");
     await until(() => /"outcome":"stale"/.test(node.output()));
     held[1]!();

@@ -17,7 +17,7 @@ const it = stagedTest({ ...twoProcesses, POSTRIDER_DELIVERY_TIMEOUT_MS: "1000" }
 
 const accepted = 'postrider_http_requests_total{method="POST",route="/t/:target_id",status="202"}';
 
-/** Opens one connection after the other, and counts those that nobody took. */
+/** Opens one connection after another, and counts the refused ones. */
 function keepKnocking(port: number): { refused: () => number; opened: () => number } {
   const stopping = new AbortController();
   onTestFinished(() => stopping.abort());
@@ -42,7 +42,7 @@ function keepKnocking(port: number): { refused: () => number; opened: () => numb
 }
 
 describe("a process that is killed", () => {
-  it("under load is replaced: nothing acknowledged is lost, the port stays open, and no count falls", async ({
+  it("under load is replaced: nothing acknowledged is lost, the port stays open, and no counter decreases", async ({
     service,
     load,
     pool,
@@ -69,7 +69,9 @@ describe("a process that is killed", () => {
     expect(service.output().match(/"after_ms":\d+,"msg":"another process serves"/g)).toHaveLength(kills);
   });
 
-  it("with all others keeps nobody from connecting: who does waits for the next", async ({ service }) => {
+  it("together with all others loses no new connection: clients wait for the next process", async ({
+    service,
+  }) => {
     const dead = await untilServing(service, 2);
     for (const pid of dead) process.kill(pid, "SIGKILL");
     await until(() => servingOf(service).length === 0);
@@ -80,7 +82,7 @@ describe("a process that is killed", () => {
     expect(dead).not.toContain((await untilServing(service, 2))[0]);
   });
 
-  it("leaves nothing behind until its leases lapse: others send it at once", async ({
+  it("leaves no leased items: other processes send them at once", async ({
     service,
     account,
     target,
@@ -115,7 +117,7 @@ describe("a process that is killed", () => {
     expect(servingOf(service)).toEqual(next);
   });
 
-  it("again and again as soon as it is there ends the service, with a reason and a code", async ({
+  it("repeatedly right after its start ends the service, with a reason and an exit code", async ({
     service,
   }) => {
     await untilServing(service, 2);
@@ -129,7 +131,7 @@ describe("a process that is killed", () => {
     );
   });
 
-  it("by SIGTERM finishes what it has, and its place is taken before", async ({
+  it("by SIGTERM finishes its work, and is replaced before it ends", async ({
     service,
     load,
     pool,

@@ -6,8 +6,8 @@ import { takesAndGives } from "./support/takesAndGives.ts";
 import { signUp } from "./support/testNode.ts";
 
 /*
- * A database, or the role that connects to it, may have defaults for what else uses them. Sessions of the service have the settings
- * that its promises need.
+ * A database, or the role that connects to it, may have defaults for other programs. The service's sessions set
+ * the values that its promises need.
  */
 
 const unusual = {

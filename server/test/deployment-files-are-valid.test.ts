@@ -21,13 +21,13 @@ const modules = {
 };
 const hasSystemd = spawnSync("systemd-analyze", ["--version"]).status === 0;
 const hasKubectl = spawnSync("kubectl", ["version", "--client"]).status === 0;
-/** The longest time that the service takes to stop before it ends its database. */
+/** The longest time that the service takes to stop before it stops its database, seconds. */
 const stopLimitSeconds = 25;
 
 interface Manifest {
   apiVersion: string;
   kind: keyof typeof kinds;
-  // oxlint-disable-next-line typescript/no-explicit-any -- its schema is what is tested
+  // oxlint-disable-next-line typescript/no-explicit-any -- the test checks its schema
   [field: string]: any;
 }
 
@@ -41,7 +41,7 @@ afterAll(() => rm(scratch, { recursive: true }));
 describe("the manifests for Kubernetes", async () => {
   const manifests = await Promise.all(["shared", "postgres", "embedded"].map(readFolder));
 
-  it("fit the schemas of their kinds", () => {
+  it("match the schemas of their kinds", () => {
     const present = manifests.flatMap(({ resources }) => resources);
     expect(present.map(({ kind }) => kind).sort()).toEqual(Object.keys(kinds).sort());
     for (const manifest of present) {
@@ -51,21 +51,21 @@ describe("the manifests for Kubernetes", async () => {
     expect(() => new Service(wrong).validate()).toThrow(/integer/);
   });
 
-  it("have no field that their kinds do not know", async () => {
+  it("have no field that their kinds do not have", async () => {
     const present = manifests.flatMap(({ resources }) => resources);
     expect(await typeErrors(present)).toBe("");
     const mistaken = { ...present.find(({ kind }) => kind === "Service")!, spec: { prots: [] } };
     expect(await typeErrors([mistaken])).toMatch(/prots/);
   }, 60_000);
 
-  it("are all named by a kustomization, and no others", () => {
+  it("are all listed by a kustomization, which lists no others", () => {
     for (const { files, kustomization } of manifests) {
       const local = (kustomization.resources as string[]).filter((name) => !name.startsWith(".."));
       expect(local.sort()).toEqual(files.filter((name) => name !== "kustomization.yaml").sort());
     }
   });
 
-  it.runIf(hasKubectl)("are put together by kustomize", async () => {
+  it.runIf(hasKubectl)("are built by kustomize", async () => {
     for (const name of ["postgres", "embedded"]) {
       const { stdout } = await run("kubectl", ["kustomize", join(kubernetes, name)]);
       const built = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
@@ -76,7 +76,7 @@ describe("the manifests for Kubernetes", async () => {
     }
   });
 
-  it("leave the service the time that a stop takes", () => {
+  it("give the service enough time to stop", () => {
     for (const { template } of manifests.flatMap(({ resources }) => resources.map(({ spec }) => spec))) {
       if (template === undefined) continue;
       const [container] = template.spec.containers;
@@ -87,7 +87,7 @@ describe("the manifests for Kubernetes", async () => {
     }
   });
 
-  it("keep variables of services out of the environment, because the start refuses unknown names", () => {
+  it("keep variables of Kubernetes services out of the environment, because the start refuses unknown names", () => {
     const templates = manifests.flatMap(({ resources }) =>
       resources.flatMap(({ spec }) => (spec.template === undefined ? [] : [spec.template])),
     );
@@ -96,7 +96,7 @@ describe("the manifests for Kubernetes", async () => {
 });
 
 describe("the files for compose", () => {
-  it("leave the service the time that a stop takes, and run it without rights", async () => {
+  it("give the service enough time to stop, and run it without privileges", async () => {
     const { services } = parse(await readFile(join(root, "compose.yaml"), "utf8"));
     expect(Number.parseInt(services.postrider.stop_grace_period)).toBeGreaterThan(stopLimitSeconds);
     expect(services.postrider).toMatchObject({ read_only: true, cap_drop: ["ALL"], volumes: ["data:/data"] });
@@ -107,13 +107,13 @@ describe("the files for compose", () => {
 });
 
 describe.runIf(hasSystemd)("the unit for systemd", () => {
-  it("is one that systemd takes, and is exposed to little", async () => {
+  it("is valid for systemd, and has a low exposure score", async () => {
     const unit = join(scratch, "postrider.service");
     const text = await readFile(join(root, "deploy/systemd/postrider.service"), "utf8");
     await writeFile(unit, text.replaceAll("/opt/postrider/", `${root}/`));
     const verified = await run("systemd-analyze", ["verify", "--man=no", unit]);
     expect(verified.stderr.split("\n").filter((line) => line.includes("postrider.service"))).toEqual([]);
-    // Fails above 1.5 of 10.
+    // The command fails above 1.5 of 10.
     await run("systemd-analyze", ["security", "--offline=true", "--threshold=15", unit]);
     expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1])).toBeGreaterThan(stopLimitSeconds);
   });
@@ -142,7 +142,9 @@ async function readFolder(
   };
 }
 
-/** The compiler's errors about the manifests as literals of their kinds' types; the JSON schemas accept unknown fields. */
+/**
+ * Type errors of the manifests, checked as literals of their kinds' types; the JSON schemas accept unknown fields.
+ */
 async function typeErrors(manifests: Manifest[]): Promise<string> {
   const lines = manifests.flatMap((manifest, at) => [
     `import type { I${manifest.kind} as Kind${at} } from "kubernetes-models/${modules[manifest.kind]}";`,

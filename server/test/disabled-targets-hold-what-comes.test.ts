@@ -15,7 +15,7 @@ const it = sharedStartedNodeTest()
       (id: string, body: unknown): Promise<Answer> =>
         call("PATCH", `/api/v1/targets/${id}`, body),
   )
-  /** A disabled webhook target, and where its deliveries would arrive. */
+  /** A disabled webhook target, and the path at which its deliveries would arrive. */
   .extend(
     "newDisabled",
     file,
@@ -35,8 +35,8 @@ const it = sharedStartedNodeTest()
         receiver.at(path).map((one) => one.id),
   )
   /**
-   * Two items of another target are claimed and delivered, one after the other. Claims go round all targets with due items, so that
-   * between the two they have come to the disabled one.
+   * Claims and delivers two items of another target, one after another. Claims go round all targets with due
+   * items, so they have reached the disabled target between the two.
    */
   .extend("letOthersPass", file, ({ node, account, receiver }) => async (): Promise<void> => {
     const path = `/other-${++count}`;
@@ -49,9 +49,9 @@ const it = sharedStartedNodeTest()
 
 let count = 0;
 
-describe("a webhook that is disabled", () => {
+describe("a disabled webhook", () => {
   it.for(["t", "e"])(
-    "takes what comes at /%s/ and delivers it once it is enabled",
+    "accepts items at /%s/ and delivers them once it is enabled",
     async (way, { newDisabled, node, account, call, letOthersPass, arrivedAt, patch, receiver }) => {
       const { id, path } = await newDisabled();
       const billed = await acceptedEvents(node, account);
@@ -100,7 +100,7 @@ describe("a webhook that is disabled", () => {
     await receiver.arrivals(2, { path });
   });
 
-  it("is enabled at /api/v1/endpoints alike", async ({ newDisabled, node, account, call, receiver }) => {
+  it("is enabled at /api/v1/endpoints as well", async ({ newDisabled, node, account, call, receiver }) => {
     const { id, path } = await newDisabled();
     await sendItem(node, account, id);
     const enabled = await call("PATCH", `/api/v1/endpoints/${id}`, { enabled: true });
@@ -110,7 +110,7 @@ describe("a webhook that is disabled", () => {
     expect(renamed.body.endpoint).not.toHaveProperty("held_items");
   });
 
-  it("does not count as due while it holds", async ({
+  it("does not count held items as due", async ({
     newDisabled,
     node,
     account,
@@ -134,8 +134,8 @@ describe("a webhook that is disabled", () => {
   });
 });
 
-describe("discarding what is held", () => {
-  it("cancels all of it, and delivers what comes later", async ({
+describe("discarding held items", () => {
+  it("cancels all of them, and delivers later items", async ({
     newDisabled,
     node,
     account,
@@ -156,7 +156,7 @@ describe("discarding what is held", () => {
     expect(arrivedAt(path)).toEqual([later]);
   });
 
-  it("at /api/v1/endpoints, too", async ({
+  it("works at /api/v1/endpoints, too", async ({
     newDisabled,
     node,
     account,
@@ -173,7 +173,7 @@ describe("discarding what is held", () => {
     expect([await statusOf(held), arrivedAt(path)]).toEqual(["CANCELED", []]);
   });
 
-  it("discards nothing where another part of the change is refused", async ({
+  it("discards nothing when another part of the change is refused", async ({
     newDisabled,
     node,
     account,
@@ -192,7 +192,7 @@ describe("discarding what is held", () => {
     expect((await patch(id, discarding)).body.held_items).toBe(1);
   });
 
-  it("is refused where it means nothing, and changes nothing then", async ({
+  it("is refused when the target is not being enabled or cannot hold items, and then changes nothing", async ({
     newDisabled,
     node,
     account,
@@ -215,8 +215,8 @@ describe("discarding what is held", () => {
   });
 });
 
-describe("an agent that is disabled", () => {
-  it("holds what comes, until it is enabled", async ({
+describe("a disabled agent", () => {
+  it("holds its items until it is enabled", async ({
     node,
     account,
     patch,
@@ -243,8 +243,8 @@ describe("an agent that is disabled", () => {
   });
 });
 
-describe("a mailbox that is disabled", () => {
-  it("refuses items and replays, and is enabled without a word of what it holds", async ({
+describe("a disabled mailbox", () => {
+  it("refuses items and replays, and its answer to enabling names no held items", async ({
     call,
     node,
     account,

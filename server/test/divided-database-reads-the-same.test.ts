@@ -39,7 +39,7 @@ const it = stageTest
     return { ...node, stop };
   });
 
-/** Accounts in several cells: ids are random. */
+/** Creates accounts in several cells: ids are random. */
 async function accountsApart(node: TestNode): Promise<Account[]> {
   const byCell = new Map<number, Account>();
   while (byCell.size < 2) {
@@ -49,7 +49,7 @@ async function accountsApart(node: TestNode): Promise<Account[]> {
   return [...byCell.values()];
 }
 
-it("a divided database reads the same, and goes on where the undivided one was", async ({
+it("a divided database reads the same and continues its work", async ({
   node,
   receiver,
   pool,
@@ -96,7 +96,7 @@ function inOrder(rows: readonly StoredRow[]): string[] {
   return rows.map((row) => JSON.stringify(row)).toSorted();
 }
 
-/** By the bucket of its organization, or its own; undefined for a row that names neither. */
+/** The cell by the bucket of the row's organization, or by the row's own bucket; undefined for a row with neither. */
 function cellOfRow({ org_id, bucket }: StoredRow): number | undefined {
   const number = org_id === undefined ? bucket : bucketOf(org_id.replaceAll("-", ""));
   return number === undefined ? undefined : Math.floor((number * count) / 256);

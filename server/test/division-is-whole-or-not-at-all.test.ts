@@ -41,7 +41,7 @@ async function schemasLike(pool: pg.Pool, pattern: string): Promise<number> {
   return rows[0]!.count;
 }
 
-/** How many sessions of the command there are, and how many of them wait for a lock. */
+/** Number of the command's sessions, and of those that wait for a lock. */
 async function sessionsOfCommand(pool: pg.Pool): Promise<{ all: number; waiting: number }> {
   const { rows } = await pool.query<{ all: number; waiting: number }>(
     `select count(*)::integer as all, (count(*) filter (where wait_event_type = 'Lock'))::integer as waiting
@@ -52,7 +52,7 @@ async function sessionsOfCommand(pool: pg.Pool): Promise<{ all: number; waiting:
   return rows[0]!;
 }
 
-/** Whether anybody may write into the undivided tables. */
+/** Whether the undivided tables accept writes. */
 async function mayBeWritten(pool: pg.Pool): Promise<boolean> {
   const { rows } = await pool.query<{ tables: number }>(
     `select count(distinct relation)::integer as tables
@@ -65,7 +65,7 @@ async function mayBeWritten(pool: pg.Pool): Promise<boolean> {
   return rows[0]!.tables < tablesOfCells.length;
 }
 
-it("a command that is killed leaves the database as it was, and can be given again", async ({
+it("a killed command leaves the database unchanged, and can be repeated", async ({
   database,
   pool,
   divide,
@@ -88,13 +88,13 @@ it("a command that is killed leaves the database as it was, and can be given aga
     } finally {
       await letGo();
     }
-    // As every start does.
+    // Every start does this as well.
     await migrate(pool);
     expect(await schemasLike(pool, unfinishedSchemaPattern)).toBe(0);
     expect(await schemasLike(pool, cellSchemaPattern)).toBe(0);
     expect(await rowsOf(pool, "public")).toEqual(before);
   };
-  // While rows are moved, and in the transaction that shows the cells.
+  // Killed while rows are moved, and in the transaction that makes the cells visible.
   await killedBehind(await holdTable(pool, `public.settlements_${today}`));
   await killedBehind(await holdReading(pool, "public.settlements"));
 
@@ -105,7 +105,7 @@ it("a command that is killed leaves the database as it was, and can be given aga
   expect(await schemasLike(pool, cellSchemaPattern)).toBe(2);
 });
 
-it("a command that loses its connections says so, and leaves the database as it was", async ({
+it("a command that loses its connections reports that, and leaves the database unchanged", async ({
   database,
   pool,
 }) => {
@@ -131,7 +131,10 @@ it("a command that loses its connections says so, and leaves the database as it 
   expect(await schemasLike(pool, cellSchemaPattern)).toBe(0);
 });
 
-it("what cannot be divided is refused with the reason, and stays as it is", async ({ pool, divide }) => {
+it("a database that cannot be divided is refused with the reason, and stays unchanged", async ({
+  pool,
+  divide,
+}) => {
   const refuses = async (reason: string | RegExp, code: number, ...args: string[]): Promise<void> => {
     const ended = await divide(...args);
     expect(ended).toMatchObject({ code, err: expect.stringMatching(reason) });
@@ -151,7 +154,7 @@ it("what cannot be divided is refused with the reason, and stays as it is", asyn
   await refuses(`a service runs on the database .on ${service.host}.: stop it first`, 5);
   await noteEnd(pool, service);
 
-  // Locks held by a starting process, and by a division whose other session has broken.
+  // Locks of a starting process, and of a division whose other session was lost.
   for (const key of [migrationLockKey, divisionLockKey]) {
     const holder = await pool.connect();
     await holder.query("select pg_advisory_lock($1)", [key]);
@@ -178,11 +181,11 @@ it("what cannot be divided is refused with the reason, and stays as it is", asyn
   await none.drop();
 });
 
-it("ids from before cells are refused, where they belong to another cell than their organization", async ({
+it("ids from before cells are refused when they belong to another cell than their organization", async ({
   pool,
   divide,
 }) => {
-  // In the last bucket of the first of two cells, and of the second of four.
+  // In the last bucket of the first of two cells, which is in the second of four.
   const orgId = await storeOrganization(pool, newId(0x7f, Date.now()));
   const targetOf = (bucket: number): Promise<string> =>
     storeTarget(pool, orgId, { id: newId(bucket, Date.now()) });
@@ -193,7 +196,7 @@ it("ids from before cells are refused, where they belong to another cell than th
     code: 1,
     err: expect.stringMatching(/1 of the 2 targets, .* of 4 cells .*: it can be divided into 2$/),
   });
-  // One that is deleted counts as long as there are items of it.
+  // A deleted target counts as long as it has items.
   const gone = await targetOf(0xf0);
   await storeDueItems(pool, { orgId, targetId: gone, count: 2 });
   await pool.query("delete from targets where id = $1", [gone]);
@@ -211,7 +214,10 @@ it("ids from before cells are refused, where they belong to another cell than th
   });
 });
 
-it("who was not seen while a database was divided loses nothing afterwards", async ({ database, divide }) => {
+it("a process and a backup that the division did not see lose nothing afterwards", async ({
+  database,
+  divide,
+}) => {
   const stale = createTestNode(database);
   try {
     const account = await signUp(stale);

@@ -9,7 +9,7 @@ import { signUp } from "./support/testNode.ts";
 
 const it = sharedStartedNodeTest();
 
-/** Every page: their commands are held to what stands behind `sh`. */
+/** Every page; commands are checked by the words after `sh`. */
 const pages = (
   await Array.fromAsync(
     glob("**/*.md", { cwd: root, exclude: (path) => /(^|\/)(node_modules|dist|data|\.[^/]+)$/.test(path) }),
@@ -17,7 +17,7 @@ const pages = (
 )
   .map((path) => path.replaceAll("\\", "/"))
   .sort();
-/** These are run by `cli/test/documented-commands-work.test.ts`. */
+/** These pages are tested by `cli/test/documented-commands-work.test.ts`. */
 const ofCommandLine = ["docs/backup.md", "docs/command-line.md"];
 const blocks = (
   await Promise.all(pages.filter((page) => !ofCommandLine.includes(page)).map(blocksOf))
@@ -29,7 +29,7 @@ const toRun = Map.groupBy(
 const hasTools = ["bash", "curl", "jq"].every((tool) => spawnSync(tool, ["--version"]).status === 0);
 
 describe("commands in the documentation", () => {
-  it("are run, or say why not", () => {
+  it("are run, or state why not", () => {
     const unmarked = blocks.filter(
       ({ mark }) => !/^(run( once-delivered| stream)?|gate|skip: .+)$/.test(mark),
     );
@@ -55,7 +55,7 @@ describe("commands in the documentation", () => {
     expect(problems).toEqual([]);
   });
 
-  it("stand beside links that lead somewhere", async () => {
+  it("are on pages whose links resolve", async () => {
     const broken: string[] = [];
     for (const page of pages) {
       const text = await readFile(join(root, page), "utf8");
@@ -68,7 +68,7 @@ describe("commands in the documentation", () => {
 });
 
 describe("pages", () => {
-  it("that use variables of the README say so before they do", async () => {
+  it("that use variables of the README say so first", async () => {
     const unexplained: string[] = [];
     for (const page of toRun.keys()) {
       const [before = "", ...runs] = (await readFile(join(root, page), "utf8")).split("```sh run");
@@ -79,7 +79,7 @@ describe("pages", () => {
     expect(unexplained).toEqual([]);
   });
 
-  it("link to headings that there are", async () => {
+  it("link to existing headings", async () => {
     const broken: string[] = [];
     const anchors = new Map<string, string[]>();
     for (const page of pages) {
@@ -101,7 +101,7 @@ describe("pages", () => {
   });
 });
 
-/** The anchor of a heading, as GitHub makes it. */
+/** The anchor of a heading, as GitHub generates it. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -109,7 +109,7 @@ function anchorOf(heading: string): string {
     .replaceAll(" ", "-");
 }
 
-describe.runIf(hasTools)("what a reader of a page copies into a shell", () => {
+describe.runIf(hasTools)("what a reader copies from a page into a shell runs", () => {
   it.for([...toRun.keys()])("%s", async (page, { node, url, receiver, agent }) => {
     const { api_key: key, session_token: session } = await signUp(node);
     const make = async (body: object): Promise<string> =>

@@ -14,7 +14,7 @@ import { until } from "./support/until.ts";
 import { clusterFolder } from "./support/clusterFolder.ts";
 
 const dataDir = mkdtempSync(join(clusterFolder(), "postrider-crash-"));
-/** Some 100 ms are usual, and up to 1 s more for the guard to notice; the rest is for busy machines. */
+/** Usually about 100 ms, and up to 1 s more until the guard notices; the rest allows for busy machines. */
 const orphanLimitMs = 30_000;
 let service: EmbeddedProcess;
 let connection: ServerConnection;
@@ -28,7 +28,7 @@ async function start(): Promise<void> {
   postmaster = ready.pid as number;
 }
 
-/** Commits one more row; the count of rows must never fall behind the count of commits. */
+/** Commits one more row; the number of rows must never be less than the number of commits. */
 async function write(): Promise<void> {
   await query(connection, "create table if not exists kept (id integer)");
   await query(connection, `insert into kept values (${++written})`);
@@ -57,21 +57,21 @@ afterEach(async () => {
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 describe.runIf(process.platform === "linux")("embedded database, crashes", () => {
-  it("ends by itself when the service is killed, and keeps what was committed", async () => {
+  it("ends by itself when the service is killed, and keeps committed data", async () => {
     service.kill("SIGKILL");
     await until(noProcessLeft, Boolean, orphanLimitMs);
     await start();
     expect(await kept()).toBe(written);
   });
 
-  it("lets the next service start while the killed one's database still stops", async () => {
+  it("lets the next service start while the killed service's database is still stopping", async () => {
     service.kill("SIGKILL");
     await service.ended;
     await start();
     expect(await kept()).toBe(written);
   });
 
-  it("is restarted when the postmaster is killed, and clients have only to reconnect", async () => {
+  it("is restarted when the postmaster is killed, and clients only need to reconnect", async () => {
     const before = service.told.length;
     process.kill(postmaster, "SIGKILL");
     await service.next("exit", before);
@@ -137,7 +137,7 @@ describe.runIf(process.platform === "linux")("embedded database, crashes", () =>
     expect(await kept()).toBe(written);
   });
 
-  it("starts over pid and socket files of the past, even when the process id is another program's now", async () => {
+  it("starts despite stale pid and socket files, even when the process id now belongs to another program", async () => {
     service.kill("SIGTERM");
     await service.ended;
     const stranger = spawn("sleep", ["60"]);

@@ -7,7 +7,7 @@ import { startReceiver } from "./support/receiver.ts";
 import { startService } from "./support/serviceProcess.ts";
 import { takesAndGives } from "./support/takesAndGives.ts";
 
-/** Set for psql and its like, in the profile of somebody who works with another server. */
+/** Variables for psql and similar programs, as in the profile of a user who works with another server. */
 const variables = {
   PGHOST: "192.0.2.1",
   PGPORT: "1",
@@ -19,7 +19,7 @@ const variables = {
   PGOPTIONS: "-c statement_timeout=1",
 };
 
-it("serves, and is backed up, whatever PGSSLMODE, PGOPTIONS and the others say", async () => {
+it("serves and is backed up whatever PGSSLMODE, PGOPTIONS and similar variables say", async () => {
   const place = mkdtempSync(join(clusterFolder(), "postrider-variables-"));
   onTestFinished(() => rmSync(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }));
   const receiver = await startReceiver();

@@ -39,7 +39,7 @@ const everyoneReads =
     cwd: "/",
   }).status === 0;
 
-/** An ordinary user: ourselves, or nobody when we are root. */
+/** Options for running as an ordinary user: the current user, or nobody when the current user is root. */
 const ordinary = root ? { uid: nobody, gid: nobody } : {};
 
 function run(...given: Parameters<typeof runEmbedded>): EmbeddedProcess {
@@ -48,7 +48,7 @@ function run(...given: Parameters<typeof runEmbedded>): EmbeddedProcess {
   return service;
 }
 
-/** A directory that an ordinary user owns. */
+/** Creates a directory that an ordinary user owns. */
 function ownDirectory(name: string): string {
   const directory = join(parent, name);
   mkdirSync(directory, { mode: 0o700 });
@@ -56,7 +56,7 @@ function ownDirectory(name: string): string {
   return directory;
 }
 
-/** The addresses on which the postmaster or its children listen over TCP. */
+/** Whether the postmaster or its children listen on a TCP address. */
 function listensOnTcp(postmaster: number): boolean {
   const inodes = new Set<string>();
   for (const table of ["tcp", "tcp6"]) {
@@ -86,7 +86,7 @@ afterAll(() => rmSync(parent, { recursive: true, force: true }));
 describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", () => {
   const dataDir = join(ownDirectory("ordinary"), "data");
 
-  it("starts in a directory that does not exist yet, durable, on a private socket and no TCP port", async () => {
+  it("starts in a missing directory, durable, on a private socket and no TCP port", async () => {
     const service = run(dataDir, ordinary);
     const { connection, pid } = await service.next("ready");
     expect(service.told.map((one) => one.message)).toContain("creating the database (once)…");
@@ -106,7 +106,7 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
     expect(readdirSync(dataDir).sort()).toEqual(["postgresql", "service.lock", "service.pid"]);
   });
 
-  it("makes WAL segments ahead, once", async () => {
+  it("creates WAL segments in advance, once", async () => {
     const { connection } = await run(dataDir, ordinary).next("ready");
     const pool = createPool({ connection: connection!, size: 1, onError: () => undefined });
     const { signal } = new AbortController();
@@ -123,7 +123,7 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
     await pool.end();
   });
 
-  it("waits for the schema in a command that comes before it", async () => {
+  it("waits for the schema in a command that runs before the first service", async () => {
     const early = join(ownDirectory("early"), "data");
     await run(early, ordinary).next("ready");
     const command = startProgram({
@@ -134,7 +134,7 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
     expect(command.output()).toContain("Acme");
   });
 
-  it("refuses a second service on the directory with a sentence, and leaves the first alone", async () => {
+  it("refuses a second service on the directory with a message, and does not disturb the first", async () => {
     const first = run(dataDir, ordinary);
     const { connection } = await first.next("ready");
     const second = run(dataDir, ordinary);
@@ -145,7 +145,7 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
     expect(await query(connection, "select 1")).toEqual([1]);
   });
 
-  it("lets exactly one of several simultaneous services have the directory", async () => {
+  it("gives the directory to exactly one of several simultaneous services", async () => {
     const contenders = Array.from({ length: 4 }, () => run(dataDir, ordinary));
     const outcomes = await Promise.all(contenders.map((one) => one.next(["ready", "refused"])));
     expect(outcomes.map((one) => one.event).sort()).toEqual(["ready", "refused", "refused", "refused"]);
@@ -166,7 +166,7 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
     expect(existsSync(pidFile)).toBe(false);
   });
 
-  it("says which version made a database that it cannot open", async () => {
+  it("names the version that created a database which it cannot open", async () => {
     const file = join(dataDir, "postgresql", "PG_VERSION");
     const version = readFileSync(file, "utf8");
     writeFileSync(file, "17\n");
@@ -175,7 +175,7 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
     expect(message).toMatch(/was made by PostgreSQL 17, and this Postrider brings 18: .*pg_dump/);
   });
 
-  it("passes on PostgreSQL's own words when its files are damaged", async () => {
+  it("passes on PostgreSQL's own messages when its files are damaged", async () => {
     const file = join(dataDir, "postgresql", "global", "pg_control");
     const control = readFileSync(file);
     writeFileSync(file, "");
@@ -184,14 +184,14 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
     expect(message).toMatch(/^PostgreSQL does not start in .*: .*pg_control/);
   });
 
-  it("names the directory that it may not write to", async () => {
+  it("names the directory that is not writable", async () => {
     const closed = ownDirectory("closed");
     chmodSync(closed, 0o500);
     const { message } = await run(join(closed, "data"), ordinary).next("refused");
     expect(message).toMatch(/^cannot make the data directory .*closed\/data: EACCES/);
   });
 
-  it("makes the database anew when its making was interrupted", async () => {
+  it("creates the database anew when its creation was interrupted", async () => {
     const interrupted = join(ownDirectory("interrupted"), "data");
     const first = run(interrupted, ordinary);
     await until(() => {
@@ -209,7 +209,7 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
     expect(linux ? processesSaying("postgresql.new-") : []).toEqual([]);
   });
 
-  it("works where there are no sockets: a port of 127.0.0.1 and a password", async () => {
+  it("works without Unix sockets: a port of 127.0.0.1 and a password", async () => {
     const service = run(join(ownDirectory("tcp"), "data"), { ...ordinary, transport: "tcp" });
     const { connection } = await service.next("ready");
     expect(connection?.host).toBe("127.0.0.1");
@@ -223,13 +223,13 @@ describe.runIf(!root || everyoneReads)("embedded database, an ordinary user", ()
 });
 
 describe.runIf(root && linux)("embedded database, root", () => {
-  it("finds the system's programs where PATH names none of their folders", async () => {
+  it("finds the system's programs when PATH lists none of their folders", async () => {
     const service = run(join(parent, "odd-path"), { env: { PATH: "/nonexistent" } });
     const { event, message } = await service.next(["ready", "refused"]);
     expect(event, message).toBe("ready");
   });
 
-  it("starts in a directory that nobody else can enter, and keeps its files there", async () => {
+  it("starts in a directory that only root can enter, and keeps its files there", async () => {
     const closed = join(parent, "closed-to-others");
     mkdirSync(closed, { mode: 0o700 });
     const dataDir = join(closed, "data");

@@ -26,7 +26,7 @@ const url = "https://8.8.8.8/hooks";
 const idPattern = /^[0-9a-f]{32}$/;
 
 describe("a legacy endpoint", () => {
-  it("is created with 200 and exactly id and secret", async ({ newEndpoint }) => {
+  it("is created with 200 and returns exactly id and secret", async ({ newEndpoint }) => {
     expect(await newEndpoint()).toEqual({
       id: expect.stringMatching(idPattern),
       secret: expect.stringMatching(/^whsec_/),
@@ -135,7 +135,7 @@ describe("endpoints and webhook targets", () => {
     expect((await call("GET", `/targets/${other.id}`)).status).toBe(404);
   });
 
-  it("are apart from mailboxes, which do not exist here", async ({ call }) => {
+  it("are separate from mailboxes, which do not exist here", async ({ call }) => {
     const { body: mailbox } = await call("POST", "/targets", { kind: "mailbox", name: "inbox" });
     const path = `/endpoints/${mailbox.id}`;
     expect((await call("GET", path)).status).toBe(404);

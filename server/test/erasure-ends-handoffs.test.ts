@@ -12,7 +12,7 @@ import { countRows } from "./support/unseenRows.ts";
 /* An agent's answers to an erased item are erased with it, and its later answers are not stored. */
 
 const it = sharedStartedNodeTest()
-  /** A mailbox, and an agent's target whose results go there. */
+  /** A mailbox, and an agent target that sends its results there. */
   .extend("resulting", async ({ node, account, agent }) => {
     const box = await createMailbox(node, {}, account);
     const target = await createAgentTarget(node, account, agent.cardUrl, { result_target_id: box.id });
@@ -21,7 +21,7 @@ const it = sharedStartedNodeTest()
 
 const erase = ({ call }: Workspace, id: string) => call("POST", `/api/v1/events/${id}/erase`);
 
-it("a task that has ended loses its messages and artifacts, and the result that travelled on", async ({
+it("a task that has ended loses its messages and artifacts, and its result item is erased", async ({
   node,
   account,
   resulting: { box, target },
@@ -53,7 +53,7 @@ it("a task that has ended loses its messages and artifacts, and the result that 
   expect(ofResult.status).toBe("CANCELED");
 });
 
-it("the result of a task that an older version has ended, which does not name it, is found all the same", async ({
+it("the result of a task ended by an older version, which does not name the result, is found as well", async ({
   node,
   account,
   resulting: { box, target },
@@ -73,7 +73,7 @@ it("the result of a task that an older version has ended, which does not name it
   expect(await box.list()).toHaveLength(1);
 });
 
-it("a task that is under way is followed no more", async ({ node, account, agent, workspace }) => {
+it("a task that is under way is no longer followed", async ({ node, account, agent, workspace }) => {
   const words = `erase-task-${Date.now()}`;
   const target = await createAgentTarget(node, account, agent.cardUrl);
   const id = await sendItem(node, account, target, { do: "slow 20000", words });
@@ -87,12 +87,7 @@ it("a task that is under way is followed no more", async ({ node, account, agent
   expect(await countRows(node.pool, "handoff_polls", { event_id: id })).toBe(0);
 });
 
-it("an answer that comes after the erasure is not written down", async ({
-  node,
-  account,
-  agent,
-  workspace,
-}) => {
+it("an answer that arrives after the erasure is not stored", async ({ node, account, agent, workspace }) => {
   const words = "erase-answer-3";
   const target = await createAgentTarget(node, account, agent.cardUrl);
   agent.freeze();

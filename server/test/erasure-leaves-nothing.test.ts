@@ -11,12 +11,12 @@ import { untilWaiting } from "./support/untilWaiting.ts";
 import { redrive } from "./support/messageSteps.ts";
 import { waitingRows } from "./support/storedItems.ts";
 
-/* Erased content is in no table any more, regardless of the item's state. */
+/* Erased content is in no table, whatever state the item was in. */
 
 const secret = "erase-me-4711";
 
 const it = sharedStartedNodeTest()
-  /** Takes requests only. */
+  /** A node that only serves requests. */
   .extend("idle", file, ({ newNode }) => newNode({ POSTRIDER_ROLES: "api" }))
   .extend(
     "erase",
@@ -48,7 +48,7 @@ const it = sharedStartedNodeTest()
   );
 
 describe("one event", () => {
-  it("that was delivered loses payload and answers at once; what is left is that it was", async ({
+  it("that was delivered loses its payload and answers at once; the record of the delivery remains", async ({
     receiver,
     node,
     account,
@@ -83,7 +83,7 @@ describe("one event", () => {
     expect((await read(`/api/v1/erasures/${answer.body.id}`)).body).toEqual(answer.body);
   });
 
-  it("of several in one row leaves the others what they have", async ({
+  it("that shares a row leaves the row's other events unchanged", async ({
     receiver,
     node,
     account,
@@ -123,7 +123,7 @@ describe("one event", () => {
     expect(await waitingRows(node.pool, [target.id])).toEqual([]);
   });
 
-  it("that is being sent is erased all the same, and its answer is not written down", async ({
+  it("that is being sent is erased as well, and its answer is not stored", async ({
     receiver,
     node,
     account,
@@ -149,7 +149,7 @@ describe("one event", () => {
     expect(await placesOf(words)).toEqual([]);
   });
 
-  it("that is to be retried loses what its receiver said, and is not tried again", async ({
+  it("that waits for a retry loses its receiver's answers, and is not tried again", async ({
     receiver,
     node,
     account,
@@ -170,7 +170,7 @@ describe("one event", () => {
     expect(await placesOf(words)).toEqual([]);
   });
 
-  it("takes its replays with it, and theirs", async ({ node, account, erase, placesOf }) => {
+  it("is erased with its replays, and with their replays", async ({ node, account, erase, placesOf }) => {
     const words = `${secret}-copies`;
     const box = await createMailbox(node, {}, account);
     const id = await box.send({ words });
@@ -183,7 +183,7 @@ describe("one event", () => {
     expect(await box.list()).toEqual([]);
   });
 
-  it("loses what the receiver for first steps has kept of it, and its key's digest", async ({
+  it("is erased in the tryout receiver as well, with the digest of its idempotency key", async ({
     node,
     account,
     settled,
@@ -200,7 +200,7 @@ describe("one event", () => {
     expect(await placesOf(words)).toContain("tryout_requests.body");
     await erase(sent.body.id);
     expect(await placesOf(words)).toEqual([]);
-    // Until the digest of its body is overwritten, too, the same request is the same item.
+    // Until the digest of its body is overwritten, the same request still returns the erased item.
     const again = await until(
       () => node.call("POST", `/t/${target.id}`, { key: account.api_key, body, headers }),
       ({ status }) => status === 409,
@@ -208,7 +208,7 @@ describe("one event", () => {
     expect(again.headers["x-error-code"]).toBe("idempotency_conflict");
   });
 
-  it("of a stranger is not found", async ({ node, account }) => {
+  it("of another organization is not found", async ({ node, account }) => {
     const stranger = await signUp(node);
     const box = await createMailbox(node, {}, account);
     const id = await box.send({ words: "kept" });
@@ -225,7 +225,7 @@ describe("one event", () => {
 
 describe("a message", () => {
   it.for(["unread", "claimed", "acknowledged", "dead", "rejected by hand"])(
-    "that is %s is gone, and what waits behind it goes on",
+    "that is %s is erased, and the messages behind it become claimable",
     async (state, { node, account, erase, placesOf }) => {
       const words = `${secret}-${state.replaceAll(" ", "-")}`;
       const box = await createMailbox(node, {}, account);
@@ -258,7 +258,7 @@ describe("a message", () => {
     },
   );
 
-  it("that is redriven at the same time is in no claim afterwards", async ({ node, account, erase }) => {
+  it("that is redriven simultaneously is in no later claim", async ({ node, account, erase }) => {
     const box = await createMailbox(node, {}, account);
     const id = await box.send({ secret });
     await box.post("reject", { messages: (await box.post("claim", {})).body.messages, reason: "no" });
@@ -279,7 +279,7 @@ describe("a message", () => {
 });
 
 describe("a correlation id", () => {
-  it("is erased in the background with progress, over pages, and nothing else", async ({
+  it("is erased in the background with progress, over several pages, without other events", async ({
     node,
     account,
     read,
@@ -310,7 +310,7 @@ describe("a correlation id", () => {
     expect(rest.body.erasures.map(({ id }: { id: string }) => id)).not.toContain(body.id);
   });
 
-  it("that nothing has is done as soon as it was looked for, and is not another workspace's", async ({
+  it("without events is done after one search, and is not visible to another workspace", async ({
     node,
     account,
     read,

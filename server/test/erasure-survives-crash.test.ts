@@ -12,7 +12,7 @@ const it = databaseTest();
 
 const words = "erase-after-crash";
 
-it("an erasure goes on where it was after kill -9, counts each event once and leaves none", async ({
+it("an erasure continues after kill -9, counts each event once and leaves none", async ({
   database,
   pool,
 }) => {
@@ -28,10 +28,10 @@ it("an erasure goes on where it was after kill -9, counts each event once and le
   for (let batch = 0; batch < 40; batch++) {
     ids.push(...(await Promise.all(Array.from({ length: 50 }, (_, n) => send(batch * 50 + n)))));
   }
-  // One alone as well, as if its process had died between the request and the work.
+  // One event was also requested alone, as if its process had died between the request and the work.
   const alone = ids[1_999]!;
   await storeErasure(pool, alone);
-  // Somebody has an event in the middle, so that the erasure is not over before the service is killed.
+  // A lock on an event in the middle keeps the erasure unfinished until the service is killed.
   const letGo = await holdRows(pool, "events", { id: ids.toSorted()[1_000]! });
   const { body: erasure } = await service.call("POST", "/api/v1/erasures", {
     key,

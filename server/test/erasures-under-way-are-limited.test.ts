@@ -2,10 +2,10 @@ import { expect } from "vitest";
 import { nodeTest } from "./support/fixtures.ts";
 import { signUp } from "./support/testNode.ts";
 
-/** Takes requests only: no erasure ends. */
+/** A node that only serves requests: no erasure ends. */
 const it = nodeTest({ POSTRIDER_ROLES: "api" });
 
-it("a workspace has exactly 100 erasures under way, also when more are asked for at the same moment", async ({
+it("a workspace may have exactly 100 erasures under way, also with simultaneous requests", async ({
   node,
 }) => {
   const { api_key: key } = await signUp(node);

@@ -13,15 +13,15 @@ import { listPublications } from "../src/publications/readPublication.ts";
 import { databaseTest, file } from "./support/fixtures.ts";
 
 /*
- * Reading an event plans and locks the partitions of its own days, and a list those of the days that fill its page, however many
- * days are stored. With a year of days, a statement that names no range of ids takes a tenth of a second to plan, and half a second
- * on a new connection.
+ * Reading an event plans and locks the partitions of its own days, and a list those of the days that fill its
+ * page, however many days are stored. With a year of days, a statement without a range of ids takes a tenth of a
+ * second to plan, and half a second on a new connection.
  */
 
 const daysStored = 30;
 
 const it = databaseTest({ poolSize: 1 })
-  /** An event of today with a payload of a publication, stored after many days. */
+  /** An event of today with a publication's payload, stored after many days. */
   .extend("event", file, async ({ pool }) => {
     const nowMs = Date.now();
     for (let day = daysStored; day >= 0; day -= 7) await ensurePartitions(pool, nowMs - day * dayMs);
@@ -63,7 +63,10 @@ const it = databaseTest({ poolSize: 1 })
     };
   });
 
-it("locks no partition of an earlier day, and finds what there is", async ({ event, queries }) => {
+it("reading an event locks no partition of an earlier day, and finds the event", async ({
+  event,
+  queries,
+}) => {
   const { id, scope, today } = event;
   await queries.transaction().execute(async (snapshot) => {
     const [found] = await readEvents(snapshot, scope, [id]);
@@ -75,7 +78,7 @@ it("locks no partition of an earlier day, and finds what there is", async ({ eve
     });
     expect(await lockedDays(snapshot)).toEqual([today]);
     expect([...(await latestReplays(snapshot, scope, [id]))]).toEqual([]);
-    // Replays come later; a day earlier, because clocks may differ.
+    // Replays are later than their event; one day earlier is read because clocks may differ.
     expect(Math.min(...(await lockedDays(snapshot)))).toBe(today - 1);
   });
 });
@@ -87,11 +90,11 @@ describe("a page", () => {
     { correlationId: "order-1" },
     { eventType: "order.created" },
   ];
-  // Each index is walked in steps of many more events than a page.
+  // Each index is searched in steps of many more events than a page.
   const searched: Partial<EventFilter> = { correlationId: "order-1", status: "FAILED" };
 
   it.for(pages)(
-    "that newer days fill locks no partition of others: %o",
+    "that newer days fill locks no partition of other days: %o",
     async (asked, { listed, queries }) => {
       await queries.transaction().execute(async (snapshot) => {
         expect(await listIds(snapshot, { ...listed.filter, ...asked })).toEqual([listed.ids[0]]);
@@ -100,22 +103,25 @@ describe("a page", () => {
     },
   );
 
-  it.for([...pages, searched])("reaches back as far as it has to: %o", async (asked, { listed, queries }) => {
-    const page = (more: Partial<EventFilter>): Promise<string[]> =>
-      listIds(queries, { ...listed.filter, ...asked, ...more });
-    const { ids } = listed;
-    expect(await page({ limit: 2 })).toEqual(ids.slice(0, 2));
-    expect(await page({ limit: 10 })).toEqual(ids);
-    expect(await page({ limit: 2, offset: 1 })).toEqual(ids.slice(1, 3));
-    expect(await page({ limit: 2, below: ids[0]! })).toEqual(ids.slice(1, 3));
-    expect(await page({ limit: 10, above: ids[2]! })).toEqual(ids.slice(0, 2));
-    expect(await page({ limit: 2, order: "asc" })).toEqual(ids.toReversed().slice(0, 2));
-    expect(await page({ limit: 1, order: "asc", above: ids[2]! })).toEqual([ids[1]]);
-    expect(await page({ limit: 10, order: "asc", above: ids[2]! })).toEqual([ids[1], ids[0]]);
-  });
+  it.for([...pages, searched])(
+    "reaches back as many days as needed: %o",
+    async (asked, { listed, queries }) => {
+      const page = (more: Partial<EventFilter>): Promise<string[]> =>
+        listIds(queries, { ...listed.filter, ...asked, ...more });
+      const { ids } = listed;
+      expect(await page({ limit: 2 })).toEqual(ids.slice(0, 2));
+      expect(await page({ limit: 10 })).toEqual(ids);
+      expect(await page({ limit: 2, offset: 1 })).toEqual(ids.slice(1, 3));
+      expect(await page({ limit: 2, below: ids[0]! })).toEqual(ids.slice(1, 3));
+      expect(await page({ limit: 10, above: ids[2]! })).toEqual(ids.slice(0, 2));
+      expect(await page({ limit: 2, order: "asc" })).toEqual(ids.toReversed().slice(0, 2));
+      expect(await page({ limit: 1, order: "asc", above: ids[2]! })).toEqual([ids[1]]);
+      expect(await page({ limit: 10, order: "asc", above: ids[2]! })).toEqual([ids[1], ids[0]]);
+    },
+  );
 });
 
-it("pages of publications reach back as far as they have to", async ({ listed, pool, queries }) => {
+it("pages of publications reach back as many days as needed", async ({ listed, pool, queries }) => {
   const { ids, filter } = listed;
   await pool.query(
     `insert into publications (bucket, id, org_id, payload, event_ids)
@@ -131,7 +137,7 @@ it("pages of publications reach back as far as they have to", async ({ listed, p
   expect(await page({ limit: 10, before: ids[0]! })).toEqual(ids.slice(1));
 });
 
-/** The days of the partitions that the transaction has locked, in order, in days since 1970. */
+/** Returns the days of the partitions that the transaction has locked, in order, in days since 1970. */
 async function lockedDays(snapshot: Queries): Promise<number[]> {
   const { rows } = await sql<{ relname: string }>`
     select c.relname

@@ -4,7 +4,7 @@ import { organization } from "./support/catalogue.ts";
 import { entries } from "./support/auditLog.ts";
 import { openRawConnection } from "./support/rawConnection.ts";
 
-/** The catalogue of an organization's event types, and what targets may name where there is one. */
+/** The catalogue of an organization's event types, and the types that targets may name when there is a catalogue. */
 const it = nodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES: "api" })
   .extend(
     "put",
@@ -22,7 +22,7 @@ const it = nodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES
   );
 
 describe("an event type", () => {
-  it("is made and changed by the same call, and read by its name", async ({ put, read, call }) => {
+  it("is created and changed by the same call, and read by its name", async ({ put, read, call }) => {
     const body = {
       description: "An order was paid.\nIn full.",
       group: "Orders",
@@ -37,7 +37,7 @@ describe("an event type", () => {
     };
     const made = await put("order.paid", body);
     expect(made).toMatchObject({ status: 200, body: { name: "order.paid", ...body } });
-    // In the order that their author gave them.
+    // The schema keeps its author's order of fields.
     expect(JSON.stringify(made.body.schema)).toBe(JSON.stringify(body.schema));
     expect((await read("order.paid")).body).toEqual(made.body);
     const again = await put("order.paid", { group: "Money" });
@@ -57,7 +57,7 @@ describe("an event type", () => {
   });
 
   it.for(["orders/create", "a b", "com.example:thing", "%2e", "x".repeat(256), "import", "~{}\"'<>|\\^`"])(
-    "may be called %s, as an item's may",
+    "may have the name %s, as an item's type may",
     async (name, { put, read, call }) => {
       expect((await put(name, { description: "d" })).status).toBe(200);
       expect((await read(name)).body).toMatchObject({ name, description: "d" });
@@ -68,14 +68,14 @@ describe("an event type", () => {
   );
 
   it.for(["order.*", " a", "a ", "é", "a\u0001", "x".repeat(257)])(
-    "is never called %j",
+    "may not have the name %j",
     async (name, { put }) => {
       const refusal = { status: 400, body: { error: expect.stringMatching(/^name must be/) } };
       expect(await put(name)).toMatchObject(refusal);
     },
   );
 
-  it("has no name that a client would resolve as a part of the path", async ({ url, account }) => {
+  it("has no name that a client would resolve as part of the path", async ({ url, account }) => {
     for (const name of [".", "..", "%2e%2E"]) {
       const connection = await openRawConnection(Number(new URL(url).port));
       await connection.write(
@@ -87,7 +87,7 @@ describe("an event type", () => {
     }
   });
 
-  it("tells of changes, with what tells two schemas apart, and of nothing that is said again", async ({
+  it("writes audit entries for changes, with digests of the schemas, and none when it is put unchanged", async ({
     node,
     account,
     put,
@@ -106,7 +106,7 @@ describe("an event type", () => {
     ]);
   });
 
-  it("stands in lists by name, in pages, by prefix, and by whether it is deprecated", async ({ node }) => {
+  it("is listed by name, in pages, by prefix, and by whether it is deprecated", async ({ node }) => {
     const { call } = await organization(node, ["b", "a.2", "a.10", "B", "a-"]);
     await call("PUT", "/api/v1/event-types/a", { deprecated: true, schema: {}, example: 1 });
     const list = async (query: string): Promise<string[]> =>
@@ -125,7 +125,7 @@ describe("an event type", () => {
   });
 });
 
-describe("what is said of a type", () => {
+describe("the description of a type", () => {
   it.for([
     [
       "a description of 4,097 characters",
@@ -155,7 +155,7 @@ describe("what is said of a type", () => {
     expect((await read("refused")).status).toBe(404);
   });
 
-  it("counts up to a thousand types, also when they are made at once", async ({ node }) => {
+  it("is limited to a thousand types, also with simultaneous requests", async ({ node }) => {
     const { call } = await organization(node, []);
     const webhooks = (from: number, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, n) => [`t.${from + n}`, {}]));
@@ -177,7 +177,9 @@ describe("what is said of a type", () => {
 });
 
 describe("a target", () => {
-  it("names any type where there is no catalogue, and what can match nothing nowhere", async ({ node }) => {
+  it("may name any type when there is no catalogue, but no pattern that can match nothing", async ({
+    node,
+  }) => {
     const { webhook } = await organization(node, []);
     expect((await webhook(["anything", "any.*"])).status).toBe(200);
     expect(await webhook(["in*voice"])).toMatchObject({
@@ -186,7 +188,7 @@ describe("a target", () => {
     });
   });
 
-  it("names what the catalogue knows, and prefixes of it", async ({ node }) => {
+  it("may name types of the catalogue, and prefixes of them", async ({ node }) => {
     const { webhook } = await organization(node, ["invoice.paid", "invoice.line.added", "ping"]);
     for (const types of [["invoice.paid", "ping"], ["invoice.*"], ["invoice.line.*"], []])
       expect((await webhook(types)).status).toBe(200);
@@ -204,13 +206,13 @@ describe("a target", () => {
     );
   });
 
-  it("names what the service itself sends", async ({ node }) => {
+  it("may name the service's own types", async ({ node }) => {
     const { webhook } = await organization(node, ["ping"]);
     const own = ["target.disabled", "handoff.completed", "handoff.*", "event.failed"];
     expect((await webhook(own)).status).toBe(200);
   });
 
-  it("keeps what it names already, and cannot newly name what is gone", async ({ node }) => {
+  it("keeps the types that it names, and cannot add deleted ones", async ({ node }) => {
     const { call, webhook } = await organization(node, []);
     const { id } = (await webhook(["old", "gone"])).body;
     for (const name of ["new", "gone"]) await call("PUT", `/api/v1/event-types/${name}`, {});
@@ -226,13 +228,13 @@ describe("a target", () => {
     expect((await call("PATCH", `/api/v1/targets/${id}`, { name: "v" })).body.event_types).toEqual(["new"]);
   });
 
-  it("of another organization's catalogue knows nothing", async ({ node }) => {
+  it("does not see another organization's catalogue", async ({ node }) => {
     await organization(node, ["theirs"]);
     const { webhook } = await organization(node, ["own"]);
     expect((await webhook(["theirs"])).status).toBe(400);
   });
 
-  it("that is a legacy endpoint names any type, as its contract says", async ({ node }) => {
+  it("that is a legacy endpoint may name any type, as its contract says", async ({ node }) => {
     const { call } = await organization(node, ["ping"]);
     const made = await call("POST", "/api/v1/endpoints", {
       name: "e",
@@ -244,7 +246,7 @@ describe("a target", () => {
     expect(changed.body.endpoint.event_types).toBe('["another"]');
   });
 
-  it("gets items whose type no catalogue knows", async ({ node }) => {
+  it("gets items whose type is not in the catalogue", async ({ node }) => {
     const { call, webhook } = await organization(node, ["ping"]);
     const { id } = (await webhook([])).body;
     expect(await call("POST", `/t/${id}`, { event_type: "unlisted" })).toMatchObject({

@@ -14,7 +14,9 @@ const it = nodeTest({ POSTRIDER_ALLOWED_NETWORKS: "127.0.0.0/8", POSTRIDER_ROLES
 );
 
 describe("an import", () => {
-  it("says what it would do, does it, and does nothing when it is repeated", async ({ node }) => {
+  it("reports what it would change, changes it, and changes nothing when it is repeated", async ({
+    node,
+  }) => {
     const { call } = await organization(node, ["ping", "other"]);
     const importing = (query = "") => call("POST", `/api/v1/event-types/import${query}`, shopDocument);
     const expected = {
@@ -65,7 +67,9 @@ describe("an import", () => {
     expect((await call("GET", "/api/v1/event-types/ping")).body.description).toBe("Is anybody there?");
   });
 
-  it("holds the catalogue for as many statements with a hundred types as with two", async ({ node }) => {
+  it("locks the catalogue for the same number of statements with a hundred types as with two", async ({
+    node,
+  }) => {
     const { call } = await organization(node, []);
     const importing = (prefix: string, count: number) => {
       let imports = 0;
@@ -81,7 +85,7 @@ describe("an import", () => {
     expect(await importing("many", 100)).toBe(few);
   });
 
-  it("takes YAML, as a JSON string", async ({ node }) => {
+  it("accepts YAML, as a JSON string", async ({ node }) => {
     const { call } = await organization(node, []);
     const yaml = `
 openapi: 3.1.0

@@ -34,7 +34,7 @@ function refusalOf({ status, headers }: Answer): unknown {
 }
 
 describe("an event that waits", () => {
-  it("alone or in a row with others is canceled, and those others are delivered", async ({
+  it("alone or in a row with others is canceled, and the others are delivered", async ({
     workspace,
     setEnabled,
     node,
@@ -63,7 +63,7 @@ describe("an event that waits", () => {
     expect(await acceptedEvents(node, workspace.account)).toBe(billed);
   });
 
-  it("for its retry is canceled, and keeps the attempts it had", async ({ workspace, receiver, cancel }) => {
+  it("for its retry is canceled, and keeps its attempts", async ({ workspace, receiver, cancel }) => {
     receiver.answer = (_received, response) => response.writeHead(500).end();
     const { id: targetId } = await workspace.newTarget({ retry_interval_seconds: 3600 });
     const id = await workspace.send(targetId);
@@ -79,7 +79,7 @@ describe("an event that waits", () => {
     expect((await workspace.call("POST", `/api/v1/events/${id}/replay`)).status).toBe(202);
   });
 
-  it("adds nothing to the statistics when it is canceled", async ({ workspace, setEnabled, cancel }) => {
+  it("changes no statistics when it is canceled", async ({ workspace, setEnabled, cancel }) => {
     const { id: targetId } = await workspace.newTarget();
     await setEnabled(targetId, false);
     const id = await workspace.send(targetId);
@@ -88,7 +88,7 @@ describe("an event that waits", () => {
     expect(body.totals).toMatchObject({ accepted: 1, delivered: 0, retried: 0, failed: 0 });
   });
 
-  it("is told of by the stream", async ({ workspace, url, setEnabled, cancel }) => {
+  it("is reported by the stream when it is canceled", async ({ workspace, url, setEnabled, cancel }) => {
     const stream = await openEventStream(url, { authorization: `Bearer ${workspace.account.api_key}` });
     onTestFinished(() => stream.close());
     const { id: targetId } = await workspace.newTarget();
@@ -103,7 +103,7 @@ describe("an event that waits", () => {
 });
 
 describe("an event is not canceled", () => {
-  it("when it has ended: 409, and it stays as it is", async ({ workspace, cancel }) => {
+  it("after it has ended: 409, and it stays unchanged", async ({ workspace, cancel }) => {
     const { id: targetId } = await workspace.newTarget();
     const id = await workspace.send(targetId);
     await until(
@@ -183,7 +183,7 @@ describe("a handoff", () => {
 });
 
 describe("a mailbox's message", () => {
-  it("that nobody has claimed is taken out, and the mailbox counts it no more", async ({
+  it("that nobody has claimed is removed when canceled, and no longer counted by the mailbox", async ({
     workspace,
     node,
     cancel,
@@ -202,13 +202,13 @@ describe("a mailbox's message", () => {
     expect(refusalOf(await cancel(second))).toEqual([409, "event_ended"]);
   });
 
-  it("lets the next of its ordering key be claimed", async ({ workspace, node, cancel }) => {
+  it("frees its ordering key when canceled", async ({ workspace, node, cancel }) => {
     const box = await createMailbox(node, {}, workspace.account);
     const key = { "x-ordering-key": "one" };
     const ids = [await box.send({ n: 1 }, key), await box.send({ n: 2 }, key)];
     const claim = async (): Promise<{ id: string; claim_token: string }[]> =>
       (await box.post("claim", { max: 10 })).body.messages;
-    // The claim meets the second behind the first, and parks it.
+    // The claim finds the second message blocked by the first, and parks it.
     const [claimed, ...others] = await claim();
     expect([claimed!.id, others]).toEqual([ids[0], []]);
     await box.post("release", { messages: [{ id: claimed!.id, claim_token: claimed!.claim_token }] });
@@ -216,7 +216,7 @@ describe("a mailbox's message", () => {
     expect((await claim()).map(({ id }) => id)).toEqual([ids[1]]);
   });
 
-  it("waits for its ordering key and holds nothing meanwhile, so that consumers of the key go on", async ({
+  it("waits for its ordering key without holding a lock when canceled, so that consumers of the key continue", async ({
     workspace,
     node,
     cancel,
@@ -224,12 +224,12 @@ describe("a mailbox's message", () => {
     const box = await createMailbox(node, {}, workspace.account);
     const key = { "x-ordering-key": "one" };
     const [first, second] = [await box.send({ n: 1 }, key), await box.send({ n: 2 }, key)];
-    // The claim parks the second behind the first.
+    // The claim parks the second message behind the first.
     const { messages } = (await box.post("claim", { max: 10 })).body;
     expect(messages.map(({ id }: { id: string }) => id)).toEqual([first]);
     const cell = node.cellPool(workspace.account.user.org_id);
     const canceled = await inTransaction(cell, async (client) => {
-      // The steps of an acknowledgement of the first.
+      // The steps of acknowledging the first message.
       await lockKey(client, box.id, "one");
       const answer = cancel(second);
       await untilWaiting(cell, "cancel_event");

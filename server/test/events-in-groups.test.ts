@@ -13,8 +13,8 @@ import {
 import { waitingRows } from "./support/storedItems.ts";
 
 /*
- * Items that were accepted together wait in one row, and those of them that are delivered at the first try are recorded
- * in one. Nobody sees that: each is listed and read as if it were alone.
+ * Items accepted together wait in one row, and those delivered at the first attempt are recorded in one row.
+ * Clients do not see this: each item is listed and read as if it were alone.
  */
 
 const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
@@ -23,7 +23,7 @@ const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
     expect(status).toBe(200);
     return body.events.map((event: { id: string }) => event.id);
   })
-  /** Pages through a list, each from where the last one ended. */
+  /** Reads a list page by page, each from the end of the previous one. */
   .extend("pagesOf", file, ({ idsOf }) => async (query: string, limit: number): Promise<string[]> => {
     const all: string[] = [];
     for (;;) {
@@ -33,7 +33,7 @@ const it = sharedNodeTest({ POSTRIDER_ROLES: "api" })
       if (page.length < limit) return all;
     }
   })
-  /** Stores items that were delivered, row by row, each with an attempt that shows which item it is of. */
+  /** Stores delivered items, row by row, each with an attempt that shows whose it is. */
   .extend(
     "storeDelivered",
     file,
@@ -75,7 +75,7 @@ it.beforeAll(async ({ node }) => {
   await ensurePartitions(node.pool, Date.now());
 });
 
-/** The ids of items as batches would have them: four rows to a slot of their clocks, each all over it. */
+/** Ids of items as batches would create them: four rows per slot, each spread over the whole slot. */
 function idsOfRows(targetId: string, rows: number, perRow: number): string[][] {
   const slotMs = 1_024;
   return Array.from({ length: rows }, (_, row) => {
@@ -109,7 +109,7 @@ describe("items that share a row", () => {
     }
   });
 
-  it("are listed in order where rows reach over each other, leased or not, by any page", async ({
+  it("are listed in order when the id ranges of rows overlap, leased or not, by any page size", async ({
     node,
     account,
     storeRows,
@@ -131,7 +131,7 @@ describe("items that share a row", () => {
     expect(everywhere.filter((id) => ids.includes(id))).toEqual(ids);
   });
 
-  it("say when they are due, alone or together, and nothing while they are leased", async ({
+  it("show when they are due, alone or together, and no time while they are leased", async ({
     node,
     account,
     storeRows,
@@ -145,7 +145,7 @@ describe("items that share a row", () => {
     expect(due.filter((at) => at === 0)).toHaveLength(3);
   });
 
-  it("are canceled one and all with their target", async ({ node, account, storeRows, pagesOf }) => {
+  it("are all canceled with their target", async ({ node, account, storeRows, pagesOf }) => {
     const { id: targetId } = await createWebhookTarget(node, account, "https://8.8.8.8/");
     const ids = await storeRows(targetId, 12, 20, 5);
     const deleted = await node.call("DELETE", `/api/v1/targets/${targetId}`, { key: account.api_key });
@@ -157,7 +157,7 @@ describe("items that share a row", () => {
 });
 
 describe("items that were delivered together", () => {
-  it("are listed in order beside those that were delivered alone, by any page", async ({
+  it("are listed in order beside items that were delivered alone, by any page size", async ({
     node,
     account,
     storeDelivered,
@@ -207,7 +207,7 @@ describe("items that were delivered together", () => {
     }
   });
 
-  it("are told from one that was there and is to be tried again", async ({
+  it("are distinguished from an item of the same row that is to be tried again", async ({
     node,
     account,
     storeDelivered,
@@ -227,7 +227,7 @@ describe("items that were delivered together", () => {
 });
 
 it.for(["0".repeat(32), "f".repeat(32), `${"0".repeat(11)}1${"f".repeat(20)}`])(
-  "lists of every status can go on from %s, which is no event",
+  "lists of every status continue from %s, which is not an event",
   async (before, { idsOf, node, account }) => {
     for (const status of ["QUEUED", "RETRYING", "DELIVERED", "FAILED", "UNREAD"]) {
       const found = await idsOf(`status=${status}&limit=5&before=${before}`);

@@ -6,7 +6,7 @@ import { signUp } from "./support/testNode.ts";
 const it = sharedNodeTest({ POSTRIDER_ROLES: "api" });
 
 describe("the list of a customer's events", () => {
-  it("has those of its targets and no others, with every other filter", async ({ node }) => {
+  it("has the events of its targets and no others, with every other filter", async ({ node }) => {
     const owner = await signUp(node);
     const { api_key: own } = owner;
     await node.call("PUT", "/api/v1/customers/acme", { key: own, body: {} });
@@ -33,7 +33,7 @@ describe("the list of a customer's events", () => {
     expect(refused).toMatchObject({ status: 400, body: { error: expect.stringContaining("customer_uid") } });
   });
 
-  it("is not another customer's for a key that is limited to one", async ({ node }) => {
+  it("does not show another customer to a key that is limited to one customer", async ({ node }) => {
     const owner = await signUp(node);
     for (const uid of ["mine", "theirs"])
       await node.call("PUT", `/api/v1/customers/${uid}`, { key: owner.api_key, body: {} });

@@ -12,11 +12,14 @@ import { type ManyEvents, storeManyEvents } from "./support/manyEvents.ts";
 import { databaseTest, file } from "./support/fixtures.ts";
 
 /*
- * The plan of every list over many events: it reads no table from end to end, and no more pages of the database than a
- * page of 50 can need, however many events there are.
+ * The plan of every list over many events: no full scan of a table, and no more pages of the database than a page
+ * of 50 events can need, however many events are stored.
  */
 
-/** `EVENTS_LISTED=1000000` shows the same for a million; what may grow with the number of events grows in proportion. */
+/**
+ * `EVENTS_LISTED=1000000` checks the same with a million events; values that may grow with their number grow in
+ * proportion.
+ */
 const stored = Number(process.env["EVENTS_LISTED"] ?? 150_000);
 
 const stores = /^(events|attempts|settlements|deliveries|messages|closed_messages)/;
@@ -24,7 +27,7 @@ const stores = /^(events|attempts|settlements|deliveries|messages|closed_message
 const it = databaseTest()
   .extend("queries", file, ({ pool }) => createQueries(pool))
   .extend("many", file, ({ pool }) => storeManyEvents(pool, stored))
-  /** The plans of the statements that find a page. */
+  /** Returns the plans of the statements that find a page. */
   .extend(
     "explain",
     file,
@@ -41,7 +44,7 @@ const it = databaseTest()
         }),
   );
 
-// A minute, of which no test is to have too little.
+// Storing the events takes about a minute, which must not count toward a test's time limit.
 it.beforeAll(({ many: _stored }) => undefined, 600_000);
 
 const base = { mailboxRetentionMs: 7 * dayMs, limit: 50, offset: 0, order: "desc" } as const;
@@ -78,28 +81,29 @@ function filterOf(many: ManyEvents, { status, of, also, from }: Case): EventFilt
 }
 
 /**
- * Limit of database pages read for a list page of 50: a few per row and per partition. With two filters, the rarer one decides:
- * each of its hundreds of events is looked up in up to three tables. Unread messages are sorted.
+ * Limit of database pages read for a list page of 50: a few per row and per partition. With two filters, the rarer
+ * one decides: each of its hundreds of events is looked up in up to three tables. Unread messages are sorted.
  */
 function mostBlocks({ also, status }: Case): number {
   if (also === "alone") return 2_500;
   return stored * (status === "UNREAD" ? 0.1 : 0.035);
 }
 
-/** The most that a list may read which takes no turn. */
+/** The most database pages that a list may read without waiting for its turn. */
 const mostFreeBlocks = 1_000;
 
 it.for(cases)("$status of the $of, $also, from the $from", async (one, { explain, many }) => {
   const filter = filterOf(many, one);
   const plans = await explain(filter);
   expect(plans.flatMap((plan) => wholeReads(plan, stores))).toEqual([]);
-  // Whatever takes more statements than for the first days, for more of them and for all is a search, and waits for its turn.
+  // A list that needs more statements than for the first days, for further days and for all days is a search, and
+  // takes turns.
   const turn = turnOf(filter);
   expect(turn === "searches" || plans.length <= 3).toBe(true);
   expect(blocksOf(plans)).toBeLessThan(turn === undefined ? mostFreeBlocks : mostBlocks(one));
 });
 
-it("a search that finds no page in time is refused, and a page that an index has is not", async ({
+it("a search that finds no page in time is refused, and a page from an index is not", async ({
   queries,
   many,
 }) => {
@@ -113,7 +117,11 @@ it("a search that finds no page in time is refused, and a page that an index has
   await expect(listEvents(queries, { ...filter, eventType: "order.none" }, gone)).rejects.toThrow("gone");
 });
 
-it("what came last does not matter to what of a target is DELIVERED", async ({ explain, many, queries }) => {
+it("lists of a target's DELIVERED events do not depend on recent events", async ({
+  explain,
+  many,
+  queries,
+}) => {
   const filter: EventFilter = {
     ...base,
     orgId: many.orgId,
@@ -128,7 +136,7 @@ it("what came last does not matter to what of a target is DELIVERED", async ({ e
   expect(events.map((event) => event.status)).toEqual(Array.from({ length: 50 }, () => "DELIVERED"));
 });
 
-it("what a replay of many made is found by the replay, alone and with a status", async ({
+it("events created by a replay of many are found by the replay, alone and with a status", async ({
   pool,
   many,
   explain,
@@ -152,7 +160,7 @@ it("what a replay of many made is found by the replay, alone and with a status",
   expect((await listEvents(queries, filter)).events).toHaveLength(40);
 });
 
-it("statuses that exist fill their page, from both ends", async ({ queries, many }) => {
+it("statuses with events fill their page, from both ends", async ({ queries, many }) => {
   const empty: string[] = [];
   for (const status of eventStatuses) {
     const of = ["UNREAD", "CLAIMED", "ACKNOWLEDGED", "EXPIRED", "DEAD"].includes(status)

@@ -41,7 +41,7 @@ const it = nodeTest({ POSTRIDER_ROLES: "api" })
       (filter: string) =>
         everyPage(node, `limit=100${filter}`, "before"),
   )
-  /** The same with the oldest first. */
+  /** Every event that a filter lists, page by page, oldest first. */
   .extend(
     "everyPageUp",
     file,
@@ -94,10 +94,7 @@ describe("the list of events", () => {
     }
   });
 
-  it("is paged by offset or by the last event seen, 50 at a time unless told otherwise", async ({
-    node,
-    listed,
-  }) => {
+  it("is paged by offset or by the last event seen, 50 at a time by default", async ({ node, listed }) => {
     const owner = await signUp(node);
     const { id: targetId } = await createWebhookTarget(node, owner, "https://8.8.8.8/");
     const nowMs = Date.now();
@@ -164,7 +161,7 @@ describe("the list of events", () => {
     "handoff_state=WORKING",
     "created_before=0",
     "created_after=253402300799",
-  ])("has nothing for ?%s in a workspace without such events", async (query, { list }) => {
+  ])("is empty for ?%s in a workspace without such events", async (query, { list }) => {
     expect(await list(`?${query}`)).toMatchObject({ status: 200, body: { events: [] } });
   });
 
@@ -205,7 +202,7 @@ describe("over events of every status", () => {
 
   it.beforeAll(async ({ node, everyPage }) => {
     const many = await storeManyEvents(node.pool, 6_000);
-    // The organization gets a key of an account that has signed up.
+    // The organization gets the API key of an account that has signed up.
     const owner = await signUp(node);
     await storeApiKey(node.pool, many.orgId, owner.api_key);
     key = owner.api_key;
@@ -214,7 +211,7 @@ describe("over events of every status", () => {
     correlated = await correlatedIds(node.pool, many);
   });
 
-  it("the list without a filter has each once, newest first, and the data has every status", () => {
+  it("the list without a filter has each event once, newest first, and the data has every status", () => {
     const ids = all.map((event) => event.id);
     expect(ids.length).toBeGreaterThan(3_000);
     expect(ids).toEqual([...new Set(ids)].sort().reverse());
@@ -222,7 +219,7 @@ describe("over events of every status", () => {
   });
 
   it.for(eventStatuses)(
-    "the list of %s is what reads as that, alone and with a target",
+    "the list of %s has the events that read as that status, alone and with a target",
     async (status, { everyPage }) => {
       const expected = all.filter((event) => event.status === status);
       expect(await everyPage(`&status=${status}`)).toEqual(expected);
@@ -236,7 +233,7 @@ describe("over events of every status", () => {
     },
   );
 
-  it("a target, a correlation and both list what they name", async ({ everyPage }) => {
+  it("lists by target, by correlation id and by both have the matching events", async ({ everyPage }) => {
     const targetIds = [...new Set(all.map((event) => event.endpoint_id))];
     expect(targetIds).toHaveLength(10);
     for (const targetId of targetIds) {
@@ -248,20 +245,17 @@ describe("over events of every status", () => {
     expect(await everyPage("&correlation_id=c-10")).toEqual(all.filter((event) => correlated.has(event.id)));
   });
 
-  it.for(eventStatuses)(
-    "%s reads the other way round when the oldest come first",
-    async (status, { everyPageUp }) => {
-      const expected = all.filter((event) => event.status === status).reverse();
-      expect(await everyPageUp(`&status=${status}`)).toEqual(expected);
-      const { endpoint_id: targetId } = expected[0]!;
-      const ofTarget = expected.filter((event) => event.endpoint_id === targetId);
-      expect(await everyPageUp(`&status=${status}&target_id=${targetId}`)).toEqual(ofTarget);
-      const ofCorrelation = expected.filter((event) => correlated.has(event.id));
-      expect(await everyPageUp(`&status=${status}&correlation_id=c-10`)).toEqual(ofCorrelation);
-    },
-  );
+  it.for(eventStatuses)("%s is reversed when the oldest come first", async (status, { everyPageUp }) => {
+    const expected = all.filter((event) => event.status === status).reverse();
+    expect(await everyPageUp(`&status=${status}`)).toEqual(expected);
+    const { endpoint_id: targetId } = expected[0]!;
+    const ofTarget = expected.filter((event) => event.endpoint_id === targetId);
+    expect(await everyPageUp(`&status=${status}&target_id=${targetId}`)).toEqual(ofTarget);
+    const ofCorrelation = expected.filter((event) => correlated.has(event.id));
+    expect(await everyPageUp(`&status=${status}&correlation_id=c-10`)).toEqual(ofCorrelation);
+  });
 
-  it("an event type is one condition more", async ({ everyPage, everyPageUp }) => {
+  it("an event type can be combined with each filter", async ({ everyPage, everyPageUp }) => {
     const types = [...new Set(all.map((event) => event.event_type))].sort();
     expect(types).toEqual(["order.made", "order.rare"]);
     for (const type of types) {
@@ -282,7 +276,7 @@ describe("over events of every status", () => {
     }
   });
 
-  it("a range of time holds what was accepted in it, its beginning included", async ({
+  it("a range of time has the events accepted in it, including its beginning", async ({
     everyPage,
     everyPageUp,
   }) => {
@@ -299,13 +293,14 @@ describe("over events of every status", () => {
     }
   });
 
-  it("the state of a handoff is found alone, with a target, and with what else is asked for", async ({
+  it("the state of a handoff can be filtered alone, with a target, and with other filters", async ({
     node,
     everyPage,
     everyPageUp,
   }) => {
     const agent = await storeTarget(node.pool, orgId, { kind: "a2a", url: "https://8.8.8.8/" });
-    // Between the others in time, so that nothing newer or older changes what the other tests expect of the ends.
+    // The events lie between the others in time, so that they do not change the newest and oldest events that
+    // other tests expect.
     const newestMs = Date.now() - 3 * dayMs;
     const ids = Array.from({ length: 12 }, (_, index) => newId(bucketOf(agent), newestMs - index * 1000));
     const events = { orgId, targetId: agent, ids };
@@ -332,7 +327,7 @@ describe("over events of every status", () => {
     await removeEvents(node.pool, ids);
   });
 
-  it("an offset skips the same events that pages before it have", async ({ node }) => {
+  it("an offset skips the same events as the pages before it", async ({ node }) => {
     for (const status of ["QUEUED", "RETRYING", "DELIVERED", "FAILED", "UNREAD", "ACKNOWLEDGED"]) {
       const expected = all.filter((event) => event.status === status).slice(3, 8);
       const answer = await node.call("GET", `/api/v1/events?status=${status}&offset=3&limit=5`, { key });
@@ -340,11 +335,11 @@ describe("over events of every status", () => {
     }
   });
 
-  it("more unread messages than are sorted are listed all the same", async ({ node }) => {
+  it("unread messages beyond the sorting limit are listed as well", async ({ node }) => {
     const mailbox = all.find((event) => event.status === "UNREAD")!.endpoint_id;
     const unread = all.filter((event) => event.status === "UNREAD");
     const newest = unread.filter((event) => event.endpoint_id === mailbox);
-    // Older than the others, within retention: they do not change the first page.
+    // Older than the others and within retention, so that the first page stays the same.
     const ids = Array.from({ length: 10_100 }, () => newId(bucketOf(mailbox), Date.now() - 6 * dayMs));
     const events = { orgId, targetId: mailbox, ids };
     await storeEvents(node.pool, events, { kind: 2 });

@@ -16,7 +16,7 @@ const it = nodeTest({ POSTRIDER_ROLES: "api", POSTRIDER_MAILBOX_RETENTION_SECOND
     expect(answer.statusCode).toBe(202);
     return answer.json<{ id: string }>().id;
   })
-  /** Stores an event as the service would have, so that it may be of any kind and age. */
+  /** Stores an event directly, so that it may be of any kind and age. */
   .extend(
     "store",
     file,
@@ -55,11 +55,11 @@ const it = nodeTest({ POSTRIDER_ROLES: "api", POSTRIDER_MAILBOX_RETENTION_SECOND
         }),
   );
 
-/** JSON whose bytes no parser would give back: blanks, a number with a zero at its end, an escape, a name twice. */
+/** JSON whose bytes no parser would restore: blanks, a number with a trailing zero, an escape, a duplicate name. */
 const bytes = '{ "total": 10.50,\n\t"name": "\\u0041da \u00fc", "name": "x", "big": 12345678901234567890 }';
 
 it.for(["a webhook", "a mailbox", "an agent"] as const)(
-  "gives the bytes of an item for %s as they came, to keys and sessions",
+  "returns the exact bytes of an item for %s, to keys and sessions",
   async (kind, { itemFor, account, download }) => {
     const id = await itemFor(kind);
     for (const credential of [
@@ -78,14 +78,14 @@ it.for(["a webhook", "a mailbox", "an agent"] as const)(
   },
 );
 
-it("gives a replay the bytes of its source", async ({ accept, node, account, download }) => {
+it("returns the bytes of its source for a replay", async ({ accept, node, account, download }) => {
   const id = await accept(await createMailboxTarget(node, account));
   const replay = await node.call("POST", `/api/v1/events/${id}/replay`, { key: account.api_key });
   const answer = await download(replay.body.id, { authorization: `Bearer ${account.api_key}` });
   expect(answer.rawPayload.equals(Buffer.from(bytes))).toBe(true);
 });
 
-it("does not know another organization's events, nor what is no id", async ({ accept, node, account }) => {
+it("answers 404 for another organization's events and for invalid ids", async ({ accept, node, account }) => {
   const id = await accept(await createMailboxTarget(node, account));
   const other = await signUp(node);
   for (const [path, key] of [

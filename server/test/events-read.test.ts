@@ -6,7 +6,7 @@ import { file, sharedStartedNodeTest } from "./support/fixtures.ts";
 import { freePort } from "./support/freePort.ts";
 
 const it = sharedStartedNodeTest()
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests assert the content
   .extend("read", file, ({ node, account }) => async (id: string): Promise<any> => {
     const answer = await node.call("GET", `/api/v1/events/${id}`, { key: account.api_key });
     expect(answer.status).toBe(200);
@@ -26,7 +26,7 @@ const it = sharedStartedNodeTest()
 const seconds = expect.closeTo(Date.now() / 1000, -3);
 
 describe("an event", () => {
-  it("reads with the contract's fields, and each attempt with its own", async ({
+  it("is read with the contract's fields, and so is each attempt", async ({
     node,
     account,
     receiver,
@@ -82,7 +82,7 @@ describe("an event", () => {
     expect(session.body).toEqual(story);
   });
 
-  it("counts its retries, says when the next is due, and keeps every attempt in order", async ({
+  it("counts its retries, states when the next is due, and lists every attempt in order", async ({
     receiver,
     node,
     account,
@@ -110,7 +110,7 @@ describe("an event", () => {
     expect(failed.updated_at).toBeGreaterThanOrEqual(attempts[1].attempted_at);
   });
 
-  it("has status_code 0 and a reason where nobody answered", async ({ node, account, untilStatus }) => {
+  it("has status_code 0 and a reason when no answer arrived", async ({ node, account, untilStatus }) => {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}/`;
     const { id: targetId } = await createWebhookTarget(node, account, url, { max_retries: 0 });
@@ -121,7 +121,7 @@ describe("an event", () => {
     ]);
   });
 
-  it("says that it is held while its target is disabled, and names no moment for the next attempt", async ({
+  it("says that it is held while its target is disabled, and names no time for the next attempt", async ({
     receiver,
     node,
     account,
@@ -141,7 +141,7 @@ describe("an event", () => {
     expect(event).toMatchObject({ status: "RETRYING", held: true, next_attempt_at: null, attempts: 1 });
   });
 
-  it("shows in a list what was asked for besides, whether it was delivered alone, with others, or not", async ({
+  it("shows in a list the requested extra fields, whether it was delivered alone, with others, or not at all", async ({
     account,
     receiver,
     node,
@@ -163,7 +163,7 @@ describe("an event", () => {
     const message = await sendItem(node, account, box.id);
     const fields = "attempts,last_status_code,next_attempt_at,duration_ms";
     const answer = await node.call("GET", `/api/v1/events?limit=15&fields=${fields}`, { key });
-    // oxlint-disable-next-line typescript/no-explicit-any -- tests assert what is in it
+    // oxlint-disable-next-line typescript/no-explicit-any -- tests assert the content
     const shown = new Map<string, any>(answer.body.events.map((event: { id: string }) => [event.id, event]));
     const delivered = {
       attempts: 1,
@@ -199,7 +199,7 @@ describe("an event", () => {
     expect((await read(id)).event.status).toBe("ACKNOWLEDGED");
   });
 
-  it("that is unknown, another organization's or no id at all is 404, also to replay", async ({
+  it("is answered with 404, also to replay it, when it is unknown, another organization's or not an id", async ({
     node,
     account,
     receiver,
