@@ -195,7 +195,7 @@ export interface DryRun {
 
 export interface EndedPortalSessions {
   ended_sessions: number;
-  /** That nobody had opened */
+  /** Links that nobody had opened */
   ended_links: number;
 }
 
@@ -234,12 +234,12 @@ export interface EndpointChanges {
 
 export interface Erasure {
   id: string;
-  /** What it is about: this event and its copies */
+  /** The event to erase, with its copies */
   event_id: string | null;
-  /** Or all events of this correlation id, up to the request */
+  /** Instead of one event: all events with this correlation id that were accepted before the request */
   correlation_id: string | null;
   status: "RUNNING" | "DONE";
-  /** How many events it is about; null until they have been counted */
+  /** How many events it erases; null until they have been counted */
   total: number | null;
   /** How many of them it has erased */
   erased: number;
@@ -417,7 +417,7 @@ export interface ImportedEventTypes {
 export interface Invitation {
   id: string;
   role: "viewer" | "member" | "admin";
-  /** For whom it is; null for anybody */
+  /** Only this address may accept it; null for any address */
   email: string | null;
   /** The user who made it */
   created_by: string | null;
@@ -629,7 +629,7 @@ export interface NewEndpoint {
 export interface NewInvitation {
   id: string;
   role: "viewer" | "member" | "admin";
-  /** For whom it is; null for anybody */
+  /** Only this address may accept it; null for any address */
   email: string | null;
   /** The user who made it */
   created_by: string | null;
@@ -739,7 +739,7 @@ export interface Portal {
     name: string;
     /** An https URL, or a data URL in base64 of a PNG, JPEG, GIF, WebP or SVG; the service never fetches it. null for none */
     logo: string | null;
-    /** Of buttons, as #rrggbb; the text on it is black or white, whichever is easier to read. null for the portal's own */
+    /** Colour of buttons, as #rrggbb; the text on it is black or white, whichever is easier to read. null for the portal's own */
     colour: string | null;
   };
   customer: {
@@ -769,7 +769,7 @@ export interface PortalSettings {
   name: string | null;
   /** An https URL, or a data URL in base64 of a PNG, JPEG, GIF, WebP or SVG; the service never fetches it. null for none */
   logo: string | null;
-  /** Of buttons, as #rrggbb; the text on it is black or white, whichever is easier to read. null for the portal's own */
+  /** Colour of buttons, as #rrggbb; the text on it is black or white, whichever is easier to read. null for the portal's own */
   colour: string | null;
   /** Whose pages may show the portal in a frame: origins such as https://app.example.com, and of this machine over http, too. Nobody's while it is empty */
   origins: string[];
@@ -780,7 +780,7 @@ export interface PortalSettingsInput {
   name?: string | null;
   /** An https URL, or a data URL in base64 of a PNG, JPEG, GIF, WebP or SVG; the service never fetches it. null for none */
   logo?: string | null;
-  /** Of buttons, as #rrggbb, in letters of either case. null for the portal's own */
+  /** Colour of buttons, as #rrggbb, in letters of either case. null for the portal's own */
   colour?: string | null;
   /** Whose pages may show the portal in a frame: origins such as https://app.example.com, and of this machine over http, too. Nobody's while it is empty */
   origins?: string[];
@@ -1237,7 +1237,7 @@ export interface User {
 
 /** The service's operations, one method each. */
 export interface Operations {
-  /** Create an account with an organization, a default API key and a session. A taken email is answered with `message` only, after as long, so that nobody learns who has an account. While live billing is on there is no `api_key`: the workspace is pending. Counted per client address in windows of 15 minutes: every request whose body is valid, whatever comes of it. `RateLimit` and `RateLimit-Policy` tell what is left; 429 carries `Retry-After`. */
+  /** Create an account with an organization, a default API key and a session. A taken email is answered with `message` only, after as long, so that nobody learns who has an account. While live billing is on there is no `api_key`: the workspace is pending. Requests with a valid body are counted per client address in windows of 15 minutes, whatever their outcome. `RateLimit` and `RateLimit-Policy` show how many are left; 429 carries `Retry-After`. */
   signUp(body: {
     email: string;
     password: string;
@@ -1251,7 +1251,7 @@ export interface Operations {
   } | {
     message: string;
   }>;
-  /** Start a session; a user's oldest beyond five ends. Counted per client address in windows of 15 minutes: every request whose body is valid, whatever comes of it. `RateLimit` and `RateLimit-Policy` tell what is left; 429 carries `Retry-After`. */
+  /** Start a session; a user's oldest beyond five ends. Requests with a valid body are counted per client address in windows of 15 minutes, whatever their outcome. `RateLimit` and `RateLimit-Policy` show how many are left; 429 carries `Retry-After`. */
   logIn(body: {
     email: string;
     password: string;
@@ -1288,7 +1288,7 @@ export interface Operations {
   }, options?: CallOptions): Promise<{
     ok: true;
   }>;
-  /** Who calls: the user of a session, or the organization of an API key. */
+  /** Read the caller: the user of a session, or the organization of an API key. */
   readMe(options?: CallOptions): Promise<{
     user: User | {
       org_id: string;
@@ -1325,7 +1325,7 @@ export interface Operations {
   listCustomers(options?: CallOptions & { limit?: number; /** The uid of the last customer of the page before */ after?: string; /** Only customers whose uid begins with this */ prefix?: string }): Promise<{
     customers: Customer[];
   }>;
-  /** Make a customer, or change one. The same call makes it and changes it, so that it can be repeated. What is left out becomes empty. */
+  /** Create or change a customer. The same call creates and changes a customer, so it can be repeated. Fields that are left out become empty. */
   putCustomer(uid: string, body: CustomerInput, options?: CallOptions): Promise<Customer>;
   /** Read a customer. */
   readCustomer(uid: string, options?: CallOptions): Promise<Customer>;
@@ -1339,7 +1339,7 @@ export interface Operations {
   }>;
   /** Make event types of the webhooks of an OpenAPI document. Each webhook is put as if by its own request: the name that it stands under is the type's, its first tag the group, and schema and example are those of the request's body in JSON, with what they refer to in the document. What cannot become a type is refused by itself. Types that the document does not have stay. */
   importEventTypes(body: Record<string, unknown> | string, options?: CallOptions & { /** true: says what the import would do, and does nothing */ dry_run?: "true" | "false" }): Promise<ImportedEventTypes>;
-  /** Make an event type, or change one. The same call makes it and changes it, so that it can be repeated. What is left out becomes empty. From the first type on there is a catalogue: what targets newly name in event_types has to be in it. */
+  /** Create or change an event type. The same call creates and changes a type, so it can be repeated. Fields that are left out become empty. Once the catalogue has a type, targets can name only types of the catalogue in event_types; names that they have already stay. */
   putEventType(name: string, body: EventTypeInput, options?: CallOptions): Promise<EventType>;
   /** Read an event type. */
   readEventType(name: string, options?: CallOptions): Promise<EventType>;
@@ -1569,7 +1569,7 @@ export interface Operations {
   }, options?: CallOptions): Promise<{
     updated: true;
   }>;
-  /** List the members of the organization, the first to come first. */
+  /** List the members of the organization, oldest first. */
   listMembers(options?: CallOptions & { limit?: number; /** The id of the last member of the page before */ after?: string }): Promise<{
     members: Member[];
   }>;
@@ -1579,7 +1579,7 @@ export interface Operations {
   }, options?: CallOptions): Promise<Member>;
   /** Remove a member, whose account and sessions end at once. API keys belong to the organization and stay. */
   removeMember(id: string, options?: CallOptions): Promise<Deleted>;
-  /** List invitations, newest first. Those that are over are listed for some weeks. */
+  /** List invitations, newest first. Invitations that are over are listed for some weeks. */
   listInvitations(options?: CallOptions & { limit?: number; /** The id of the last invitation of the page before */ before?: string }): Promise<{
     invitations: Invitation[];
   }>;
@@ -1610,7 +1610,7 @@ export interface Operations {
   }>;
   /** Erase an event's payload and answers, and those of its copies. They are gone when this is answered: of the event, of its replays, and of the result that its handoff was told by. Ids, type, status and times stay. An event that still waits is CANCELED first, also while it is being sent. The same request again is answered the same. */
   eraseEvent(id: string, options?: CallOptions): Promise<Erasure>;
-  /** Erase the payloads and answers of all events of a correlation id. Those that were accepted up to the request. It goes on in the background, also when processes end, and says how far it has come. */
+  /** Erase the payloads and answers of all events of a correlation id. Erases the events that were accepted before the request. It continues in the background, also after a restart, and reports its progress. */
   createErasure(body: {
     correlation_id: string;
   }, options?: CallOptions): Promise<Erasure>;
@@ -1620,11 +1620,11 @@ export interface Operations {
   }>;
   /** Read how far an erasure has come. */
   readErasure(id: string, options?: CallOptions): Promise<Erasure>;
-  /** List the targets that hear of operational events, newest first. */
+  /** List the targets that receive operational events, newest first. */
   listNotificationTargets(options?: CallOptions & { limit?: number; /** Only those older than the one with this id */ before?: string }): Promise<{
     notification_targets: NotificationTarget[];
   }>;
-  /** Let a webhook or mailbox hear of operational events. What happens is sent to it as items: signed, retried, in the list of events, and not billed. A target that is named again hears of what is said last. Nothing is told of a target to itself, nor of what becomes of such items. */
+  /** Let a webhook or mailbox receive operational events. Operational events are sent to it as items: signed, retried, listed with the other events, and not billed. Naming a target again replaces its choice of events. A target receives no operational events about itself or about such items. */
   saveNotificationTarget(body: {
     target_id: string;
     event_types?: ("target.disabled" | "target.recovered" | "event.failed" | "mailbox.message_dead" | "handoff.input_required")[];

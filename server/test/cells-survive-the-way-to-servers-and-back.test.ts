@@ -29,7 +29,7 @@ async function rowsOfCells(pool: pg.Pool): Promise<Record<string, string[]>> {
 }
 
 const brokenOff =
-  "it was broken off: run postrider db distribute --yes or postrider db undistribute --yes to its end";
+  "the command was interrupted: run postrider db distribute --yes or postrider db undistribute --yes to its end";
 
 describe.skipIf(citusUrl === undefined)(
   "cells that are distributed to servers and undistributed again",
@@ -82,7 +82,7 @@ describe.skipIf(citusUrl === undefined)(
         await kill("distribute --yes", /_00 is on /);
         expect(await command("distribute --yes")).toMatchObject({
           code: 0,
-          err: expect.stringMatching(/An earlier command was broken off: 1 cells are done[^]*_80 is on/),
+          err: expect.stringMatching(/An earlier command was interrupted: 1 cells are done[^]*_80 is on/),
         });
         expect(new Set((await placedCells(pool)).map(({ port }) => port)).size).toBe(cellCount);
         expect(await rowsOfCells(pool)).toEqual(rows);

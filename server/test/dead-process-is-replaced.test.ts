@@ -65,7 +65,7 @@ describe("a process that is killed", () => {
     expect(knocks.opened()).toBeGreaterThan(10);
     expect(knocks.refused()).toBe(0);
     await expectNothingLost({ pool, load, receiver });
-    expect(service.output().match(/a process of the service ended unasked/g)).toHaveLength(kills);
+    expect(service.output().match(/a process of the service ended unexpectedly/g)).toHaveLength(kills);
     expect(service.output().match(/"after_ms":\d+,"msg":"another process serves"/g)).toHaveLength(kills);
   });
 
@@ -93,7 +93,9 @@ describe("a process that is killed", () => {
     await receiver.arrivals(1);
     receiver.answer = answerOk;
     for (const pid of await untilServing(service, 2)) process.kill(pid, "SIGKILL");
-    await until(() => /"deliveries":1,"msg":"took over what the ended process left"/.test(service.output()));
+    await until(() =>
+      /"deliveries":1,"msg":"ended the leases of the process that died"/.test(service.output()),
+    );
     await receiver.arrivals(2);
     expect(receiver.received.map((one) => one.id)).toEqual([id, id]);
   });

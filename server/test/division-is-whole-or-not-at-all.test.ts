@@ -125,7 +125,7 @@ it("a command that loses its connections reports that, and leaves the database u
        and application_name = 'postrider backup'`,
   );
   expect(await program.ended).toEqual({ code: 1, signal: null });
-  expect(program.output()).toMatch(/the connection to the database was lost .*: give the command again/);
+  expect(program.output()).toMatch(/the connection to the database was lost .*: run the command again/);
   await letGo();
   await migrate(pool);
   expect(await schemasLike(pool, cellSchemaPattern)).toBe(0);

@@ -77,7 +77,7 @@ describe("a key", () => {
     [{ scope: "consume" }, /mailbox_ids is required/],
     [{ scope: "consume", mailbox_ids: [] }, /mailbox_ids/],
     [{ scope: "consume", mailbox_ids: ["0".repeat(32)] }, /is no mailbox/],
-    [{ scope: "send", customer_uid: "own" }, /customer_uid goes with/],
+    [{ scope: "send", customer_uid: "own" }, /customer_uid is only allowed with/],
     [{ mailbox_ids: ["0".repeat(32)] }, /mailbox_ids goes with/],
   ] as const)("limited by %j is refused", async ([body, message], { newKey }) => {
     expect(await newKey(body)).toMatchObject({

@@ -80,7 +80,7 @@ describe("a service of two processes", () => {
       for (const pid of group) signal(pid, name);
       expect(await service.ended).toBe(0);
       await until(() => children.filter(isRunning).length === 0);
-      expect(service.output()).not.toMatch(/ended unasked|did not shut down/);
+      expect(service.output()).not.toMatch(/ended unexpectedly|did not shut down/);
     },
   );
 

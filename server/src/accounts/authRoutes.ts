@@ -27,7 +27,7 @@ export interface AuthDeps extends SignUpDeps, ResetDeps {
 const ApiKey = Type.String({ pattern: "^ak_live_[0-9a-f]{64}$", description: "Shown once" });
 
 const countsRequests =
-  "Counted per client address in windows of 15 minutes: every request whose body is valid, whatever comes of it. `RateLimit` and `RateLimit-Policy` tell what is left; 429 carries `Retry-After`.";
+  "Requests with a valid body are counted per client address in windows of 15 minutes, whatever their outcome. `RateLimit` and `RateLimit-Policy` show how many are left; 429 carries `Retry-After`.";
 const needsEmailAndPassword = "email and password are required";
 
 const logoutRoute = route("logOut", "POST /api/v1/auth/logout", {
@@ -59,7 +59,7 @@ const logoutAllRoute = route("logOutAll", "POST /api/v1/auth/logout-all", {
 
 const meRoute = route("readMe", "GET /api/v1/auth/me", {
   access: usersAndKeys("viewer", everyKey),
-  summary: "Who calls: the user of a session, or the organization of an API key",
+  summary: "Read the caller: the user of a session, or the organization of an API key",
   response: {
     200: Type.Object({ user: Type.Union([User, Type.Object({ org_id: Id })]) }),
   },
@@ -71,16 +71,16 @@ const meRoute = route("readMe", "GET /api/v1/auth/me", {
   },
 });
 
-const closedToStrangers = "Accounts are not open to everybody here (`signup_closed`)";
+const closedToStrangers = "Signup is not open to everybody here (`signup_closed`)";
 
 /** @throws {ApiError} 403 when a new account needs an invitation or an operator. */
 function refuseStrangers(signup: Config["signup"]): void {
   if (signup === "open") return;
   const way =
-    signup === "invited" ? "have somebody who has one invite you" : "ask whoever runs this service for one";
+    signup === "invited" ? "ask a member to invite you" : "ask the operator of this service for one";
   throw new ApiError(
     403,
-    `accounts are not open to everybody here (POSTRIDER_SIGNUP=${signup}): ${way}`,
+    `signup is not open to everybody here (POSTRIDER_SIGNUP=${signup}): ${way}`,
     "signup_closed",
   );
 }

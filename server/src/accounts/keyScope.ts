@@ -36,9 +36,9 @@ export function readScope({
   mailbox_ids: mailboxIds,
 }: Fields): Read<KeyScope | undefined> {
   if (customerUid !== undefined && scope !== "customer")
-    return unreadable("customer_uid goes with the scope customer");
+    return unreadable("customer_uid is only allowed with the scope customer");
   if (mailboxIds !== undefined && scope !== "consume")
-    return unreadable("mailbox_ids goes with the scope consume");
+    return unreadable("mailbox_ids is only allowed with the scope consume");
   switch (scope) {
     case undefined:
       return { ok: true, value: undefined };

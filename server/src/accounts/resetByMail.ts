@@ -75,7 +75,7 @@ export function resetMail({
     "To choose a new password, open this link:",
     link,
     `It works once, within ${resetMinutes} minutes, and only as long as no newer one was asked for. When the password is reset, you are signed out everywhere.`,
-    "If you did not ask for this, you need not do anything: your password stays as it is, and only who can read this mail can use the link.",
+    "If you did not ask for this, you do not have to do anything: your password stays as it is, and only people who can read this mail can use the link.",
   ];
   return {
     to: email,

@@ -69,7 +69,7 @@ export function createFrameReader(stream: Readable, broken: (what: string, cause
     },
     /** Checks that the stream has ended. @throws {Error} from `broken` when anything is left. */
     async end(): Promise<void> {
-      if (held.length > 0 || (await more())) throw broken("is damaged: something follows its end");
+      if (held.length > 0 || (await more())) throw broken("is damaged: it has data after its end");
     },
     /** The checksum of everything read so far, in hex. */
     sha256: () => hash.copy().digest("hex"),

@@ -116,14 +116,14 @@ function migrationsOf(manifest: Manifest): typeof migrations {
 function cellsOf({ cells = [] }: Manifest): readonly OwnCell[] {
   const wanted = cells.length === 0 ? [] : cellSchemas(cells.length);
   if (cells.every(({ schema }, number) => schema === wanted[number])) return cells;
-  throw new Error("the backup's cells are described in a way that is not ours");
+  throw new Error("the backup does not describe its cells as Postrider does");
 }
 
 async function makePartitions(client: pg.Client, { name: parent, partitions }: OwnTable): Promise<void> {
   for (const { name, bounds, settings, unmeasured } of partitions) {
     // Bounds and settings come from a file and go into statements.
     if (!/^FOR VALUES FROM \([^();]*\) TO \([^();]*\)$/.test(bounds) || !settings.every(isSetting)) {
-      throw new Error(`the partition ${name} is described in a way that is not ours`);
+      throw new Error(`the backup does not describe the partition ${name} as Postrider does`);
     }
     const table = pg.escapeIdentifier(name);
     const stored = settings.length === 0 ? "" : ` with (${settings.join(", ")})`;
@@ -165,7 +165,7 @@ async function loadRows(client: pg.Client, manifest: Manifest, parts: AsyncItera
           break;
         case "end": {
           const rows = await endOf(sink!);
-          if (rows !== part.rows) throw new Error(`a table has ${rows} rows where ${part.rows} were to come`);
+          if (rows !== part.rows) throw new Error(`a table has ${rows} rows instead of ${part.rows}`);
           total += rows;
           break;
         }

@@ -95,7 +95,7 @@ async function exportBatch(deps: ExportDeps, batch: MeterBatch): Promise<BatchOu
   return isTooOld(batch, nowSeconds) ? { kind: "stuck", reason: tooOld } : sendBatch(deps, batch);
 }
 
-const tooOld = "it is more than 35 days old, which the processor does not take";
+const tooOld = "it is more than 35 days old, and the processor does not accept it any more";
 
 function isTooOld(batch: MeterBatch, nowSeconds: number): boolean {
   return batch.event_timestamp <= nowSeconds - maxAgeSeconds;
@@ -147,7 +147,7 @@ async function record(
       await postponeBatch(deps.pool, identifier, nowSeconds + delaySeconds, outcome.reason);
       counts.postponed++;
       const fields = { identifier, outcome: outcome.kind, reason: outcome.reason, retry_in_s: delaySeconds };
-      deps.log.warn(fields, "a usage batch waits");
+      deps.log.warn(fields, "a usage batch was postponed");
       return;
     }
     case "stuck":

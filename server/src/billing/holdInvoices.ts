@@ -82,7 +82,7 @@ export async function releaseInvoices(deps: ReleaseDeps): Promise<number> {
       failuresInRow = asked.outcome === "unavailable" ? failuresInRow + 1 : 0;
       if (asked.outcome !== "answered") {
         const { invoice_id, org_id } = held;
-        deps.log.warn({ invoice_id, org_id, reason: asked.cause.message }, "a held invoice waits");
+        deps.log.warn({ invoice_id, org_id, reason: asked.cause.message }, "a held invoice stays held");
       } else if (asked.answer) released++;
     }
   }
@@ -180,7 +180,7 @@ async function isCounted(deps: ReleaseDeps, held: HeldInvoice): Promise<boolean>
   if (nowSeconds < (held.settled_at ?? 0) + meterLagSeconds) return false;
   deps.log.error(
     { invoice_id: held.invoice_id, org_id: held.org_id, exported: held.exported, counted },
-    "an invoice goes out although the meter counts less than was confirmed",
+    "an invoice is released although the meter counts less than was confirmed",
   );
   return true;
 }

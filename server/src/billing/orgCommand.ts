@@ -25,7 +25,7 @@ export type OrgCommand = (deps: OrgCommandDeps) => Promise<void>;
  */
 export function readOrgCommand(args: string[]): OrgCommand {
   const [command, ...rest] = args;
-  if (command === undefined) throw new UsageError("say what to do with organizations");
+  if (command === undefined) throw new UsageError("name a command after postrider org");
   const read = readers.get(command);
   if (read === undefined) throw new UsageError(`there is no command "org ${command}"`);
   return read(rest);

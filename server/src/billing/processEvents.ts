@@ -80,7 +80,7 @@ async function postpone({ pool, log, nowMs }: ProcessDeps, event: DueEvent, erro
   const delaySeconds = Math.min(wait.firstSeconds * 2 ** event.attempts, wait.maxSeconds);
   log.warn(
     { event_id: event.id, type: event.type, retry_in_s: delaySeconds, err: error },
-    "a billing event waits",
+    "a billing event was postponed",
   );
   await pool.query(
     `update billing_events

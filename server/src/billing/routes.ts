@@ -123,7 +123,7 @@ const statusRoute = route("readBilling", "GET /api/v1/billing", {
 
 const checkoutRoute = route("openCheckout", "POST /api/v1/billing/checkout", {
   access: users("admin"),
-  audit: { none: "the payment processor tells what comes of it, on record as billing.state_changed" },
+  audit: { none: "the payment processor reports the result, which is recorded as billing.state_changed" },
   summary: "Get a hosted page to set up payment",
   description:
     "The body is ignored: price and return addresses are the service's own. 503 while live billing is disabled, 409 when the workspace is exempt or has a subscription.",

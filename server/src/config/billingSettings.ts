@@ -53,6 +53,7 @@ export const billingSettings = {
     parse: originUrl,
     unset: "Stripe's own",
     secret: true,
-    description: "Another address of the processor's interface, without a path, for a local stand-in.",
+    description:
+      "Another base address of the processor's interface, without a path, for example of a local test server.",
   }),
 };

@@ -50,7 +50,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const parsed = parseAll(env, problems);
   if (isSet(env, "DATABASE_URL") && !isSet(env, "POSTRIDER_ENCRYPTION_KEY")) {
     problems.push(
-      "DATABASE_URL needs POSTRIDER_ENCRYPTION_KEY beside it, the same for every process; make one with: openssl rand -base64 32",
+      "DATABASE_URL needs POSTRIDER_ENCRYPTION_KEY too, the same for every process; make one with: openssl rand -base64 32",
     );
   }
   if (parsed.bodyMemoryBytes < 4 * parsed.maxBodyBytes) {

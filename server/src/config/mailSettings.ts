@@ -53,7 +53,7 @@ function smtpUrl(text: string): SmtpServer {
     throw new ValueError(`must be a URL such as ${example}`);
   }
   if (!/^\/?$/.test(url.pathname) || url.hash !== "" || !["", "?tls=off"].includes(url.search)) {
-    throw new ValueError(`must have nothing behind the host and the port but ?tls=off`);
+    throw new ValueError(`must have nothing after the host and the port except ?tls=off`);
   }
   const isOff = url.search !== "";
   if (isTls && isOff) throw new ValueError("must begin with smtp:// where it ends with ?tls=off");
@@ -75,7 +75,7 @@ function credentialsOf({ username, password }: URL): SmtpServer["credentials"] {
   try {
     return { user: decodeURIComponent(username), password: decodeURIComponent(password) };
   } catch {
-    throw new ValueError("must have what is special in user and password percent-encoded, % itself as %25");
+    throw new ValueError("must have special characters in user and password percent-encoded, % as %25");
   }
 }
 

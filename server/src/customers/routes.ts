@@ -44,9 +44,9 @@ const listRoute = route("listCustomers", "GET /api/v1/customers", {
 const putRoute = route("putCustomer", "PUT /api/v1/customers/:uid", {
   access: usersAndKeys("member", noLimitedKey),
   audit: ["customer.created", "customer.updated"],
-  summary: "Make a customer, or change one",
+  summary: "Create or change a customer",
   description:
-    "The same call makes it and changes it, so that it can be repeated. What is left out becomes empty.",
+    "The same call creates and changes a customer, so it can be repeated. Fields that are left out become empty.",
   body: CustomerInput,
   response: { 200: Customer },
   examples: examples.putCustomer,

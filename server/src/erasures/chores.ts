@@ -37,7 +37,8 @@ export function carryingOnErasures(deps: EraseDeps): () => Promise<number> {
 async function carryOn(deps: EraseDeps, erasure: StoredErasure): Promise<number> {
   const outcome =
     erasure.event_id === null ? await eraseNextPage(deps, erasure) : await eraseOne(deps, erasure);
-  if (outcome === "busy") throw new Error(`erasure ${erasure.id}: an event is changed over and over`);
+  if (outcome === "busy")
+    throw new Error(`erasure ${erasure.id}: an event stayed locked by other transactions`);
   return outcome === "done" ? 0 : outcome;
 }
 

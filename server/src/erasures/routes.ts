@@ -46,7 +46,7 @@ const createRoute = route("createErasure", "POST /api/v1/erasures", {
   audit: erasureAudit,
   summary: "Erase the payloads and answers of all events of a correlation id",
   description:
-    "Those that were accepted up to the request. It goes on in the background, also when processes end, and says how far it has come.",
+    "Erases the events that were accepted before the request. It continues in the background, also after a restart, and reports its progress.",
   body: Type.Object({ correlation_id: Type.String({ pattern: "^[A-Za-z0-9_-]{1,128}$" }) }),
   response: { 202: Erasure },
   errors: { 409: "The workspace has too many erasures under way" },
@@ -83,7 +83,7 @@ async function eraseNow(deps: ErasureRouteDeps, caller: Caller, eventId: string)
   if (erasure.event_id === null || erasure.status === "DONE") return erasure;
   const outcome = await eraseOne({ ...deps, mailboxRetentionMs: mailboxRetentionMs(deps.config) }, erasure);
   if (outcome === "busy") {
-    throw new ApiError(503, "the item is being changed over and over: the erasure goes on by itself", {
+    throw new ApiError(503, "the item changes too often: the erasure continues in the background", {
       retryAfterSeconds: 1,
     });
   }

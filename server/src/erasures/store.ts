@@ -18,10 +18,12 @@ import { newestFirst, type NewestFirst } from "../postgres/newestFirst.ts";
 export const Erasure = Type.Object(
   {
     id: Id,
-    event_id: nullable(Id, "What it is about: this event and its copies"),
-    correlation_id: nullableString("Or all events of this correlation id, up to the request"),
+    event_id: nullable(Id, "The event to erase, with its copies"),
+    correlation_id: nullableString(
+      "Instead of one event: all events with this correlation id that were accepted before the request",
+    ),
     status: oneOf(["RUNNING", "DONE"]),
-    total: nullableInteger("How many events it is about; null until they have been counted"),
+    total: nullableInteger("How many events it erases; null until they have been counted"),
     erased: Type.Integer({ description: "How many of them it has erased" }),
     created_by: Type.String({
       description: "The address of the user, or the name and prefix of the API key",

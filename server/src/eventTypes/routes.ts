@@ -73,9 +73,9 @@ const deleteRoute = route("deleteEventType", "DELETE /api/v1/event-types/:name",
 const putRoute = route("putEventType", "PUT /api/v1/event-types/:name", {
   access: usersAndKeys("member", noLimitedKey),
   audit: ["event_type.created", "event_type.updated"],
-  summary: "Make an event type, or change one",
+  summary: "Create or change an event type",
   description:
-    "The same call makes it and changes it, so that it can be repeated. What is left out becomes empty. From the first type on there is a catalogue: what targets newly name in event_types has to be in it.",
+    "The same call creates and changes a type, so it can be repeated. Fields that are left out become empty. Once the catalogue has a type, targets can name only types of the catalogue in event_types; names that they have already stay.",
   body: EventTypeInput,
   response: { 200: EventType },
   errors: { 409: tooManyEventTypes },

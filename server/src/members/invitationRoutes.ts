@@ -40,7 +40,7 @@ const Email = Type.String({ maxLength: maxEmailCharacters, examples: ["grace@exa
 const listRoute = route("listInvitations", "GET /api/v1/invitations", {
   access: usersAndKeys("admin", readKeys),
   summary: "List invitations, newest first",
-  description: "Those that are over are listed for some weeks.",
+  description: "Invitations that are over are listed for some weeks.",
   query: Type.Object({
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
     before: Type.Optional(pageCursor("The id of the last invitation of the page before")),
@@ -68,7 +68,7 @@ const revokeRoute = route("revokeInvitation", "DELETE /api/v1/invitations/:id", 
 /** @throws {ApiError} 403 when only operators may create accounts. */
 function refuseWhereClosed(signup: Config["signup"]): void {
   if (signup !== "closed") return;
-  throw new ApiError(403, "accounts are made only by whoever runs this service", "signup_closed");
+  throw new ApiError(403, "only the operator of this service creates accounts", "signup_closed");
 }
 
 const createRoute = route("createInvitation", "POST /api/v1/invitations", {

@@ -28,7 +28,7 @@ const refusals = {
 
 const listRoute = route("listMembers", "GET /api/v1/members", {
   access: usersAndKeys("viewer", readKeys),
-  summary: "List the members of the organization, the first to come first",
+  summary: "List the members of the organization, oldest first",
   query: Type.Object({
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
     after: Type.Optional(pageCursor("The id of the last member of the page before")),
@@ -49,7 +49,7 @@ const changeRoleRoute = route("changeRole", "PATCH /api/v1/members/:id", {
   body: Type.Object({ role: RoleName }),
   response: { 200: Member },
   errors,
-  examples: { request: { "Only looks from now on": { role: "viewer" } } },
+  examples: { request: { "Make the member a viewer": { role: "viewer" } } },
   async handle(call, deps) {
     const { params, body } = call;
     const input = { userId: idOf(params.id), role: body.role };

@@ -27,7 +27,7 @@ const NullableId = nullable(Id);
 const invitation = {
   id: Id,
   role: RoleName,
-  email: nullableString("For whom it is; null for anybody"),
+  email: nullableString("Only this address may accept it; null for any address"),
   created_by: nullable(Id, "The user who made it"),
   created_at: Timestamp,
   expires_at: Timestamp,

@@ -24,7 +24,7 @@ export type NotificationRouteDeps = Pick<Parts, "pool" | "queries" | "nowMs">;
 
 const listRoute = route("listNotificationTargets", "GET /api/v1/notification-targets", {
   access: usersAndKeys("viewer", readKeys),
-  summary: "List the targets that hear of operational events, newest first",
+  summary: "List the targets that receive operational events, newest first",
   query: pageBefore("those"),
   response: { 200: Type.Object({ notification_targets: Type.Array(NotificationTarget) }) },
   handle: async ({ caller, query: { limit, before = null } }, deps) => ({
@@ -39,9 +39,9 @@ const listRoute = route("listNotificationTargets", "GET /api/v1/notification-tar
 const saveRoute = route("saveNotificationTarget", "POST /api/v1/notification-targets", {
   access: usersAndKeys("member", noLimitedKey),
   audit: "notification_target.saved",
-  summary: "Let a webhook or mailbox hear of operational events",
+  summary: "Let a webhook or mailbox receive operational events",
   description:
-    "What happens is sent to it as items: signed, retried, in the list of events, and not billed. A target that is named again hears of what is said last. Nothing is told of a target to itself, nor of what becomes of such items.",
+    "Operational events are sent to it as items: signed, retried, listed with the other events, and not billed. Naming a target again replaces its choice of events. A target receives no operational events about itself or about such items.",
   body: Type.Object({
     target_id: Type.String({ maxLength: 64 }),
     event_types: Type.Optional(EventTypes),
@@ -61,7 +61,8 @@ const saveRoute = route("saveNotificationTarget", "POST /api/v1/notification-tar
     const saved = await saveNotificationTarget(deps.queries, originOf(call), wanted);
     return orRefused(saved, "saved", {
       not_found: notFound,
-      is_agent: () => new ApiError(400, "target_id must be a webhook or a mailbox: agents hear of nothing"),
+      is_agent: () =>
+        new ApiError(400, "target_id must be a webhook or a mailbox: agents receive no operational events"),
       too_many: () => new ApiError(409, `a workspace has at most ${maxPerOrganization} notification targets`),
     }).notificationTarget;
   },

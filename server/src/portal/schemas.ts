@@ -13,7 +13,10 @@ export const PortalLink = Type.Object(
 );
 
 export const EndedPortalSessions = Type.Object(
-  { ended_sessions: Type.Integer(), ended_links: Type.Integer({ description: "That nobody had opened" }) },
+  {
+    ended_sessions: Type.Integer(),
+    ended_links: Type.Integer({ description: "Links that nobody had opened" }),
+  },
   { title: "EndedPortalSessions" },
 );
 
@@ -43,7 +46,7 @@ const looks = {
   }),
   colour: Type.Union([Type.String({ pattern: "^#[0-9a-f]{6}$" }), Type.Null()], {
     description:
-      "Of buttons, as #rrggbb; the text on it is black or white, whichever is easier to read. null for the portal's own",
+      "Colour of buttons, as #rrggbb; the text on it is black or white, whichever is easier to read. null for the portal's own",
     examples: ["#0b6e4f"],
   }),
 };
@@ -72,7 +75,7 @@ export const PortalSettingsInput = Type.Partial(
   Type.Object({
     ...PortalSettings.properties,
     colour: Type.Union([Type.String({ maxLength: 20 }), Type.Null()], {
-      description: "Of buttons, as #rrggbb, in letters of either case. null for the portal's own",
+      description: "Colour of buttons, as #rrggbb, in letters of either case. null for the portal's own",
       examples: ["#0B6E4F"],
     }),
   }),

@@ -55,7 +55,7 @@ export async function refuseHalfDistributed(client: pg.ClientBase): Promise<void
   const found = await readDistribution(client);
   if (found === undefined || isComplete(found)) return;
   throw new SchemaError(
-    "the cells were being distributed over servers, or brought back, and it was broken off: run postrider db distribute --yes " +
+    "the cells were being distributed over servers, or brought back, and the command was interrupted: run postrider db distribute --yes " +
       "or postrider db undistribute --yes to its end",
   );
 }

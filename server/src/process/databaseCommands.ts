@@ -6,7 +6,7 @@ export const databaseUsage = `  postrider backup <file>                         
   postrider restore <file>                                restores a backup into an empty database
   postrider reset --yes                                   deletes all data; the encryption key stays
   postrider move [--stop-service]                         moves the embedded database to the one in DATABASE_URL
-${cellUsage}      all take --json
+${cellUsage}      all of them accept --json
 `;
 
 /** The commands on the whole database, by name. */

@@ -122,7 +122,7 @@ function endSoon(): void {
 function endLate(log: Log): void {
   log.warn(
     { limit_ms: stopLimitMs },
-    "stopping took too long; what is left is delivered after its leases lapse",
+    "stopping took too long; the remaining deliveries are sent after their leases lapse",
   );
   void log.flush().then(() => endBy("SIGTERM"));
 }

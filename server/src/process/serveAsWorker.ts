@@ -119,7 +119,7 @@ function listenToSupervisor() {
       const others = await within(siblingsLimitMs, answer.promise, undefined);
       answers.delete(id);
       if (others !== undefined) return others;
-      throw new ApiError(503, "the metrics of the other processes did not come in time");
+      throw new ApiError(503, "the other processes did not send their metrics in time");
     },
     /** From now on answers the supervisor's requests for metrics. */
     counts(service: Pick<Service, "metricValues">): void {

@@ -119,9 +119,9 @@ async function takeOver({ cells }: OpenDatabase, leases: TokenRange, log: Log): 
   try {
     let taken = 0;
     for (const { pool } of cells.all()) taken += await endLeasesOf(pool, leases);
-    if (taken > 0) log.info({ deliveries: taken }, "took over what the ended process left");
+    if (taken > 0) log.info({ deliveries: taken }, "ended the leases of the process that died");
   } catch (error) {
-    log.warn({ err: error }, "what the ended process left becomes due when its leases lapse");
+    log.warn({ err: error }, "the deliveries of the process that died become due when its leases lapse");
   }
 }
 

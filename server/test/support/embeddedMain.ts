@@ -12,7 +12,7 @@ try {
     transport: process.argv[3] === "tcp" ? "tcp" : "socket",
     log(level, message) {
       tell({ event: "log", level, message });
-      if (message.startsWith("PostgreSQL ended unasked")) tell({ event: "exit" });
+      if (message.startsWith("PostgreSQL ended unexpectedly")) tell({ event: "exit" });
       if (message === "PostgreSQL serves again") tell({ event: "restart", pid: database.pid() });
     },
   });

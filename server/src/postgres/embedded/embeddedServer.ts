@@ -115,7 +115,7 @@ export class EmbeddedServer {
       this.#process = undefined;
       if (this.#stopping.signal.aborted) return;
       const how = end.signal === null ? `code ${end.code}` : end.signal;
-      this.#options.log("error", `PostgreSQL ended unasked (${how}); restarting it`);
+      this.#options.log("error", `PostgreSQL ended unexpectedly (${how}); restarting it`);
       if (Date.now() - startedAt > settledMs) failures = 0;
       const next = await this.#relaunch(failures);
       if (next === undefined) return;

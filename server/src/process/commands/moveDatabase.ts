@@ -216,7 +216,7 @@ function stopService(dataDir: string, { pid = 0 }: Holder, say: (line: string) =
     process.kill(pid, "SIGTERM");
   } catch (cause) {
     throw new CommandError(
-      `the service on ${dataDir} cannot be ended from here (${(cause as Error).message}): stop it where it runs, and give the command again`,
+      `the service on ${dataDir} cannot be stopped from here (${(cause as Error).message}): stop it where it runs, and run the command again`,
       "failed",
       { cause },
     );

@@ -23,7 +23,7 @@ export async function restore(config: Config, path: string, { say, show }: Talk)
   // A pipe would be empty when read a second time, or block forever.
   if (!found.isFile())
     throw new CommandError(
-      `${path} is no file but a pipe, a folder or a device: a backup is read twice`,
+      `${path} is a pipe, a folder or a device: a backup has to be a file, because it is read twice`,
       "failed",
     );
   say(`Verifying ${path} …`);
@@ -102,14 +102,14 @@ function checkKey({ encryptionKey, dataDir, databaseUrl }: Config, { key_fingerp
   const place = `POSTRIDER_ENCRYPTION_KEY${databaseUrl === undefined ? ` or ${keyPath(dataDir)}` : ""}`;
   if (key === undefined) {
     throw new CommandError(
-      `the backup's secrets are sealed with the key ${key_fingerprint}, which is not here: give it by ${place}`,
+      `the backup's secrets are encrypted with the key ${key_fingerprint}, which is not configured: set it with ${place}`,
       "credential",
     );
   }
   const found = fingerprintOf(key);
   if (found === key_fingerprint) return;
   throw new CommandError(
-    `the backup's secrets are sealed with the key ${key_fingerprint}, and the one here is ${found}: give the former by ${place}`,
+    `the backup's secrets are encrypted with the key ${key_fingerprint}, but the configured key is ${found}: set the former with ${place}`,
     "credential",
   );
 }

@@ -62,7 +62,7 @@ export function refusalOf(dataDir: string, { to, at, isDone }: Move): CommandErr
   const when = new Date(at * 1000).toISOString();
   return new CommandError(
     isDone
-      ? `the database in ${dataDir} was moved to ${to} at ${when}: set DATABASE_URL; to use what is left here all the same, remove ${path}`
+      ? `the database in ${dataDir} was moved to ${to} at ${when}: set DATABASE_URL; to use the old database anyway, remove ${path}`
       : `a move of the database in ${dataDir} to ${to} began at ${when} and did not end: run postrider move again with that DATABASE_URL, which finishes it; to stay here, empty that database and remove ${path}`,
     "conflict",
   );

@@ -116,7 +116,7 @@ async function openEmbedded(
     // No other process uses the database, so all leases belong to processes that have ended.
     let taken = 0;
     for (const cell of cells.all()) taken += await endAllLeases(cell.pool);
-    if (taken > 0) log.info({ deliveries: taken }, "took over what an earlier process left");
+    if (taken > 0) log.info({ deliveries: taken }, "ended the leases of an earlier process");
     const closing = new AbortController();
     const walAhead = makeWalAheadLater(pool, log, { directory: config.dataDir, signal: closing.signal });
     return {
@@ -154,7 +154,8 @@ async function makeWalAheadLater(
     const made = await makeWalAhead(pool, signal, await segmentsThatFit(directory));
     if (made > 0) log.info({ segments: made }, "WAL segments made ahead");
   } catch (error) {
-    if (!signal.aborted) log.warn({ err: error }, "WAL segments were not made ahead; commits make them");
+    if (!signal.aborted)
+      log.warn({ err: error }, "WAL segments could not be created ahead; commits create them");
   }
 }
 

@@ -65,7 +65,7 @@ export async function openOrJoin<T>(
 export function refuseWithoutDatabase(dataDir: string): void {
   if (existsSync(clusterPath(dataDir))) return;
   throw new CommandError(
-    `there is no database in ${dataDir}: set POSTRIDER_DATA_DIR to where the service has it`,
+    `there is no database in ${dataDir}: set POSTRIDER_DATA_DIR to the service's data directory`,
     "notFound",
   );
 }
@@ -78,7 +78,7 @@ function takenFor(dataDir: string, holder: Holder): CommandError {
   const seconds = patienceMs / 1_000;
   const text =
     holder.command === undefined
-      ? `${nameOf(holder)} on ${dataDir} has had no database for ${seconds} s: its log says why; try again when it serves`
+      ? `${nameOf(holder)} on ${dataDir} has not opened its database for ${seconds} s: its log says why; try again when it serves`
       : `${nameOf(holder)} has used ${dataDir} for ${seconds} s: try again when it has ended`;
   return new CommandError(text, "conflict");
 }

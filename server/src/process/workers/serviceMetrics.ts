@@ -57,7 +57,7 @@ export class ServiceMetrics {
     gauge("postrider_processes", "Processes that serve, of POSTRIDER_PROCESSES.", serving);
     this.#deaths = new Counter({
       name: "postrider_process_deaths_total",
-      help: "Processes that ended unasked.",
+      help: "Processes that ended unexpectedly.",
       registers: [this.#own],
     });
   }

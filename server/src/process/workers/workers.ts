@@ -116,7 +116,7 @@ export class Workers {
     if (this.#running.size === 0) return;
     this.#deps.log.warn(
       { limit_ms: limitMs },
-      "stopping took too long; what is left is delivered after its leases lapse",
+      "stopping took too long; the remaining deliveries are sent after their leases lapse",
     );
     for (const { process } of this.#running) process.kill("SIGKILL");
     await allEnded;
@@ -250,7 +250,7 @@ export class Workers {
     }
     this.#deps.log.error(
       { process: process.pid, ended_by: how },
-      `a process of the service ended unasked; another takes its place${why}`,
+      `a process of the service ended unexpectedly; another takes its place${why}`,
     );
     this.#after(afterMs, () => (slot === undefined ? this.#loadSpare() : this.#fill(slot, nowMs)));
   }

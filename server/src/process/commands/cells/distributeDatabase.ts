@@ -76,7 +76,7 @@ async function keepServicesOut(client: pg.ClientBase): Promise<void> {
 function tellWhatIsDone(found: Distribution, done: readonly string[], { say }: Talk): void {
   if (isComplete(found)) return;
   const list = done.length === 0 ? "" : ` (${done.join(", ")})`;
-  say(`An earlier command was broken off: ${done.length} cells are done${list}`);
+  say(`An earlier command was interrupted: ${done.length} cells are done${list}`);
 }
 
 async function tellSizes({ client }: OnCoordinator, { say }: Talk): Promise<void> {

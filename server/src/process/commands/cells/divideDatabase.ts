@@ -53,7 +53,7 @@ async function divideAlone(database: AsItIs, count: number, progress: StartProgr
     if (!isDatabaseAway(cause) || isShort(cause)) throw cause;
     // The server may have received the commit before the connection was lost.
     throw new CommandError(
-      `the connection to the database was lost (${(cause as Error).message}): give the command again, which divides the database, or says that it is divided`,
+      `the connection to the database was lost (${(cause as Error).message}): run the command again: it divides the database, or says that it is divided already`,
       "failed",
       { cause },
     );

@@ -76,7 +76,7 @@ async function refuseUnfitTarget({ client }: OnCoordinator, to: Server): Promise
     .join(", ");
   const why = worker === undefined ? "is no worker" : "is drained";
   throw new CommandError(
-    `${placeOfServer(to)} ${why}: postrider db worker add ${placeOfServer(to)} makes it take cells; those that do: ${known}`,
+    `${placeOfServer(to)} ${why}: postrider db worker add ${placeOfServer(to)} lets it take cells; workers that take cells: ${known}`,
     worker === undefined ? "notFound" : "conflict",
   );
 }

@@ -78,7 +78,7 @@ function explained(cause: unknown): unknown {
   if ((cause as { code?: string }).code !== outOfMemory) return cause;
   return new CommandError(
     `${(cause as Error).message}: a server cannot lock as many tables at a time. Set a larger max_locks_per_transaction on each server, ` +
-      "start each PostgreSQL again, and give the command again",
+      "restart each PostgreSQL, and run the command again",
     "failed",
     { cause },
   );

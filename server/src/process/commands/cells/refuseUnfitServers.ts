@@ -73,8 +73,8 @@ export async function refuseUnfitWorkers(client: pg.ClientBase): Promise<void> {
 export function refuseWalLevel(server: Server, level: string): void {
   if (level === "logical") return;
   throw new CommandError(
-    `wal_level is ${level} on ${placeOfServer(server)}, from where no cell could be moved while the service runs: run alter system ` +
-      "set wal_level = logical there, and start that PostgreSQL again",
+    `wal_level is ${level} on ${placeOfServer(server)}, so no cell can be moved from there while the service runs: run alter system ` +
+      "set wal_level = logical there, and restart that PostgreSQL",
     "conflict",
   );
 }
