@@ -44,26 +44,26 @@ import type { ConsumerTraces } from "./mailbox/traceConsumers.ts";
 import { type StreamRouteDeps, streamRoute } from "./stream/routes.ts";
 import type { Parts } from "./items/parts.ts";
 
-/** The parts that the features take what they need from; `assemble.ts` makes them all. */
+/** The parts of the process from which each feature takes those it needs. `assemble.ts` creates them. */
 export interface AppDeps extends ServerDeps, HealthDeps, StreamRouteDeps, McpRouteDeps, Omit<Parts, "cells"> {
   config: Config;
   passwords: Passwords;
-  /** Absent where the operator has set no mail server. */
+  /** Absent when no mail server is configured. */
   mailer?: Mailer | undefined;
   intake: Intake;
   mailboxes: Mailboxes;
   consumerTraces?: ConsumerTraces | undefined;
   handoffs: Handoffs;
-  /** Tells the local worker that there is a new replay of many events. */
+  /** Tells this process's worker that there is a new replay of many events. */
   onReplay: () => void;
-  /** Tells the local billing worker that the payment processor sent a notice. */
+  /** Tells this process's billing worker that the payment processor sent a webhook. */
   onBillingEvent: () => void;
 }
 
 /**
  * The whole HTTP interface, ready to listen.
- * @param parts the parts of each cell, in the order of `cells`; those of the first cell also answer callers without organization.
- * @param control finds out who calls. Sessions of a cell may all wait for a server that is away.
+ * @param parts the parts of each cell, in the order of `cells`. The first cell also answers callers without an organization.
+ * @param control pool that checks credentials, because all connections of a cell's pool may be waiting for an unreachable server.
  */
 export function createApp(
   parts: readonly Omit<AppDeps, "app">[],

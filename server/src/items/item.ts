@@ -93,7 +93,7 @@ export interface TokenRange {
   last: number;
 }
 
-/** A range (24 bits) and a token in it (29 bits) make a 53-bit integer. Two processes share a range by a chance of 1 in 17 million. */
+/** A range (24 bits) and a token in it (29 bits) make a 53-bit integer. Two processes have the same range once in 17 million. */
 const ranges = 2 ** 24;
 const tokensPerRange = 2 ** 29;
 

@@ -2,15 +2,15 @@ import type { IncomingHttpHeaders } from "node:http";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import { createToolServer, type ToolServerDeps } from "./toolServer.ts";
 
-/** A message of JSON-RPC that came by POST, and on whose behalf it is answered. */
+/** A JSON-RPC message of a POST request, with the client for which it is answered. */
 export interface PostedMessage extends ToolServerDeps {
   body: unknown;
   headers: IncomingHttpHeaders;
 }
 
 /**
- * Answers one message by a server of its own: nothing is kept from one request to the next.
- * @returns the status and JSON that are sent back; nothing with 202. A refusal is an error of JSON-RPC.
+ * Answers one message with a new server: no state is kept from one request to the next.
+ * @returns the status and the JSON of the answer; no JSON with 202. A refusal is a JSON-RPC error.
  */
 export async function answerMessage({ body, headers, ...deps }: PostedMessage) {
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
@@ -32,7 +32,7 @@ function relevant(headers: IncomingHttpHeaders): [string, string][] {
   });
 }
 
-/** An error that the transport itself answers names no request; the client waits for the answer to its own. */
+/** Adds the request's id to an error of the transport, which has none: the client matches answers by their id. */
 function withId(text: string, isOk: boolean, body: unknown): string {
   if (isOk) return text;
   const { id } = body as { id?: unknown };

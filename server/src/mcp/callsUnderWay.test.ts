@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { CallsUnderWay } from "./callsUnderWay.ts";
 
-describe("a call that is given up", () => {
-  it("is aborted while it is under way, and undone when it was answered", async () => {
+describe("a call that its client cancels", () => {
+  it("is aborted if it is under way, and undone if it was answered", async () => {
     const calls = new CallsUnderWay();
     const [waiting, answered] = [calls.begin("a 1"), calls.begin("a 2")];
     const undone: string[] = [];
@@ -13,7 +13,7 @@ describe("a call that is given up", () => {
     expect(undone).toEqual(["a 2"]);
   });
 
-  it("does not begin when that was heard of before the call itself", () => {
+  it("does not begin if the cancellation arrived before the call", () => {
     const calls = new CallsUnderWay();
     calls.giveUp("a 1");
     expect(calls.begin("a 2").signal.aborted).toBe(false);
@@ -21,7 +21,7 @@ describe("a call that is given up", () => {
     expect(calls.begin("a 1").signal.aborted).toBe(false);
   });
 
-  it("is undone once, however often it is given up, and its neighbours are left alone", async () => {
+  it("is undone once, even if it is canceled several times, and other clients' calls are not affected", async () => {
     const calls = new CallsUnderWay();
     const [one, other] = [calls.begin("a 1"), calls.begin("b 1")];
     let count = 0;

@@ -1,30 +1,30 @@
-/** How long after its answer a call can still be found to have reached nobody, and before its start that it need not begin. */
+/** How long after its answer a call can still be canceled and undone, and how long before its start it can be canceled. */
 const hearingMs = 30_000;
-/** With more than this at once, those that come cannot be given up. */
+/** The most calls that are tracked. Further calls cannot be canceled. */
 const maxCalls = 10_000;
 
 /**
- * The calls of this process that could be given up: a client tells so in a message of its own, which may come while
- * the call is under way, or when its answer has just left.
+ * The calls of this process that can be canceled. A client cancels a call in a separate message, which may arrive while the call
+ * is under way or just after its answer was sent.
  */
 export class CallsUnderWay {
   readonly #calls = new Map<string, { aborting: AbortController; undo: () => Promise<void> }>();
   readonly #undone = new Set<Promise<void>>();
-  /** Given up before they began: the messages came over two connections, and the later one was read first. */
+  /** Calls that were canceled before they began: the two messages came over two connections and were read in reverse order. */
   readonly #early = new Set<string>();
 
-  /** One call of a tool. @param name See {@link callName}. */
+  /** Starts to track one call of a tool. @param name see {@link callName}. */
   begin(name: string) {
     const aborting = new AbortController();
     const entry = { aborting, undo: async (): Promise<void> => undefined };
     if (this.#early.delete(name)) aborting.abort(givenUp());
     else if (this.#calls.size < maxCalls) this.#calls.set(name, entry);
     return {
-      /** Aborts when the caller gives it up. */
+      /** Aborts when the client cancels the call. */
       signal: aborting.signal,
-      /** Has this done if the answer reaches nobody; done at once when that is known. */
+      /** Sets the function that undoes the call if its answer does not reach the client. */
       onUnheard: (undo: () => Promise<void>): void => void (entry.undo = undo),
-      /** Its answer is on its way. */
+      /** Called when the answer is being sent. */
       end: (): void => {
         const forget = (): void => {
           if (this.#calls.get(name) === entry) this.#calls.delete(name);
@@ -35,8 +35,8 @@ export class CallsUnderWay {
   }
 
   /**
-   * The caller wants no answer any more: what is under way is aborted, and what was answered is undone.
-   * @returns whether the call is known here.
+   * Cancels a call: aborts it if it is under way, and undoes what it did.
+   * @returns whether this process has the call.
    */
   giveUp(name: string): boolean {
     const entry = this.#calls.get(name);
@@ -58,7 +58,7 @@ export class CallsUnderWay {
     setTimeout(() => this.#early.delete(name), hearingMs).unref();
   }
 
-  /** Gives up every call whose name begins so, and resolves when what they did is undone. */
+  /** Cancels every call whose name begins with `prefix`, and resolves when all of them are undone. */
   async giveUpAll(prefix: string): Promise<void> {
     for (const name of this.#calls.keys()) if (name.startsWith(prefix)) this.giveUp(name);
     await Promise.all(this.#undone);
@@ -69,7 +69,7 @@ function givenUp(): Error {
   return new Error("the caller gave the call up");
 }
 
-/** The key of a request's id among all clients' calls. */
+/** The name of a call, unique among the calls of all clients. */
 export function callName(client: string, requestId: unknown): string {
   return `${client} ${typeof requestId} ${String(requestId)}`;
 }

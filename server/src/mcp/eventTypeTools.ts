@@ -4,7 +4,7 @@ import { EventTypeName, Moment, Notice, notice, PayloadPart } from "./schemas.ts
 import { call, changes, defineTool, read, reads, type Tool } from "./tool.ts";
 import { fieldsOf, nullable } from "../http/contract/schemas.ts";
 
-/** In a path: `.` and `..` would name another one. */
+/** A name that becomes a path segment: `.` and `..` would name another path. */
 const TypeName = Type.String({
   pattern: "^(?!\\.\\.?$)[!-)+-~](?:[ -)+-~]{0,254}[!-)+-~])?$",
   description: "As items carry it in event_type, such as order.created",
@@ -107,5 +107,5 @@ function answerOf(type: StoredType, offsetBytes = 0) {
   };
 }
 
-/** The catalogue of what an organization sends: read it before sending, and describe what is missing. */
+/** Tools for an organization's catalogue of event types: agents read it before they send, and add missing types. */
 export const eventTypeTools: readonly Tool[] = [listEventTypes, getEventType, putEventType];

@@ -3,15 +3,15 @@ import { isIP } from "node:net";
 import { ApiError } from "../http/contract/errors.ts";
 import { isHost } from "../http/contract/headProblem.ts";
 
-/** Names that the service has: its public URL's, and those the operator lists. */
+/** The host names of the service: that of its public URL, and those that the operator lists. */
 export interface OwnNames {
   publicUrl?: string | undefined;
   mcpHosts: readonly string[];
 }
 
 /**
- * Refuses what a page of another site could have sent, be it by a name that it made lead here (DNS rebinding): `Host`
- * has to be a name of the service or an address, and `Origin`, which browsers send, one of its names.
+ * Refuses requests that a page of another site could have sent, also by a host name that resolves to this service (DNS
+ * rebinding): `Host` must be one of the service's names or an IP address, and `Origin`, which browsers send, one of its names.
  * @throws {ApiError} 403
  */
 export function refuseForeignPages({ host, origin }: IncomingHttpHeaders, own: OwnNames): void {
@@ -30,7 +30,7 @@ export function refuseForeignPages({ host, origin }: IncomingHttpHeaders, own: O
   }
 }
 
-/** Whether it is an IP address, in brackets or not. Nobody can make an address lead elsewhere, as they can a name. */
+/** Whether the name is an IP address, with or without brackets. Unlike a name, an address cannot be made to resolve elsewhere. */
 function isAddress(name: string): boolean {
   return isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0;
 }
@@ -43,12 +43,12 @@ function isOwn(name: string, { publicUrl, mcpHosts }: OwnNames): boolean {
   );
 }
 
-/** The name or address in a URL, as the URL parser writes it: lower-case, in punycode, IPv4 in four decimals, without a last dot. */
+/** The host of a URL, normalized by the URL parser: lower case, punycode, IPv4 as four decimal numbers, no trailing dot. */
 function hostnameOf(url: string): string | undefined {
   return URL.parse(url)?.hostname.replace(/\.$/, "") || undefined;
 }
 
-/** The same of a `Host`: nothing but a name or an address, and a port. */
+/** The normalized host of a `Host` header; undefined if the header is not a name or an address with an optional port. */
 function hostnameOfHost(host: string | undefined): string | undefined {
   return host !== undefined && isHost(host) ? hostnameOf(`http://${host}`) : undefined;
 }

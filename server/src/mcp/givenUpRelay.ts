@@ -4,16 +4,16 @@ import { type Listener, listen, notify } from "../postgres/listen.ts";
 import type { Log } from "../telemetry/log.ts";
 
 const channel = "postrider_given_up";
-/** PostgreSQL takes 8,000 bytes a notification; no client needs names as long. */
+/** The most bytes of a call's name. A notification has at most 8,000 bytes, and no client needs longer names. */
 const maxNameBytes = 1_000;
-/** Past this many that wait for the database, more are dropped. */
+/** The most names that wait to be sent. Further names are dropped. */
 const maxWaiting = 1_000;
 
 export type GivenUpRelay = ReturnType<typeof createGivenUpRelay>;
 
 /**
- * Carries the word that a call is given up to the node that has the call, by NOTIFY. One connection beside the pool on each node
- * that is called by agents.
+ * Sends the cancellation of a call to the node that has the call, by NOTIFY. Each node that agents call has one LISTEN connection
+ * outside the pool.
  */
 export function createGivenUpRelay(deps: { pool: pg.Pool; log: Pick<Log, "warn"> }) {
   const nodeId = randomBytes(8).toString("hex");
@@ -30,14 +30,14 @@ export function createGivenUpRelay(deps: { pool: pg.Pool; log: Pick<Log, "warn">
   }
 
   return {
-    /** Tells the other nodes; what cannot be told is dropped with a warning, and the lease then gives back what was claimed. */
+    /** Notifies the other nodes. If that fails, it logs a warning; the claimed messages return when their lease ends. */
     tell(name: string): void {
       if (Buffer.byteLength(name) > maxNameBytes || name.includes("\0") || waiting.length >= maxWaiting)
         return;
       waiting.push(name);
       telling ??= tellAll();
     },
-    /** Begins to listen, at the first call of this node. */
+    /** Starts to listen; called at each call, and has an effect at the first. */
     listen(hear: (name: string) => void): void {
       listener ??= listen({
         ...deps,

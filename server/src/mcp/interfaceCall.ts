@@ -1,24 +1,24 @@
-/** One request of the public interface, as a tool makes it: the tools have no other way to the service. */
+/** One request of a tool to the public interface. Tools have no other access to the service. */
 export interface InterfaceCall {
   method: "GET" | "POST" | "PUT";
-  /** With ids in their places. */
+  /** The path, with ids in place of its parameters. */
   path: string;
   query?: Readonly<Record<string, string | number | undefined>>;
   headers?: Readonly<Record<string, string | undefined>>;
   /** Sent as JSON. */
   body?: unknown;
-  /** Whether it may be sent again when it is unknown whether the first one arrived. */
+  /** Whether the request may be repeated if it is unknown whether it arrived. */
   isRepeatable: boolean;
   signal: AbortSignal;
 }
 
 /**
- * Makes requests to the interface with the credential of the tools' caller.
+ * Sends a request to the interface with the credential of the tools' caller.
  * @returns the body of a successful answer. @throws {CallRefusedError}
  */
 export type CallInterface = (call: InterfaceCall) => Promise<Buffer>;
 
-/** The interface's refusal, or that it could not be reached (status 0). */
+/** A refusal of the interface; status 0 if the interface could not be reached. */
 export class CallRefusedError extends Error {
   override name = "CallRefusedError";
   readonly status: number;
@@ -37,7 +37,7 @@ export function pathOf({ path, query = {} }: InterfaceCall): string {
   return parameters.size === 0 ? path : `${path}?${parameters.toString()}`;
 }
 
-/** The headers that a call has beside its credential. */
+/** The headers of a call, without its credential. */
 export function headersOf({ headers = {}, body }: InterfaceCall): Record<string, string> {
   const given = Object.entries(headers).filter(([, value]) => value !== undefined);
   return {
@@ -46,7 +46,7 @@ export function headersOf({ headers = {}, body }: InterfaceCall): Record<string,
   };
 }
 
-/** The body of an answer that is a success. @param code of its header `X-Error-Code`. @throws {CallRefusedError} */
+/** The body of a successful answer. @param code the value of `X-Error-Code`. @throws {CallRefusedError} for other answers. */
 export function successful(status: number, body: Buffer, code: string | undefined): Buffer {
   if (status < 400) return body;
   throw new CallRefusedError(status, messageOf(body) ?? `the service answered ${status}`, { code });

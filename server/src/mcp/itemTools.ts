@@ -17,7 +17,7 @@ import {
 import { call, changes, defineTool, read, reads, type Tool, type ToolContext } from "./tool.ts";
 import { fieldsOf, nullable } from "../http/contract/schemas.ts";
 
-/** Options of sending an item, to a target or to all of a customer. */
+/** Fields for sending an item to a target, or a publication to a customer's targets. */
 export const itemFields = {
   payload: Type.Unknown({ description: "Any JSON" }),
   event_type: Type.Optional(EventTypeName("What kind of event it is, such as order.created")),
@@ -27,7 +27,7 @@ export const itemFields = {
 
 const NewItem = Type.Object({ ...itemFields, idempotency_key: Type.Optional(Type.String()) });
 
-/** Hands an item over to the path that takes it. Without a key of its own it has one that only this call knows. */
+/** Sends an item or a publication. Without an idempotency key it gets a random one, so that retries of this call are safe. */
 export function handOver<T>(context: ToolContext, path: string, item: Static<typeof NewItem>): Promise<T> {
   return call<T>(context, {
     method: "POST",
@@ -60,7 +60,7 @@ const sendItem = defineTool(
   (input, context) => handOver(context, `/t/${input.target_id}`, input),
 );
 
-/** The interface calls the target of an event its endpoint. */
+/** An event of the interface, where `endpoint_id` is the target's id. */
 interface EventAnswer extends Record<string, unknown> {
   id: string;
   endpoint_id: string;
@@ -196,5 +196,5 @@ const answerHandoff = defineTool(
   },
 );
 
-/** Handing items over, and seeing what became of them. */
+/** Tools that send items and show their state. */
 export const itemTools: readonly Tool[] = [sendItem, listItems, getItem, answerHandoff];

@@ -72,7 +72,7 @@ const claimMessages = defineTool(
     context.onUnheard(release);
     try {
       context.signal.throwIfAborted();
-      // All of an answer's payloads share its room.
+      // All payloads of one answer share its size limit.
       const limitBytes = Math.floor(maxPayloadBytes / Math.max(claimed.length, 1));
       const messages = await Promise.all(
         claimed.map(async (message) => {
@@ -88,7 +88,7 @@ const claimMessages = defineTool(
   },
 );
 
-/** Claims; a claim that was given up while it was under way is asked for again, to give back what it may have taken. */
+/** Claims. If the call is canceled during the claim, repeats it with the same Claim-Id, so that its messages can be released. */
 async function claim(
   context: ToolContext,
   mailboxId: string,
@@ -129,12 +129,12 @@ function changeTool(
   const input = { mailbox_id: Id("The mailbox that they were claimed from"), messages: Claims, ...options };
   return defineTool({ ...described, input, output: results }, async (given, context) => {
     const { mailbox_id, ...body } = given as { mailbox_id: string };
-    // A claim token is good for one end: a request that comes twice is refused and changes nothing.
+    // A claim token can end a claim once: a request that arrives twice is refused and changes nothing.
     return call(context, { method: "POST", path: `/api/v1/mailboxes/${mailbox_id}/${verb}`, body });
   });
 }
 
-/** Reading a mailbox together with others, so that each message is worked on by one and none is lost. */
+/** Tools for the consumers of a mailbox: each message is processed by one consumer, and none is lost. */
 export const mailboxTools: readonly Tool[] = [
   claimMessages,
   changeTool("ack", {

@@ -3,10 +3,10 @@ import { CallRefusedError } from "./interfaceCall.ts";
 import type { PayloadPart } from "./schemas.ts";
 import type { ToolContext } from "./tool.ts";
 
-/** The most of payloads that one answer holds. */
+/** The most bytes of payloads in one answer. */
 export const maxPayloadBytes = 32 * 1024;
 
-/** A part of an item's payload, as its sender wrote it; null when the payload is gone. */
+/** A part of an item's payload, unchanged; null when the payload no longer exists. */
 export async function readPayloadPart(
   { callInterface, signal }: ToolContext,
   itemId: string,
@@ -23,7 +23,7 @@ export async function readPayloadPart(
   }
 }
 
-/** Cuts between characters, so that the parts put together are the whole. */
+/** A part of a text. Cuts between characters, so that the parts together are the whole text. */
 export function partOf(bytes: Buffer, offsetBytes: number, limitBytes: number): Static<typeof PayloadPart> {
   const from = characterStart(bytes, offsetBytes);
   const to = characterStart(bytes, from + limitBytes);
@@ -35,7 +35,7 @@ export function partOf(bytes: Buffer, offsetBytes: number, limitBytes: number): 
   };
 }
 
-/** The first byte of the character that `offset` lies in. */
+/** The offset of the first byte of the UTF-8 character at `offset`. */
 function characterStart(bytes: Buffer, offset: number): number {
   let start = Math.min(offset, bytes.length);
   while (start > 0 && start < bytes.length && (bytes[start]! & 0xc0) === 0x80) start--;

@@ -5,7 +5,7 @@ import { Id, MaybeMoment, Moment, Name, Notice, notice, Status, Text } from "./s
 import { changes, defineTool, read, reads, type Tool } from "./tool.ts";
 import { fieldsOf, nullable } from "../http/contract/schemas.ts";
 
-/** One answer names at most so many items. */
+/** The most items that one answer names. */
 const mostItemsShown = 100;
 
 const AcceptedItem = Type.Object({ id: Type.String(), target_id: Type.String(), status: Type.String() });
@@ -99,5 +99,5 @@ const readPublication = defineTool(
   },
 );
 
-/** Sending with one call to many targets, and seeing where it went. */
+/** Tools that publish to many targets with one call, and show the state of a publication. */
 export const publicationTools: readonly Tool[] = [publish, readPublication];

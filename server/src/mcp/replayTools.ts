@@ -66,7 +66,7 @@ const replayItems = defineTool(
   },
 );
 
-/** Repeated, a started replay might run twice. */
+/** Starts a replay. Not repeatable: a repeated request could start a second replay. */
 function replay<Body>(context: ToolContext, path: string, body: unknown): Promise<Body> {
   return call(context, { method: "POST", path, body, isRepeatable: false });
 }
@@ -77,5 +77,5 @@ function nextStep(count: number, confirmed: number | undefined): string {
   return `Not started: confirm_count is ${confirmed}, and ${count} fit now. Call again with confirm_count: ${count} if that is what you want.`;
 }
 
-/** Delivering again. Receivers see a second delivery, which nothing takes back. */
+/** Tools that replay items. Receivers get a second delivery, which cannot be undone. */
 export const replayTools: readonly Tool[] = [replayItem, replayItems];

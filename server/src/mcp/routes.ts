@@ -17,9 +17,9 @@ const route = routesOf<CallDeps>("Operation");
 
 export interface McpRouteDeps {
   config: Pick<Config, "publicUrl" | "mcpHosts">;
-  /** The server that the tools call, which has this route itself. */
+  /** The server that the tools call, which also has this route. */
   app: () => FastifyInstance;
-  /** To the nodes that have the calls which clients give up here. */
+  /** Sends cancellations to the nodes that have the canceled calls. */
   givenUp: GivenUpRelay;
 }
 
@@ -39,7 +39,7 @@ const JsonRpcError = Type.Object(
   { title: "JsonRpcError" },
 );
 
-/** The transport refuses as JSON-RPC, and the service what is no message as everywhere else. */
+/** The transport's refusals are JSON-RPC errors; the service refuses a body that is no message in its usual form. */
 const Refusal = Type.Union([ErrorBody, JsonRpcError]);
 
 /** `POST /mcp`. */
@@ -80,7 +80,7 @@ const callRoute = route("callTools", "POST /mcp", {
   handle: (call, deps) => answer(deps, call),
 });
 
-/** GET would open a stream and DELETE end a session; there is neither. */
+/** Refuses GET, which would open a stream, and DELETE, which would end a session: the service has neither. */
 export function refuseOtherMethods(app: FastifyInstance): void {
   app.route({
     method: ["GET", "DELETE"],
@@ -97,12 +97,12 @@ async function answer(
   { request, reply, body }: Pick<RouteCall, "request" | "reply" | "body">,
 ): Promise<unknown> {
   refuseForeignPages(request.headers, deps.config);
-  // Read when it is first needed: most services have no agents, and the library takes its time.
+  // Imported at the first call: most services have no agents, and the library is slow to load.
   const { answerMessage } = await import("./answerMessage.ts");
   const message = body as { method?: unknown; id?: unknown };
   const isFirst = message.method === "initialize";
   const given = request.headers["mcp-session-id"];
-  // Without a session no other message can mean this call; its connection can still close.
+  // Without a session, no other message can cancel this call; closing its connection still does.
   const session = isFirst || typeof given !== "string" ? randomUUID() : given;
   const client = clientName(request, session);
   reply.raw.once("close", () => {
@@ -125,15 +125,15 @@ async function answer(
   return reply.code(answered.status).type("application/json; charset=utf-8").send(answered.text);
 }
 
-/** Two clients with one key have sessions of their own; two keys never meet. */
+/** A name for the client: clients with the same key differ by their sessions, and a session is valid for one key only. */
 function clientName(request: FastifyRequest, session: string): string {
   const { caller } = request;
   return `${caller?.kind === "apiKey" ? caller.keyId : ""} ${session}`;
 }
 
 /**
- * Calls this process's own interface, through all of the server but a socket: credentials, limits and refusals are
- * those of any other request.
+ * Calls this process's own interface through the whole server, but without a socket: credentials, limits and refusals are the
+ * same as for any other request.
  */
 function callInProcess(
   app: FastifyInstance,

@@ -12,11 +12,11 @@ import {
 } from "./interfaceCall.ts";
 
 /**
- * `postrider mcp`: serves the tools to an agent that starts this process and talks over its standard input and output, for a
- * service anywhere that `POSTRIDER_URL` and `POSTRIDER_KEY` name; `bin/load.cjs` sets both from the options or a profile.
- * Ends with its input, or by SIGINT or SIGTERM. Calls that are under way then are given up: what they claimed is given back before
- * this resolves.
- * @throws {Error} with a sentence for a person when one of the two is missing or malformed.
+ * `postrider mcp`: serves the tools over standard input and output to the agent that started this process. The tools call the
+ * service that `POSTRIDER_URL` and `POSTRIDER_KEY` name; `bin/load.cjs` sets both from the options or a profile.
+ * Ends when the input ends, or at SIGINT or SIGTERM. Calls under way are then canceled, and the messages that they claimed are
+ * released before the promise resolves.
+ * @throws {Error} with a readable message when one of the two variables is missing or malformed.
  */
 export async function serveStdio({
   env,
@@ -29,7 +29,7 @@ export async function serveStdio({
     const end = (): void => resolve();
     process.once("SIGINT", end).once("SIGTERM", end);
     for (const event of ["end", "close", "error"]) stdin.once(event, end);
-    // The client closed its end (EPIPE): no answer can reach it.
+    // EPIPE: the client has closed its end, so that no answer can reach it.
     stdout.once("error", end);
   });
   await mcp.connect(new StdioServerTransport(stdin, stdout));
@@ -39,7 +39,7 @@ export async function serveStdio({
   stdin.destroy();
 }
 
-/** Which service the tools call, and with which API key. */
+/** The service that the tools call, and the API key. */
 interface Service {
   url: string;
   key: string;
@@ -60,12 +60,12 @@ function readService(env: NodeJS.ProcessEnv): Service {
 
 const maxAttempts = 4;
 const firstWaitMs = 500;
-/** An agent that waits longer than this for a refusal is better told. */
+/** If the service asks for a longer wait than this, the agent gets the refusal at once. */
 const maxWaitMs = 10_000;
-/** Claims wait up to 20 s. */
+/** Longer than a claim, which waits up to 20 s. */
 const timeoutMs = 45_000;
 
-/** Calls a service elsewhere. Attempts that surely did nothing are repeated, and others where that is harmless. */
+/** Calls a service over HTTP. Retries requests that certainly had no effect, and other requests if they are repeatable. */
 function callByHttp(service: Service): CallInterface {
   const base = service.url.replace(/\/+$/, "");
   return async (call) => {
@@ -82,7 +82,7 @@ function callByHttp(service: Service): CallInterface {
   };
 }
 
-/** `waitMs` is how long the service asks to wait; undefined when asking again cannot help or could do a thing twice. */
+/** `waitMs` is the wait that the service asks for; undefined when a retry cannot help or could have an effect twice. */
 type Outcome = { answer: Buffer } | { refusal: CallRefusedError; waitMs: number | undefined };
 
 async function attemptOnce(base: string, key: string, call: InterfaceCall): Promise<Outcome> {

@@ -23,7 +23,7 @@ const Stats = Type.Object({
   acknowledged_per_minute: Type.Number(),
 });
 
-/** The targets. URLs may contain secrets and are not shown. */
+/** Tools that show targets. URLs are not shown, because they may contain secrets. */
 export const targetTools: readonly Tool[] = [
   defineTool(
     {

@@ -4,7 +4,7 @@ import type { CallInterface, InterfaceCall } from "./interfaceCall.ts";
 import { isInfinite, pathOfNumber, significantDigits } from "../http/contract/json.ts";
 import { closed } from "./schemas.ts";
 
-/** The protocol's hints about a tool's effects; a client may ask its user by them. */
+/** The protocol's hints about a tool's effects. A client may use them to ask its user for permission. */
 export interface Annotations {
   title: string;
   readOnlyHint: boolean;
@@ -13,16 +13,16 @@ export interface Annotations {
   openWorldHint: boolean;
 }
 
-/** Around one call of a tool. */
+/** The context of one call of a tool. */
 export interface ToolContext {
   callInterface: CallInterface;
-  /** Aborts when the caller gives the call up. */
+  /** Aborts when the client cancels the call. */
   signal: AbortSignal;
-  /** Has this done if it turns out that the answer reached nobody. */
+  /** Sets the function that undoes the call if its answer does not reach the client. */
   onUnheard: (undo: () => Promise<void>) => void;
 }
 
-/** A tool as agents see it, and what it does. */
+/** A tool: its description for agents, and its function. */
 export interface Tool {
   name: string;
   description: string;
@@ -33,12 +33,12 @@ export interface Tool {
   run: (input: unknown, context: ToolContext) => Promise<Record<string, unknown>>;
 }
 
-/** The arguments are not as the tool's schema says. */
+/** Thrown when the arguments do not match the tool's schema. */
 export class ArgumentError extends Error {
   override name = "ArgumentError";
 }
 
-/** A tool whose arguments are checked before `run` sees them. It takes the fields of `input` and no others. */
+/** Defines a tool. The arguments are checked before `run` is called; only the fields of `input` are accepted. */
 export function defineTool<Input extends TProperties, Output extends TProperties>(
   { input, output, ...described }: Described & { input: Input; output: Output },
   run: (
@@ -60,7 +60,7 @@ export function defineTool<Input extends TProperties, Output extends TProperties
       throw new ArgumentError(
         validator
           .Errors(given)
-          // Said of each argument that there is not.
+          // This error repeats another one that names the unknown argument.
           .filter(({ keyword }) => keyword !== "additionalProperties")
           .slice(0, 3)
           .map((fault) => wordsFor(fault, Object.keys(input)))
@@ -75,7 +75,7 @@ function wordsFor(
   known: readonly string[],
 ): string {
   const path = instancePath.slice(1);
-  // A schema that is false allows nothing at its place.
+  // The keyword "boolean" means a schema `false`: the field is not allowed.
   if (keyword !== "boolean") return `${path || "arguments"}: ${message}`;
   const isNested = path.includes("/");
   return isNested
@@ -84,9 +84,9 @@ function wordsFor(
 }
 
 /**
- * An item's numbers are to arrive as they were written, and here they have been read already. A number of up to 15 digits was
- * surely read as itself; one beyond 2^53 with more was not, or would be written with other digits.
- * @throws {ArgumentError}
+ * Refuses numbers of an item that would not arrive as they were written, because the arguments have been parsed already. A number
+ * of up to 15 digits is parsed exactly. A number beyond 2^53 with more digits may have been rounded.
+ * @throws {ArgumentError} for such a number.
  */
 function refuseChanged(given: object): void {
   const { payload, message } = given as { payload?: unknown; message?: unknown };
@@ -110,7 +110,7 @@ export function read<Body>(
   return call(context, { method: "GET", path, query });
 }
 
-/** Makes a request of the interface. It may be sent twice unless it says otherwise. @returns the JSON of its answer. */
+/** Sends a request to the interface. It is repeatable unless `request` says otherwise. @returns the JSON of its answer. */
 export async function call<Body>(
   { callInterface, signal }: ToolContext,
   request: Omit<InterfaceCall, "isRepeatable" | "signal"> & Partial<InterfaceCall>,
@@ -119,12 +119,12 @@ export async function call<Body>(
   return JSON.parse(body.toString()) as Body;
 }
 
-/** Looks and changes nothing. */
+/** Annotations of a tool that only reads. */
 export function reads(title: string): Annotations {
   return { title, readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 }
 
-/** Changes something; what is not said is not so. */
+/** Annotations of a tool that changes something; hints that are not given are false. */
 export function changes(title: string, what: Partial<Omit<Annotations, "title">> = {}): Annotations {
   return { ...reads(title), readOnlyHint: false, idempotentHint: false, ...what };
 }

@@ -19,7 +19,7 @@ import { publicationTools } from "./publicationTools.ts";
 import { replayTools } from "./replayTools.ts";
 import { targetTools } from "./targetTools.ts";
 
-/** The tools of agents, over either transport. No tool takes an address or shows a secret. */
+/** The tools for agents, the same over both transports. No tool takes a URL or shows a secret. */
 const tools: readonly Tool[] = [
   ...targetTools,
   ...eventTypeTools,
@@ -34,15 +34,15 @@ export interface ToolServerDeps {
   calls: CallsUnderWay;
   /** Distinguishes this client's calls from others. */
   client: string;
-  /** Told of a call that is given up and is not among `calls`. */
+  /** Called with the name of a canceled call that is not among `calls`. */
   onElsewhere?: (name: string) => void;
 }
 
-/** The tools as a server of the Model Context Protocol, for one client or, without a connection, for one request. */
+/** A server of the Model Context Protocol with the tools: for one client over standard input, or for one HTTP request. */
 export function createToolServer({ callInterface, calls, client, onElsewhere }: ToolServerDeps): McpServer {
   const mcp = new McpServer({ name: "postrider", title: "Postrider", version }, { instructions });
   const { server } = mcp;
-  // Not among the options: the library would declare `listChanged`, and nothing is told where each request stands alone.
+  // Not among the options, for which the library would declare `listChanged`: between single requests, no notification is sent.
   server.registerCapabilities({ tools: {} });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...described] }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { requestId, signal }) => {
@@ -63,7 +63,7 @@ export function createToolServer({ callInterface, calls, client, onElsewhere }: 
       call.end();
     }
   });
-  // In place of the library's own, which knows of the calls of one connection and of none that was answered.
+  // Replaces the library's handler, which knows only the calls of one connection, and no answered ones.
   server.setNotificationHandler(CancelledNotificationSchema, ({ params }) => {
     const name = callName(client, params.requestId);
     if (!calls.giveUp(name)) onElsewhere?.(name);
@@ -87,7 +87,7 @@ const described = tools.map(({ name, description, annotations, inputSchema, outp
   outputSchema: outputSchema as typeof outputSchema & { type: "object"; properties: Record<string, object> },
 }));
 
-/** As data for programs, and as text for models: between marks that nothing inside can know, where others wrote it. */
+/** The result as data and as text. Text that others wrote is put between random marks, which its authors cannot know. */
 function answerOf(structuredContent: Record<string, unknown>): CallToolResult {
   const { notice, ...rest } = structuredContent;
   const json = JSON.stringify(rest);
@@ -97,7 +97,7 @@ function answerOf(structuredContent: Record<string, unknown>): CallToolResult {
   return { content: [{ type: "text", text }], structuredContent };
 }
 
-/** Errors for the model, which can correct its call; all others are protocol errors. */
+/** Refusals are results for the model, which can correct its call. Other errors are thrown, and become protocol errors. */
 function refusalOf(error: unknown, signal: AbortSignal): CallToolResult {
   if (signal.aborted) return sayError("the call was given up");
   if (error instanceof ArgumentError) return sayError(error.message);

@@ -17,9 +17,9 @@ interface PublicationRow extends Omit<PublicationSummary, "item_count" | "create
   event_ids: string[];
 }
 
-/** Which publications are listed. */
+/** The filter of a list of publications. */
 interface PublicationFilter extends Static<typeof PublicationQuery> {
-  /** Only those to the customer that has the uid now, and none to one that was deleted. */
+  /** Only publications to the present customer with the uid; none to a deleted customer that had the same uid. */
   isOfPresentCustomer?: boolean;
 }
 
@@ -38,7 +38,7 @@ export async function listPublications(
   return rows.map(summaryOf);
 }
 
-/** The statement that finds a page. It is planned each time: what is kept would know the days as they were, empty. */
+/** The statement that finds a page. It is not prepared: a cached plan would be based on partitions that were still empty. */
 export function publicationPage(
   orgId: string,
   {
@@ -71,7 +71,7 @@ function firstOfPresent(orgId: string, customerUid: string): RawBuilder<unknown>
   `;
 }
 
-/** A publication with the state of each item in the caller's reach; undefined when the organization has none with this id. */
+/** A publication with the state of each item that the caller may see; undefined when the organization has no such publication. */
 export async function readPublication(
   { pool, queries }: { pool: pg.Pool; queries: Queries },
   scope: EventScope,
@@ -111,7 +111,7 @@ function summaryOf({ event_ids: eventIds, ...row }: PublicationRow): Publication
 
 /**
  * The items of a publication that the caller may see. A caller limited to a customer sees items whose target belongs to that
- * customer now, regardless of its owner at the time of publishing. A caller without limit sees all of them.
+ * customer now, even if it belonged to another customer at the time of publishing. A caller without limit sees all items.
  */
 export async function itemsWithinReach(
   queries: Queries,

@@ -18,7 +18,7 @@ type Replayed = Static<typeof PublicationReplay>;
 type ReplayedItem = Replayed["items"][number];
 type SkippedItem = Replayed["skipped"][number];
 
-/** Names a publication of an organization. */
+/** The key of a publication of an organization. */
 export interface PublicationKey {
   orgId: string;
   id: string;
@@ -36,8 +36,8 @@ export type PublicationReplayOutcome =
   | { outcome: "too_large"; targetId: string };
 
 /**
- * Replays the items of a publication that are FAILED or DEAD. Items whose latest replay is waiting or succeeded are left out, so that
- * the call can be repeated, and so are items beyond the reach of a caller that is limited to a customer.
+ * Replays the items of a publication that are FAILED or DEAD. Leaves out items whose latest replay waits or has succeeded, so
+ * that the call can be repeated, and items that a caller limited to a customer may not see.
  */
 export async function replayToFailed(
   deps: ReplayDeps,
@@ -50,7 +50,7 @@ export async function replayToFailed(
   return { outcome: "replayed", replayed };
 }
 
-/** Replays them in one transaction; undefined when the organization has no such publication. */
+/** Replays the failed items in one transaction; undefined when the organization has no such publication. */
 function replayFailedItems(
   deps: ReplayDeps,
   { orgId, id, customerUid, isNewWebhookId }: FailedReplay,
@@ -75,7 +75,7 @@ function replayFailedItems(
   });
 }
 
-/** Publishes to targets that match now and were not reached: new items, which are billed. */
+/** Publishes to targets that match now and did not get the publication. The new items are billed. */
 export async function publishToAdded(
   deps: ReplayDeps,
   { orgId, id }: PublicationKey,
@@ -97,7 +97,7 @@ export async function publishToAdded(
   return { outcome: "replayed", replayed: { items, skipped: [] } };
 }
 
-/** Calls `publish_to_added` until the filters of all targets that it would reach are matched; undefined when it was erased. */
+/** Calls `publish_to_added` until all filters of its targets are matched; undefined when the publication was erased. */
 async function addMatched({ pool, queries }: ReplayDeps, { orgId, id }: PublicationKey) {
   const matches: [string, boolean][] = [];
   for (;;) {
@@ -137,12 +137,12 @@ function publicationOf(queries: Queries, { orgId, id }: PublicationKey) {
     .where("org_id", "=", orgId);
 }
 
-/** Codes of `publish_to_added` for publications that it did not send. */
+/** The codes of `publish_to_added` for refused publications. */
 const addRefusals: Readonly<
   Record<string, "not_found" | "erased" | "suspended" | "pending" | "too_many_targets">
 > = { n: "not_found", e: "erased", s: "suspended", p: "pending", m: "too_many_targets" };
 
-/** Locks a publication, so that replays of it run one after the other, and gives the ids of its items. */
+/** Locks a publication, so that its replays run one after the other, and returns the ids of its items. */
 async function lockItems(transaction: Queries, key: PublicationKey): Promise<string[] | undefined> {
   const row = await publicationOf(transaction, key).select("event_ids").forNoKeyUpdate().executeTakeFirst();
   return row?.event_ids;
@@ -152,7 +152,7 @@ function isFailed({ status }: StoredEvent): boolean {
   return status === "FAILED" || status === "DEAD";
 }
 
-/** Codes of `replay_event` for events that it did not replay. */
+/** The codes of `replay_event` for events that it did not replay. */
 const reasons: Readonly<Record<string, SkippedItem["reason"]>> = {
   g: "target_deleted",
   d: "mailbox_disabled",
@@ -180,7 +180,7 @@ async function replayOne(
   return { id, target_id: event.targetId, status, source_event_id: event.id };
 }
 
-/** Has new items delivered, and reports them to event streams. */
+/** Tells the dispatcher and the mailboxes of new items, and reports the items to event streams. */
 async function dispatchItems(
   deps: ReplayDeps,
   publication: PublicationKey,

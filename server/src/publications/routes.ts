@@ -49,7 +49,7 @@ export interface PublicationDeps extends ReplayDeps, Pick<Parts, "pool" | "reads
   intake: Intake;
 }
 
-/** The part of the record that both routes have in common. */
+/** The parts that both routes share. */
 const publishing = {
   audit: itemAudit,
   description:
@@ -89,12 +89,12 @@ const publishRoute = ingestionRoute("publish", "POST /p", {
 interface PresentedPublication {
   headers: IncomingHttpHeaders;
   body: Buffer;
-  /** The uid in the path; undefined for `POST /p`, which reaches the targets of no customer. */
+  /** The uid in the path; undefined for `POST /p`, which publishes to the targets without a customer. */
   customer: string | undefined;
   key: string;
 }
 
-/** @throws {ApiError} 400 that names the field or header; rejects with what was refused. */
+/** @throws {ApiError} 400 that names the field or header. The promise rejects with the error for a refused publication. */
 function publish(
   deps: PublicationDeps,
   { headers, body, customer, key }: PresentedPublication,
@@ -102,7 +102,7 @@ function publish(
   const { eventType, correlationId, orderingKey, idempotencyKey } = readItem(headers, body);
   const publication: NewPublication = {
     key,
-    // A name that no customer can have still goes through authorization, so that a wrong key is refused first.
+    // If the path has no valid uid, the request still goes through authorization, so that a wrong key is refused first.
     customerUid: customer === undefined || isPathUid(customer) ? (customer ?? null) : unknownCustomer,
     payload: body,
     eventType,
@@ -122,7 +122,7 @@ function publish(
   });
 }
 
-/** @throws {ApiError} for what was refused. */
+/** The answer for an accepted publication. @throws {ApiError} for a refused one. */
 function answerTo(published: Published, customer: string | undefined): FastAnswer {
   if (!("id" in published)) throw publicationRefusal(published, customer);
   let items = "";
@@ -137,7 +137,7 @@ function answerTo(published: Published, customer: string | undefined): FastAnswe
   };
 }
 
-/** A name that no customer can have, because a uid contains no space. */
+/** No customer can have this uid, because a uid contains no space. */
 const unknownCustomer = " ";
 
 const listRoute = route("listPublications", "GET /api/v1/publications", {
@@ -214,5 +214,5 @@ const replayRefusals = {
   too_large: ({ targetId }: { targetId: string }) => largerThan(targetId),
 };
 
-/** One call, an item for every target: `POST /p/:customer` and `POST /p`; and `/api/v1/publications`, where each went. */
+/** `POST /p/:customer` and `POST /p`, which make an item for every target, and `/api/v1/publications`. */
 export const publicationRoutes = [publishToCustomerRoute, publishRoute, listRoute, readRoute, replayRoute];

@@ -13,7 +13,7 @@ import { Uid } from "../targets/record/names.ts";
 
 const Status = oneOf(["QUEUED", "UNREAD"], "UNREAD for mailboxes");
 
-/** The answer to a publication: its id and the items created at once. */
+/** The answer to a publication: its id and its items. */
 export const AcceptedPublication = Type.Object(
   {
     id: Id,
@@ -36,7 +36,7 @@ const summary = {
 export const PublicationSummary = Type.Object(summary, { title: "PublicationSummary" });
 export type PublicationSummary = Static<typeof PublicationSummary>;
 
-/** An item of a publication, with all that lists of events show when asked. */
+/** An item of a publication, with all optional fields of lists of events. */
 const PublicationItem = Type.Object(
   {
     ...EventSummary.properties,

@@ -5,15 +5,15 @@ import type { Target } from "./schemas.ts";
 
 type Answer = Static<typeof Target>;
 
-/** Answered beside a target's own record, where there is something to say. */
+/** Optional parts of an answer, in addition to the target itself. */
 export interface Besides {
-  /** The signing secret, when it was just made. */
+  /** The signing secret, if it was just created. */
   secret?: string | undefined;
-  /** How many items waited, when the target was just enabled again. */
+  /** The number of items that waited, if the target was just enabled again. */
   heldItems?: number | undefined;
 }
 
-/** A target as `/api/v1/targets` answers it. */
+/** The answer of `/api/v1/targets` for a target. */
 export async function targetAnswer(
   deps: KindDeps,
   target: StoredTarget,
@@ -28,7 +28,7 @@ export async function targetAnswer(
   };
 }
 
-/** The same for a list. A kind whose answer has more than the target's row asks for all its targets at once. */
+/** Like {@link targetAnswer}, for a list. Data outside the targets' rows is read once per kind. */
 export async function targetAnswers(deps: KindDeps, targets: readonly StoredTarget[]): Promise<Answer[]> {
   const more = new Map<string, object>();
   for (const kind of new Set(targets.map((target) => target.kind))) {

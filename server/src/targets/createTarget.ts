@@ -9,10 +9,10 @@ import { invalid, type Refused } from "./record/refusal.ts";
 import { insertTarget, type Stored } from "./record/store.ts";
 import type { NewTarget, TargetChanges } from "./schemas.ts";
 
-/** A target just made, and the secret that is shown this once when its kind has one. */
+/** A target that was just created and, if its kind has a secret, the secret, which is shown only now. */
 export type CreatedTarget = Extract<Stored, { ok: true }> & { secret?: string | undefined };
 
-/** Makes a target of any kind. */
+/** Creates a target of any kind. */
 export async function createTarget(
   deps: KindDeps,
   origin: Origin,
@@ -41,7 +41,7 @@ export async function createTarget(
   return stored.ok ? { ...stored, secret: made.secret } : stored;
 }
 
-/** Refuses a field of another kind, which would otherwise be dropped in silence. */
+/** Why a field is refused that only other kinds have: otherwise it would be ignored without an error. */
 function foreignFault(kind: AnyKind, input: NewTarget): string | undefined {
   const foreign = (Object.keys(fieldsOf("created")) as (keyof NewTarget)[]).find(
     (field) => input[field] !== undefined && !Object.hasOwn(kind.fields.created, field),
@@ -49,7 +49,7 @@ function foreignFault(kind: AnyKind, input: NewTarget): string | undefined {
   return foreign === undefined ? undefined : `${foreign} does not apply to a ${kind.name} target`;
 }
 
-/** The columns of every kind. The retry schedule unless told otherwise: 8 retries, after 30 s, 90 s, 270 s and so on. */
+/** The columns that every kind has. The default retry schedule is 8 retries, after 30 s, 90 s, 270 s and so on. */
 function commonColumns(deps: TargetDeps, input: NewTarget, nowMs: number) {
   const nowSeconds = Math.floor(nowMs / 1000);
   return {
@@ -71,8 +71,8 @@ function commonColumns(deps: TargetDeps, input: NewTarget, nowMs: number) {
 }
 
 /**
- * The columns that a filter and a rate change: undefined to leave them, null for none.
- * @param present The target's rate before.
+ * The columns that a change of filter and rate sets. Undefined leaves a column as it is, null removes its value.
+ * @param present the target's rate before the change.
  */
 export function checkedColumns({ filter, ...input }: TargetChanges, present: number | null) {
   const reading = filter === undefined || filter === null ? undefined : readFilter(filter);

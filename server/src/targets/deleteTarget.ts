@@ -8,8 +8,8 @@ import { deleteTargetRow, type StoredTarget } from "./record/store.ts";
 import { cancelDeliveries, cancelMessages } from "./waitingItems.ts";
 
 /**
- * Deletes a target. From the same moment whatever is queued for it reads as CANCELED, because the target is gone;
- * the rows are canceled here and, past a bound, by the claim (messages: when they expire).
+ * Deletes a target. From then on, all items that wait for it read as CANCELED, because the target is gone. Their rows are
+ * canceled here, up to a bound; the claim cancels further deliveries, and further messages stay until they expire.
  */
 export async function deleteTarget(
   deps: Pick<TargetDeps, "queries" | "changes" | "nowMs">,
@@ -26,8 +26,8 @@ export async function deleteTarget(
 }
 
 /**
- * Removes a target within a transaction, and cancels what is being delivered to it at this moment, so that no attempt that is
- * under way changes the outcome afterwards. Undefined when the organization has no such target.
+ * Removes a target within a transaction, and cancels its leased deliveries, so that no attempt under way changes their status
+ * afterwards. Returns undefined when the organization has no such target.
  */
 export async function removeTargetIn(
   transaction: Queries,
@@ -46,8 +46,8 @@ export async function removeTargetIn(
 }
 
 /**
- * Cancels what is still queued for a target whose removal is committed, up to a bound. An error is no reason to answer that the
- * deletion failed: the claim cancels deliveries that are left, and messages that are left expire.
+ * Cancels, up to a bound, the items that still wait for a target whose removal is committed. An error is not reported, because
+ * the deletion succeeded: the claim cancels the remaining deliveries, and the remaining messages expire.
  */
 export async function afterRemoval(
   deps: Pick<TargetDeps, "queries" | "changes">,

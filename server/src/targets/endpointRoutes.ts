@@ -26,7 +26,7 @@ import {
 } from "./record/fields.ts";
 import { endpointFields } from "./webhook/schemas.ts";
 
-/** A webhook target as the legacy routes answer it. */
+/** A webhook target in the answers of the legacy routes. */
 const Endpoint = Type.Object(
   {
     id: Id,
@@ -44,7 +44,7 @@ const Endpoint = Type.Object(
   { title: "Endpoint" },
 );
 
-/** The answer to a PATCH of an endpoint: the fields that the contract lists, and what enabling says. */
+/** The answer to a PATCH of an endpoint: the fields that the legacy contract lists, and `held_items`. */
 const PatchedEndpoint = Type.Object({
   ...Type.Pick(Endpoint, ["id", "name", "url", "description", "event_types", "enabled", "updated_at"])
     .properties,
@@ -72,7 +72,7 @@ function endpointInputs(maxBodyBytes: number) {
   };
 }
 
-/** A webhook target as `/api/v1/endpoints` answers it: `event_types` is JSON text there. */
+/** The answer of `/api/v1/endpoints` for a webhook target. Here `event_types` is JSON text. */
 function endpointAnswer(target: StoredTarget): Static<typeof Endpoint> {
   return { ...fieldsOf(Endpoint, target), event_types: JSON.stringify(target.event_types) };
 }
@@ -150,7 +150,7 @@ function updateRoute(deps: KindDeps): RouteRecord {
   })(deps);
 }
 
-/** A body without the fields that its schema does not list: fields that only targets have are ignored here, and unchecked. */
+/** The body without fields that its schema does not list. Fields that only `/targets` has are ignored and not checked. */
 function knownOf<B extends object>({ properties }: { properties: object }, body: B): B {
   return Object.fromEntries(Object.entries(body).filter(([field]) => Object.hasOwn(properties, field))) as B;
 }
@@ -171,5 +171,5 @@ async function findEndpoint(deps: KindDeps, orgId: string, id: string): Promise<
   return target;
 }
 
-/** `/api/v1/endpoints`: webhook targets as older clients know them; other kinds do not exist here. */
+/** `/api/v1/endpoints`: webhook targets, in the form for older clients. Targets of other kinds are not found here. */
 export const endpointRoutes = [listRoute, createRoute, readRoute, updateRoute, removeRoute];

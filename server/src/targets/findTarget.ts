@@ -4,7 +4,7 @@ import { type AnyKind, kindNamed, kindNames } from "./kinds.ts";
 import { listTargets, readTarget, type StoredTarget, type TargetFilter } from "./record/store.ts";
 import type { ReadTurns } from "../http/contract/readTurns.ts";
 
-/** Reads a target for a route. @throws {ApiError} 404 for what is no id, and for an unknown one. */
+/** Reads a target for a route. @throws {ApiError} 404 for a malformed or unknown id. */
 export async function findTarget(
   { queries }: { queries: Queries },
   orgId: string,
@@ -13,7 +13,7 @@ export async function findTarget(
   return found(await readTarget(queries, { orgId, id: idOf(id) }));
 }
 
-/** The same for a target of a kind that `has` what the route is about. @throws {ApiError} 400 when its kind has not. */
+/** Like {@link findTarget}. @throws {ApiError} 400 when `has` is false for the target's kind. */
 export async function findTargetThat(
   has: (kind: AnyKind) => boolean,
   deps: { queries: Queries },
@@ -28,13 +28,13 @@ export async function findTargetThat(
   );
 }
 
-/** A refusal of such a list, in words for the interface's document. */
+/** The refusal of a long list, for the interface's document. */
 export const longLists = "The workspace has too many lists of more than 1,000 targets under way";
 
-/** The longest page of a list; so many targets are read without a turn. */
+/** The longest page of a list. Up to this number, targets are read without waiting for a turn. */
 const maxFree = 1_000;
 
-/** An organization's targets, oldest first. The rest of a list that is longer than any page waits for a turn. */
+/** An organization's targets, oldest first. Targets beyond the longest page are read in a turn of the concurrency limit. */
 export async function listInTurns(
   { queries, reads }: { queries: Queries; reads: ReadTurns },
   call: Parameters<ReadTurns["run"]>[1],

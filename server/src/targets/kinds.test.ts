@@ -10,15 +10,15 @@ describe.each(targetKinds)("the kind %s", (name) => {
     expect(findKind(name)).toBe(kind);
   });
 
-  it("has a sender unless consumers claim its items", () => {
+  it("has a sender, except for the kind whose items consumers claim", () => {
     expect(kind.sender === null).toBe(isPulled(kindNumbers[name]));
   });
 });
 
-it("no kind has the name of something that every object has", () => {
+it("no kind has the name of a property of Object.prototype", () => {
   expect(findKind("toString")).toBeUndefined();
 });
 
-it("names kinds in words", () => {
+it("kindNames joins the names of kinds to a list in words", () => {
   expect(kindNames(({ name }) => name !== "a2a").startsWith("webhook")).toBe(true);
 });

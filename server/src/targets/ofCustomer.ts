@@ -7,17 +7,17 @@ import { invalid, type Refused } from "./record/refusal.ts";
 import type { StoredTarget, TargetFilter } from "./record/store.ts";
 import type { NewTarget, TargetChanges } from "./schemas.ts";
 
-/** The filter of a list as far as its caller may see; undefined when that is nothing. */
+/** The filter of a list, restricted to targets that its caller may see; undefined when there are none. */
 export function withinReach(scope: Scope | undefined, filter: TargetFilter): TargetFilter | undefined {
   const own = customerOf(scope);
   if (own === undefined) return filter;
   const isOther = filter.customerUid !== undefined && filter.customerUid !== own;
-  // To the portal a target has no uid, so that guesses at what the organization calls it find nothing.
+  // The portal does not see the uids of targets, so a customer must not find targets by guessing uids.
   const isUnseen = scope?.kind === "portal" && filter.uid !== undefined;
   return isOther || isUnseen ? undefined : { ...filter, customerUid: own };
 }
 
-/** A new target as its caller may make it: of the customer to which the caller is limited. */
+/** The input for a new target, which belongs to the customer to which the caller is limited. */
 export async function newWithinReach(
   queries: Queries,
   caller: Caller,
@@ -29,7 +29,7 @@ export async function newWithinReach(
   return refused ?? { ok: true, input: { ...input, customer_uid: own } };
 }
 
-/** Refuses changes that lead beyond the customer to which the caller is limited. */
+/** Refuses changes that affect anything outside the customer to which the caller is limited. */
 export async function refuseBeyondReach(
   queries: Queries,
   caller: Caller,
@@ -39,7 +39,7 @@ export async function refuseBeyondReach(
   const own = customerOf(caller.scope);
   if (own === undefined) return undefined;
   const { customer_uid: customerUid } = changes;
-  // Another customer is refused like one that does not exist.
+  // Another customer gets the same refusal as a customer that does not exist.
   if (customerUid !== undefined && customerUid !== own) return invalid(noSuchCustomer(String(customerUid)));
   return (
     (await refuseOtherResults(queries, caller, changes)) ??
@@ -47,12 +47,12 @@ export async function refuseBeyondReach(
   );
 }
 
-/** A target as its caller may see it: an organization's own names and notes are not shown to its customers. */
+/** A target in the form that its caller may see. The organization's uid and metadata are not shown in the portal. */
 export function asSeenBy(scope: Scope | undefined, target: StoredTarget): StoredTarget {
   return scope?.kind === "portal" ? { ...target, uid: null, metadata: null } : target;
 }
 
-/** Results of an agent's tasks go to a target of the same customer, where the caller is limited to one. */
+/** Refuses a result target that does not belong to the customer to which the caller is limited. */
 async function refuseOtherResults(
   queries: Queries,
   { orgId, scope }: Caller,
@@ -71,12 +71,12 @@ async function refuseOtherResults(
     : undefined;
 }
 
-/** Fields that only the organization gives; a publication is refused as a whole where one target takes less. */
+/** Fields that only the organization may set. If one target has a low `max_payload_bytes`, the whole publication is refused. */
 const organizationFields = ["uid", "metadata", "max_payload_bytes"] as const;
 
 /**
- * Refuses to a customer's portal the kinds that it does not have (mailboxes are read with API keys, which customers do not have,
- * and an agent is called on the organization's word) and the organization's own fields.
+ * Refuses, in a customer's portal, the organization's fields and kinds that the portal does not offer: reading a mailbox needs
+ * an API key, which customers do not have, and an agent is called with the organization's authority.
  */
 function refuseToPortal(name: string, input: TargetChanges): Refused | undefined {
   if (findKind(name)?.isInPortal !== true) {

@@ -2,7 +2,7 @@ import { ApiError, notFound } from "../http/contract/errors.ts";
 import type { RefreshOutcome } from "./record/kind.ts";
 import type { Refused, TargetRefusal } from "./record/refusal.ts";
 
-/** The outcome, when it is no refusal. @throws {ApiError} the refusal's answer. */
+/** Returns an outcome that is no refusal. @throws {ApiError} the error for a refusal. */
 export function orThrow<Outcome extends { ok: true } | Refused>(
   outcome: Outcome,
 ): Extract<Outcome, { ok: true }> {
@@ -10,7 +10,7 @@ export function orThrow<Outcome extends { ok: true } | Refused>(
   return outcome as Extract<Outcome, { ok: true }>;
 }
 
-/** @throws {ApiError} the refusal's answer, where there is a refusal. */
+/** @throws {ApiError} the error for a refusal, if there is a refusal. */
 export function throwRefused(refused: Refused | undefined): void {
   if (refused !== undefined) throw refusalError(refused.refusal);
 }
@@ -60,7 +60,7 @@ function refusalError(refusal: TargetRefusal): ApiError {
   }
 }
 
-/** @throws {ApiError} when the agent card could not be read or used; the last good one stays in use. */
+/** @throws {ApiError} when the agent card could not be read or used. The last usable card stays in use. */
 export function throwUnrefreshed(outcome: RefreshOutcome): void {
   switch (outcome.kind) {
     case "current":

@@ -148,7 +148,7 @@ function seenBy({ scope }: Caller, targets: readonly StoredTarget[]): StoredTarg
   return targets.map((target) => asSeenBy(scope, target));
 }
 
-/** `/api/v1/targets`: where items go, whatever the kind. */
+/** `/api/v1/targets`: targets of all kinds. */
 export const targetRoutes = [
   listRoute,
   createRoute,

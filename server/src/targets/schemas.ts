@@ -8,7 +8,7 @@ import { MetadataField, Uid } from "./record/names.ts";
 
 const Kind = oneOf(targetKinds);
 
-/** A description of both routes that enable a target. */
+/** The description shared by both routes that enable a target. */
 export const enabling =
   "A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it.";
 
@@ -42,7 +42,7 @@ const common = {
   held_items: HeldItems,
 };
 
-/** A target as the interface answers it; `secret` only when it was just made. */
+/** A target in answers; `secret` only if it was just created. */
 export const Target = Type.Object(
   {
     ...common,
@@ -56,7 +56,7 @@ export const Target = Type.Object(
   { title: "Target" },
 );
 
-/** The bodies that create and change targets; `max_payload_bytes` is bounded by the service's own limit. */
+/** The bodies that create and change targets. The service's own limit bounds `max_payload_bytes`. */
 export function targetInputs(maxBodyBytes: number) {
   const common = { ...commonFields(maxBodyBytes), ...nameFields };
   return {
@@ -81,13 +81,13 @@ export function targetInputs(maxBodyBytes: number) {
   };
 }
 
-/** Fields in the order in which the interface's document lists them: the named ones, then the others as they come. */
+/** Fields in the order of the interface's document: the named fields first, then the others in their own order. */
 function inOrder<Properties extends TProperties>(names: string, properties: Properties): Properties {
   const first = names.split(" ").map((name) => [name, properties[name]]);
   return { ...Object.fromEntries(first), ...properties } as Properties;
 }
 
-/** The owner's agreement to a card that is read again. */
+/** The owner's consent to a changed agent card. */
 export const Consent = nullable(
   Type.Object(
     {

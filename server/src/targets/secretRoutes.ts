@@ -21,7 +21,7 @@ const route = routesOf<KindDeps>("Targets");
 
 const isSigned = (kind: AnyKind): boolean => kind.isSigned;
 
-/** The signing secrets that deliveries are signed with at this moment. */
+/** The signing secrets with which deliveries are signed now. */
 const RevealedSecrets = Type.Object(
   {
     secret: Type.String(),
@@ -78,8 +78,8 @@ const deletePreviousRoute = route(
 );
 
 /**
- * Opens the signing secrets of a webhook target, and puts on record who saw them. Nothing is answered before the record is
- * committed; an answer that is lost on the way is on record all the same.
+ * Decrypts the signing secrets of a webhook target, and records in the audit log who saw them. The answer is sent after the
+ * audit entry is committed; the entry also exists if the answer is lost on the way.
  */
 async function revealSecret(
   deps: Pick<TargetDeps, "queries" | "box">,
@@ -108,7 +108,7 @@ async function revealSecret(
   });
 }
 
-/** Undefined when the organization has no such target; without a secret when its kind has none. */
+/** Returns undefined when the organization has no such target, and null secrets when its kind has none. */
 function readSealedSecrets(transaction: Queries, orgId: string, id: string) {
   return transaction
     .selectFrom("targets")

@@ -13,13 +13,13 @@ import { countWaiting, discardWaiting, rescheduleWaiting } from "./waitingItems.
 export interface UpdatedTarget {
   ok: true;
   target: StoredTarget;
-  /** How many items waited for it, when it was enabled again; they are discarded when that was asked for. */
+  /** The number of items that waited, if the target was enabled again. With `discard_held` they were discarded. */
   heldItems?: number | undefined;
 }
 
 /**
- * Changes a target. One that is enabled again starts afresh: no failures on its record, and the full schedule for
- * everything that waits, at once, unless it is to be discarded.
+ * Changes a target. If the target is enabled again, its record of failures is cleared, and all waiting items get the full retry
+ * schedule, beginning at once, unless they are to be discarded.
  */
 export async function updateTarget(
   deps: KindDeps,
@@ -51,8 +51,8 @@ export async function updateTarget(
 }
 
 /**
- * Discards before the target is enabled, so that no attempt is made of what is discarded; and after it is known that nothing else of
- * the change is refused, because what is discarded cannot be brought back.
+ * Discards the waiting items before the target is enabled, so that no attempt at them is made. First checks that the rest of the
+ * change is not refused, because discarded items cannot be restored.
  */
 async function discardAndEnable(deps: KindDeps, change: TargetChange): Promise<UpdatedTarget | Refused> {
   const refused = await refusalOfChange(deps.queries, change);
@@ -62,7 +62,7 @@ async function discardAndEnable(deps: KindDeps, change: TargetChange): Promise<U
   return enable(deps, { ...change, beside: { before: {}, after: { discarded_items: items } } }, items);
 }
 
-/** Reschedules before the target is enabled, so that no attempt is made under the old schedule. */
+/** Reschedules the waiting items before the target is enabled, so that no attempt follows the old schedule. */
 async function restartAndEnable(deps: KindDeps, change: TargetChange): Promise<UpdatedTarget | Refused> {
   await rescheduleWaiting(deps.queries, change.id);
   return enable(deps, change, await countWaiting(deps.queries, change.id));
@@ -111,7 +111,7 @@ const plainColumns = [
   "max_concurrency",
 ] as const;
 
-/** The columns that a change of any kind changes. An enabled target starts with no failures on its record. */
+/** The columns for the fields that every kind has. Enabling a target clears its record of failures. */
 function commonColumns(input: TargetChanges): Updateable<TargetRow> {
   const given = plainColumns.filter((column) => input[column] !== undefined);
   return {

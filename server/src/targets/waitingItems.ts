@@ -4,20 +4,20 @@ import { functionQuery, type Queries } from "../postgres/tables.ts";
 
 /** Rows per statement: each holds its locks for some 20 ms. */
 const chunkRows = 2_000;
-/** How much of a backlog one request works through, some 2 s; beyond it see each function. */
+/** The most rows that one request changes, in some 2 s. Each function below says what happens to further rows. */
 const maxRowsPerRequest = 100_000;
 
-/** Runs a step per chunk until a step says that it was the last, or the request has worked through its bound. */
+/** Runs a step per chunk until a step returns that it was the last, or until the bound of a request is reached. */
 async function inChunks(isLast: () => Promise<boolean>): Promise<void> {
   for (let rows = 0; rows < maxRowsPerRequest; rows += chunkRows) if (await isLast()) return;
 }
 
-/** Cancels what waits for a deleted target. Past the bound the claim cancels the rest, which reads as CANCELED meanwhile. */
+/** Cancels deliveries of a deleted target. The claim cancels those beyond the bound, which read as CANCELED until then. */
 export async function cancelDeliveries(queries: Queries, targetId: string): Promise<void> {
   await inChunks(async () => (await cancelChunk(queries, targetId)) < chunkRows);
 }
 
-/** Cancels the messages of a deleted mailbox, also those that consumers have claimed. */
+/** Cancels the messages of a deleted mailbox, including claimed ones. */
 export async function cancelMessages(queries: Queries, orgId: string, mailboxId: string): Promise<void> {
   await inChunks(async () => {
     const { rows: answer } = await functionQuery("cancel_messages", {
@@ -43,8 +43,8 @@ async function cancelChunk(queries: Queries, targetId: string): Promise<number> 
 const maxDiscardMs = 20_000;
 
 /**
- * Cancels everything that waits for a disabled target, and says how many items that were. Items under way or in a node's memory
- * at this moment do not wait. Not whole when more waits than one request can discard: the next one goes on.
+ * Cancels all items that wait for a disabled target, and returns their number. Items that are being sent or are leased by a node
+ * do not count as waiting. `isWhole` is false when more items wait than one request can discard; the next request continues.
  */
 export async function discardWaiting(
   queries: Queries,
@@ -59,10 +59,10 @@ export async function discardWaiting(
   }
 }
 
-/** Rows that a count reads, some 100 ms. */
+/** The most rows that a count reads, in some 100 ms. */
 const maxCountedRows = 100_000;
 
-/** How many items wait for a target. Beyond 100,000 rows, only the items of the rows that are due first. */
+/** The number of items that wait for a target. Counts only the 100,000 rows that are due first. */
 export async function countWaiting(queries: Queries, targetId: string): Promise<number> {
   const { rows } = await sql<{ items: number }>`
     select coalesce(sum(cardinality(w.event_ids)), 0)::integer as items
@@ -80,8 +80,8 @@ export async function countWaiting(queries: Queries, targetId: string): Promise<
 }
 
 /**
- * Gives what waits for a target its full retry schedule again, beginning at once by the database's clock. Rows past the bound, which
- * are due last, keep the schedule they have.
+ * Gives the items that wait for a target the full retry schedule again, beginning now by the database's clock. Rows beyond the
+ * bound, which are due last, keep their schedule.
  */
 export async function rescheduleWaiting(queries: Queries, targetId: string): Promise<void> {
   let fromDueAtMs = 0;

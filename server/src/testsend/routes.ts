@@ -27,11 +27,11 @@ interface TestDeps extends Pick<Parts, "pool" | "queries" | "box" | "outbound" |
 }
 
 const windowSeconds = 60;
-/** Tests a minute. Each holds a request and a connection for as long as the receiver takes. */
+/** The most tests per minute. Each occupies a request and a connection until the receiver answers. */
 const perTarget = 10;
 const perOrganization = 30;
 
-/** In words, for the interface's document. */
+/** The limits in words, for the interface's document. */
 const testLimits = `${perTarget} tests a minute to one target, ${perOrganization} in all`;
 
 const TestItem = nullable(
@@ -101,7 +101,7 @@ export const testRoute = route("testTarget", "POST /api/v1/targets/:id/test", {
   },
 });
 
-/** @throws {ApiError} 400 for a kind that has no receiver which could answer a test. */
+/** @throws {ApiError} 400 for a kind of target to which no test can be sent. */
 function refuseUntestable({ kind }: StoredTarget): void {
   const { testFault } = kindNamed(kind);
   if (testFault === undefined) return;
@@ -109,7 +109,7 @@ function refuseUntestable({ kind }: StoredTarget): void {
   throw new ApiError(400, `only ${testable}s can be tested: ${testFault}`);
 }
 
-/** @throws {ApiError} 413 when it is larger than the target takes. */
+/** The payload's bytes. @throws {ApiError} 413 when the payload is larger than the target's limit. */
 function payloadOf(target: StoredTarget, payload: unknown): Buffer | undefined {
   if (payload === undefined) return undefined;
   const bytes = Buffer.from(JSON.stringify(payload));
@@ -124,7 +124,7 @@ function payloadOf(target: StoredTarget, payload: unknown): Buffer | undefined {
 
 /**
  * Counts one test against the limits of its target and its organization.
- * @throws {ApiError} 429 when one of them is used up.
+ * @throws {ApiError} 429 when one of the limits is reached.
  */
 async function countTest(
   pool: pg.Pool,
@@ -133,7 +133,7 @@ async function countTest(
 ): Promise<void> {
   const common = { windowSeconds, refusal: `too many tests: ${testLimits}` };
   await countOrRefuse(pool, { scope: "test", subject: targetId, limit: perTarget, ...common }, reply);
-  // The answer tells the limit of the target, unless that of the organization refuses.
+  // The answer's headers tell the target's limit, unless the organization's limit refuses the test.
   const ofAll = { scope: "tests", subject: orgId, limit: perOrganization, isSilent: true };
   await countOrRefuse(pool, { ...ofAll, ...common }, reply);
 }
@@ -143,18 +143,18 @@ interface TestToSend {
   payload: Buffer | undefined;
 }
 
-/** A header of every test besides those of a delivery, by which a receiver can tell them apart. */
+/** An additional header of every test, by which a receiver can tell tests from deliveries. */
 const mark = ["x-postrider-test", "true"];
 
 type TestOutcome =
   | { kind: "sent"; eventId: string; result: AttemptResult }
-  /** This process lacks what it takes to send, such as file descriptors. */
+  /** This process lacks a resource to send, such as file descriptors. */
   | { kind: "unsent"; error: string }
   | { kind: "gone" };
 
 /**
- * Sends one delivery to a target now, through the guarded outbound client. It is no item: nothing is stored, retried,
- * counted or billed, and the target stays as it is, whatever the receiver answers.
+ * Sends one delivery to a target now, through the outbound client with its address guard. It is no item: nothing is stored,
+ * retried, counted or billed, and the receiver's answer does not change the target.
  */
 async function sendTest(
   deps: TestDeps,

@@ -19,7 +19,7 @@ export type ReceiverDeps = Pick<Parts, "pool" | "cells" | "box" | "log" | "nowMs
 
 const keptPerTarget = 50;
 const keptBodyBytes = 64 * 1024;
-/** Requests that wait to be kept; beyond, the receiver is busy and says so with 503. */
+/** The most requests that wait to be stored. Further requests are answered with 503. */
 const maxWaiting = 2000;
 
 interface Waiting {
@@ -28,7 +28,7 @@ interface Waiting {
   ended: (result: ExchangeResult) => void;
 }
 
-/** The receiver of targets to try things out with: it verifies and keeps what is posted to the tryout origin. */
+/** The service's own receiver for trying out deliveries: verifies and stores requests to the tryout origin. */
 export function createTryoutReceiver(deps: ReceiverDeps): LocalReceiver {
   let waiting: Waiting[] = [];
   let isReceiving = false;
@@ -47,7 +47,7 @@ export function createTryoutReceiver(deps: ReceiverDeps): LocalReceiver {
     if (!isReceiving) void receiveAll();
   }
 
-  /** One batch at a time; the next gathers meanwhile. Never rejects. */
+  /** Stores one batch at a time; the next batch gathers in the meantime. Never rejects. */
   async function receiveAll(): Promise<void> {
     isReceiving = true;
     while (waiting.length > 0) {
@@ -67,7 +67,7 @@ export function createTryoutReceiver(deps: ReceiverDeps): LocalReceiver {
   return { origin: tryoutOrigin, receive };
 }
 
-/** Nothing but a delivery is received, so other requests find what DNS says of the name. */
+/** The result of requests that are not POST: the same as for the host name in DNS, where it does not exist. */
 const noSuchHost: ExchangeResult = {
   kind: "error",
   code: "dns",
@@ -120,7 +120,7 @@ function toStored(deps: ReceiverDeps, target: TryoutTarget, request: OutboundReq
   };
 }
 
-/** The headers that the outbound client would have sent, with those that it adds on every connection. */
+/** The headers that the outbound client would have sent, including those that it adds to every request. */
 function receivedHeaders({ headers, secretNames, body }: OutboundRequest): (readonly [string, string])[] {
   return [
     ...headerPairs(headers).map(
@@ -131,12 +131,12 @@ function receivedHeaders({ headers, secretNames, body }: OutboundRequest): (read
   ];
 }
 
-/** How far a receiver lets the sender's clock be off (Standard Webhooks, "Verifying webhook authenticity"). */
+/** The difference that a receiver tolerates between the clocks (Standard Webhooks, "Verifying webhook authenticity"). */
 const toleranceSeconds = 300;
 
 type RequestHeaders = ReadonlyMap<string, string>;
 
-/** Whether one of the keys signed the request, as a receiver of its own would find out. */
+/** Whether one of the keys signed the request, by the check that a real receiver would make. */
 function isSigned(
   keys: readonly Buffer[],
   { headers, body }: { headers: RequestHeaders; body: Buffer },
@@ -153,7 +153,7 @@ function isSigned(
   });
 }
 
-/** Headers as the outbound client takes them, names and values in turn, as pairs. */
+/** Headers as pairs, from the outbound client's form: an array of alternating names and values. */
 function headerPairs(flat: readonly string[]): (readonly [name: string, value: string])[] {
   return Array.from({ length: flat.length >> 1 }, (_, index) => [flat[index * 2]!, flat[index * 2 + 1]!]);
 }

@@ -28,7 +28,7 @@ const TryoutRequest = Type.Object(
   { title: "TryoutRequest" },
 );
 
-/** The requests that the service's own receiver got, for the owner of the target. */
+/** Lists the requests that the service's own receiver got for a target. */
 export const tryoutRoute = route("listTryoutRequests", "GET /api/v1/targets/:id/tryout", {
   access: usersAndKeys("viewer", { takes: ["read", "customer"], names: "target" }),
   summary: "What a target that receives here got last, newest first",

@@ -3,7 +3,7 @@ import { answerOf, isTryoutUrl, refuseTryoutUrl } from "./store.ts";
 
 const url = `https://tryout.postrider.invalid/${"0af3".repeat(8)}`;
 
-test("takes a token, and a status to answer with", () => {
+test("a tryout URL has a token, and optionally the status of the answer", () => {
   expect(refuseTryoutUrl(url)).toBeUndefined();
   expect(refuseTryoutUrl(`${url}?answer=503`)).toBeUndefined();
   expect(answerOf(url)).toBe(200);

@@ -2,7 +2,7 @@ import type pg from "pg";
 
 /**
  * The origin whose receiver is the service itself. No such host can exist (RFC 6761, section 6.4), so that a delivery to it never
- * leaves the service, whatever the address guard lets through.
+ * leaves the service, even if the address guard allowed the address.
  */
 export const tryoutOrigin = "https://tryout.postrider.invalid";
 
@@ -13,7 +13,7 @@ export function isTryoutUrl(url: string): boolean {
   return url.startsWith(`${tryoutOrigin}/`) || url === tryoutOrigin;
 }
 
-/** Why the URL cannot be used, to complete a sentence that begins with `url`; undefined when it can. */
+/** Why the URL cannot be used, as words after `url`; undefined when it can. */
 export function refuseTryoutUrl(url: string): string | undefined {
   if (form.test(url)) return undefined;
   return `must be ${tryoutOrigin}/ with 32 lower-case hex characters that you chose at random, and optionally ?answer= with a status from 200 to 599`;
@@ -28,7 +28,7 @@ export interface StoredRequest {
   targetId: string;
   id: string;
   eventId: string;
-  /** JSON: pairs of name and value. */
+  /** JSON array of pairs of name and value. */
   headers: string;
   body: Buffer;
   /** The size of the whole body, in bytes. */
@@ -37,14 +37,14 @@ export interface StoredRequest {
   answered: number;
 }
 
-/** A target that receives here, with its sealed signing secrets. */
+/** A target whose receiver is the service itself, with its sealed signing secrets. */
 export interface TryoutTarget {
   id: string;
   url: string;
   secrets: Buffer[];
 }
 
-/** The targets with these URLs, of whatever organization: a URL's token is its owner's secret. */
+/** The targets with these URLs, in all organizations: the token in a URL is its owner's secret. */
 export async function findTryoutTargets(pool: pg.Pool, urls: readonly string[]): Promise<TryoutTarget[]> {
   const { rows } = await pool.query<TryoutTarget>({
     name: "find_tryout_targets",
@@ -57,7 +57,7 @@ export async function findTryoutTargets(pool: pg.Pool, urls: readonly string[]):
   return rows;
 }
 
-/** Keeps the requests, and of each of their targets only the last `kept`. A target that is gone keeps none. */
+/** Stores the requests, and deletes all but the last `kept` of each target. Requests of a deleted target are not stored. */
 export async function keepRequests(
   pool: pg.Pool,
   requests: readonly StoredRequest[],

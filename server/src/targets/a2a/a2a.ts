@@ -13,7 +13,7 @@ import { invalid, type Refused } from "../record/refusal.ts";
 import type { TargetKey } from "../record/store.ts";
 import { agentAnswer, type Agents, Auth, readAuth } from "./agents.ts";
 
-/** The parts of the process that targets need, with agents. */
+/** The parts of the process that targets of kind `a2a` need. */
 export interface AgentDeps extends TargetDeps {
   handoffs: { agents: Agents };
 }
@@ -39,7 +39,7 @@ const fields = {
   answered: { ...deliveryAnswer, ...agentAnswer },
 };
 
-/** An agent with an A2A card: an item becomes a task, which is followed to its end. */
+/** The kind `a2a`: an agent with an A2A card. An item becomes a task of the agent, which is polled until it ends. */
 export const a2a: Kind<AgentDeps, typeof fields.created, typeof fields.changed, typeof fields.answered> = {
   name: "a2a",
   fields,

@@ -7,7 +7,7 @@ import type { Refused } from "../record/refusal.ts";
 import type { CreationSteps, Decision, StoredTarget, TargetKey } from "../record/store.ts";
 import { nameFault, valueFault } from "../record/headerRules.ts";
 
-/** An a2a target's agent as it is answered, besides the target's own fields. */
+/** The fields of the agent in the answer for an a2a target, in addition to the target's own fields. */
 export const agentAnswer = {
   agent_card_url: Type.String(),
   auth: Type.Object({
@@ -39,27 +39,27 @@ export type AgentView = Static<TObject<typeof agentAnswer>>;
 
 export interface AgentChanges {
   auth: AgentAuth | undefined;
-  /** The origin that the credential may go to, when it is not the card's own. */
+  /** The origin to which the credential may be sent, if it differs from the card's origin. */
   confirmOrigin: string | undefined;
   resultTargetId: string | null | undefined;
 }
 
 /** The agents behind targets of kind `a2a`: their cards, credentials and result targets; implemented by `handoff/`. */
 export interface Agents {
-  /** Reads the agent card before anything is stored, because no transaction is open across an outbound request. */
+  /** Reads the agent card before anything is stored, because no transaction may be open during an outbound request. */
   prepare(
     input: AgentChanges & { agentCardUrl: string; auth: AgentAuth },
     target: TargetKey,
   ): Promise<PreparedAgent | Refused>;
-  /** Reads the card again and stores its interface, the target's `url` included; a card that is no good changes nothing. */
+  /** Reads the card again and stores its interface and the target's `url`. A card that cannot be used changes nothing. */
   refresh(targetId: string, by: RefreshedBy): Promise<RefreshOutcome>;
-  /** Decides about a change of the agent, in the transaction that has locked its target. */
+  /** Decides on a change of the agent, in the transaction that has locked its target. */
   decide(
     transaction: Queries,
     target: StoredTarget & TargetKey,
     changes: AgentChanges,
   ): Promise<Decision | Refused>;
-  /** The agents of those of these targets that have one, by the targets' ids. */
+  /** The agents of these targets, by target id. Targets without an agent are not in the map. */
   describe(targetIds: readonly string[]): Promise<Map<string, AgentView>>;
 }
 
@@ -69,14 +69,14 @@ export interface PreparedAgent extends CreationSteps {
   url: string;
 }
 
-/** How the service proves itself to an agent. */
+/** How the service authenticates to an agent. */
 export type AgentAuth =
   | { type: "none" }
   | { type: "bearer"; token: string }
-  /** A value in a header of the agent's choice. */
+  /** A value in a header that the agent names. */
   | { type: "api_key"; header: string; value: string };
 
-/** The credential for an agent as a request gives it. */
+/** The credential for an agent, in a request. */
 export const Auth = Type.Object({
   type: Type.String({ description: "bearer, api_key or none" }),
   token: Type.Optional(
@@ -88,7 +88,7 @@ export const Auth = Type.Object({
   value: Type.Optional(Type.String({ minLength: 1, maxLength: 4096, description: "With api_key" })),
 });
 
-/** Reads the credential of a request; none unless given. */
+/** Reads the credential of a request; without one, the type is `none`. */
 export function readAuth(
   auth: Static<typeof Auth> | undefined,
   confirmOrigin: string | undefined,

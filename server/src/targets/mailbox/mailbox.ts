@@ -18,7 +18,7 @@ const fields = {
   },
 };
 
-/** A queue whose messages consumers claim. */
+/** The kind `mailbox`: a queue whose messages consumers claim. */
 export const mailbox: Kind<object, typeof fields.created, typeof fields.changed, typeof fields.answered> = {
   name: "mailbox",
   fields,

@@ -5,7 +5,7 @@ import { MetadataField, Uid } from "./names.ts";
 import { invalid, type Refused } from "./refusal.ts";
 import { fieldsOf, nullable } from "../../http/contract/schemas.ts";
 
-/** Values of some fields, none of them required. */
+/** Values of these fields, all optional. */
 export type Given<Fields extends TProperties> = {
   [Name in keyof Fields]?: Static<Fields[Name]> | undefined;
 };
@@ -13,7 +13,7 @@ export type Given<Fields extends TProperties> = {
 export const Name = lineOfText({ minLength: 1, maxLength: 256 });
 export const Url = Type.String({ minLength: 1, maxLength: 2048, examples: ["https://example.com/hooks"] });
 
-/** Fields of every kind that a creation and a change take; `max_payload_bytes` is bounded by the service's own limit. */
+/** Fields of every kind for creations and changes. The service's own limit bounds `max_payload_bytes`. */
 export function commonFields(maxBodyBytes: number) {
   return {
     description: linesOfText({ maxLength: 4096 }),
@@ -21,7 +21,7 @@ export function commonFields(maxBodyBytes: number) {
   };
 }
 
-/** A target's own names, notes about it, and the filter of its items. */
+/** The uid, customer and metadata of a target, and the filter of its items. */
 export const nameFields = {
   uid: nullable(Uid, "Your own id of the target, which no other of yours has"),
   customer_uid: nullable(Uid, "The customer that the target belongs to, which is deleted with it"),
@@ -66,12 +66,12 @@ export const deliveryFields = {
 /** Whether a target is enabled from its creation on. */
 export const createdEnabled = Type.Boolean({ description: "true unless given" });
 
-/** The field of a change that only kinds which hold items take. */
+/** A field of changes, only for kinds that hold items. */
 export const discardHeld = Type.Boolean({
   description: "With enabled: true, cancels everything that waits for the target before it is enabled",
 });
 
-/** A part of the answer that enables a target again. */
+/** A field of the answer to a change that enables a target again. */
 export const HeldItems = Type.Optional(
   Type.Integer({
     minimum: 0,
@@ -80,7 +80,7 @@ export const HeldItems = Type.Optional(
   }),
 );
 
-/** Answered fields of the kinds that items are sent to. */
+/** Fields of the answer for kinds to which items are sent. */
 export const deliveryAnswer = {
   max_payload_bytes: Type.Integer(),
   max_retries: Type.Integer(),
@@ -95,12 +95,12 @@ export function deliveryValues(target: Static<typeof DeliveryAnswer>): typeof ta
   return fieldsOf(DeliveryAnswer, target);
 }
 
-/** The limits of a target as a request gives them; what is undefined stays. */
+/** The rate limits of a target in a request; an undefined limit is not changed. */
 export type RateInput = Pick<Given<typeof limits>, "rate_limit_per_second" | "rate_limit_burst">;
 
 /**
- * The columns that a change of the rate changes: a target without a rate has no burst.
- * @param present The target's rate before.
+ * The columns that a change of the rate sets. A target without a rate has no burst.
+ * @param present the target's rate before the change.
  */
 export function rateColumns(
   { rate_limit_per_second: perSecond, rate_limit_burst: burst }: RateInput,

@@ -1,6 +1,6 @@
 /*
- * The headers that an owner may add to the service's requests. Headers that the service sets itself, that belong to the connection,
- * or that would make an answer unreadable are refused, so that no header is sent twice or in another's name.
+ * Rules for the headers that an owner may add to the service's requests. Refused are headers that the service sets itself, that
+ * belong to the connection, or that would make the answer unreadable, so that no header is sent twice or forged.
  */
 
 const reserved: ReadonlyMap<string, string> = new Map([
@@ -46,15 +46,15 @@ const reservedPrefixes: readonly [prefix: string, why: string][] = [
 export const maxHeaders = 20;
 const maxNameLength = 64;
 const maxValueLength = 4_096;
-/** The most bytes of all names and values: most receivers take 8 KiB to 16 KiB of headers, the service's own among them. */
+/** The most bytes of all names and values. Most receivers accept 8 KiB to 16 KiB of headers, including the service's own. */
 const maxBytes = 6_144;
 
-/** A token (RFC 9110, section 5.6.2). */
+/** The form of a header's name: a token (RFC 9110, section 5.6.2). */
 const namePattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** Printable ASCII without blanks at its ends: no line end, NUL or byte that receivers read differently. */
+/** Printable ASCII without blanks at its ends: no line ends, no NUL, and no bytes that receivers decode differently. */
 const valuePattern = /^[!-~](?:[ -~]*[!-~])?$/;
 
-/** Why a name is refused, to follow `headers.<name> `; undefined when it is not. The name may be any text. */
+/** Why a name is refused, as words after `headers.<name> `; undefined when it is accepted. The name may be any text. */
 export function nameFault(name: string): string | undefined {
   if (name.length > maxNameLength) return `must have a name of at most ${maxNameLength} characters`;
   if (!namePattern.test(name)) return "is no name of a header: letters, digits and hyphens";
@@ -63,7 +63,7 @@ export function nameFault(name: string): string | undefined {
   return why === undefined ? undefined : `is reserved: ${why}`;
 }
 
-/** Why a value is refused, to follow `headers.<name> `; never repeats the value. */
+/** Why a value is refused, as words after `headers.<name> `. Never contains the value. */
 export function valueFault(value: string): string | undefined {
   if (value === "") return "must not be empty";
   if (value.length > maxValueLength) return `must be at most ${maxValueLength} characters`;
@@ -71,7 +71,7 @@ export function valueFault(value: string): string | undefined {
   return undefined;
 }
 
-/** Why headers are refused together, to follow `headers `. */
+/** Why the number or the size of all headers is refused, as words after `headers `. */
 export function sizeFault(headers: readonly { name: string; value: string }[]): string | undefined {
   if (headers.length > maxHeaders) return `must be at most ${maxHeaders}`;
   const names = new Set<string>();

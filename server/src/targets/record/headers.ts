@@ -2,38 +2,38 @@ import type { SecretBox } from "../../items/secretBox.ts";
 import { maxHeaders, nameFault, sizeFault, valueFault } from "./headerRules.ts";
 import { invalid, type Refused } from "./refusal.ts";
 
-/** Headers as a request gives them: a value alone is secret. */
+/** Headers in a request. A value without `secret` is secret. */
 export type HeadersInput = Record<string, string | { value: string; secret?: boolean }>;
 
-/** Headers as they are answered: sent back as they are, they change nothing. */
+/** Headers in an answer. A client that sends them back unchanged changes nothing. */
 export type HeadersAnswer = Record<string, string | { value: string; secret: boolean }>;
 
-/** Shown in place of a secret value; sent back, it leaves the value as it is. */
+/** Shown in place of a secret value. In a request, it keeps the present value. */
 const maskedValue = "***";
 
-/** Headers of one target as an attempt carries them. */
+/** The headers of one target, decrypted for an attempt. */
 export interface OpenHeaders {
-  /** Names and values in turn. */
+  /** Names and values, alternating. */
   pairs: readonly string[];
   /** Lower-case names of the secret headers, and their values. */
   secretNames: ReadonlySet<string>;
   secretValues: readonly string[];
 }
 
-/** A header in the JSON of `targets.headers`: with a value, or with the base64 of a sealed one. */
+/** A header in the JSON of `targets.headers`: with its value, or with its sealed value in base64. */
 type StoredHeader = { name: string; value: string } | { name: string; sealed: string };
 
 export interface HeadersDeps {
   box: SecretBox;
   targetId: string;
-  /** The target's headers before, as they are stored. */
+  /** The target's stored headers before the change. */
   present: string | null;
 }
 
 /**
- * Checks headers and seals the secret ones, for `targets.headers`. They take the place of all that the target has; a secret one
- * that is given as `***` keeps its value.
- * @returns null as `stored` when there are none.
+ * Checks headers and seals the secret ones, for `targets.headers`. They replace all headers of the target. A secret header with
+ * the value `***` keeps its present value.
+ * @returns `stored`: null when there are no headers.
  */
 export function sealHeaders(
   deps: HeadersDeps,
@@ -77,12 +77,12 @@ function sealHeader(
   return { stored, value };
 }
 
-/** Headers as their owner may read them. */
+/** Headers for an answer to their owner, with secret values masked. */
 export function headersAnswer(stored: string | null): HeadersAnswer {
   return masked(stored, (value) => ({ value, secret: false }));
 }
 
-/** Headers as attempts show them, as JSON text: names and values, where secret ones are masked. */
+/** Headers in the form that attempts show, as JSON text: names and values, with secret values masked. */
 export function shownHeaders(stored: string): string {
   return JSON.stringify(masked(stored, (value) => value));
 }
@@ -96,7 +96,7 @@ export function hasSecretHeaders(stored: string | null): boolean {
   return parse(stored).some((header) => "sealed" in header);
 }
 
-/** @throws {Error} when one was sealed with a key that is not given; the message has no value. */
+/** @throws {Error} when a header was sealed with a key that is not configured. The message contains no value. */
 export function openHeaders(box: SecretBox, targetId: string, stored: string): OpenHeaders {
   const pairs: string[] = [];
   const secretNames = new Set<string>();
@@ -126,7 +126,7 @@ function contextOf(targetId: string, name: string): string {
   return `target-header:${targetId}:${name.toLowerCase()}`;
 }
 
-/** The start of a name from outside, for a message, without characters that headers cannot have. */
+/** The start of a requested name, for an error message, without characters that names of headers cannot have. */
 function shown(name: string): string {
   return name.slice(0, 64).replace(/[^!-~]/g, "?");
 }

@@ -12,9 +12,9 @@ import type { AttemptResult, Delivery } from "../../items/delivery.ts";
 import type { TargetConfig } from "./targetConfig.ts";
 
 /**
- * All that one kind of target is, besides the traits of its items in `postgres/kinds.ts`: its fields, how it is made and
- * changed, its answer, its sender, and what can be done with it. `Created`, `Changed` and `Answered` are schemas by field; none of the
- * fields is required by its schema, because a body may be of any kind.
+ * The definition of one kind of target: its fields, creation, change, answer, sender and abilities. The properties of its items
+ * are in `postgres/kinds.ts`. `Created`, `Changed` and `Answered` are schemas by field. No schema requires its field, because
+ * one body schema serves all kinds.
  */
 export interface Kind<
   Deps,
@@ -24,41 +24,41 @@ export interface Kind<
 > {
   name: TargetKind;
   fields: {
-    /** Fields of a creation that not every kind takes. */
+    /** Fields of a creation that not every kind has. */
     created: Created;
-    /** Fields of a change that not every kind takes. */
+    /** Fields of a change that not every kind has. */
     changed: Changed;
     /** Fields of the answer that not every kind has. */
     answered: Answered;
   };
-  /** Checks the fields of a new target, and says what is stored of them. */
+  /** Checks the fields of a new target, and returns the columns to store. */
   create: (deps: Deps, input: Given<Created>, target: TargetKey) => Promise<Creation | Refused>;
-  /** The same for a change. */
+  /** Checks the fields of a change, and returns the columns to store. */
   change: (
     deps: Deps,
     changes: Given<Changed>,
     target: StoredTarget & TargetKey,
   ) => Promise<KindChange | Refused>;
-  /** Checks names of event types against the organization's catalogue, where the kind has event types. */
+  /** Checks names of event types against the organization's catalogue; only for a kind that has event types. */
   checkCatalogue?: (
     queries: Queries,
     orgId: string,
     eventTypes: readonly string[] | undefined,
     present?: StoredTarget,
   ) => Promise<Refused | undefined>;
-  /** Ends what belongs to a target in other tables, in the transaction that removes it. */
+  /** Ends the target's rows in other tables, in the transaction that removes the target. */
   remove?: (transaction: Queries, targetId: string, nowSeconds: number) => Promise<void>;
-  /** Its part of the target's answer. */
+  /** The kind's own fields of a target's answer. */
   answer: (target: StoredTarget) => object;
-  /** The part of the targets' answers that is not in their own rows, by id. */
+  /** Fields of the answers that are read from other tables, by target id. */
   describe?: (deps: Deps, targetIds: readonly string[]) => Promise<Map<string, object>>;
-  /** Reads again what the target's owner publishes elsewhere, such as an agent card. */
+  /** Reads a document again that the target's owner publishes, such as an agent card. */
   refresh?: (deps: Deps, targetId: string, by: RefreshedBy) => Promise<RefreshOutcome>;
-  /** Makes the sender of its items; null where consumers claim them. */
+  /** Creates the sender of the kind's items; null if consumers claim them. */
   sender: ((deps: SendDeps) => Sender) | null;
-  /** Whether its requests are signed with a secret, which can be rotated and revealed. */
+  /** Whether requests are signed with a secret, which can be rotated and revealed. */
   isSigned: boolean;
-  /** Whether customers make, change and delete such targets in the portal. */
+  /** Whether customers can create, change and delete such targets in the portal. */
   isInPortal: boolean;
   /** Why a test cannot be sent; undefined when it can. */
   testFault?: string;
@@ -67,7 +67,7 @@ export interface Kind<
 export interface Creation extends CreationSteps {
   ok: true;
   columns: Partial<Insertable<TargetRow>>;
-  /** A secret that is shown this once. */
+  /** A secret that is shown only in the answer to the creation. */
   secret?: string;
 }
 
@@ -77,25 +77,25 @@ export interface KindChange {
   decide?: TargetChange["decide"];
 }
 
-/** The caller of a refresh, and the owner's agreement. */
+/** The caller of a refresh, and the owner's consent. */
 export interface RefreshedBy {
   origin: Origin;
   confirmOrigin?: string | undefined;
   confirmSignature?: string | undefined;
 }
 
-/** `problem` completes a sentence that begins with the name of what was read. */
+/** `problem` completes a sentence that begins with the name of the document that was read. */
 export type RefreshOutcome =
   | { kind: "current" }
-  /** The reading failed, or is no good; the last good one stays in use. */
+  /** The document could not be read or used. The last usable document stays in use. */
   | { kind: "failed"; problem: string }
-  /** It is good, and demands a credential that the target does not have. */
+  /** The document is usable, but demands a credential that the target does not have. */
   | { kind: "unmet"; problem: string }
-  /** It is good, and waits for the owner's consent. */
+  /** The document is usable, but needs the owner's consent. */
   | { kind: "held"; problem: string; code: "origin_unconfirmed" | "signature_unconfirmed" }
   | { kind: "gone" };
 
-/** The parts of the process that targets need, whatever their kind. */
+/** The parts of the process that targets of every kind need. */
 export interface TargetDeps extends Pick<
   Parts,
   "queries" | "reads" | "box" | "networks" | "changes" | "nowMs" | "randomBytes" | "onDue"
@@ -104,8 +104,8 @@ export interface TargetDeps extends Pick<
 }
 
 /**
- * Makes one attempt at a delivery and calls `ended` once, after it has returned; one that throws, or rejects before it
- * calls, has failed.
+ * Makes one attempt at a delivery and calls `ended` once, after the sender has returned. If the sender throws, or rejects
+ * before it calls `ended`, the attempt has failed.
  */
 export type Sender = (
   delivery: Delivery,

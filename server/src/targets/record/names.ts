@@ -4,28 +4,28 @@ import type { Queries, TargetRow } from "../../postgres/tables.ts";
 import { invalid, type Refused } from "./refusal.ts";
 
 const uidPattern = "^[A-Za-z0-9._:-]{1,128}$";
-/** The form of a uid, in words. */
+/** The rule for uids, in words. */
 export const uidRule = "1 to 128 characters of A-Z a-z 0-9 . _ : -";
 const uid = new RegExp(uidPattern);
 
-/** A name that an organization gives to something of its own, in a body or a query. */
+/** An organization's own name for a target or a customer, in a body or a query. */
 export const Uid = Type.String({
   pattern: uidPattern,
   description: uidRule,
   examples: ["customer-4711"],
 });
 
-/** A uid that a path can hold: clients resolve `.` and `..` before they send one, and would reach something else. */
+/** Whether the text is a uid that a path can contain. Clients resolve `.` and `..` in a path before they send it. */
 export function isPathUid(text: string): boolean {
   return uid.test(text) && text !== "." && text !== "..";
 }
 
-/** Bytes of JSON. */
+/** The most bytes of metadata as JSON. */
 const maxMetadataBytes = 4_096;
 
 export type Metadata = Record<string, unknown>;
 
-/** Notes of an organization about something of its own. */
+/** An organization's own data about a target or a customer. */
 export const MetadataField = Type.Unsafe<Metadata>(
   Type.Record(Type.String(), Type.Unknown(), {
     description: "Any JSON object of up to 4 KiB; replaced whole",
@@ -43,9 +43,9 @@ export function metadataFault(metadata: Metadata | null | undefined): string | u
 }
 
 /**
- * Called before a target's row is written: no other target may have its uid, and its customer stays until the transaction
+ * Called before a target's row is written. Checks that no other target has its uid, and locks its customer until the transaction
  * ends. Locks the customer before the target, as the deletion of a customer does, so that the two cannot deadlock.
- * @returns why the names cannot be had: there is no such customer, or the uid is another target's.
+ * @returns why the names are refused: there is no such customer, or another target has the uid.
  */
 export async function holdNames(
   transaction: Queries,
@@ -62,7 +62,7 @@ export async function holdNames(
     if (customer === undefined) return invalid(noSuchCustomer(customerUid));
   }
   if (typeof uid !== "string") return undefined;
-  // An advisory lock until the transaction ends: another transaction that wants the same uid waits, and then sees it.
+  // An advisory lock until the transaction ends: another transaction with the same uid waits, and then sees this one's row.
   await sql`select pg_advisory_xact_lock(hashtextextended(${`target uid ${orgId} ${uid}`}, 0))`.execute(
     transaction,
   );
@@ -74,7 +74,7 @@ export async function holdNames(
   return other === undefined || other.id === id ? undefined : { ok: false, refusal: { kind: "uid_taken" } };
 }
 
-/** Why a customer_uid is refused that no customer has. */
+/** The message for a `customer_uid` that no customer has. */
 export function noSuchCustomer(uid: string): string {
   return `customer_uid: no customer ${isPathUid(uid) ? uid : "of this name"}; create it first with PUT /api/v1/customers/:uid`;
 }

@@ -9,12 +9,12 @@ import { noteRecovery } from "./noteHealth.ts";
 
 const it = databaseTest({ poolSize: 4 });
 
-it("a recovery that comes while a failure is being noted is not lost", async ({ pool }) => {
+it("a recovery that is noted while a failure's transaction is open is not lost", async ({ pool }) => {
   const targetId = await storeTarget(pool, await storeOrganization(pool));
   const note = { targetId, eventId: newId(0, Date.now()), nowSeconds: 1_000_100 };
   let isOver = false;
   const recovery = await inTransaction(pool, async (client) => {
-    // As noteFailure does, whose transaction has not ended yet.
+    // The same update as in noteFailure, in a transaction that has not ended yet.
     await client.query("update targets set failing_since = 1000000 where id = $1", [targetId]);
     const noted = noteRecovery(pool, note).finally(() => {
       isOver = true;

@@ -4,24 +4,25 @@ import { inTransaction } from "../../postgres/pool.ts";
 import type { TargetRow } from "../../postgres/tables.ts";
 
 /*
- * Targets are locked first, and then changed by their key alone. Citus changes each copy of such a row by itself, and looks at the
- * coordinator's as it was before the wait for the lock: by a condition on what others change, one copy could change without the others.
+ * Targets are locked first, and then updated with a condition on their key alone. On Citus, each copy of such a row is updated by
+ * itself, and the coordinator's copy is read as of before the wait for the lock. A condition on a column that other transactions
+ * change could therefore hold for one copy and not for another.
  */
 
-/** How long a target must have failed every attempt before it is disabled. */
+/** A target is disabled when every attempt has failed for this long. */
 const failingLimitSeconds = 5 * 86_400;
 
-/** A receiver's answer that changes what is known of its target. */
+/** A receiver's answer that changes the health of its target. */
 export interface HealthNote {
   targetId: string;
-  /** The event whose delivery shows it. */
+  /** The event whose delivery got the answer. */
   eventId: string;
   nowSeconds: number;
 }
 
 /**
- * Notes that an attempt failed and that the target is the reason.
- * @returns true when it had failed every attempt for five days and is now disabled.
+ * Records that an attempt failed because of the target.
+ * @returns true when every attempt has failed for five days, so that the target is now disabled.
  */
 export async function noteFailure(
   pool: pg.Pool,
@@ -51,16 +52,16 @@ export async function noteFailure(
   });
 }
 
-/** A target that failed for less than this and delivers again makes no operational event. */
+/** A recovery makes no operational event if the target had been failing for less than this. */
 const tellingRecoverySeconds = 300;
 
-/** Notes that a target that had been failing took a delivery. */
+/** Records that a target that had been failing accepted a delivery. */
 export async function noteRecovery(
   pool: pg.Pool,
   { targetId, eventId, nowSeconds }: HealthNote,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
-    // Locked whatever is noted of it: a failure that is being noted is not to be seen yet, and to be waited for.
+    // Locks the row unconditionally: a failure in an open transaction is not visible yet, and must be waited for.
     const { rows } = await client.query<{ org_id: string; failing_since: number | null }>({
       name: "lock_recovered",
       text: `select org_id, failing_since
@@ -110,8 +111,8 @@ export async function disableTarget(
 
 /**
  * Locks a target if it is enabled.
- * @param failingUntil if given, only one that works or has been failing since this moment or longer.
- * @returns whether it is locked.
+ * @param failingUntil if given, the target is locked only if it is not failing or has been failing since this time or earlier.
+ * @returns whether the target is locked.
  */
 async function lockEnabled(client: pg.PoolClient, targetId: string, failingUntil?: number): Promise<boolean> {
   const { rowCount } = await client.query({
@@ -129,7 +130,7 @@ async function lockEnabled(client: pg.PoolClient, targetId: string, failingUntil
 
 type Changed = Pick<TargetRow, "id" | "org_id" | "name" | "disabled_reason">;
 
-/** Writes the audit log's entry of a target that the service disabled, and tells the organization. */
+/** Writes the audit log's entry for a target that the service disabled, and an operational event for the organization. */
 async function recordDisabled(client: pg.PoolClient, target: Changed, eventId: string): Promise<void> {
   const { id, org_id: orgId, name, disabled_reason: reason } = target;
   await client.query({

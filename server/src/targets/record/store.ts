@@ -9,28 +9,28 @@ import { holdNames } from "./names.ts";
 import { gone, type Refused } from "./refusal.ts";
 import { differences, maskedUrl } from "../../audit/differences.ts";
 
-/** A target as its owner may see it: no secret leaves the database this way, except sealed in `headers`. */
+/** A target without its secrets; the only secrets in it are those sealed in `headers`. */
 export type StoredTarget = Omit<
   TargetRow,
   "org_id" | "secret" | "previous_secret" | "version" | "filter_digest"
 > & { has_previous_secret: boolean };
 
-/** A target as it is stored after it was made or changed. */
+/** The stored target after a creation or change, or why it was refused. */
 export type Stored = { ok: true; target: StoredTarget } | Refused;
 
-/** A bound for the lists, which need not be paged, and for the claim, which goes round all of them. */
+/** Bounds lists, which need not be paged, and the claim, which goes round all waiting targets. */
 const maxTargetsPerOrganization = 10_000;
 export const tooManyTargets = `a workspace has at most ${maxTargetsPerOrganization} targets: delete one first`;
 
-/** Steps of one kind's creation, within the transaction that stores the target. */
+/** Steps of a kind's creation, within the transaction that stores the target. */
 export interface CreationSteps {
   /** Refuses before anything is written. */
   check?: (transaction: Queries) => Promise<Refused | undefined>;
-  /** Writes what belongs to the target in other tables. */
+  /** Writes the target's rows in other tables. */
   save?: (transaction: Queries, target: StoredTarget) => Promise<void>;
 }
 
-/** Stores a new target, unless the organization has as many as it may or its names cannot be had. */
+/** Stores a new target, unless the organization has the maximum number of targets or the names are refused. */
 export async function insertTarget(
   queries: Queries,
   origin: Origin,
@@ -38,8 +38,8 @@ export async function insertTarget(
   { check, save }: CreationSteps,
 ): Promise<Stored> {
   return inTransactionOf(queries, async (transaction) => {
-    // An advisory lock, so that creations of one organization come one after the other and the count holds. Locking rows of a
-    // table that is divided among servers would take a lock on each of them.
+    // An advisory lock, so that creations of one organization run one after the other and the limit holds. Locking rows of a
+    // table that is divided among servers would take a lock on each server.
     await sql`select pg_advisory_xact_lock(hashtextextended(${`targets of ${row.org_id}`}, 0))`.execute(
       transaction,
     );
@@ -63,7 +63,7 @@ export async function insertTarget(
   });
 }
 
-/** Targets that a customer makes in its portal: each is one more item of every publication to the customer. */
+/** The most targets that a customer can create in its portal. Each adds an item to every publication to the customer. */
 const maxInPortal = 50;
 
 async function refuseMore(
@@ -89,11 +89,11 @@ function tooMany(message: string): Refused {
   return { ok: false, refusal: { kind: "too_many", message } };
 }
 
-/** Which of an organization's targets are listed; all of them unless told otherwise. */
+/** Filter of a list of an organization's targets; an empty filter lists all of them. */
 export interface TargetFilter {
   kind?: TargetKind | undefined;
   uid?: string | undefined;
-  /** Null for the targets that are no customer's. */
+  /** Null for targets without a customer. */
   customerUid?: string | null | undefined;
   /** The id of the last target of the page before. */
   after?: string | undefined;
@@ -139,13 +139,13 @@ function selectTarget(queries: Queries, { orgId, id }: TargetKey) {
     .where("org_id", "=", orgId);
 }
 
-/** Changes on record besides those of the target's own fields, without secrets. */
+/** Changes for the audit log beside those of the target's own fields, without secrets. */
 export interface Beside {
   before: Readonly<Record<string, unknown>>;
   after: Readonly<Record<string, unknown>>;
 }
 
-/** A target that is to be changed, by whom, and how the audit log calls that. */
+/** A change of a target: its origin, its action in the audit log, and its columns. */
 export interface TargetChange {
   origin: Origin;
   id: string;
@@ -160,11 +160,11 @@ export interface Decision {
   ok: true;
   columns?: Updateable<TargetRow>;
   beside?: Beside;
-  /** Writes what belongs to the target in other tables. */
+  /** Writes the target's rows in other tables. */
   save?: (transaction: Queries, target: StoredTarget) => Promise<void>;
 }
 
-/** Changes a target, puts that on record, and tells every node by its version, in a transaction; and streams, after it. */
+/** Changes a target, its version and the audit log in one transaction, and then publishes the change to event streams. */
 export async function changeTarget(
   deps: Pick<Parts, "queries" | "changes" | "nowMs">,
   change: TargetChange,
@@ -177,7 +177,7 @@ export async function changeTarget(
   return stored;
 }
 
-/** The same within a transaction. */
+/** Like {@link changeTarget}, within a transaction of the caller. Does not publish to event streams. */
 export async function changeTargetIn(
   transaction: Queries,
   { origin, id, action, columns, beside, decide }: TargetChange,
@@ -187,7 +187,7 @@ export async function changeTargetIn(
   if (!decided.ok) return decided;
   const { present, decision } = decided;
   if (columns.enabled === true && present.disabled_reason !== null) {
-    // Listeners that heard that the service disabled the target hear that it is enabled, in the same transaction.
+    // Subscribers who were told that the service disabled the target are told that it is enabled, in the same transaction.
     await sql`select note_operational_event('target.recovered', ${origin.orgId}, ${id}, null, 'it was enabled')`.execute(
       transaction,
     );
@@ -202,7 +202,7 @@ export async function changeTargetIn(
   await decision.save?.(transaction, target);
   const { before, after } = auditedChange(present, target);
   const besides = [beside, decision.beside].filter((one) => one !== undefined);
-  // Setting a field to its present value is no change; tools that describe everything do that often.
+  // Setting a field to its present value is no change. Tools that send every field do that often.
   const isChanged = Object.keys(after).length > 0 || besides.length > 0 || action !== "target.updated";
   if (!isChanged) return { ok: true, target };
   await recordChange(transaction, origin, {
@@ -220,7 +220,7 @@ export async function refusalOfChange(queries: Queries, change: TargetChange): P
   return decided.ok ? undefined : decided;
 }
 
-/** Locks what a change needs, and decides all of it before anything is written. */
+/** Locks the rows of a change, and makes all decisions before anything is written. */
 async function lockAndDecide(
   transaction: Queries,
   { origin, id, columns, decide }: Pick<TargetChange, "origin" | "id" | "columns" | "decide">,
@@ -260,8 +260,8 @@ function objectOf({ id, name }: StoredTarget) {
 }
 
 /**
- * The fields of a target in the audit log. It is a list of what is shown, so that a forgotten field with a secret stays hidden.
- * Addresses are masked.
+ * The fields of a target that the audit log shows. Fields that are not listed stay hidden, so that a new secret is not shown by
+ * mistake. URLs are masked.
  */
 const auditedFields = [
   "kind",
@@ -286,7 +286,7 @@ const auditedFields = [
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A target as the audit log has it when it is made and when it is deleted. */
+/** The audit log's form of a target that is created or deleted. */
 function auditedTarget(target: StoredTarget): Fields {
   const masked = withMaskedUrl(target);
   return Object.fromEntries(auditedFields.map((name) => [name, masked[name]]));

@@ -2,18 +2,18 @@ import type pg from "pg";
 import { openSigningKey, type SecretBox } from "../../items/secretBox.ts";
 import { type OpenHeaders, openHeaders } from "./headers.ts";
 
-/** A target as deliveries need it, at one version of it. */
+/** One version of a target's configuration, for its deliveries. */
 export interface TargetConfig {
   id: string;
   orgId: string;
   version: number;
   enabled: boolean;
   url: string;
-  /** One key, or two during a rotation, or the reason why they cannot be opened. */
+  /** One signing key, two during a rotation, or the reason why they cannot be decrypted. */
   signing: { keys: Buffer[] } | { fault: string };
-  /** The target's own headers with the number of their set, or the reason why they cannot be opened. */
+  /** The target's own headers with the number of their set, or the reason why they cannot be decrypted. */
   headers: (OpenHeaders & { set: number }) | { fault: string } | null;
-  /** The owner's limits of attempts per second and of requests under way, on all nodes together; null is any number. */
+  /** The owner's limits of attempts per second and of requests under way, on all nodes together; null for no limit. */
   perSecond: number | null;
   maxConcurrency: number | null;
   maxRetries: number;
@@ -29,7 +29,7 @@ type Row = Omit<TargetConfig, "signing" | "headers"> & {
   headerSet: number | null;
 };
 
-/** The targets of these ids as they are now; deleted ones are missing. */
+/** The present configurations of these targets. Deleted targets are not in the map. */
 export async function loadTargets(
   pool: pg.Pool,
   box: SecretBox,
@@ -58,7 +58,7 @@ function toConfig(box: SecretBox, row: Row): TargetConfig {
   };
 }
 
-/** A secret that cannot be opened fails its own target only, not the query's others. */
+/** If a target's secret cannot be decrypted, only that target gets a fault; other targets of the query do not fail. */
 function openSigningKeys(box: SecretBox, id: string, secrets: (Buffer | null)[]): TargetConfig["signing"] {
   try {
     const sealed = secrets.filter((one) => one !== null);

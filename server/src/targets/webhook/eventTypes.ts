@@ -6,7 +6,7 @@ import { operationalEventTypes } from "../../notifications/store.ts";
 
 /**
  * Why a target's `event_types` are refused: no item's type can match an entry. An entry is a type, or a prefix that ends with
- * `.*`, and an item that none of them matches is FILTERED without a word.
+ * `.*`. Without this check, every item would be FILTERED, and the owner would get no error.
  */
 export function eventTypesFault(eventTypes: readonly string[] | undefined): string | undefined {
   for (const [index, type] of (eventTypes ?? []).entries()) {
@@ -17,8 +17,8 @@ export function eventTypesFault(eventTypes: readonly string[] | undefined): stri
 }
 
 /**
- * Refuses entries that the organization's catalogue does not know, where there is one. Entries that the target has already may
- * stay: the catalogue may be newer, or may have lost a type since.
+ * If the organization has a catalogue, refuses entries that match none of its types. Entries that the target has already may
+ * stay: the catalogue may be newer than the target, or a type may have been deleted since.
  */
 export async function checkCatalogue(
   queries: Queries,
@@ -39,11 +39,11 @@ function entryFault(type: string): string | undefined {
   if (type.replace(/(?<=.)\.\*$/, "").includes("*")) {
     return "* stands for the rest of a type after a dot, as in invoice.*; leave the list empty for all";
   }
-  // Senders' header values come without blanks around them.
+  // Blanks around a header's value are removed, so that no item's type begins or ends with a blank.
   return type.trim() === type ? undefined : "it has blanks around it";
 }
 
-/** The types of items that the service makes by itself: operational events, and the ends of agents' tasks. */
+/** The types of items that the service itself creates: operational events and results of agents' tasks. */
 const serviceEventTypes: readonly string[] = [
   ...operationalEventTypes,
   "handoff.completed",
@@ -54,8 +54,8 @@ const serviceEventTypes: readonly string[] = [
 ];
 
 /**
- * The first of a target's `event_types` that matches neither a type of the organization's catalogue nor one that the
- * service makes; undefined when each does, and where there is no catalogue.
+ * The first of a target's `event_types` that matches neither a type of the organization's catalogue nor one of the service's own
+ * types; undefined when every entry matches one, and when there is no catalogue.
  */
 async function findUnknownType(
   queries: Queries,
@@ -82,7 +82,7 @@ async function findUnknownType(
   return rows[0]?.entry;
 }
 
-/** Does the same as `matches_event_types` in SQL. */
+/** The same rule as `matches_event_types` in SQL. */
 function matches(entry: string, type: string): boolean {
   return entry.endsWith(".*") ? type.startsWith(entry.slice(0, -1)) : entry === type;
 }

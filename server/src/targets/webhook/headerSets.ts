@@ -15,7 +15,7 @@ import type { Beside, Decision, StoredTarget } from "../record/store.ts";
 
 type HeaderSet = Pick<TargetRow, "id" | "headers" | "header_set">;
 
-/** Keeps the headers as attempts show them, in the transaction that gave them to the target. */
+/** Stores the headers in the form that attempts show, in the transaction that changes the target's headers. */
 export async function noteHeaderSet(
   transaction: Queries,
   { id, headers, header_set: number }: HeaderSet,
@@ -27,7 +27,7 @@ export async function noteHeaderSet(
   `.execute(transaction);
 }
 
-/** The target has other headers from now on, or is gone. */
+/** Marks the target's present header set as replaced, because the target gets other headers or is deleted. */
 export async function endHeaderSet(
   transaction: Queries,
   targetId: string,
@@ -42,7 +42,7 @@ export async function endHeaderSet(
   `.execute(transaction);
 }
 
-/** The headers that attempts at a target carried, by the numbers of their sets. */
+/** The headers that attempts at a target carried, by set number. */
 export async function readHeaderSets(
   queries: Queries,
   targetId: string,
@@ -59,10 +59,10 @@ export async function readHeaderSets(
   return new Map(rows.map(({ number, headers }) => [number, JSON.parse(headers) as Record<string, string>]));
 }
 
-/** A day longer than the attempts, whose days end at midnight. */
+/** Added to the retention: one day because attempts are kept until the end of their day, and one day as a reserve. */
 const marginSeconds = 2 * 86_400;
 
-/** Forgets sets whose attempts are past retention. @returns how many. */
+/** Deletes header sets whose attempts are past retention. @returns how many. */
 export async function sweepHeaderSets(
   pool: pg.Pool,
   { retentionDays, nowMs }: { retentionDays: number; nowMs: number },
@@ -75,13 +75,13 @@ export async function sweepHeaderSets(
 
 interface HeadersChange {
   url?: string | undefined;
-  /** Null: none from now on. */
+  /** Null removes all headers. */
   headers?: HeadersInput | null | undefined;
 }
 
 /**
- * Decides about headers once the target is locked, so that no two requests can send a secret to an origin that it was not
- * given for.
+ * Decides on a change of headers after the target is locked, so that two concurrent requests cannot send a secret to an origin
+ * for which it was not given.
  */
 export function decideHeaders(
   { box, nowSeconds }: { box: SecretBox; nowSeconds: number },
@@ -109,15 +109,15 @@ export function decideHeaders(
   };
 }
 
-/** The names of headers before and after, and no value. */
+/** The names of the headers before and after the change, without values. */
 function namesOf(before: string | null, after: string | null): Beside {
   const names = (stored: string | null): string[] => Object.keys(headersAnswer(stored));
   return { before: { headers: names(before) }, after: { headers: names(after) } };
 }
 
 /**
- * Refuses to move secret headers to another origin. They were given for the present one, and a caller who may change the URL
- * may not read them: they have to be given again.
+ * Refuses to move secret headers to another origin. They were given for the present origin, and a caller who may change the URL
+ * may not read them. They have to be given again.
  */
 export function refuseOtherOrigin(
   present: Pick<TargetRow, "url" | "headers">,

@@ -14,7 +14,7 @@ import {
 } from "../record/store.ts";
 import type { Rotation } from "./schemas.ts";
 
-/** A new signing secret: a random one, or one that receivers know already. */
+/** A new signing secret: random, or given by the caller because receivers have it already. */
 export function chooseSecret(
   { randomBytes }: Pick<TargetDeps, "randomBytes">,
   known: string | undefined,
@@ -29,9 +29,9 @@ export function chooseSecret(
 }
 
 /**
- * Gives a webhook target a new signing secret: a fresh one, or one that its receiver knows. The present one signs beside it until
- * it is deleted, or until its time is over. A previous one that still signs ends here, because receivers verify with at most two;
- * not when the secret given is the present one, as in a request that is repeated.
+ * Gives a webhook target a new signing secret: random, or given by the caller. The present secret becomes the previous one, and
+ * still signs until it is deleted or its time ends. An older previous secret ends now, because receivers verify with at most two
+ * secrets. If the caller gives the present secret, as in a repeated request, no secret changes.
  */
 export async function rotateSecret(
   deps: TargetDeps,
@@ -87,7 +87,7 @@ async function isPresentSecret(
   return sealed !== null && openSigningKey(box, id, sealed).equals(parseSigningSecret(secret));
 }
 
-/** Ends a rotation; without one nothing changes. */
+/** Ends a rotation by deleting the previous secret. Changes nothing if there is no previous secret. */
 export async function deletePreviousSecret(
   deps: TargetDeps,
   origin: Origin,
@@ -112,7 +112,7 @@ function endOfRotation(origin: Origin, id: string): TargetChange {
 
 const maxEndedAtOnce = 100;
 
-/** Ends the rotations whose time is over, for maintenance. @returns how many. */
+/** Deletes previous secrets whose time has ended, for maintenance. @returns how many. */
 export async function endRotations(queries: Queries, nowMs: number): Promise<number> {
   const now = Math.floor(nowMs / 1000);
   return inTransactionOf(queries, async (transaction) => {

@@ -57,11 +57,11 @@ const RotationFields = Type.Object(
   { title: "Rotation" },
 );
 
-/** The body of a rotation; it may be absent. */
+/** The optional body of a rotation. */
 export const RotationBody = nullable(RotationFields);
 export type Rotation = Static<typeof RotationFields>;
 
-/** Fields that legacy endpoints take, too. */
+/** Fields that legacy endpoints have, too. */
 export const endpointFields = {
   url: Url,
   event_types: Type.Array(

@@ -14,7 +14,7 @@ import { isTryoutUrl, refuseTryoutUrl } from "../../tryout/store.ts";
 
 type Fields = typeof webhookFields;
 
-/** A receiver of signed POSTs. */
+/** The kind `webhook`: a receiver of signed POST requests. */
 export const webhook: Kind<TargetDeps, Fields["created"], Fields["changed"], Fields["answered"]> = {
   name: "webhook",
   fields: webhookFields,
@@ -78,7 +78,7 @@ async function change(
     ok: true,
     columns: {
       ...(eventTypes !== undefined && { event_types: eventTypes }),
-      // The five days after which failing disables a target start again with a new URL.
+      // With a new URL, the five days of failing after which a target is disabled start again.
       ...(url !== undefined && { url, failing_since: null }),
     },
     decide: async (_transaction, locked) =>

@@ -18,7 +18,7 @@ function failure(code: ExchangeErrorCode): ExchangeResult {
   return { kind: "error", code, message: "connection refused", durationMs: 1, sent: false };
 }
 
-test("only 2xx delivers, and only 410 ends a delivery at once", () => {
+test("only 2xx counts as delivered, and only 410 ends a delivery at once", () => {
   fc.assert(
     fc.property(fc.integer({ min: 100, max: 999 }), (status) => {
       const expected = status >= 200 && status <= 299 ? "delivered" : status === 410 ? "gone" : "retry";
@@ -27,13 +27,13 @@ test("only 2xx delivers, and only 410 ends a delivery at once", () => {
   );
 });
 
-test("a failing answer is named for a person", () => {
+test("the error of a failing answer is a readable sentence", () => {
   expect(classify(answer(500))).toMatchObject({ error: "receiver answered 500" });
   expect(classify(answer(404))).toMatchObject({ error: "receiver answered 404" });
   expect(classify(answer(410))).toMatchObject({ error: expect.stringContaining("410") });
 });
 
-test("a redirect says where it led and that it was not followed", () => {
+test("the error of a redirect has its location and says that it was not followed", () => {
   expect(classify(answer(301, { location: "https://example.com/new" }))).toMatchObject({
     kind: "retry",
     error: "receiver answered 301 redirect to https://example.com/new; redirects are not followed",
@@ -43,7 +43,7 @@ test("a redirect says where it led and that it was not followed", () => {
   });
 });
 
-test("a hostile location is cut and cleaned", () => {
+test("a redirect's location is cut, and its control characters are replaced", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", minLength: 1, maxLength: 2000 }), (location) => {
       const outcome = classify(answer(302, { location }));
@@ -71,7 +71,7 @@ test.each([400, 404, 500, 301])("%d does not slow sending down", (status) => {
   expect(classify(answer(status))).toMatchObject({ slowDown: false });
 });
 
-test("a network error is tried again with its own words", () => {
+test("a network error leads to a retry, and its message is kept", () => {
   expect(classify(failure("connect_refused"))).toEqual({
     kind: "retry",
     error: "connection refused",

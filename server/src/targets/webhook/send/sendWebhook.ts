@@ -10,15 +10,15 @@ import {
 } from "../../../outbound/exchangeResult.ts";
 
 /**
- * Sends signed deliveries (Standard Webhooks): the payload's bytes as received, under the event's `webhook-id`. The answer is
- * masked, classified, and cut to what an attempt keeps of it.
+ * Creates the sender of signed deliveries (Standard Webhooks): the payload's bytes as accepted, with the event's `webhook-id`.
+ * Secrets in the answer are masked, and the answer is classified and cut to the length that an attempt keeps.
  */
 export function webhookSender({ outbound, timeoutMs, nowMs }: SendDeps): Sender {
   return (delivery, target, ended) => {
     const { signing, headers: own } = target;
     if ("fault" in signing) return endUnsent(signing.fault, ended);
     if (own !== null && "fault" in own) return endUnsent(own.fault, ended);
-    // A replay repeats an event, and a receiver that deduplicates as Standard Webhooks advises applies it once.
+    // A replay has the id of the event that it repeats, so that a receiver that deduplicates by it applies the event once.
     const webhookId = delivery.webhookId ?? delivery.eventId;
     const timestampSeconds = Math.floor(nowMs() / 1000);
     const headers = [
@@ -66,13 +66,12 @@ function endUnsent(fault: string, ended: (result: AttemptResult) => void): void 
 }
 
 const mask = "***";
-/** Shorter parts of a secret would mask half of an answer. */
+/** Shorter secrets are not masked, because they would match in many places of an answer. */
 const minLength = 4;
 
 /**
- * Masks the secrets that a request carried in the receiver's answer: some receivers repeat what they get, and neither
- * attempts nor logs may show it. Values are looked for as they are, as JSON and URLs encode them, and without the scheme
- * before them (`Bearer`).
+ * Masks the secrets of the request in the receiver's answer: some receivers echo the request, and neither attempts nor logs may
+ * show a secret. Each value is searched as it is, encoded for JSON and for URLs, and without its scheme (`Bearer`).
  */
 function maskSecrets(result: ExchangeResult, secrets: readonly string[]): ExchangeResult {
   if (secrets.length === 0) return result;
@@ -103,13 +102,13 @@ const askingForTime = new Set([408, 425, 429]);
 const overloaded = new Set([429, 502, 503, 504]);
 const delivered: AttemptOutcome = { kind: "delivered" };
 
-/** Bytes of a receiver's answer that are read, and those of them that are kept on the attempt. */
+/** The most bytes that are read of a receiver's answer, and the most that are stored with the attempt. */
 const bodyLimitBytes = 16 * 1024;
 const keptBodyBytes = 1024;
 
 /**
- * Classifies an attempt by Standard Webhooks' rules: 2xx delivers, 410 disables the target, all else is tried again.
- * Redirects are failures like any other and are never followed.
+ * Classifies an attempt by the rules of Standard Webhooks: 2xx is delivered, 410 disables the target, everything else is retried.
+ * Redirects are never followed and count as failures.
  */
 export function classify(result: ExchangeResult): AttemptOutcome {
   if (result.kind === "error") return classifyError(result);
@@ -125,12 +124,12 @@ export function classify(result: ExchangeResult): AttemptOutcome {
 }
 
 function classifyError({ code, message, sent }: ExchangeError): AttemptOutcome {
-  // This process lacked something, and nothing was sent: no attempt was made.
+  // This process lacked a resource and sent nothing, so that it does not count as an attempt.
   if (code === "local" && !sent) return { kind: "unsent", error: message };
   return {
     kind: "retry",
     error: message,
-    // The receiver did not cause these.
+    // The receiver did not cause errors with these codes.
     countsTowardDisabling: code !== "other" && code !== "local",
     slowDown: code === "timeout" || code === "connect_timeout",
   };
@@ -141,7 +140,7 @@ function describe({ status, headers: { location = "" } }: ExchangeResponse): str
   return statusText("receiver", status, printable(shown));
 }
 
-/** Header bytes come from outside: control characters must reach neither a log nor PostgreSQL's text (no NUL there). */
+/** Replaces control characters in bytes of headers, which must reach neither a log nor a `text` column (no NUL). */
 function printable(text: string): string {
   return text.replace(/[^\u0020-\u007e…]/g, "?");
 }
