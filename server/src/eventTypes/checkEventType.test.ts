@@ -52,7 +52,7 @@ it.each([
     { $schema: "http://json-schema.org/draft-07/schema#", items: [{ type: 1 }] },
     /^schema\.items\.0\.type must/,
   ],
-])("a schema %s is refused at its place", (_name, schema, message) => {
+])("a schema %s is refused with the path of the fault", (_name, schema, message) => {
   expect(check({ schema })).toEqual({ ok: false, message: matching(message) });
 });
 

@@ -2,16 +2,16 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
-/** Bytes; less is not worth the processor time. */
+/** Smaller answers, in bytes, are not worth the CPU time of compression. */
 const worthwhile = 1024;
-/** Level 1 of 9: nearly as small for JSON as 6, at a third of the processor time. */
+/** Level 1 of 9: for JSON, the result is nearly as small as at level 6, for a third of the CPU time. */
 const compress = promisify(gzip);
 const level = 1;
 
 /**
- * Compresses JSON answers and pages to reads of more than 1 KiB for clients that take gzip, in the thread pool. Answers of the fast path, event
- * streams and what is compressed already pass as they are. Secrets stand in answers to POST, which are left alone: the length of
- * a compressed answer could tell of a secret beside text that a client chose (BREACH).
+ * Compresses JSON answers and pages of more than 1 KiB for clients that accept gzip, in the thread pool. Answers of the fast
+ * path, event streams and content that is already compressed are not changed. Answers to POST are not compressed, because they
+ * may contain secrets: the compressed length could reveal a secret next to text that the client chose (BREACH).
  */
 export function compressAnswers(app: FastifyInstance): void {
   app.addHook("onSend", async (request, reply, payload) => {
@@ -38,7 +38,7 @@ function mayCompress(
   );
 }
 
-/** Whether `Accept-Encoding` (RFC 9110 §12.5.3) takes gzip: by name or by `*`, and not with `q=0`. */
+/** Whether `Accept-Encoding` (RFC 9110 §12.5.3) accepts gzip: by name or by `*`, and not with `q=0`. */
 function takesGzip(accepted: string | string[] | undefined): boolean {
   const weights = new Map(
     String(accepted ?? "")

@@ -12,7 +12,7 @@ async function build(folder: string, script: string): Promise<void> {
   await writeFile(join(folder, "assets", script), "export {};");
 }
 
-it("serves the page and the parts of a build that replaced the one before", async () => {
+it("serves the page and the files of a new build that replaced the build at the start", async () => {
   const made = await mkdtemp(join(tmpdir(), "postrider-dashboard-"));
   const folder = join(made, "dist");
   const app = Fastify();
@@ -29,7 +29,7 @@ it("serves the page and the parts of a build that replaced the one before", asyn
   expect(await scriptOf("/items")).toBe("/assets/index-before.js");
 
   await rm(folder, { recursive: true });
-  // Nothing else is there for a moment.
+  // During an upgrade, the folder is missing for a moment, and the old page is still served.
   expect(await scriptOf("/items")).toBe("/assets/index-before.js");
   await build(folder, "index-after.js");
   expect(await scriptOf("/items")).toBe("/assets/index-after.js");

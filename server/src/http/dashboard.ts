@@ -9,23 +9,23 @@ import { pathPrefix } from "./server.ts";
 export interface DashboardDeps {
   config: Pick<Config, "publicUrl" | "mail">;
   framingOf: (orgId: string) => Promise<Framing>;
-  /** Where it was built; by default where a checkout or a package has it. */
+  /** The folder of the build; by default that of the checkout or the package. */
   folder?: string | undefined;
 }
 
-/** Limits on the page of an organization's portal: whose pages may frame it, and where its logo may come from. */
+/** Limits on the page of an organization's portal: the sites that may frame it, and the origin of its logo. */
 export interface Framing {
-  /** Origins whose pages may show it. */
+  /** Origins whose pages may frame the portal. */
   ancestors: readonly string[];
-  /** The origin of the logo, if that is elsewhere. */
+  /** The origin of the logo, if it differs from the service's. */
   images: string | undefined;
 }
 
 /**
- * Serves the dashboard: its page at each of its paths, its files below `/assets/`. The content security policy lets the page
- * load from this origin only.
+ * Serves the dashboard: its page at each of its paths, and its files below `/assets/`. The content security policy lets the page
+ * load only from this origin.
  *
- * @returns false when it was not built, and the interface is served alone.
+ * @returns false when the dashboard was not built, so that only the interface is served.
  */
 export function addDashboard(app: FastifyInstance, deps: DashboardDeps): boolean {
   const { config, framingOf, folder = builtFolder() } = deps;
@@ -40,7 +40,7 @@ export function addDashboard(app: FastifyInstance, deps: DashboardDeps): boolean
       return answerPage(reply, 200, page(), framing);
     });
   }
-  // A path without a route or a page is answered with a page for people, and with JSON for programs.
+  // A path without a route or a page is answered with a page for browsers, and with JSON for programs.
   const sendNothing = (request: FastifyRequest, reply: FastifyReply): unknown =>
     wantsPage(request) ? answerPage(reply, 404, page()) : reply.callNotFound();
   app.get("/*", sendNothing);
@@ -49,8 +49,8 @@ export function addDashboard(app: FastifyInstance, deps: DashboardDeps): boolean
 }
 
 /**
- * Serves what was built but the page itself. One route for all that is below `/assets/`: one for each file, as the plugin
- * adds them, took a fifth of the processor time of a start.
+ * Serves the built files, except the page itself. All files below `/assets/` share one route: one route per file, as the plugin
+ * adds them, took a fifth of the CPU time of a start.
  */
 function addFiles(
   app: FastifyInstance,
@@ -64,7 +64,7 @@ function addFiles(
       preCompressed: true,
       setHeaders: (reply, path) => {
         void reply.header("x-content-type-options", "nosniff");
-        // The names of built files hold a hash of what is in them.
+        // The names of built files contain a hash of their content.
         if (path.includes("/assets/"))
           void reply.header("cache-control", "public, max-age=31536000, immutable");
       },
@@ -78,7 +78,7 @@ function addFiles(
   });
 }
 
-/** Names that the build gives to files. */
+/** Pattern of the names of built files. */
 const assetName = /^[\w-][\w.-]*$/;
 
 /** The files of `dashboard/public`. */
@@ -114,8 +114,8 @@ export const pagePaths = [
 ];
 
 /**
- * The portal of an organization's customers, which is the same page. The path names the organization, because nothing else
- * of the request does: whose pages may show it depends on that.
+ * The paths of the portal for an organization's customers, which is the same page. The path names the organization, because the
+ * request has no other sign of it, and the sites that may frame the page depend on the organization.
  */
 export const portalPaths = ["/portal/:org_id", "/portal/:org_id/*"];
 
@@ -124,7 +124,7 @@ export function isDashboardBuilt(): boolean {
   return builtFolder() !== undefined;
 }
 
-/** In a checkout the workspace builds it beside the server; a published package holds it. */
+/** The folder of the build: beside the server in a checkout, or inside a published package; undefined if there is none. */
 function builtFolder(): string | undefined {
   return ["../../../dashboard/dist", "../../dashboard"]
     .map((path) => join(import.meta.dirname, path))
@@ -132,9 +132,9 @@ function builtFolder(): string | undefined {
 }
 
 /**
- * The page with its relative addresses made absolute, so that they hold at every depth of its paths; and with what it has to
- * know before anybody signs in (`dashboard/src/api/sendsMail.ts`). It is read again once the file is another one: an upgrade
- * replaces it, and removes the parts that the one before names, while the service still runs.
+ * The page with absolute addresses in place of relative ones, so that they are valid at every depth of its paths, and with a
+ * setting that it needs before anyone signs in (`dashboard/src/api/sendsMail.ts`). The file is read again when it has changed: an
+ * upgrade replaces it while the service runs, and removes the files that the old page names.
  */
 function pageBelow(file: string, prefix: string, sendsMail: boolean): () => string {
   const safe = prefix.replaceAll("&", "&amp;");
@@ -144,7 +144,7 @@ function pageBelow(file: string, prefix: string, sendsMail: boolean): () => stri
       ? page.replace("</head>", '<meta name="postrider-sends-mail" content="yes" /></head>')
       : page;
   };
-  // Packages give all their files the same time of modification.
+  // By ctime, because packages give all their files the same mtime.
   const changedAtMs = (): number | undefined => statSync(file, { throwIfNoEntry: false })?.ctimeMs;
   let known = { page: read(), atMs: changedAtMs() };
   return () => {
@@ -154,7 +154,7 @@ function pageBelow(file: string, prefix: string, sendsMail: boolean): () => stri
   };
 }
 
-/** Everything from here, nothing inline and nothing from elsewhere. No `upgrade-insecure-requests`: it blanks plain http. */
+/** Only content from this origin, and nothing inline. No `upgrade-insecure-requests`: over plain http the page would be blank. */
 function contentSecurityPolicy({ ancestors, images }: Framing): string {
   return [
     "default-src 'none'",
@@ -184,7 +184,7 @@ function answerPage(reply: FastifyReply, status: number, page: string, framing =
     .send(page);
 }
 
-/** A browser that was sent to an address, not a program that asks the interface. */
+/** Whether a browser navigates to the path, in contrast to a program that calls the interface. */
 function wantsPage({ url, headers }: FastifyRequest): boolean {
   return !url.startsWith("/api/") && (headers.accept ?? "").includes("text/html");
 }

@@ -16,24 +16,24 @@ declare module "fastify" {
   }
   interface FastifyInstance {
     connectionLimit: ConnectionLimit;
-    /** The memory of request bodies. */
+    /** Bounds the memory of request bodies. */
     bodyRoom: BodyRoom;
   }
   interface FastifyRequest {
     caller: Caller | null;
-    /** The organization of the key that the route itself checks. */
+    /** The organization of the API key, on routes whose SQL function checks the key. */
     keyOwner: string | null;
     answer: ServerResponse;
     /** When the request's headers were complete, by `performance.now()`. */
     startedAtMs: number;
-    /** The route's path as declared; the framework's own accessor costs a microsecond a time. */
+    /** The route's path as declared. The framework's own accessor takes a microsecond per call. */
     routePath: string;
-    /** Whether the handler wants the body's bytes in place of parsed JSON. */
+    /** Whether the handler takes the body's bytes in place of parsed JSON. */
     takesRawBody: boolean;
   }
 }
 
-/** Gives requests their fields, each with what it holds until it is known: all of one shape are the faster. */
+/** Declares the fields of requests with initial values, because objects of one shape are faster. */
 export function addRequestFields(app: FastifyInstance): void {
   app.decorateRequest("caller", null);
   app.decorateRequest("keyOwner", null);

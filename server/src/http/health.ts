@@ -10,18 +10,18 @@ import { routesOf, type RouteRecord } from "./contract/route.ts";
 const route = routesOf<HealthParts>("Operation");
 
 export interface HealthDeps extends ReadinessDeps {
-  /** Metrics in Prometheus' text format, of all threads. */
+  /** The metrics of all threads, in Prometheus' text format. */
   metricsText: () => Promise<string>;
   version: string;
-  /** True while the process is shutting down and wants no new traffic. */
+  /** True while the process shuts down and should get no new traffic. */
   isStopping: () => boolean;
-  /** The token that `/metrics` asks for in `Authorization: Bearer`; undefined where `/metrics` is open to all. */
+  /** The token that `/metrics` requires in `Authorization: Bearer`; undefined if `/metrics` needs no credential. */
   metricsToken: string | undefined;
 }
 
 interface HealthParts extends HealthDeps {
   readiness: ReturnType<typeof createReadiness>;
-  /** The metrics' bytes, gathered once for all who ask at the same time. */
+  /** Gathers the metrics' bytes, once for all concurrent requests. */
   gather: () => Promise<Buffer>;
 }
 
@@ -71,7 +71,7 @@ const metricsRoute = route("readMetrics", "GET /metrics", {
   },
 });
 
-/** Digests are compared, so that the time it takes says nothing of the token, nor of its length. */
+/** Whether the header has the token. Compares digests, so that the time reveals neither the token nor its length. */
 function isBearer(header: string | undefined, token: string): boolean {
   const given = /^bearer +(\S+)$/i.exec(header ?? "")?.[1] ?? "";
   return timingSafeEqual(hash("sha256", given, "buffer"), hash("sha256", token, "buffer"));

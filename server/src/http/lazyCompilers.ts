@@ -4,8 +4,8 @@ import Serializers from "@fastify/fast-json-stringify-compiler";
 type Validate = ReturnType<ReturnType<AjvCompiler.BuildCompilerFromPool>>;
 
 /**
- * Fastify's own compilers of schemas, put off to the first request of a route: compiling all of them is a third of the
- * processor time that a start takes, and most processes never need most of them.
+ * Fastify's schema compilers, delayed until the first request of a route: compiling all schemas takes a third of the CPU time of
+ * a start, and most processes never need most schemas.
  */
 export function lazyCompilers() {
   const validators = AjvCompiler();
@@ -29,7 +29,7 @@ function lazyValidate(compile: () => Validate): Validate {
   const validate = (data: unknown): unknown => {
     compiled ??= compile();
     const result = compiled(data);
-    // Fastify reads what is wrong from the function that it called.
+    // Fastify reads the errors from the function that it called.
     Object.assign(validate, { errors: compiled.errors });
     return result;
   };

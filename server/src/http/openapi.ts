@@ -4,14 +4,14 @@ import { describeSchema, type JsonSchema, type NamedSchemas } from "./openapiSch
 import { type Examples, type RouteRecord, tags } from "./contract/route.ts";
 import { keyScopes } from "./contract/scope.ts";
 
-/** One operation of the document, as far as the service's own tools read it. */
+/** The parts of an operation of the document that the service's own tools read. */
 export interface Operation {
   operationId: string;
   tags: string[];
   summary: string;
   description?: string;
   security: Record<string, string[]>[];
-  /** The limited keys that it takes besides. */
+  /** The limited keys that the operation accepts, too. */
   "x-limited-keys"?: string[];
   parameters?: Parameter[];
   requestBody?: { required: boolean; content: { "application/json": MediaType } };
@@ -38,7 +38,7 @@ export interface OpenApiDocument {
   [field: string]: unknown;
 }
 
-/** The OpenAPI 3.1 document of the routes, in their order. */
+/** The OpenAPI 3.1 document, with the routes in their order. */
 export function openApiDocument(routes: readonly RouteRecord[]): OpenApiDocument {
   const named: NamedSchemas = new Map();
   const paths: OpenApiDocument["paths"] = {};
@@ -67,7 +67,7 @@ export function openApiDocument(routes: readonly RouteRecord[]): OpenApiDocument
   };
 }
 
-/** An operation's path as OpenAPI writes it: `/t/:target_id` is `/t/{target_id}`. */
+/** A path in OpenAPI's form: `/t/:target_id` becomes `/t/{target_id}`. */
 export function templatePath(path: string): string {
   return path.replaceAll(/:(\w+)/g, "{$1}");
 }
@@ -100,7 +100,7 @@ const securitySchemes = {
   },
 };
 
-/** The credentials that a route takes; a session stands with the least role that its user needs. */
+/** The credentials that a route accepts; a session is listed with the least role that its user needs. */
 function securityOf({ credential, leastRole, scope }: RouteRecord): Operation["security"] {
   const session = { session: [leastRole ?? "viewer"] };
   switch (credential) {
@@ -182,14 +182,14 @@ function describeParameter(
   const parameter: Parameter = {
     name: location === "header" ? headerName(name) : name,
     in: location,
-    // A parameter with a default may be left out, although the handler always sees it.
+    // A parameter with a default may be left out, although its schema requires it.
     required: required && schema["default"] === undefined,
     schema,
   };
   return description === undefined ? parameter : { ...parameter, description: description as string };
 }
 
-/** `x-event-type` as it is usually written: `X-Event-Type`. */
+/** A header's name in its usual case: `X-Event-Type` for `x-event-type`. */
 function headerName(name: string): string {
   return name
     .replaceAll(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())

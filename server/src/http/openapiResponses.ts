@@ -94,7 +94,7 @@ export function describeResponses(route: RouteRecord, named: NamedSchemas): Reco
     const schema = describeSchema(body, named);
     const content = describeContent(schema, index === 0 ? route.examples?.answer : undefined);
     const { description } = schema;
-    // Null stands for an answer without a body.
+    // A schema of null means an answer without a body.
     if (schema["type"] === "null")
       return [status, { description: description ?? "Success", headers: successHeaders }];
     return [status, { description: "Success", headers: successHeaders, content }];
@@ -180,10 +180,10 @@ function impliedRefusals({ method, path, credential, leastRole }: RouteRecord): 
   return (Object.keys(names) as (keyof typeof refusals)[]).filter((name) => names[name]);
 }
 
-/** Statuses that stand for refusals which a program has to tell apart. */
+/** Statuses of several refusals that a program has to tell apart by `X-Error-Code`. */
 const mayHaveCode = new Set([402, 403, 409, 410, 415, 429, 501, 503]);
 
-/** The headers of its own that a route may name. */
+/** Component names of the headers that a route may list in `answerHeaders`. */
 const ownHeaderComponents = {
   "Cache-Control": "CacheControl",
   "Content-Disposition": "ContentDisposition",
@@ -209,7 +209,7 @@ function describeRefusal(
   };
 }
 
-/** Headers that say that a request with the same key was answered before. */
+/** Headers of answers that repeat the answer to an earlier request with the same idempotency key or Claim-Id. */
 function replayHeaders(accepted: unknown): JsonSchema {
   const { properties = {} } = (accepted ?? {}) as { properties?: JsonSchema };
   return {
@@ -227,7 +227,7 @@ function describeContent(schema: JsonSchema, example?: unknown): JsonSchema {
   return { [type]: { schema, ...(example !== undefined && { example }) } };
 }
 
-/** A text's schema may name its media type in place of a description. */
+/** The media type of a text answer: the schema may have it in place of a description. */
 function textTypeOf({ description }: JsonSchema): string {
   return typeof description === "string" && /^text\/[a-z-]+$/.test(description) ? description : "text/plain";
 }

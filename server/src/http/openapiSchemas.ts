@@ -1,12 +1,12 @@
 /** A JSON Schema of draft 2020-12 as plain data. */
 export type JsonSchema = { [keyword: string]: unknown };
 
-/** The schemas of a document that have a name, gathered while it is described. */
+/** The named schemas of a document, collected while the document is built. */
 export type NamedSchemas = Map<string, JsonSchema>;
 
 /**
- * A schema as the OpenAPI document shows it. Schemas with a `title` move to `named` and leave a reference; unions of
- * constants become `enum`, and unions with null become a list of types.
+ * A schema in the form of the OpenAPI document. Schemas with a `title` move to `named`, and a reference takes their place. Unions
+ * of constants become `enum`, and unions with null become a list of types.
  * @throws {Error} when two different schemas have the same title.
  */
 export function describeSchema(schema: unknown, named: NamedSchemas): JsonSchema {
@@ -20,7 +20,7 @@ export function describeSchema(schema: unknown, named: NamedSchemas): JsonSchema
   return { $ref: `#/components/schemas/${title}` };
 }
 
-/** A copy without what TypeBox keeps for itself. */
+/** A copy without TypeBox's internal properties. */
 function plain(schema: unknown): JsonSchema {
   return JSON.parse(JSON.stringify(schema)) as JsonSchema;
 }

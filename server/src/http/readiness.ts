@@ -5,23 +5,23 @@ import type { ClockCheck } from "../postgres/clock.ts";
 import { fsyncOffText } from "../postgres/serverPromises.ts";
 import { makePartitionsNow } from "../postgres/partitions.ts";
 
-/** A cell on a server of its own. */
+/** A cell on its own server. */
 export interface Apart {
-  /** For warnings: its number and its server. */
+  /** The cell's number and server, for warnings. */
   name: string;
   pool: pg.Pool;
   intake: IntakeState;
 }
 
 interface IntakeState {
-  /** The error of the last batch, if it was not committed. */
+  /** The error of the last batch, if the batch was not committed. */
   trouble(): { error: unknown; atMs: number } | undefined;
   forgetTrouble(): void;
 }
 
-/** Whether items are accepted. */
+/** Whether this process accepts items. */
 export interface Readiness {
-  /** Why none is; undefined when some are. */
+  /** Why no item is accepted; undefined when some are. */
   refusal: string | undefined;
   /** Problems that do not stop intake, one sentence each. */
   warnings: string[];
@@ -30,29 +30,29 @@ export interface Readiness {
 export interface ReadinessDeps {
   pool: pg.Pool;
   clock: ClockCheck;
-  /** Why this process cannot go on with its database; rejects when the database does not answer. */
+  /** Why this process cannot work with its database any more; rejects when the database does not answer. */
   whyOvertaken: () => Promise<string | undefined>;
   intake: IntakeState;
-  /** The cells that are on servers of their own now; none unless told. */
+  /** The cells that are now on their own servers; by default none. */
   apart?: () => readonly Apart[];
 }
 
-/** A balancer's own patience is often 3 s. */
+/** Load balancers often wait 3 s for a health check. */
 const answerWithinMs = 2_000;
-/** Older news of intake say nothing of now, unless a full disk made them. */
+/** An older error of intake is ignored, unless a full disk caused it. */
 const troubleMs = 5_000;
 
-/** How long one of several servers may take, so that one that hangs does not hide the others. */
+/** How long one of several servers may take, so that a server that hangs does not hide the others. */
 const serverWithinMs = 1_500;
 
 /**
- * Gives a function that says whether an item would be accepted now: it commits something,
- * sees whether this process can go on, compares the clocks, makes the partitions of today if they are missing, and looks at what
- * became of the last items. Answers within 2 s; those who ask at once share one look.
+ * Returns a function that checks whether an item would be accepted now. The check commits a transaction, asks whether this
+ * process can still work with its database, compares the clocks, creates today's partitions if they are missing, and reads the
+ * result of the last items. It answers within 2 s, and concurrent callers share one check.
  *
- * Where cells are on servers of their own, one that is away refuses its own items only, and so does the coordinator what it
- * answers: both are warnings as long as any cell accepts items. Partitions are left to the first item that needs them, because the
- * sessions that could make them may all wait for a server that is away.
+ * If cells are on their own servers, an unreachable server affects only its own items, and an unreachable coordinator only other
+ * requests: both are warnings as long as any cell accepts items. The check then leaves missing partitions to the first item that
+ * needs them, because the connections that could create them may all wait for an unreachable server.
  */
 export function createReadiness(deps: ReadinessDeps): () => Promise<Readiness> {
   const looking = singleFlight(async () => {
@@ -75,7 +75,7 @@ async function look(deps: ReadinessDeps): Promise<Readiness> {
 async function whyNotNow(deps: ReadinessDeps): Promise<string | undefined> {
   const refusal = await whyNoneAccepted(deps);
   if (refusal !== undefined) return refusal;
-  // The machine may have slept for longer than they are made ahead.
+  // The machine may have been suspended for longer than partitions are created ahead.
   await makePartitionsNow(deps.pool);
   return troubleOf(deps);
 }
@@ -101,7 +101,7 @@ async function lookApart(deps: ReadinessDeps, apart: readonly Apart[]): Promise<
 async function lookAtCell(cell: Apart): Promise<string | undefined> {
   try {
     if (!(await commitOnce(cell.pool)).is_written) return awayText["read-only"];
-    // The pool may go through the coordinator, which answers the first statement by itself and sends this one to the cell's server.
+    // The pool may lead to the coordinator, which executes the first statement itself and sends this one to the cell's server.
     await cell.pool.query("select bucket from deliveries where bucket = -1");
     return await troubleOf(cell);
   } catch (error) {
@@ -110,8 +110,8 @@ async function lookAtCell(cell: Apart): Promise<string | undefined> {
 }
 
 /**
- * A database without the tables answers, so it is not said to be away. The process does not end: it would make the tables anew
- * at its next start, where the database may only have been exchanged by mistake.
+ * The refusal for an error of the database. If the tables are missing, the database is reachable, so the text does not call it
+ * unreachable. The process does not end, because its next start would create new tables in a database that may be the wrong one.
  */
 function refusalBy(error: unknown): string {
   if ((error as { code?: string }).code === "42P01")
@@ -129,7 +129,7 @@ async function commitOnce(pool: pg.Pool): Promise<Committed> {
   return rows[0]!;
 }
 
-/** @throws the driver's error when the database that holds the control plane is away. */
+/** @throws the driver's error when the database with the control plane is unreachable. */
 async function whyNoneAccepted({ clock, whyOvertaken }: ReadinessDeps): Promise<string | undefined> {
   const overtaken = await whyOvertaken();
   if (overtaken !== undefined) return overtaken;
@@ -150,8 +150,7 @@ async function troubleOf({ pool, intake }: Pick<Apart, "pool" | "intake">): Prom
 }
 
 /**
- * A record of the WAL that nobody reads, committed as an item is: on disk, and at a synchronous standby if there is
- * one.
+ * Commits a WAL record that nobody reads. Like an item, it is committed on disk, and on a synchronous standby if there is one.
  */
 const commitSomething = `select case
     when pg_is_in_recovery() or current_setting('transaction_read_only')::boolean then false
@@ -159,7 +158,7 @@ const commitSomething = `select case
   end as is_written,
   current_setting('fsync')::boolean as has_fsync`;
 
-/** Takes new pages on the database's disk and gives them back. */
+/** Allocates new pages on the database's disk and frees them. */
 const takeRoom = `create temporary table postrider_room on commit drop as
   select repeat('x', 1000) as filler
   from generate_series(1, 100)`;

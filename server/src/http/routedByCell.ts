@@ -2,8 +2,8 @@ import type { Cells } from "../postgres/cells.ts";
 import type { RouteCall, RouteRecord } from "./contract/route.ts";
 
 /**
- * One list of routes in place of one for each cell: the caller's organization decides which cell's route answers. Callers
- * without an organization get the first cell's. With one cell the list is that cell's own.
+ * Merges the routes of all cells into one list: the caller's organization decides which cell's route answers. The first cell's
+ * routes answer callers without an organization. With one cell, the list is that cell's own.
  */
 export function routedByCell(
   first: readonly RouteRecord[],
@@ -23,7 +23,7 @@ export function routedByCell(
   });
 }
 
-/** The number of the caller's cell. A route without credential has no caller: cell 0. */
+/** The number of the caller's cell; 0 on a route without credential, which has no caller. */
 function cellOf(cells: Cells, { caller, request }: RouteCall): number {
   const orgId = (caller as typeof caller | null)?.orgId ?? request.keyOwner;
   return orgId === null ? 0 : cells.ofOrg(orgId).number;

@@ -26,33 +26,33 @@ import type { KeyOwners, ServerDeps } from "./contract/serverDeps.ts";
 import { compressAnswers } from "./compress.ts";
 import { createFastHandler } from "./fast/fastHandler.ts";
 
-/** A client that has not sent its headers and body by then loses the connection. */
+/** The time that a client has to send a request's headers and body before its connection is closed. */
 const requestTimeoutMs = 30_000;
-/** The part of it that the headers may take. */
+/** The part of this time for the headers. */
 const headersTimeoutMs = 15_000;
-/** A connection may idle so long between requests. */
+/** How long a connection may idle between requests. */
 const keepAliveMs = 72_000;
 
 const httpOptions = {
   headersTimeout: headersTimeoutMs,
   requestTimeout: requestTimeoutMs,
   keepAliveTimeout: keepAliveMs,
-  // The three are enforced once a second; Node's own 30 s would double them.
+  // The three limits are checked once per second; with Node's default of 30 s, a limit could take twice its time.
   connectionsCheckingInterval: 1000,
-  // Node would answer a missing Host with an empty body.
+  // Node itself would answer a missing Host, with an empty body.
   requireHostHeader: false,
 };
 
-/** The HTTP server without routes: limits, request ids, bodies, errors, the request's log line and metrics. */
+/** The HTTP server without routes: limits, request ids, bodies, errors, log lines of requests, and metrics. */
 export function createServer(deps: ServerDeps): FastifyInstance {
   const app = fastify({
     logger: false,
     bodyLimit: deps.config.maxBodyBytes,
-    // One hop: a client could make up any entry but the last, which the proxy itself adds.
+    // One hop: a client can forge every entry but the last, which the proxy itself adds.
     trustProxy: deps.config.trustProxy ? (_address, hop) => hop === 0 : false,
     genReqId: newRequestId,
     requestIdHeader: false,
-    // The longest is the name of an event type, and one character more is refused by its rule.
+    // More than the longest parameter, the name of an event type, so that its own rule refuses longer names.
     routerOptions: { maxParamLength: 300, ignoreTrailingSlash: false },
     ajv: {
       customOptions: {
@@ -60,7 +60,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
         removeAdditional: false,
         allErrors: false,
         useDefaults: true,
-        // The schemas are our own, and a test holds them to the meta-schema: compiling that one takes longer than ours.
+        // A test checks our schemas against the meta-schema, whose compilation takes longer than that of all our schemas.
         validateSchema: false,
       },
     },
@@ -68,7 +68,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
     return503OnClosing: false,
     ...belowPrefix(pathPrefix(deps.config.publicUrl)),
     frameworkErrors: (error, request, reply) => {
-      // Hooks do not run for what has no route.
+      // Hooks do not run for a request without a route.
       addCommonHeaders(request, reply);
       return answerError(deps, error, request, reply);
     },
@@ -115,8 +115,8 @@ function addCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 /**
- * Adds the routes of the interface. The credential is checked here and nowhere else, except for requests on the fast path,
- * which carry a key for their route to check.
+ * Adds the routes of the interface. Credentials are checked only here, except for requests on the fast path, whose route checks
+ * their key.
  */
 export function addRoutes(app: FastifyInstance, deps: ServerDeps, routes: readonly RouteRecord[]): void {
   for (const route of routes) {
@@ -125,7 +125,7 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, routes: readon
       method,
       url: path,
       schema: schemaOf(route),
-      // A raw body's route reads its inputs itself, on the hot path; its schema is documentation.
+      // A route with a raw body reads its inputs itself, on the hot path; its schemas only serve as documentation.
       ...(rawBody !== undefined && { validatorCompiler: () => () => true }),
       config: {
         rawBody: rawBody !== undefined,
@@ -152,7 +152,7 @@ export function addRoutes(app: FastifyInstance, deps: ServerDeps, routes: readon
   }
 }
 
-/** The schemas by the framework's names. */
+/** The route's schemas, under the framework's names. */
 function schemaOf({ params, query, headers, body, response, summary, description }: RouteRecord) {
   return {
     ...(params && { params }),
@@ -165,12 +165,12 @@ function schemaOf({ params, query, headers, body, response, summary, description
   };
 }
 
-/** Parameters that a route does not know mean nothing, but where they would have changed what it does. */
+/** Whether unknown query parameters are refused: on routes where the caller may expect them to have an effect. */
 function takesKnownQuery({ method, credential, query }: RouteRecord): boolean {
   return credential !== "none" && (method === "GET" || query !== undefined);
 }
 
-/** Attaches the fast path and the limit of connections to the server, once all routes are there. */
+/** Adds the fast path and the connection limit to the server, after all routes were added. */
 export function addConnections(app: FastifyInstance, deps: ServerDeps, routes: readonly RouteRecord[]): void {
   const server = app.server as unknown as PacedServer;
   const { connectionLimit } = app;
@@ -201,7 +201,7 @@ function nameRoute(path: string, takesRawBody: boolean): onRequestHookHandler {
   };
 }
 
-/** Runs before the body is read, so that nobody unknown makes the service parse anything. */
+/** Hooks that check the credential before the body is read, so that the service parses nothing for unknown callers. */
 function credentialCheck(
   deps: ServerDeps,
   route: RouteRecord,
@@ -237,10 +237,10 @@ function keyOf(request: FastifyRequest): string | undefined {
   }
 }
 
-/** A body that may be larger is read for nobody whose key is not valid by the database as it is now. */
+/** A larger body, or one of unknown length, is read only after the database has confirmed the key. */
 const maxBytesOnTrust = 64 * 1024;
 
-/** Finds out whose the key is before the body is read. */
+/** Looks up the key's organization before the body is read. */
 function checkOwner(
   { owners, door }: { owners: KeyOwners; door: ScopeDoor },
   key: string,
@@ -253,7 +253,7 @@ function checkOwner(
     done();
     return;
   }
-  // A limited key is refused only after it was looked up: one that was revoked meanwhile gets 401.
+  // A limited key is refused only after a lookup in the database, so that a key that was revoked since gets 401.
   const admitted = owners.find(key).then(async (owner) => {
     if (owner === undefined) throw unauthorized();
     request.keyOwner = owner.orgId;
@@ -264,16 +264,16 @@ function checkOwner(
 
 type ScopeDoor = ReturnType<typeof scopeDoor>;
 
-/** Admits limited credentials to a route, or refuses them. */
+/** Admits or refuses limited credentials on a route. */
 function scopeDoor(deps: ServerDeps, { path, scope: rule }: RouteRecord) {
   const parameter = /:(\w+)/.exec(path)?.[1];
   const namedBy = ({ params }: FastifyRequest): string | undefined =>
     parameter === undefined ? undefined : (params as Record<string, string>)[parameter];
   return {
-    /** True if the credential may pass without a look-up in the database. */
+    /** Whether the credential is admitted without a lookup in the database. */
     isOpen: (scope: Scope, request: FastifyRequest) =>
       checkScope(scope, rule, namedBy(request)) === "admitted",
-    /** @throws {ApiError} 403 when the route does not take it, 404 for what is beyond its reach. */
+    /** @throws {ApiError} 403 when the route does not accept the credential, 404 for an object outside its scope. */
     async admit(orgId: string, scope: Scope, request: FastifyRequest): Promise<void> {
       const named = namedBy(request);
       switch (checkScope(scope, rule, named)) {
@@ -309,12 +309,12 @@ function answerError(
     .send(JSON.stringify({ error: answer.message }));
 }
 
-/** Where the public URL has its interface: nothing, or a path such as `/hooks` without a slash at the end. */
+/** The path of the public URL: empty, or a path such as `/hooks`, without a slash at the end. */
 export function pathPrefix(publicUrl: string | undefined): string {
   return publicUrl === undefined ? "" : new URL(publicUrl).pathname.replace(/\/+$/, "");
 }
 
-/** Takes the public URL's path off where a proxy leaves it on; requests without it are answered all the same. */
+/** Removes the public URL's path from requests in which a proxy has left it. Requests without the path are answered, too. */
 function belowPrefix(prefix: string): { rewriteUrl?: (request: { url?: string }) => string } {
   if (prefix === "") return {};
   const isBelow = (url: string): boolean =>
@@ -328,21 +328,21 @@ function belowPrefix(prefix: string): { rewriteUrl?: (request: { url?: string })
   };
 }
 
-/** How long requests under way may take to end once the server stops, and how often idle connections are closed. */
+/** The time for requests under way to end after the server stops, and the interval at which idle connections are closed. */
 const graceMs = 5_000;
 const lookEveryMs = 100;
 
 /**
- * Stops listening and resolves when every connection has ended. Each answer now ends its connection, and an idle
- * connection is closed. After the grace period the rest is cut off: a client that never finishes its request must not keep
- * the process.
+ * Stops listening and resolves when every connection has ended. From now on, each answer ends its connection, and idle
+ * connections are closed. After the grace period all other connections are closed, because a client that never finishes its
+ * request must not keep the process alive.
  */
 export async function closeServer(app: FastifyInstance): Promise<void> {
   const deadlineMs = performance.now() + graceMs;
   const sweep = setInterval(() => {
     if (performance.now() > deadlineMs) app.server.closeAllConnections();
     else app.server.closeIdleConnections();
-    // Node counts them as busy, because a request may be on its way.
+    // Node counts connections without any byte as busy, because a request may be arriving.
     app.connectionLimit.closeUnused();
   }, lookEveryMs);
   try {

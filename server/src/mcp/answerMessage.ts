@@ -9,7 +9,7 @@ export interface PostedMessage extends ToolServerDeps {
 }
 
 /**
- * Answers one message with a new server: no state is kept from one request to the next.
+ * Answers one message with a new MCP server: no state is kept from one request to the next.
  * @returns the status and the JSON of the answer; no JSON with 202. A refusal is a JSON-RPC error.
  */
 export async function answerMessage({ body, headers, ...deps }: PostedMessage) {

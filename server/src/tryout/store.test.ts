@@ -18,7 +18,7 @@ test.each([
   `${url}?answer=99`,
   `${url}?other=1`,
   `${url}#fragment`,
-])("refuses %s", (wrong) => {
+])("%s is a malformed tryout URL", (wrong) => {
   expect(isTryoutUrl(wrong)).toBe(true);
   expect(refuseTryoutUrl(wrong)).toMatch(/^must be /);
 });
@@ -28,6 +28,6 @@ test.each([
   `https://tryout.postrider.invalid.example.com/${"0".repeat(32)}`,
   `https://tryout.postrider.invalid:8443/${"0".repeat(32)}`,
   "https://example.com/",
-])("leaves %s to the guard", (other) => {
+])("%s is no tryout URL, and is checked by the address guard", (other) => {
   expect(isTryoutUrl(other)).toBe(false);
 });

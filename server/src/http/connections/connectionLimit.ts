@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
-/** Node drops connections right after accept when so many more than the limit are open (`server.maxConnections`). */
+/** Connections beyond the limit, after which Node itself drops new ones right after accept (`server.maxConnections`). */
 const spare = 64;
 /** The most connections that are examined for one that can be ended. */
 const maxLooks = 64;
@@ -9,17 +9,17 @@ const maxLooks = 64;
 export type ConnectionLimit = ReturnType<typeof limitConnections>;
 
 /**
- * Bounds the connections of a server, and the share of one organization. Past `limit`, a new connection takes the place of the
- * one that has been quiet for the longest without ever having shown a valid key; where there is none, it is refused. So clients
- * that hold connections open and say nothing do not keep others out.
- * @param isBusy True if a request of the connection is being handled.
+ * Bounds the connections of a server, and the share of one organization. At `limit`, a new connection replaces the oldest idle
+ * connection that has never carried a valid key; if there is none, the new connection is refused. Thus clients that hold idle
+ * connections do not lock out others.
+ * @param isBusy whether a request of the connection is being handled.
  */
 export function limitConnections(
   server: Pick<Server, "maxConnections">,
   limit: number,
   isBusy: (socket: Socket) => boolean,
 ) {
-  /** In the order in which they came. */
+  /** Connections that have not carried a valid key, in the order of their arrival. */
   const strangers = new Set<Socket>();
   const owners = new Map<Socket, string>();
   const counts = new Map<string, number>();
@@ -49,7 +49,7 @@ export function limitConnections(
   const count = (): number => strangers.size + owners.size;
   server.maxConnections = limit + spare;
   return {
-    /** Counts a new connection in; false when it is refused, and closed. */
+    /** Admits a new connection. Returns false if the connection is refused and closed. */
     admit(socket: Socket): boolean {
       if (count() >= limit) endAStranger();
       if (count() >= limit) {
@@ -67,9 +67,9 @@ export function limitConnections(
       owners.set(socket, owner);
       counts.set(owner, (counts.get(owner) ?? 0) + 1);
     },
-    /** True if the connection's owner has more connections than are left for others: it then ends with its answer. */
+    /** Whether the connection's owner has more connections than are free: the connection then ends after its answer. */
     isOverShare(socket: Socket): boolean {
-      // Half of them are within everybody's share.
+      // While at most half of the limit is in use, no owner is over its share.
       if (2 * count() <= limit) return false;
       const owner = owners.get(socket);
       return owner !== undefined && counts.get(owner)! > limit - count();

@@ -2,13 +2,13 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { PacedRequest } from "./pacedRequest.ts";
 
-/** Body bytes that may be missing when a request is answered early; with more, the connection is closed. */
+/** The most body bytes that may be missing when a request is answered early. If more are missing, the connection is closed. */
 const maxUnreadBytes = 64 * 1024;
-/** The connection is not read while so many of its requests wait. */
+/** Reading from a connection stops while this number of its requests wait. */
 const maxWaiting = 16;
 /**
- * Pipelined requests that may wait in one process, about 2 KB each. A connection may hold as many as are still free
- * (a dynamic threshold), so that another always finds room; it ends behind the last that it could hold.
+ * The most pipelined requests that wait in one process, about 2 KB each. One connection may hold as many as are still free (a
+ * dynamic threshold), so that other connections always find room. A connection ends after the last request that found room.
  */
 const maxWaitingInAll = 16_384;
 
@@ -25,40 +25,40 @@ interface Exchange {
   response: ServerResponse;
   handle: Handler;
   isAnswered: boolean;
-  /** True if its answer is sent although the client has closed its side of the connection. */
+  /** Whether the answer is sent even if the client has closed its side of the connection. */
   outlivesEnd: boolean;
 }
 
 /**
- * Handles the requests of one connection one after the other, whatever its client pipelines. Node's parser begins every
- * request that a piece of the connection holds; those behind the first wait here.
+ * Handles the requests of one connection one after the other, even if the client pipelines them. Node's parser emits every
+ * request of a received piece at once; all but the first wait here.
  */
 export class PacedConnection {
   readonly #socket: Socket;
   readonly #inAll: Waiting;
-  /** Begun, and either not answered or not read to its end. */
+  /** The request that was begun, and is not yet answered or not yet read to its end. */
   #current: Exchange | undefined;
   readonly #waiting: Exchange[] = [];
   #isPaused = false;
   /** The client has closed its side. */
   #hasEnded = false;
   #isClosing = false;
-  /** Ends the connection once all requests are answered. */
+  /** Set when the connection must end after all requests are answered: the function that ends it. */
   #endBehind: (() => void) | undefined;
 
   constructor(socket: Socket, inAll: Waiting) {
     this.#socket = socket;
     this.#inAll = inAll;
     socket.once("close", this.#close).once("end", this.#onEnd);
-    // Node calls it behind an answer that says `Connection: close`.
+    // Node calls it after an answer with `Connection: close`.
     socket.destroySoon = () => this.end();
   }
 
-  /** Takes a request whose head was read: handles it now, or after the requests before it. */
+  /** Handles a request whose head was read: now, or after the requests before it. */
   begin(request: PacedRequest, response: ServerResponse, handle: Handler): void {
     if (this.#isClosing || this.#endBehind !== undefined) return;
     const exchange: Exchange = { request, response, handle, isAnswered: false, outlivesEnd: false };
-    // A request that was answered early has been read to its end, because this one follows it.
+    // If the current request was answered early, it has been read to its end, because this request follows it.
     if (this.#waiting.length === 0 && this.#current?.isAnswered !== false) {
       this.#start(exchange);
     } else if (this.#waiting.length < maxWaitingInAll - this.#inAll.count) {
@@ -71,7 +71,7 @@ export class PacedConnection {
     }
   }
 
-  /** True if a request has been read to its end and is not answered. */
+  /** Whether a request has been read to its end and is not answered. */
   isBusy(): boolean {
     return this.hasWaiting() || (this.#current?.request.complete === true && !this.#current.isAnswered);
   }
@@ -80,24 +80,24 @@ export class PacedConnection {
     return this.#waiting.length > 0;
   }
 
-  /** Lets the answer of the current request be sent although the client has closed its side. */
+  /** Lets the answer to the current request be sent even if the client has closed its side. */
   answerAfterEnd(): void {
     if (this.#current !== undefined) this.#current.outlivesEnd = true;
   }
 
-  /** True if the client has closed its side behind the current request. */
+  /** Whether the client has closed its side after the current request. */
   hasEnded(): boolean {
     return this.#hasEnded && !this.hasWaiting();
   }
 
-  /** False if so much of the current request's body is missing that an answer has to end the connection. */
+  /** Whether the connection can be kept after an answer: false if too many bytes of the current request's body are missing. */
   canReadOn(): boolean {
     return this.#current === undefined || this.#current.request.unreadBytes() <= maxUnreadBytes;
   }
 
   /**
-   * Refuses bytes that are no request: at once, or behind the answers of the requests before them. A request that has not
-   * been read to its end cannot be answered any more.
+   * Refuses bytes that are no request: at once, or after the answers to the requests before them. A request that has not been
+   * read to its end can no longer be answered.
    */
   refuse(answer: string): void {
     if (this.#isClosing || this.#endBehind !== undefined) return;
@@ -112,7 +112,7 @@ export class PacedConnection {
     }
   }
 
-  /** Ends the connection behind the bytes that were written to it, and `answer`. */
+  /** Ends the connection after the bytes that were written to it, and after `answer`. */
   end(answer?: string): void {
     if (this.#isClosing) return;
     this.#close();
@@ -125,7 +125,7 @@ export class PacedConnection {
     this.#waiting.length = 0;
   };
 
-  /** The framework's answers are dropped, as Node does: a long poll has to notice that its client is gone. */
+  /** Drops the framework's answer when the client ends its side, as Node does, so that a long poll notices the disconnect. */
   readonly #onEnd = (): void => {
     this.#hasEnded = true;
     if (!this.hasWaiting() && this.#current?.outlivesEnd === false) this.#socket.end();
@@ -149,7 +149,7 @@ export class PacedConnection {
   #next(): void {
     this.#current = undefined;
     if (this.hasWaiting()) {
-      // In the next turn of the event loop: a thousand answers that wait for no I/O would hold up other connections.
+      // In the next turn of the event loop: otherwise a thousand answers that need no I/O would delay other connections.
       setImmediate(this.#startNext);
     } else if (this.#endBehind !== undefined) {
       this.#endBehind();
@@ -166,7 +166,7 @@ export class PacedConnection {
     this.#start(next);
   };
 
-  /** In a microtask: Node resumes the socket at the end of each request, in the same turn. */
+  /** Pauses the socket in a microtask, because Node resumes it at the end of each request, in the same turn. */
   #pause(): void {
     this.#isPaused = true;
     queueMicrotask(() => {
@@ -175,15 +175,15 @@ export class PacedConnection {
   }
 }
 
-/** Bytes that are read from a client that goes on sending, at most, for how long, and how long one may pause. */
+/** Limits of discarding what a client still sends: bytes in total, time in total, and time without any byte. */
 const maxDiscardedBytes = 64 * 1024 * 1024;
 const maxDiscardingMs = 30_000;
 const maxPauseMs = 5_000;
 
 /**
- * Writes the last bytes of a connection, ends this side, and discards what the client still sends, until the client
- * ends its side or a limit is reached. A connection that is closed with bytes unread is reset, and the client loses
- * the answer that it has not read yet (RFC 9112, section 9.6).
+ * Writes the last bytes of a connection, ends this side, and discards what the client still sends, until the client ends its
+ * side or a limit is reached. If a connection were closed with unread bytes, TCP would reset it, and the client would lose an
+ * answer that it has not read yet (RFC 9112, section 9.6).
  */
 function endAndDiscard(socket: Socket, last?: string): void {
   if (socket.destroyed) return;
@@ -196,7 +196,7 @@ function endAndDiscard(socket: Socket, last?: string): void {
     clearTimeout(pause);
   });
   const discard = (): void => {
-    // The parser's listener.
+    // Removes the parser's listener.
     socket.removeAllListeners("data");
     socket.on("data", (piece: Buffer) => {
       pause.refresh();
@@ -204,7 +204,7 @@ function endAndDiscard(socket: Socket, last?: string): void {
       if (discardedBytes > maxDiscardedBytes) socket.destroy();
     });
   };
-  // A socket that the parser has paused is read on only while the parser is still attached.
+  // If the parser has paused the socket, the socket resumes only while the parser is still attached.
   if (socket.isPaused()) socket.once("resume", discard).resume();
   else discard();
   socket.on("end", () => socket.end());

@@ -1,15 +1,15 @@
 import { IncomingMessage } from "node:http";
 
-/** A body that waits for its reader stops the connection's reading at this size (back-pressure). */
+/** Back-pressure: while this many bytes of a body wait for their reader, the connection is not read. */
 const maxKeptBytes = 64 * 1024;
 
 /**
- * A request that keeps its body aside until its reader is known: the fast path takes a body in one piece from here,
- * without the cost of a stream, and the framework reads it as a stream.
+ * A request that buffers its body until its reader is known: the fast path takes a body that arrived in one piece, without the
+ * cost of a stream, and the framework reads the body as a stream.
  */
 export class PacedRequest extends IncomingMessage {
   #kept: Buffer | undefined;
-  /** The pieces of the body behind `#kept`. */
+  /** The pieces of the body after `#kept`. */
   #keptMore: Buffer[] | undefined;
   #isStream = false;
   #receivedBytes = 0;
@@ -29,8 +29,8 @@ export class PacedRequest extends IncomingMessage {
   }
 
   /**
-   * Calls `taken` with the body as soon as its first piece has come, or with undefined if that piece is not all of its
-   * `length` bytes.
+   * Calls `taken` as soon as the first piece of the body has arrived: with the body, or with undefined if this piece does not
+   * have all of the body's `length` bytes.
    */
   takeBody(length: number, taken: (body: Buffer | undefined) => void): void {
     const take = (): void => taken(this.#kept?.length === length ? this.#kept : undefined);
@@ -48,14 +48,14 @@ export class PacedRequest extends IncomingMessage {
     if (this.complete) super.push(null);
   }
 
-  /** Bytes of the body that have not come yet; Infinity where its length is not stated. */
+  /** Bytes of the body that have not arrived yet; Infinity if the length is not stated. */
   unreadBytes(): number {
     if (this.complete) return 0;
     if (this.headers["transfer-encoding"] !== undefined) return Infinity;
     return Number(this.headers["content-length"] ?? 0) - this.#receivedBytes;
   }
 
-  /** Called by Node behind the answer, to discard the rest of a body: there is none where the fast path has taken it. */
+  /** Called by Node after the answer, to discard the rest of the body. Nothing is left if the fast path has taken the body. */
   _dump(): void {
     if (this.#isStream) dump.call(this);
     else this.#discard();

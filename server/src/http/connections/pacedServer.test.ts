@@ -11,7 +11,7 @@ const get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 interface Started {
   server: PacedServer;
   port: number;
-  /** The server's ends, in the order of their connections. */
+  /** The server's sockets, in the order of their connections. */
   sockets: Socket[];
 }
 
@@ -28,7 +28,7 @@ async function start(framework: Handler, options = {}): Promise<Started> {
   return { server, sockets, port: (server.address() as AddressInfo).port };
 }
 
-/** Answers nothing until `release` is called, and everything at once from then on. */
+/** A handler that answers nothing until `release` is called. Then it answers all waiting and all later requests at once. */
 function held(): { handler: Handler; begun: () => number; release: () => void } {
   let begun = 0;
   let isHeld = true;
@@ -47,7 +47,7 @@ function held(): { handler: Handler; begun: () => number; release: () => void } 
   };
 }
 
-test("pipelined requests whose answers wait for nothing leave the event loop to others in between", async () => {
+test("pipelined requests that are answered without I/O are handled in separate turns of the event loop", async () => {
   const turns: number[] = [];
   let turn = 0;
   const { port } = await start((_request, response) => {
@@ -62,13 +62,13 @@ test("pipelined requests whose answers wait for nothing leave the event loop to 
   expect(new Set(turns).size, "turns of the event loop that handled one request each").toBe(20);
 });
 
-test("a connection is not read while many of its requests wait, and all of them are answered", async () => {
+test("a connection is not read while many of its pipelined requests wait, and all of them are answered", async () => {
   const { handler, begun, release } = held();
   const { port, sockets } = await start(handler);
   const client = await pipeline(port, get.repeat(2_000));
   await until(begun, (count) => count === 1);
   for (let count = 0; count < 100; count++) client.socket.write(get.repeat(400));
-  // Its own connection shows that the server had time for the first one.
+  // An answer on a second connection proves that the server has had time to read the first connection.
   const other = await pipeline(port, get);
   await until(begun, (count) => count === 2);
   expect(sockets[0]!.bytesRead).toBeLessThan(400_000);
@@ -82,7 +82,7 @@ test("a connection is not read while many of its requests wait, and all of them 
   expect(other.statuses()).toEqual([200]);
 });
 
-test("connections that pipeline hold so many requests in all, and another finds room", async () => {
+test("waiting pipelined requests are bounded over all connections, and another connection still finds room", async () => {
   const { handler, begun, release } = held();
   const { port } = await start(handler);
   const tiny = "GET / HTTP/1.1\r\nHost:\r\n\r\n".repeat(2_500);
@@ -97,7 +97,7 @@ test("connections that pipeline hold so many requests in all, and another finds 
   for (const client of clients) client.socket.on("end", () => client.socket.end());
   const last = clients.at(-1)!;
   await last.closed;
-  // Requests that found no room were not begun: their client sends them again on another connection.
+  // Requests that found no room were not begun, so that their client can send them again on another connection.
   expect(last.statuses().length).toBeLessThan(2_500);
   expect(new Set(last.statuses())).toEqual(new Set([200]));
   await until(modest.statuses, (statuses) => statuses.length === 3);
@@ -106,7 +106,7 @@ test("connections that pipeline hold so many requests in all, and another finds 
   await until(after.statuses, (statuses) => statuses.length === 2_500, 60_000);
 });
 
-test("a request that is answered before its body keeps the connection when little of it is missing", async () => {
+test("an answer before the end of the body keeps the connection if at most 64 KiB of the body are missing", async () => {
   const urls: (string | undefined)[] = [];
   const { port } = await start((request, response) => {
     urls.push(request.url);
@@ -123,7 +123,7 @@ test("a request that is answered before its body keeps the connection when littl
   expect(urls).toEqual(["/1", "/2", "/3"]);
 });
 
-test("a body that waits for its turn is read on in its turn", async () => {
+test("the body of a waiting request is read only when the request's turn comes", async () => {
   let first: (() => void) | undefined;
   const bodies: number[] = [];
   const { port, sockets } = await start((request, response) => {
@@ -158,7 +158,7 @@ test("a body that waits for its turn is read on in its turn", async () => {
   expect(bodies).toEqual([0, bodyBytes]);
 });
 
-test("a connection that sends nothing is told so after the limit, and closed without its help", async () => {
+test("a connection that sends nothing gets 408 after the limit, and is closed even if the client does not close it", async () => {
   const options = { headersTimeout: 50, requestTimeout: 50, connectionsCheckingInterval: 20 };
   const { port, sockets } = await start(() => undefined, options);
   const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
@@ -176,7 +176,7 @@ test("a connection that sends nothing is told so after the limit, and closed wit
   );
 });
 
-test("a request that waits behind a slow one is not late by its client's fault", async () => {
+test("a request that waits behind a slow one is not refused as too late", async () => {
   const { handler, begun, release } = held();
   // On a busy machine, the first request may take a second.
   const options = { headersTimeout: 2_000, requestTimeout: 2_000, connectionsCheckingInterval: 20 };

@@ -4,19 +4,19 @@ import { type Handler, PacedConnection, type Waiting } from "./pacedConnection.t
 import { PacedRequest } from "./pacedRequest.ts";
 
 /**
- * An HTTP server that handles one request of a connection at a time, whatever its client pipelines, and whose answers
- * leave in order.
+ * An HTTP server that handles one request of a connection at a time, even if the client pipelines requests, and sends the
+ * answers in order.
  *
- * It leans on habits of Node's server that its documentation does not promise; pacedServer.test.ts tries each:
- * - the parser hands a request's body to `push`, and discards the rest of one behind its answer by `_dump`;
+ * It relies on undocumented behaviour of Node's server; pacedServer.test.ts tests each:
+ * - the parser passes a request's body to `push`, and discards the rest of the body after its answer by `_dump`;
  * - `httpAllowHalfOpen` keeps the connection of a client that has closed its side;
- * - a connection is ended behind its last answer by `socket.destroySoon`;
- * - the event `finish` of a response frees the connection for the next one, see `../fast/fastHandler.ts`.
+ * - Node ends a connection after its last answer by `socket.destroySoon`;
+ * - the event `finish` of a response frees the connection for the next response, see `../fast/fastHandler.ts`.
  */
 export class PacedServer extends Server<typeof PacedRequest> {
-  /** Handles requests as a stream. */
+  /** Handles requests through the framework, which reads bodies as streams. */
   readonly framework: Handler;
-  /** Handles every request. */
+  /** Handles every request; replaced to add the fast path. */
   handle: Handler;
 
   constructor(options: ServerOptions, framework: Handler) {
@@ -37,7 +37,7 @@ export class PacedServer extends Server<typeof PacedRequest> {
   }
 }
 
-/** The pacing of a connection of a {@link PacedServer}; undefined for any other. */
+/** The {@link PacedConnection} of a socket of a {@link PacedServer}; undefined for any other socket. */
 export function pacedConnection(socket: object): PacedConnection | undefined {
   return pacedConnections.get(socket);
 }

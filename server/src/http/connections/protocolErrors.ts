@@ -5,8 +5,8 @@ import type { PacedRequest } from "./pacedRequest.ts";
 import { pacedConnection } from "./pacedServer.ts";
 
 /**
- * Answers, in the form of every other error, requests that Node's server answers by itself or not at all: an expectation
- * other than `100-continue`, and CONNECT.
+ * Answers, in the usual form of errors, requests that Node's server would answer by itself or not at all: an expectation other
+ * than `100-continue`, and CONNECT.
  */
 export function answerProtocolErrors(server: Server): void {
   server.on("checkExpectation", (request: PacedRequest, response: ServerResponse) => {
@@ -31,8 +31,8 @@ function refuseExpectation(_request: PacedRequest, response: ServerResponse): vo
 }
 
 /**
- * Answers bytes that Node's parser refused, which never became a request: behind the answers of the requests before them.
- * The connection is closed then.
+ * Answers bytes that Node's parser refused, so that no request exists: after the answers to the requests before them. Then closes
+ * the connection.
  */
 export function refuseConnection(error: Error & { code?: string; reason?: string }, socket: Socket): void {
   const connection = pacedConnection(socket);
@@ -41,7 +41,7 @@ export function refuseConnection(error: Error & { code?: string; reason?: string
     socket.destroy();
     return;
   }
-  // A request that waits behind others is not read on, so that it is not late by its client's fault.
+  // Reading is paused while requests wait, so a timeout is not the client's fault.
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && connection.hasWaiting()) return;
   connection.refuse(wholeAnswer(...refusalOf(error)));
 }
@@ -57,7 +57,7 @@ function refusalOf({ code = "", reason = "" }: { code?: string; reason?: string 
   if (code === "HPE_INVALID_VERSION" && reason === "Invalid HTTP version") {
     return [505, "the protocol must be HTTP/1.1"];
   }
-  // The same code stands for a Transfer-Encoding beside a Content-Length.
+  // The parser uses the same code for a Transfer-Encoding together with a Content-Length.
   if (code === "HPE_INVALID_TRANSFER_ENCODING" && /invalid/i.test(reason)) {
     return [501, "the only transfer coding is chunked"];
   }

@@ -2,7 +2,7 @@ import type { ScopeRule } from "./scope.ts";
 import type { Caller } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 
-/** The roles of an organization's users; each may do everything that the one before it may. */
+/** The roles of an organization's users. Each role includes the rights of the roles before it. */
 export const roles = ["viewer", "member", "admin"] as const;
 
 export type Role = (typeof roles)[number];
@@ -15,12 +15,12 @@ export function users(leastRole: Role) {
   return { credential: "session", leastRole } as const;
 }
 
-/** A route's callers: users with at least this role, API keys, and the limited credentials of the rule. */
+/** A route's callers: users with at least this role, API keys, and the limited credentials that the rule admits. */
 export function usersAndKeys<const Rule extends ScopeRule>(leastRole: Role, scope: Rule) {
   return { credential: "either", leastRole, scope } as const;
 }
 
-/** A route's callers: API keys, and the limited credentials of the rule. */
+/** A route's callers: API keys, and the limited credentials that the rule admits. */
 export function keys<const Rule extends ScopeRule>(scope: Rule) {
   return { credential: "apiKey", scope } as const;
 }
@@ -37,8 +37,8 @@ export const portalSessions = {
 } as const;
 
 /**
- * Refuses the session of a user whose role is too low. API keys and customers have no role: the rest of
- * its `access` decides about them.
+ * Refuses the session of a user whose role is too low. API keys and customers have no role; other parts of the route's `access`
+ * decide on them.
  * @throws {ApiError} 403 with the code `role_too_low`.
  */
 export function requireRole(caller: Caller, least: Role): void {

@@ -1,6 +1,6 @@
 /**
- * Every action in the audit log, as `<object>.<what happened to it>`, with a note for the documentation. Readers filter by
- * these names, so they do not change.
+ * Every action in the audit log, as `<object>.<verb>`, with a note for the documentation. Clients filter by these names, so the
+ * names must not change.
  */
 export const actions = {
   "organization.created": "signed up, or made by an operator",

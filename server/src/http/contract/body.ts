@@ -5,9 +5,9 @@ import { parseStorable } from "./json.ts";
 import type { Readable } from "node:stream";
 
 /**
- * Takes `application/json` bodies only, but for routes with `anyBody`, which let every body pass unread. Other routes
- * with `rawBody` get the bytes as received; the others get the parsed value, in which no string holds what PostgreSQL
- * cannot store. The bytes of each body count in `room` until its answer has been sent.
+ * Accepts only `application/json` bodies, except for routes with `anyBody`, which accept any body and do not read it. Other
+ * routes with `rawBody` get the bytes as received. All others get the parsed value, whose strings PostgreSQL can store. The bytes
+ * of each body count in `room` until its answer has been sent.
  */
 export function registerBodyParser(app: FastifyInstance, maxBytes: number, room: BodyRoom): void {
   app.removeAllContentTypeParsers();
@@ -37,21 +37,21 @@ export function registerBodyParser(app: FastifyInstance, maxBytes: number, room:
   });
 }
 
-/** Whether the route takes any body and reads none, so that neither its size nor its form matters. */
+/** If the route accepts any body, discards the body and returns true: its size and form do not matter. */
 function passesUnread(request: FastifyRequest, payload: Readable): boolean {
   if (request.routeOptions.config.anyBody !== true) return false;
   payload.resume();
   return true;
 }
 
-/** @throws {ApiError} 415 for a body that is compressed: it would be read as something else than it is. */
+/** @throws {ApiError} 415 for a body with a Content-Encoding, because bodies are not decoded. */
 function requireIdentity({ headers }: FastifyRequest): void {
   const coding = headers["content-encoding"];
   if (coding === undefined || /^(?:identity)?$/i.test(coding)) return;
   throw new ApiError(415, "the body must not have a Content-Encoding", "content_encoding_unsupported");
 }
 
-/** An answer that breaks off does not finish, and one that is not sent over a connection does not close. */
+/** Calls `release` once, at `finish` or `close`: an aborted answer emits no `finish`, an injected one no `close`. */
 function onceOver(answer: ServerResponse, release: () => void): void {
   let isOver = false;
   const end = (): void => {
@@ -67,7 +67,7 @@ export function statedBytes({ headers }: FastifyRequest): number | undefined {
   return stated === undefined ? undefined : Number(stated);
 }
 
-/** The sender, or the route for requests without one: anonymous requests have a share of their own. */
+/** The owner for fair shares: the organization, or the route for anonymous requests, which have their own share. */
 function ownerOf({ caller, keyOwner, routePath }: FastifyRequest): string {
   return caller?.orgId ?? keyOwner ?? routePath;
 }
@@ -76,7 +76,7 @@ interface BodyLimits {
   maxBytes: number;
   /** The length that the request states; undefined when it is chunked. */
   statedBytes: number | undefined;
-  /** Told of each piece before it is kept; false when there is no room for it. */
+  /** Called for each piece before it is stored; returns false when there is no room for it. */
   take: (bytes: number) => boolean;
 }
 
@@ -84,8 +84,8 @@ interface BodyLimits {
 const firstBytes = 16 * 1024;
 
 /**
- * Reads a body into one buffer, which grows as the body does: neither its stated length nor many small pieces cost
- * more than its bytes.
+ * Reads a body into one buffer, which grows with the body: a large stated length or many small pieces cost no more memory than
+ * the bytes themselves.
  * @throws {ApiError} 413 when it is too large, 503 when there is no room, 400 when it ends early.
  */
 function readBody(source: Readable, limits: BodyLimits): Promise<Buffer> {
@@ -102,7 +102,7 @@ function readBody(source: Readable, limits: BodyLimits): Promise<Buffer> {
     const onData = (piece: Buffer): void => {
       if (length + piece.length > maxBytes) return fail(tooLarge());
       if (!take(piece.length)) return fail(noRoom());
-      // A body in one piece is used as it came.
+      // A body that arrives in one piece is not copied.
       if (length === 0 && piece.length === statedBytes) bytes = piece;
       else bytes = appended(bytes, length, piece);
       length += piece.length;
@@ -137,14 +137,14 @@ function noRoom(): ApiError {
 
 export type BodyRoom = ReturnType<typeof createBodyRoom>;
 
-/** Bounds the memory of request bodies, from their first byte until the answer. */
+/** Bounds the memory of request bodies, from the first byte until the answer. */
 export function createBodyRoom(limitBytes: number) {
   const held = new Map<string, number>();
   let total = 0;
   return {
     /**
-     * Takes `bytes` for an owner; false when there is no room. An owner may hold at most as much as is still free
-     * (a dynamic threshold), so that another always finds room.
+     * Reserves `bytes` for an owner; returns false when there is no room. An owner may hold at most as many bytes as are free (a
+     * dynamic threshold), so that other owners always find room.
      */
     take(owner: string, bytes: number): boolean {
       const own = held.get(owner) ?? 0;

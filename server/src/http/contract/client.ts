@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
 /**
- * The signal of a request that this process makes to itself, which has no connection that could close: it aborts when nobody
- * waits for the answer any more.
+ * The abort signal of a request that this process makes to itself. Such a request has no connection that could close; the signal
+ * aborts when its caller no longer waits for the answer.
  */
 export const clientDisconnected = new AsyncLocalStorage<AbortSignal>();
 
@@ -18,7 +18,7 @@ export function disconnectSignal(reply: FastifyReply): AbortSignal {
   return controller.signal;
 }
 
-/** The client's address. Undefined once the client has disconnected, although the framework declares a string: Node forgets it then. */
+/** The client's address; undefined after the client has disconnected, although the framework declares a string. */
 export function clientAddress(request: FastifyRequest): string | undefined {
   return request.ip;
 }

@@ -6,15 +6,14 @@ import { ApiError } from "./errors.ts";
 export interface RequestLimit extends CountedWindow {
   /** The message of the 429. */
   refusal: string;
-  /** The answer tells nothing of the window unless that is used up. */
+  /** Whether the answer's headers tell the window only when it is used up. */
   isSilent?: boolean;
 }
 
 /**
- * Counts a request in a window, by the database's clock, for all nodes and across restarts, and puts `RateLimit` and
- * `RateLimit-Policy` on the answer (draft-ietf-httpapi-ratelimit-headers-10), behind those of another window that the request
- * was counted in before: both headers are lists. Refused requests are not counted, so that `Retry-After` stays true for a
- * client that keeps asking.
+ * Counts a request in a window, by the database's clock, for all nodes and across restarts. Adds `RateLimit` and
+ * `RateLimit-Policy` to the answer (draft-ietf-httpapi-ratelimit-headers-10). Both headers are lists: a second window of the
+ * same request is appended. Refused requests are not counted, so that `Retry-After` stays true for a client that retries early.
  * @throws {ApiError} 429 when the window is used up; the request was not counted.
  */
 export async function countOrRefuse(

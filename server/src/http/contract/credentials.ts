@@ -6,8 +6,8 @@ import type { Role } from "./access.ts";
 import { outOfScope, type Scope, type ScopeColumns, scopeOf } from "./scope.ts";
 
 /**
- * The authenticated caller: an API key of an organization, a user's session, or a customer's portal session. A key may be
- * limited by a {@link Scope}; a customer always is.
+ * The authenticated caller: an API key of an organization, a user's session, or a customer's portal session. An API key may be
+ * limited by a {@link Scope}; a portal session always is.
  */
 export type Caller =
   | { kind: "apiKey"; orgId: string; keyId: string; scope: Scope | undefined }
@@ -22,20 +22,20 @@ export type Caller =
   | {
       kind: "portal";
       orgId: string;
-      /** The service's id of the customer, by which the audit log names it. */
+      /** The service's id of the customer, which the audit log shows. */
       customerId: string;
       tokenHash: Buffer;
       scope: Scope & { kind: "portal" };
     };
 
-/** The SHA-256 of an API key or session token, the only form in which either is stored. */
+/** The SHA-256 of an API key or session token. Only this hash is stored. */
 export function hashCredential(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
 /**
- * Makes a credential of 256 random bits: its text, which is not stored, and its hash, which is.
- * @param prefix names the kind: an API key, an invitation, a portal's link or session, a link to reset a password, a session.
+ * Creates a credential of 256 random bits: its text, which is not stored, and its hash, which is stored.
+ * @param prefix names the kind: API key, invitation, portal link, portal session, link to reset a password, session.
  */
 export function newCredential(prefix: "ak_live_" | "inv_" | "plc_" | "pse_" | "rst_" | "ses_") {
   const token = `${prefix}${randomBytes(32).toString("hex")}`;
@@ -43,8 +43,8 @@ export function newCredential(prefix: "ak_live_" | "inv_" | "plc_" | "pse_" | "r
 }
 
 /**
- * The API key of `Authorization: Bearer ak_live_…`, unchecked against the database; undefined when the header
- * is absent. @throws {ApiError} 401 when it is not a key's form.
+ * The API key of `Authorization: Bearer ak_live_…`, not checked against the database; undefined when the header is absent.
+ * @throws {ApiError} 401 when the header does not have this form.
  */
 export function presentedKey(request: FastifyRequest): string | undefined {
   const header = request.headers.authorization;
@@ -54,7 +54,7 @@ export function presentedKey(request: FastifyRequest): string | undefined {
   return match[1];
 }
 
-/** The same, for a route that leaves checking the key to its SQL function. @throws {ApiError} 401 without one. */
+/** The API key, for a route whose SQL function checks it. @throws {ApiError} 401 without a key. */
 export function requiredKey(request: FastifyRequest): string {
   const key = presentedKey(request);
   if (key === undefined) throw unauthorized();
@@ -63,7 +63,7 @@ export function requiredKey(request: FastifyRequest): string {
 
 const bearerPattern = /^bearer +(ak_live_[0-9a-f]{64})$/i;
 
-/** The session token of `X-Session-Token`; undefined when absent. @throws {ApiError} 401 when it is not one. */
+/** The session token of `X-Session-Token`; undefined when absent. @throws {ApiError} 401 when it has not the form of a token. */
 function presentedSession(request: FastifyRequest): string | undefined {
   const header = request.headers["x-session-token"];
   if (header === undefined) return undefined;
@@ -74,10 +74,10 @@ function presentedSession(request: FastifyRequest): string | undefined {
 const sessionPattern = /^(?:ses|pse)_[0-9a-f]{64}$/;
 
 /**
- * Finds out who calls, by the database as it is now: a credential revoked on any node is refused here.
- * A portal session stands in the header of sessions, and is taken wherever either kind is: the route's rule judges it.
- * A request that carries both kinds is judged by the one the route takes (by the API key where it takes either), and
- * the other is not looked at. Other schemes of Authorization are for a proxy in front and count as none.
+ * Authenticates the caller against the database, so that a credential that was revoked on any node is refused.
+ * A portal session comes in the header of sessions, and is accepted where the route accepts `either`; the route's scope rule then
+ * decides. If a request carries both an API key and a session, the kind that the route accepts counts (for `either`, the API
+ * key), and the other is ignored. Other schemes of `Authorization` are meant for a proxy in front, and are ignored.
  * @throws {ApiError} 401 without a valid credential, 403 when the route needs the other kind.
  */
 export async function authenticate(

@@ -8,7 +8,7 @@ import type { Log } from "../../telemetry/log.ts";
 /**
  * The error answer for anything that was thrown while a request was handled. An unexpected error becomes a 500 that does not
  * reveal its cause.
- * @param missingFields The route's answer to a body that lacks a required field.
+ * @param missingFields the route's message for a body that lacks a required field.
  */
 export function toApiError(error: FastifyError, missingFields?: string): ApiError {
   if (error instanceof ApiError) return error;
@@ -41,11 +41,11 @@ export function toApiError(error: FastifyError, missingFields?: string): ApiErro
   return new ApiError(500, "internal error", { cause: error });
 }
 
-/** A retry could do it twice. */
+/** The outcome is unknown, so that a retry could do the work twice. */
 const maybeDone =
   ", and what was asked may have been done: try again, and an item with the same Idempotency-Key if it had one";
 
-/** A refusal of the framework itself; another library's error with a status may tell of internals. */
+/** Whether the framework itself refused the request. The message of another library's error could reveal internals. */
 function isFrameworkRefusal(error: FastifyError): error is FastifyError & { statusCode: number } {
   const { code, statusCode } = error;
   return code?.startsWith("FST_ERR_") && statusCode !== undefined && statusCode >= 400 && statusCode < 500;
@@ -53,8 +53,8 @@ function isFrameworkRefusal(error: FastifyError): error is FastifyError & { stat
 
 /**
  * Logs why a request was answered with 5xx; other statuses are not logged here. An `ApiError` without a cause is an expected
- * refusal, such as 503 while live billing is disabled or 501 for a transfer coding. Every client can provoke one, so that
- * it is not logged at the level of faults, which wake people. The answer was made of the error.
+ * refusal, such as 503 while live billing is disabled or 501 for a transfer coding. Any client can provoke such a refusal, so it
+ * is not logged at the level that alerts operators. `answer` was made from `error`.
  */
 export function logFailure(
   log: Log,

@@ -1,17 +1,17 @@
 import { isId } from "../../postgres/ids.ts";
 
 /**
- * An error that the caller is meant to see: the HTTP status and the message of `{"error": message}`.
- * Thrown by features, turned into an answer by `errorAnswer.ts` beside it.
+ * An error for the caller: the HTTP status and the message of `{"error": message}`. Features throw it, and `errorAnswer.ts` turns
+ * it into an answer.
  */
 export class ApiError extends Error {
   readonly status: number;
   /** Seconds for a `Retry-After` header; set on 429 and 503. */
   readonly retryAfterSeconds: number | undefined;
-  /** The value of `X-Error-Code`, for what a program has to tell apart from other refusals of the same status. */
+  /** The value of `X-Error-Code`, by which a program can tell refusals of the same status apart. */
   readonly code: ErrorCode | undefined;
 
-  /** @param details The code alone, or with more. */
+  /** @param details the code, or several options. */
   constructor(status: number, message: string, details: ErrorCode | ApiErrorOptions = {}) {
     const options: ApiErrorOptions = typeof details === "string" ? { code: details } : details;
     super(message, { cause: options.cause });
@@ -28,7 +28,7 @@ interface ApiErrorOptions {
   code?: ErrorCode;
 }
 
-/** Every value of `X-Error-Code`, with what it says in the interface's document. */
+/** Every value of `X-Error-Code`, with its description in the interface's document. */
 export const errorCodes = {
   idempotency_conflict: "the Idempotency-Key was used with another body",
   mailbox_disabled: "the mailbox is disabled",
@@ -94,7 +94,7 @@ export function errorHeaders({ status, retryAfterSeconds, code }: ApiError): [na
   return headers;
 }
 
-/** 404 for an unknown id and for one of another organization alike, so that existence is not disclosed. */
+/** 404 for an unknown id, and for an id of another organization, so that its existence is not disclosed. */
 export function notFound(): ApiError {
   return new ApiError(404, "not found");
 }
@@ -111,29 +111,29 @@ export function idOf(text: string): string {
   return text;
 }
 
-/** The same for what people name themselves: it says which name, unless nothing could be called so. */
+/** 404 for a name that users choose. The message contains the name, unless no object can have such a name. */
 export function noneNamed(kind: "customer" | "event type", name: string): ApiError {
   const isName = /^[A-Za-z0-9._:/-]{1,128}$/.test(name);
   return new ApiError(404, isName ? `no ${kind} ${name}` : `no such ${kind}`);
 }
 
-/** The value of a lookup of what people name themselves. @throws {ApiError} 404 when it is undefined. */
+/** The value of a lookup by a name that users choose. @throws {ApiError} 404 when it is undefined. */
 export function foundNamed<T>(value: T | undefined, kind: "customer" | "event type", name: string): T {
   if (value === undefined) throw noneNamed(kind, name);
   return value;
 }
 
-/** 401 for no, an unknown or a revoked credential. */
+/** 401 for a missing, unknown or revoked credential. */
 export function unauthorized(): ApiError {
   return new ApiError(401, "unauthorized");
 }
 
-/** 409 for an item of a mailbox that is disabled; the other kinds of targets hold theirs. */
+/** 409 for an item to a disabled mailbox. Disabled targets of other kinds hold their items. */
 export function mailboxDisabled(): ApiError {
   return new ApiError(409, "the mailbox is disabled: enable it first", "mailbox_disabled");
 }
 
-/** 503 while more passwords wait to be hashed than the service takes on. */
+/** 503 while the queue of passwords to be hashed is full. */
 export function tooManySigningIn(): ApiError {
   return new ApiError(503, "too many people are signing in: try again", { retryAfterSeconds: 2 });
 }
@@ -146,13 +146,13 @@ export function unreadable(message: string): Unreadable {
   return { ok: false, message };
 }
 
-/** The value that was read. @throws {ApiError} 400 with the message. */
+/** The value that was read. @throws {ApiError} 400 with the message when it could not be read. */
 export function orInvalid<T>(read: Read<T>): T {
   if (!read.ok) throw new ApiError(400, read.message);
   return read.value;
 }
 
-/** An outcome by its name alone, or with more, under `kind` or `outcome`. */
+/** An outcome: its name alone, or an object with its name under `kind` or `outcome`. */
 type Named<Name> = Name | { kind: Name } | { outcome: Name };
 type NameOf<Outcome> = Outcome extends { kind: infer Name }
   ? Name
@@ -161,12 +161,12 @@ type NameOf<Outcome> = Outcome extends { kind: infer Name }
     : Outcome;
 type Of<Outcome, Name> = Outcome extends unknown ? (NameOf<Outcome> extends Name ? Outcome : never) : never;
 
-/** For each outcome but the wanted one, the error that says why. */
+/** For each outcome except the wanted one, a function that makes its error. */
 type Refusals<Outcome, Wanted> = {
   [Name in Exclude<NameOf<Outcome>, Wanted> & string]: (refused: Of<Outcome, Name>) => Error;
 };
 
-/** The outcome, when it is the wanted one. @throws the error that the table has for any other. */
+/** The outcome, if it is the wanted one. @throws the table's error for any other outcome. */
 export function orRefused<Outcome extends Named<string>, Wanted extends NameOf<Outcome> & string>(
   outcome: Outcome,
   wanted: Wanted,
@@ -182,7 +182,7 @@ function nameOf(outcome: Named<string>): string {
   return "kind" in outcome ? outcome.kind : outcome.outcome;
 }
 
-/** 402 for what a workspace may not do while an invoice is unpaid. */
+/** 402 for actions that a workspace cannot take while an invoice is unpaid. */
 export function workspaceSuspended(): ApiError {
   return new ApiError(
     402,
@@ -191,7 +191,7 @@ export function workspaceSuspended(): ApiError {
   );
 }
 
-/** 403 for what a workspace may not do before its payment is set up. */
+/** 403 for actions that a workspace cannot take before its payment is set up. */
 export function workspacePending(): ApiError {
   return new ApiError(403, "the workspace is pending: set up payment to activate it", "workspace_pending");
 }

@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 import { ApiError } from "./errors.ts";
 
 /**
- * Why a request that Node's parser let pass is refused by its head, before anything of it is looked at; undefined for
- * one that is not.
+ * The error for a request that Node's parser accepted but whose head is refused, before anything else of it is read; undefined if
+ * the head is accepted.
  */
 export function headProblem({ httpVersion, headers, rawHeaders }: IncomingMessage): ApiError | undefined {
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
@@ -28,8 +28,8 @@ export function headProblem({ httpVersion, headers, rawHeaders }: IncomingMessag
 }
 
 /**
- * Whether a request of HTTP/1.0 names a transfer coding: where its body ends is then not known for certain, and the
- * connection has to close (RFC 9112, section 6.1).
+ * Whether a request of HTTP/1.0 has a transfer coding. The end of its body is then not known for certain, so that the connection
+ * has to close (RFC 9112, section 6.1).
  */
 export function isFramingFaulty({
   httpVersion,
@@ -42,14 +42,14 @@ export function isFramingFaulty({
 const hostPattern =
   /^(?:(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*|\[[0-9A-Fa-f:.]+\]|\[v[0-9A-Fa-f]+\.[A-Za-z0-9._~!$&'()*+,;=:-]+\])(?::[0-9]*)?$/;
 
-/** Whether a value of `Host` has the form that the header must have. */
+/** Whether a value is valid for the header `Host`. */
 export function isHost(value: string): boolean {
   return hostPattern.test(value);
 }
 
 /**
- * Node drops or joins what comes twice, and a proxy in front may have judged the other one; so what the service reads
- * comes once.
+ * The error for a repeated header. Node drops or joins repeated headers, and a proxy in front may have checked the other one, so
+ * headers that the service reads must come once.
  */
 function repeatedHeader(rawHeaders: readonly string[]): ApiError | undefined {
   let seen = 0;

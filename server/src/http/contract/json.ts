@@ -8,12 +8,12 @@ const require = createRequire(import.meta.url);
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Whether a value of JSON is an object; an array is none. */
+/** Whether a JSON value is an object, not an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return value !== null && typeof value === "object" && !Array.isArray(value);
 }
 
-/** Parses bytes as JSON. @throws {ApiError} 400 that says where the document is wrong. */
+/** Parses bytes as JSON. @throws {ApiError} 400 that names the place of the fault. */
 export function parseJson(body: Buffer): unknown {
   if (body.length === 0) throw new ApiError(400, "the body is empty: send a JSON document");
   if (body.subarray(0, byteOrderMark.length).equals(byteOrderMark)) {
@@ -29,7 +29,7 @@ export function parseJson(body: Buffer): unknown {
   }
 }
 
-/** The parser's message without the piece of the document it quotes, which may hold a secret. */
+/** The parser's message without its quotation of the document, which may contain a secret. */
 function describe(error: Error, text: string): string {
   const found = /at position (\d+)( \(line \d+ column \d+\))?/.exec(error.message);
   if (found !== null && Number(found[1]) < text.length) return `unexpected text ${found[0]}`;
@@ -41,7 +41,7 @@ const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 /** Literals of other languages that JSON does not have. */
 const foreignLiterals = new Set(["NaN", "Infinity", "undefined", "None", "True", "False", "nil"]);
 
-/** Names the first such literal that stands outside of strings; undefined without one. */
+/** A message that names the first foreign literal outside strings; undefined if there is none. */
 function describeLiteral(body: Buffer): string | undefined {
   for (const [word] of body.toString("utf8", 0, maxSearchedBytes).matchAll(stringOrWord)) {
     if (foreignLiterals.has(word)) return `${word} is not a value of JSON: send null, or a string`;
@@ -50,16 +50,17 @@ function describeLiteral(body: Buffer): string | undefined {
 }
 
 const stringOrWord = /"[^"\\]*(?:\\[^][^"\\]*)*"?|\w+/g;
-/** A refusal is to cost little. */
+/** Bytes that are searched for a foreign literal; bounded, so that a refusal is cheap. */
 const maxSearchedBytes = 64 * 1024;
 
-/** How deep a JSON document may nest; deeper ones cost stack and mean nothing to anybody. */
+/** The most levels of nesting in a JSON document. Deeper documents cost stack, and have no known use. */
 const maxDepth = 64;
 
 /**
  * Parses the body of a request whose values are stored; undefined for an empty one.
- * @throws {ApiError} 400 for what is no JSON, for text in it that PostgreSQL cannot store, and for numbers that would become
- * others: see {@link pathOfChanged}; `keptField` is one of the route, besides those that all have.
+ * @param keptField a field of this route, in addition to `keptFields`, in which numbers must not change.
+ * @throws {ApiError} 400 for invalid JSON, for text that PostgreSQL cannot store, and for numbers that would change, see
+ * {@link pathOfChanged}.
  */
 export function parseStorable(body: Buffer, keptField?: string): unknown {
   if (body.length === 0) return undefined;
@@ -74,8 +75,8 @@ export function parseStorable(body: Buffer, keptField?: string): unknown {
 }
 
 /**
- * Whether all numbers surely stay as they are written: they are finite, and no whole numbers beyond 2^53, which may have been rounded.
- * @throws {ApiError} 400 for text that PostgreSQL cannot store, and for too many levels.
+ * Whether all numbers certainly stay as written: they are finite, and at most 2^53, beyond which they may have been rounded.
+ * @throws {ApiError} 400 for text that PostgreSQL cannot store, and for too many levels of nesting.
  */
 function isStorable(value: unknown, depth: number): boolean {
   if (depth > maxDepth) throw new ApiError(400, `the body nests deeper than ${maxDepth} levels`);
@@ -85,7 +86,7 @@ function isStorable(value: unknown, depth: number): boolean {
     return true;
   }
   if (typeof value === "number") return Math.abs(value) <= Number.MAX_SAFE_INTEGER;
-  // To the end in any case: what follows may have text that cannot be stored.
+  // Does not stop at the first such number: later values may have text that cannot be stored.
   let isKept = true;
   if (Array.isArray(value)) {
     for (const element of value) isKept = isStorable(element, depth + 1) && isKept;
@@ -99,14 +100,14 @@ function isStorable(value: unknown, depth: number): boolean {
 }
 
 /**
- * Fields whose values are handed back as they were given. Filters, their samples and schemas are not among them: there, numbers are
- * compared as doubles, and limits such as 9223372036854775807 are usual.
+ * Fields whose values are returned as they were given. Filters, their samples and schemas are not among them: their numbers are
+ * compared as doubles, and limits such as 9223372036854775807 are common.
  */
 const keptFields = ["metadata", "example"];
 
 /**
- * The path of the first number that would become another: `.a.0` for that in `{"a":[1e400]}`. JSON.parse reads 1e400 as infinite, which
- * JSON.stringify would write as null, and rounds whole numbers beyond 2^53, which matters in some fields only.
+ * The path of the first number that would change, such as `.a.0` in `{"a":[1e400]}`; undefined for none. JSON.parse reads 1e400
+ * as Infinity, which JSON.stringify would write as null. It also rounds integers beyond 2^53, which matters only in some fields.
  */
 function pathOfChanged(value: unknown, text: string, keptField?: string): string | undefined {
   const infinite = pathOfNumber(value, isInfinite);
@@ -130,12 +131,12 @@ export function isInfinite(value: number): boolean {
   return !Number.isFinite(value);
 }
 
-/** Whether a number that is written without a fraction or an exponent is another one than was read. */
+/** Whether an integer, written without fraction and exponent, was rounded when it was read. */
 function isRounded(source: string, value: number): boolean {
   return /^-?\d+$/.test(source) && withoutZeros(source.replace("-", "")) !== significantDigits(value);
 }
 
-/** The digits of the shortest decimal number that is read as this one, without zeros at the end. */
+/** The digits of the shortest decimal number that is read as this value, without trailing zeros. */
 export function significantDigits(value: number): string {
   return withoutZeros(/^-?(\d)(?:\.(\d+))?/.exec(value.toExponential())!.slice(1).join(""));
 }
@@ -144,7 +145,7 @@ function withoutZeros(digits: string): string {
   return digits.replace(/0+$/, "");
 }
 
-/** The path of the first number that is looked for. Apart from {@link isStorable}, because paths cost memory and are rarely needed. */
+/** The path of the first number for which `isWanted` is true. Not part of {@link isStorable}, because paths cost memory. */
 export function pathOfNumber(
   value: unknown,
   isWanted: (value: number) => boolean,
@@ -160,8 +161,8 @@ export function pathOfNumber(
 }
 
 /**
- * Whether a JSON document nests deeper than so many levels. Counts brackets and does not recurse, so that it can stand before
- * code that does: `JSON.parse` takes any depth, `JSON.stringify` and other walks overflow the stack.
+ * Whether a JSON document is nested deeper than `levels`. Counts brackets without recursion, so that it can protect recursive
+ * code: `JSON.parse` accepts any depth, but `JSON.stringify` and other recursive functions overflow the stack.
  */
 export function isDeeperThan(levels: number, document: Buffer): boolean {
   let depth = 0;
@@ -180,13 +181,13 @@ export function isDeeperThan(levels: number, document: Buffer): boolean {
 const [quote, backslash, openBracket, closeBracket, openBrace, closeBrace] = Buffer.from('"\\[]{}');
 
 /**
- * Parses a body that is as `schema` says; undefined for any other, which is for the framework to refuse by name.
- * The value stands in an object of its own, because null is a value too.
+ * Parses a body that matches `schema`; undefined for any other body, which the framework then refuses with a message. The value
+ * is wrapped in an object, because null is also a value.
  */
 export function parseIf<S extends TSchema>(schema: S, body: Buffer): { value: Static<S> } | undefined {
   let validator = validators.get(schema);
   if (validator === undefined) {
-    // Loaded with the first such body: the compiler's modules are a tenth of those that a start would load.
+    // Loaded at the first such body, because the compiler would add a tenth to the modules that a start loads.
     const { Compile } = require("typebox/compile") as typeof Compiler;
     validator = Compile(schema);
     validators.set(schema, validator);

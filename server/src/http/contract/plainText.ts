@@ -1,30 +1,30 @@
 import { type TStringOptions, Type } from "typebox";
 
-/** Direction marks, embeddings, overrides and isolates: with them a text shows as another than it is (UAX #9). */
+/** Direction marks, embeddings, overrides and isolates, with which a text can look like another text (UAX #9). */
 const bidirectional = "\\u061C\\u200E\\u200F\\u202A-\\u202E\\u2066-\\u2069";
 
-/** One line of text, as names are. */
+/** Pattern of one line of text, for names. */
 const linePattern = `^[^\\p{Cc}\\p{Zl}\\p{Zp}${bidirectional}]*$`;
-/** The same with line ends and tabs, as in descriptions. */
+/** Pattern of several lines, with line ends and tabs, for descriptions. */
 const linesPattern = `^[^\\x00-\\x08\\x0B\\x0C\\x0E-\\x1F\\x7F-\\x9F${bidirectional}]*$`;
 
 const line = new RegExp(linePattern, "u");
 const lines = new RegExp(linesPattern, "u");
 
-/** The error for a text that breaks the rule, after the field's name. */
+/** The message for a text that breaks the rule, as words after the field's name. */
 export const plainTextRule = "must not have control or bidirectional characters";
 
-/** Whether a text is one line that shows as what it is. */
+/** Whether a text is one line without control or bidirectional characters. */
 export function isPlainLine(text: string): boolean {
   return line.test(text);
 }
 
-/** Whether a text shows as what it is, on however many lines. */
+/** Whether a text, of any number of lines, has no control or bidirectional characters except line ends and tabs. */
 export function isPlainText(text: string): boolean {
   return lines.test(text);
 }
 
-/** Whether a schema's pattern is one of those above. */
+/** Whether a schema's pattern is one of the two patterns of this file. */
 export function isPlainTextPattern(pattern: unknown): boolean {
   return pattern === linePattern || pattern === linesPattern;
 }

@@ -3,7 +3,7 @@ import type { TSchema } from "typebox";
 import { nearestName } from "../../config/nearestName.ts";
 import { ApiError } from "./errors.ts";
 
-/** Refuses query parameters that a route does not know: a misspelt filter would otherwise list everything. */
+/** Refuses query parameters that a route does not know: otherwise a misspelt filter would list everything. */
 export function knownQuery(schema: TSchema | undefined): preValidationHookHandler {
   const { properties = {} } = (schema ?? {}) as { properties?: Record<string, unknown> };
   const known = Object.keys(properties);
@@ -24,9 +24,9 @@ function describe(name: string, known: readonly string[]): string {
 }
 
 /**
- * Query strings are text; this turns the parameters that the schema declares as integers into numbers before
- * validation. Text that is no plain decimal integer stays text, which validation then refuses by name. Ajv's own
- * coercion would also take `1e3`, `0x10` and blanks, and bodies must not be coerced at all.
+ * Converts query parameters that the schema declares as integers from text to numbers, before validation. Text that is not a
+ * plain decimal integer stays text, and validation refuses it with the parameter's name. Ajv's own coercion is not used, because
+ * it also accepts `1e3`, `0x10` and blanks, and would coerce bodies, too.
  */
 export function queryNumbers(schema: TSchema | undefined): preValidationHookHandler[] {
   const { properties = {} } = (schema ?? {}) as { properties?: Record<string, { type?: unknown }> };

@@ -6,10 +6,10 @@ import { maxWaitMs, type ReadKind, readLimits, ReadTurns } from "./readTurns.ts"
 
 afterEach(() => void vi.useRealTimers());
 
-/** Enough for three long requests. */
+/** Pool size that allows three long requests. */
 const connections = 12;
 
-/** A reply that keeps its headers, and whose client may leave. */
+/** A reply that records its headers, and whose client can disconnect. */
 class Reply {
   readonly headers = new Map<string, unknown>();
   readonly raw = Object.assign(new EventEmitter(), { writableEnded: false });
@@ -25,7 +25,7 @@ interface Started {
   answer: Promise<string>;
 }
 
-/** Requests that end when they are told to. */
+/** Starts requests that end when the test calls `end`. */
 function stage(turns: ReadTurns) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
@@ -43,7 +43,7 @@ function stage(turns: ReadTurns) {
       await new Promise<void>((resolve) => ends.set(name, resolve));
       return name;
     });
-    // A request that its test leaves waiting is refused half a minute later, when nobody awaits it any more.
+    // A request that is still waiting when its test ends is refused half a minute later, without a handler.
     answer.catch(() => undefined);
     return { reply, answer };
   };
@@ -54,10 +54,10 @@ function stage(turns: ReadTurns) {
   return { begun, start, end };
 }
 
-/** Lets those begin whose turn it is. */
+/** Lets requests begin whose turn has come. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("an organization has a few of a kind under way, others wait, and the next is refused; another is not held up", async () => {
+test("an organization may run and queue a limited number of requests of a kind, and does not delay other organizations", async () => {
   const { begun, start, end } = stage(new ReadTurns(connections));
   const { underWay, waiting } = readLimits.stats;
   const all = Array.from({ length: underWay + waiting }, (_, n) => start("stats", `a${n}`));
@@ -81,7 +81,7 @@ test("an organization has a few of a kind under way, others wait, and the next i
   expect(all[1]!.reply.headers.get("ratelimit")).toBe(`"stats";r=${underWay + waiting - 2};t=1`);
 });
 
-test("an organization has one long request of any kind under way, and all together a quarter of the connections", async () => {
+test("an organization runs one long request at a time, and all organizations use a quarter of the connections", async () => {
   const { begun, start, end } = stage(new ReadTurns(connections));
   const first = start("searches", "a1");
   start("imports", "a2");
@@ -94,14 +94,14 @@ test("an organization has one long request of any kind under way, and all togeth
   expect(begun).toEqual(["a1", "a list", "b1", "c1"]);
   await end(first, "a1");
   await settled();
-  // A free place goes to who has the fewest.
+  // A free place goes to the organization with the fewest requests under way.
   expect(begun.slice(4)).toEqual(["d1"]);
   await end(other, "b1");
   await settled();
   expect(begun.slice(5)).toEqual(["b2"]);
 });
 
-test("the smallest pool still has a place for a long request", async () => {
+test("the smallest pool still runs one long request", async () => {
   const { begun, start } = stage(new ReadTurns(2));
   start("searches", "one");
   start("searches", "two");
@@ -109,7 +109,7 @@ test("the smallest pool still has a place for a long request", async () => {
   expect(begun).toEqual(["one"]);
 });
 
-test("one customer has one of its organization's places, and a quarter of those that wait", async () => {
+test("a customer runs one request of a kind at a time, and uses a quarter of its organization's places", async () => {
   const { begun, start } = stage(new ReadTurns(connections));
   const quota = Math.ceil((readLimits.lists.underWay + readLimits.lists.waiting) / 4);
   for (let n = 0; n < quota; n++) start("lists", `ada${n}`, { customer: "ada" });
@@ -122,7 +122,7 @@ test("one customer has one of its organization's places, and a quarter of those 
   expect(begun).toEqual(["ada0", "bob", "own"]);
 });
 
-test("customers and their organization are served in turns, whoever asks more", async () => {
+test("customers and their organization take turns, however many requests each of them sends", async () => {
   const { begun, start, end } = stage(new ReadTurns(connections));
   const first = start("searches", "ada1", { customer: "ada" });
   start("searches", "ada2", { customer: "ada" });
@@ -139,7 +139,7 @@ test("customers and their organization are served in turns, whoever asks more", 
   expect(begun).toEqual(["ada1", "own1", "bob", "ada2"]);
 });
 
-test("who has gone, or waits for too long, leaves its place to the next", async () => {
+test("a request whose client disconnects, or that waits too long, leaves its place to the next request", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const { begun, start, end } = stage(new ReadTurns(connections));
   const first = start("replay-counts", "first");
@@ -155,7 +155,7 @@ test("who has gone, or waits for too long, leaves its place to the next", async 
   expect(begun).toEqual(["first", "last"]);
 });
 
-test("a request that fails gives its turn back", async () => {
+test("a request that fails frees its place", async () => {
   const turns = new ReadTurns(connections);
   const caller = { kind: "apiKey", orgId: "a", keyId: "k", scope: undefined } as const;
   const fail = (): Promise<never> => Promise.reject(new Error("no"));

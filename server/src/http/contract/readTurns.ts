@@ -4,7 +4,7 @@ import { ApiError } from "./errors.ts";
 import type { RouteCall } from "./route.ts";
 import { customerOf } from "./scope.ts";
 
-/** A request that waits, or is under way. */
+/** A request that waits or is under way. */
 interface Turn {
   kind: ReadKind;
   /** The customer that the caller is limited to. */
@@ -19,25 +19,25 @@ interface Line {
 }
 
 /**
- * Lets requests that may read much take turns, because each holds one of the process's connections to the database: an
- * organization has a few of each kind under way, of which one is long, and long ones of all organizations have a part of the connections. A free
- * place goes to the organization that has the fewest requests under way.
+ * Limits the concurrency of requests that may read many rows, because each holds one of the process's database connections. An
+ * organization runs a few requests of each kind, and at most one long request. Long requests of all organizations together use a
+ * quarter of the connections. A free place goes to the organization with the fewest requests under way.
  */
 export class ReadTurns {
   readonly #mostLong: number;
   #longUnderWay = 0;
-  /** By organization, in the order in which they are next. */
+  /** By organization, in the order of their turns. */
   readonly #lines = new Map<string, Line>();
 
-  /** @param connections The size of the pool that is read with. */
+  /** @param connections the size of the connection pool for these requests. */
   constructor(connections: number) {
     this.#mostLong = mostLong(connections);
   }
 
   /**
    * Runs `read` when it is the caller's turn.
-   * @param read Its signal aborts when the client is gone.
-   * @throws {ApiError} 429 when too many of the organization wait, 503 when the turn does not come within half a minute.
+   * @param read is called with a signal that aborts when the client has disconnected.
+   * @throws {ApiError} 429 when too many requests of the organization wait, 503 when the turn does not come within 30 s.
    */
   async run<T>(
     kind: ReadKind,
@@ -61,7 +61,7 @@ export class ReadTurns {
     }
   }
 
-  /** Resolves when the request may begin; to undefined when the client is gone or has waited for too long. */
+  /** Resolves when the request may begin; to undefined when the client has disconnected or waited too long. */
   #wait(line: Line, { kind, customer }: Omit<Turn, "begin">, signal: AbortSignal): Promise<Turn | undefined> {
     return new Promise((resolve) => {
       const settle = (result: Turn | undefined): void => {
@@ -82,14 +82,14 @@ export class ReadTurns {
     });
   }
 
-  /** Begins whatever may begin. */
+  /** Begins all requests that may begin. */
   #begin(): void {
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       const { orgId, line, turn } = next;
       line.waiting.splice(line.waiting.indexOf(turn), 1);
       line.underWay.push(turn);
       if (readLimits[turn.kind].isLong) this.#longUnderWay++;
-      // The last of the next round.
+      // The organization moves to the end of the order.
       this.#lines.delete(orgId);
       this.#lines.set(orgId, line);
       turn.begin();
@@ -121,7 +121,7 @@ export class ReadTurns {
     if (turn !== undefined) {
       line.underWay.splice(line.underWay.indexOf(turn), 1);
       if (readLimits[turn.kind].isLong) this.#longUnderWay--;
-      // Its customer's next requests wait behind those of other customers and of the organization itself.
+      // Further requests of this customer now wait behind those of other customers and of the organization itself.
       const isOthers = (one: Turn): boolean => one.customer !== turn.customer;
       line.waiting = [...line.waiting.filter(isOthers), ...line.waiting.filter((one) => !isOthers(one))];
     }
@@ -130,7 +130,7 @@ export class ReadTurns {
   }
 }
 
-/** How many places the caller may have, and how many of them are free. */
+/** The number of places that the caller may use, and how many of them are free. */
 function placesOf(
   { underWay, waiting }: Line,
   kind: ReadKind,
@@ -159,7 +159,7 @@ function notReached(kind: ReadKind): ApiError {
   });
 }
 
-/** Concurrent requests are a unit of draft-ietf-httpapi-ratelimit-headers-10. */
+/** Adds the rate limit headers, with the unit `concurrent-requests` of draft-ietf-httpapi-ratelimit-headers-10. */
 function sayLimit(
   reply: FastifyReply,
   kind: ReadKind,
@@ -170,11 +170,11 @@ function sayLimit(
     .header("ratelimit", `"${kind}";r=${left};t=${readLimits[kind].retryAfterSeconds}`);
 }
 
-/** How many requests of one kind an organization may have in this process. */
+/** The limits of an organization's requests of one kind, in this process. */
 interface ReadLimit {
-  /** How many run at a time. */
+  /** The most requests that run at a time. */
   underWay: number;
-  /** How many may wait for a turn; further requests are refused. */
+  /** The most requests that wait for a turn; further requests are refused. */
   waiting: number;
   /** `Retry-After` of a refused caller, in seconds. */
   retryAfterSeconds: number;
@@ -189,7 +189,7 @@ interface ReadLimit {
 export const readLimits = {
   /** Counts of replays, in a dry run and at a start: up to two seconds. */
   "replay-counts": { underWay: 1, waiting: 20, retryAfterSeconds: 2, isLong: true },
-  /** Lists that combine filters or skip far. */
+  /** Lists that combine filters or have a large offset. */
   searches: { underWay: 1, waiting: 40, retryAfterSeconds: 2, isLong: true },
   /** Replays of publications, of up to a thousand items. */
   "publication-replays": { underWay: 1, waiting: 20, retryAfterSeconds: 2, isLong: true },
@@ -197,7 +197,7 @@ export const readLimits = {
   imports: { underWay: 1, waiting: 5, retryAfterSeconds: 2, isLong: true },
   /** Lists that are merged from many targets, or sorted. */
   lists: { underWay: 3, waiting: 250, retryAfterSeconds: 1, isLong: false },
-  /** Statistics; a page asks for those of several targets, six at a time, as browsers do. */
+  /** Statistics. A page requests them for several targets, up to six at a time, as browsers do. */
   stats: { underWay: 3, waiting: 60, retryAfterSeconds: 1, isLong: false },
 } as const satisfies Record<string, ReadLimit>;
 
@@ -206,12 +206,12 @@ export type ReadKind = keyof typeof readLimits;
 /** How long a request waits for its turn before it is answered with 503. */
 export const maxWaitMs = 30_000;
 
-/** The share of an organization's places that one of its customers may use. A customer runs one request of each kind at a time. */
+/** The share of an organization's places for each of its customers. A customer runs one request of each kind at a time. */
 const customersPart = 0.25;
 
 /**
- * How many long requests of all kinds and organizations run at a time: a quarter of the pool's connections. An organization may
- * run one, because each may keep one of the database's cores busy.
+ * The most long requests of all kinds and organizations that run at a time: a quarter of the pool's connections. One organization
+ * may run one, because each may keep one of the database's cores busy.
  */
 function mostLong(connections: number): number {
   return Math.max(1, Math.floor(connections / 4));

@@ -18,7 +18,7 @@ const none = { audit: { none: "a test" } } as const;
 const fast = () => undefined;
 
 describe("a route's record", () => {
-  it("has a schema of the parameters that its path names", () => {
+  it("has a schema for the parameters of its path", () => {
     const { method, path, params } = route("tryOut", "GET /a/:first/b/:second_one", open)();
     expect([method, path]).toEqual(["GET", "/a/:first/b/:second_one"]);
     expect(params).toMatchObject({
@@ -29,7 +29,7 @@ describe("a route's record", () => {
     expect(route("tryOut", "GET /tried", open)()).not.toHaveProperty("params");
   });
 
-  it("types what its handler gets", () => {
+  it("types the inputs of its handler", () => {
     const query = Type.Object({ limit: Type.Integer() });
     const body = Type.Object({ name: Type.String() });
     const record = route("tryOut", "PUT /tried/:id", {
@@ -51,35 +51,35 @@ describe("a route's record", () => {
     expect(record.handle(call as never)).toEqual(["1", 2, "3", undefined, undefined]);
   });
 
-  // The compiler checks these lines: a directive without an error below it is one.
+  // The compiler checks these lines: `@ts-expect-error` fails if there is no error on the line below it.
   it("is refused by the compiler when a field is missing or contradicts another", () => {
-    // @ts-expect-error: a change says what it is on record as, or why it is not
+    // @ts-expect-error: a route that changes something needs `audit`
     route("tryOut", "POST /tried", open);
     // @ts-expect-error: there is no such action in the audit log
     route("tryOut", "POST /tried", { ...open, audit: "tried.out" });
-    // @ts-expect-error: reading is not on record
+    // @ts-expect-error: a GET has no `audit`
     route("tryOut", "GET /tried", { ...open, audit: "key.created" });
     // @ts-expect-error: there is no such method
     route("tryOut", "FETCH /tried", open);
-    // @ts-expect-error: a route says who may call it
+    // @ts-expect-error: a route needs `access`
     route("tryOut", "GET /tried", described);
-    // @ts-expect-error: a session has a least role
+    // @ts-expect-error: access by session needs `leastRole`
     route("tryOut", "GET /tried", { ...described, access: { credential: "session" } });
-    // @ts-expect-error: nobody has no role
+    // @ts-expect-error: access without credential has no `leastRole`
     route("tryOut", "GET /tried", { ...described, access: { ...anyone, leastRole: "viewer" } });
-    // @ts-expect-error: a route that takes keys says which limited ones
+    // @ts-expect-error: access by API key needs a rule for limited keys
     route("tryOut", "GET /tried", { ...described, access: { credential: "apiKey" } });
     // @ts-expect-error: a session is never limited
     route("tryOut", "GET /tried", { ...described, access: { ...users("viewer"), scope: noLimitedKey } });
     // @ts-expect-error: only routes that check the key in their own transaction have a fast handler
     route("tryOut", "POST /tried", { ...ofKeys, ...none, fast });
-    // @ts-expect-error: the fast path reads nothing but POST
+    // @ts-expect-error: the fast path handles only POST
     route("tryOut", "GET /tried", { ...described, access: keysCheckedInSql(noLimitedKey), fast });
-    // @ts-expect-error: the path has a parameter, which the rule has to name
+    // @ts-expect-error: the path has a parameter, so the rule must say what it names
     route("tryOut", "GET /tried/:id", { ...described, access: keys(customerReads("own")) });
     // @ts-expect-error: the path has no parameter that could name a target
     route("tryOut", "GET /tried", { ...described, access: keys(customerReads("target")) });
-    // @ts-expect-error: a customer's key is checked by what the path names
+    // @ts-expect-error: a rule for customers must say what the path names
     route("tryOut", "GET /tried", { ...described, access: keys({ takes: ["customer"] }) });
     // @ts-expect-error: the documentation has no such section
     routesOf("Trials");

@@ -35,16 +35,16 @@ export type Tag = (typeof tags)[number]["name"];
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /**
- * Proof of identity that a route takes:
- * `none`; `session` or `apiKey` only; `either`; `portal`: the session of a customer only; `apiKeyInSql`: an API key that the
- * route's own SQL function checks in its transaction, so that the hot path asks the database once.
+ * The credential that a route accepts: `none`; only `session` or `apiKey`; `either` of the two; `portal`: only a customer's
+ * session; `apiKeyInSql`: an API key that the route's SQL function checks in its transaction, so that the hot path needs one
+ * query.
  */
 export type Credential = "none" | "session" | "apiKey" | "either" | "portal" | "apiKeyInSql";
 
 /** The audit log's action or actions for a successful change; or the reason why the change is not in the audit log. */
 export type Audit = Action | readonly Action[] | { none: string };
 
-/** A route's documentation, and the form of what it takes and answers. */
+/** A route's documentation, and the schemas of its inputs and answers. */
 interface Described {
   /** One line for the documentation. */
   summary: string;
@@ -52,11 +52,11 @@ interface Described {
   headers?: TSchema;
   /** Successful answers by status code. */
   response: Record<number, TSchema>;
-  /** Headers of its own that successful answers carry. */
+  /** The route's own headers of successful answers. */
   answerHeaders?: readonly ("Cache-Control" | "Content-Disposition" | "Mcp-Session-Id")[];
   /**
-   * Refusals of its own by status code, in one sentence each. Refusals that follow from the credential and the
-   * inputs (400, 401, 403, 404, 413, 415, 503) need not be listed.
+   * The route's own refusals by status code, in one sentence each. Refusals that follow from the credential and the inputs (400,
+   * 401, 403, 404, 413, 415, 503) need not be listed.
    */
   errors?: Record<number, string>;
   /** The bodies of `errors` that are not `{"error": message}`, by status code. */
@@ -64,72 +64,72 @@ interface Described {
   /** The message of the 400 for a body that lacks a required field, in place of "<field> is required". */
   missingFields?: string;
   examples?: Examples;
-  /** The handler takes the body's bytes as received (a Buffer): of JSON, or of any content type, which is not read. */
+  /** `json`: the handler gets the body's bytes as received (a Buffer). `any`: any content type is accepted and not read. */
   rawBody?: "json" | "any";
-  /** A field of the body whose numbers must stay as they are written, as those of `metadata` and `example` must everywhere. */
+  /** A field of the body whose numbers must stay as written. In `metadata` and `example`, they must on all routes. */
   keptField?: string;
 }
 
 /** One route of the interface: its address, who may call it, its documentation, and its handler. */
 export interface RouteRecord extends Described {
   method: Method;
-  /** Parameters stand as Fastify writes them: `/api/v1/keys/:id`. */
+  /** The path, with parameters in Fastify's form: `/api/v1/keys/:id`. */
   path: string;
   credential: Credential;
   /** The least role of a user whose session the route takes. API keys and customers have no role. */
   leastRole?: Role;
-  /** The limited credentials that the route takes, see {@link ScopeRule}. */
+  /** The limited credentials that the route accepts, see {@link ScopeRule}. */
   scope?: ScopeRule;
-  /** Names the route in the OpenAPI document. Clients name their methods by it, so it does not change. */
+  /** The route's name in the OpenAPI document. Clients name their methods by it, so it must not change. */
   operationId: string;
   /** The section of the documentation. */
   tag: Tag;
-  /** Routes that change something state it; a GET changes nothing. */
+  /** Required for routes that change something; absent for a GET. */
   audit?: Audit;
   params?: TSchema;
   query?: TSchema;
   body?: TSchema;
   handle(call: RouteCall): unknown;
   /**
-   * The same route for requests that arrived whole and plain, without the framework; undefined for one that only
-   * `handle` can answer. The organization is that of the request's key.
+   * Handles a plain request that arrived whole, without the framework. Returns undefined for a request that only `handle` can
+   * answer. `orgId` is the organization of the request's key.
    */
   fast?: (request: WholeRequest, orgId: string) => FastOutcome;
 }
 
-/** Example bodies for the documentation; a test holds them against the schemas. */
+/** Example bodies for the documentation; a test checks them against the schemas. */
 export interface Examples {
-  /** Bodies of requests, each under a few words that say what it shows. */
+  /** Bodies of requests, each under a short title. */
   request?: Record<string, unknown>;
-  /** A body of the first of the successful answers. */
+  /** The body of the first successful answer. */
   answer?: unknown;
 }
 
-/** One call of a route, with its inputs as its record declares them. */
+/** One call of a route, with its inputs typed by the route's record. */
 export interface RouteCall<Params = Record<string, string>, Query = unknown, Body = unknown> {
   params: Params;
   query: Query;
   body: Body;
-  /** The authenticated caller. It is null on a route without credential, which must not read it. */
+  /** The authenticated caller. Null on a route without credential, whose handler must not read it. */
   caller: Caller;
   request: FastifyRequest;
   reply: FastifyReply;
 }
 
-/** The answer to come on the fast path; undefined when only `handle` can answer, as long as nothing was done. */
+/** The promised answer of the fast path; undefined when only `handle` can answer and nothing was done yet. */
 type FastOutcome = Promise<FastAnswer> | undefined;
 
-/** A plain POST whose body arrived with its head. */
+/** A plain POST request whose body arrived in one piece. */
 export interface WholeRequest {
-  /** The path with `:id` in the place of what it names, such as `/t/:id`. */
+  /** The path with `:id` in place of its parameter, such as `/t/:id`. */
   path: string;
-  /** The id in the path, 32 lower-case hex characters; the customer's uid in that of a publication, empty where it has none. */
+  /** The id in the path, 32 lower-case hex characters; for a publication, the customer's uid or an empty text. */
   id: string;
-  /** Each header came once. */
+  /** The headers, none of which was repeated. */
   headers: IncomingHttpHeaders;
-  /** The API key of `Authorization`, in its form and not checked further. */
+  /** The API key of `Authorization`; only its form was checked. */
   key: string;
-  /** At least one byte, said to be JSON. */
+  /** At least one byte, with the content type JSON. */
   body: Buffer;
 }
 
@@ -138,14 +138,14 @@ export interface FastAnswer {
   status: number;
   /** JSON. */
   text: string;
-  /** Headers beside those that every answer has. */
+  /** Headers in addition to those of every answer. */
   headers?: readonly (readonly [name: string, value: string])[] | undefined;
 }
 
-/** The fields that have to agree with the method. */
+/** The fields that depend on the method. */
 type Change<M> = M extends "GET" ? { audit?: never } : { audit: Audit };
 
-/** The callers of a route, by a function of `access.ts`, and its handler on the fast path, if it may have one. */
+/** The callers of a route, from a function of `access.ts`, and the handler of the fast path, for routes that may have one. */
 type Access<M, Path extends string, Deps> =
   | {
       access:
@@ -163,8 +163,8 @@ type Access<M, Path extends string, Deps> =
       : never);
 
 /**
- * A rule for limited credentials that fits the path: with a parameter it says what the parameter names, so that no
- * credential gets at things beyond its reach; without one the route keeps to the caller's own things by itself.
+ * A rule for limited credentials that fits the path. If the path has a parameter, the rule says what the parameter names, so that
+ * no credential reaches objects outside its scope. Without a parameter, the route itself returns only the caller's own objects.
  */
 type ScopeOf<Path extends string> =
   | { takes: readonly ("send" | "read")[]; names?: never }
@@ -180,7 +180,7 @@ type Parameter<Path extends string> = Path extends `${string}:${infer Rest}`
     : Rest
   : never;
 
-/** The argument of {@link route}: a record whose schemas type the handler's inputs, as its path names the parameters. */
+/** The argument of {@link routesOf}'s function: a record whose schemas and path type the handler's inputs. */
 type Declared<
   Deps,
   Path extends string,
@@ -200,10 +200,10 @@ type Declared<
 };
 
 /**
- * A section's way to declare a route: `route("readKey", "GET /api/v1/keys/:id", { access: …, … })`. `handle` sees body, query
- * and parameters typed by the record, and what the section needs of the process; it returns the answer's body. Parameters of
- * the path are any text: an unknown id is a 404, whatever its form.
- * @returns makes the record with what the section needs.
+ * A function that declares routes of a section: `route("readKey", "GET /api/v1/keys/:id", { access: …, … })`. `handle` gets the
+ * body, query and parameters typed by the record, and the section's dependencies; it returns the answer's body. Parameters of
+ * the path may be any text, because an unknown id is a 404 even if it is malformed.
+ * @returns the function; for each route, it returns a function that makes the record from the dependencies.
  */
 export function routesOf<Deps = void>(tag: Tag) {
   return <
@@ -234,13 +234,13 @@ export function routesOf<Deps = void>(tag: Tag) {
   };
 }
 
-/** Sends through the framework what a route answers on the fast path. */
+/** Sends an answer of the fast path through the framework. */
 export function sendAnswer(reply: FastifyReply, { status, text, headers = [] }: FastAnswer): FastifyReply {
   for (const [name, value] of headers) void reply.header(name, value);
   return reply.code(status).type("application/json; charset=utf-8").send(text);
 }
 
-/** The answer and the handler of a route that removes what its path's `:id` names; 404 for what is no id. */
+/** The answer and the handler of a route that deletes the object named by `:id` in its path; 404 for a malformed id. */
 export function removal<Deps>(
   remove: (call: RouteCall<{ id: string }>, id: string, deps: Deps) => Promise<unknown>,
 ) {

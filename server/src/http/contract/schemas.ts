@@ -1,15 +1,15 @@
 import { type Static, type TObject, type TSchema, type TString, Type } from "typebox";
 
-/** 32 lower-case hex characters. Paths take any text, because an unknown id is a 404 and not a 400. */
+/** 32 lower-case hex characters. Parameters of paths may be any text, because an unknown id is a 404 and not a 400. */
 export const Id = Type.String({ pattern: "^[0-9a-f]{32}$", examples: ["0192f3a4b5c67d8e9fa0b1c2d3e4f506"] });
 
 /** Unix seconds. */
 export const Timestamp = Type.Integer({ description: "Unix seconds" });
 
-/** A moment that a request names, in Unix seconds: at most the last of the year 9999. */
+/** A time in a request, in Unix seconds: at most the last second of the year 9999. */
 export const Moment = Type.Integer({ minimum: 0, maximum: 253_402_300_799 });
 
-/** The same, or null. */
+/** The schema, or null. */
 export function nullable<Schema extends TSchema>(schema: Schema, description?: string) {
   return Type.Union([schema, Type.Null()], description === undefined ? {} : { description });
 }
@@ -30,7 +30,7 @@ export function oneOf<const Word extends string>(words: readonly Word[], descrip
   });
 }
 
-/** The same with a description of its own. */
+/** The schema with another description. */
 export function described<Schema extends TSchema>(schema: Schema, description: string) {
   return Type.Unsafe<Static<Schema>>({ ...schema, description });
 }
@@ -43,12 +43,12 @@ export const ErrorBody = Type.Object({ error: Type.String() }, { title: "Error" 
 
 export const Deleted = Type.Object({ deleted: Type.Literal(true) }, { title: "Deleted" });
 
-/** An id where a page of a list begins. Unlike an id in a path, one of another form is 400: it would look like the list's end. */
+/** An id as a keyset pagination cursor. A malformed id is a 400, unlike in a path: it would look like the end of the list. */
 export function pageCursor(description: string): TString {
   return Type.String({ pattern: "^[0-9a-f]{32}$", description });
 }
 
-/** The query of a list whose pages go on before an id. @param things What is listed, in the plural. */
+/** The query of a list that is paged backwards by id. @param things the noun for the listed objects, in the plural. */
 export function pageBefore(things: string) {
   return Type.Object({
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
@@ -56,7 +56,7 @@ export function pageBefore(things: string) {
   });
 }
 
-/** The query of a list by name. @param Name What its names are. @param words What a name is called, and one of what is listed. */
+/** The query of a list by name. @param Name the schema of a name. @param words the nouns for a name and for a listed object. */
 export function pageByName(Name: TString, [name, thing]: readonly [name: string, thing: string]) {
   return {
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
@@ -65,12 +65,12 @@ export function pageByName(Name: TString, [name, thing]: readonly [name: string,
   };
 }
 
-/** A body that may also be absent. */
+/** A body that may be absent. */
 export function optionalBody<P extends Record<string, TSchema>>(properties: P) {
   return nullable(Type.Object(properties));
 }
 
-/** The values of the fields that a schema names, null where there is none. All others are left out. */
+/** The values of the fields that a schema names; null for missing ones. Other fields are left out. */
 export function fieldsOf<Schema extends TObject>({ properties }: Schema, values: object): Static<Schema> {
   const given = values as Record<string, unknown>;
   const fields = Object.keys(properties).map((name) => [name, given[name] ?? null]);

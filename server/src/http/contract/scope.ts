@@ -1,8 +1,8 @@
 import { ApiError } from "./errors.ts";
 
 /**
- * The limit of a credential: sending, reading, consuming some mailboxes, or one customer with everything that belongs to it.
- * `portal` is the customer itself, in a session. A credential without a scope may do what its kind and role allow.
+ * The limit of a credential: sending, reading, consuming some mailboxes, or one customer with all of its objects. `portal` is a
+ * session of the customer itself. A credential without a scope may do everything that its kind and role allow.
  */
 export type Scope =
   | { kind: "send" }
@@ -14,16 +14,16 @@ export type Scope =
 /** The scopes that an API key can have. */
 export const keyScopes = ["send", "read", "consume", "customer"] as const;
 
-/** A thing that belongs to a mailbox or to a customer. Endpoints and mailboxes are targets, messages are events. */
+/** An object that belongs to a mailbox or to a customer. Endpoints and mailboxes are targets, messages are events. */
 export interface NamedThing {
   kind: "target" | "event" | "publication";
   id: string;
 }
 
 /**
- * The limited credentials that a route takes, and what the first parameter of its path names. A credential limited to
- * mailboxes or to a customer reaches its own things only. `shared`: the parameter names something that the whole organization
- * may see. `own`: the path has no parameter, and the route keeps to the caller's own things by itself.
+ * The limited credentials that a route accepts, and what the first parameter of its path names. A credential limited to mailboxes
+ * or to a customer reaches only their objects. `shared`: the parameter names an object that the whole organization may see.
+ * `own`: the path has no parameter, and the route itself returns only the caller's own objects.
  */
 export interface ScopeRule {
   takes: readonly Scope["kind"][];
@@ -32,42 +32,42 @@ export interface ScopeRule {
 
 type Names = NamedThing["kind"] | "customer" | "shared" | "own";
 
-/** No limited credential. */
+/** Rule: no limited credential. */
 export const noLimitedKey = { takes: [] } as const;
-/** Every limited key, which may ask about itself. */
+/** Rule: every limited key, for routes about the key itself. */
 export const everyKey = { takes: ["send", "read", "consume", "customer"], names: "own" } as const;
-/** Keys that read, and cover the whole organization. */
+/** Rule: keys limited to reading, in the whole organization. */
 export const readKeys = { takes: ["read"] } as const;
 
-/** A customer's keys and portal sessions, and keys that read. */
+/** Rule: a customer's keys and portal sessions, and keys limited to reading. */
 export function customerReads<const N extends Names>(names: N) {
   return { takes: ["read", "customer", "portal"], names } as const;
 }
 
-/** A customer's keys and portal sessions. */
+/** Rule: a customer's keys and portal sessions. */
 export function customerChanges<const N extends Names>(names: N) {
   return { takes: ["customer", "portal"], names } as const;
 }
 
-/** Consumers of a mailbox, and keys that read. */
+/** Rule: consumers of a mailbox, and keys limited to reading. */
 export function consumerReads<const N extends Names>(names: N) {
   return { takes: ["read", "consume", "customer"], names } as const;
 }
 
-/** Consumers of a mailbox. A claim belongs to a key, so that no session takes part. */
+/** Rule: consumers of a mailbox. No sessions, because a claim belongs to an API key. */
 export function consumerChanges<const N extends Names>(names: N) {
   return { takes: ["consume", "customer"], names } as const;
 }
 
-/** Looks up in the database whether a thing of the organization is within a scope. */
+/** Looks up in the database whether an object of the organization is within a scope. */
 export type Reach = (orgId: string, scope: Scope, thing: NamedThing) => Promise<boolean>;
 
 /** The outcome of a check without the database; `unknown` is answered like an id that does not exist. */
 export type ScopeCheck = "admitted" | "refused" | "unknown" | "to be looked up";
 
 /**
- * Checks a call of a limited credential, as far as that needs no database. A route without a rule refuses it.
- * @param named the first parameter of the path, if it has one.
+ * Checks a call with a limited credential, as far as this needs no database. A route without a rule refuses it.
+ * @param named the value of the path's first parameter, if the path has one.
  */
 export function checkScope(scope: Scope, rule: ScopeRule | undefined, named: string | undefined): ScopeCheck {
   if (rule === undefined || !rule.takes.includes(scope.kind)) return "refused";
@@ -89,7 +89,7 @@ export function checkScope(scope: Scope, rule: ScopeRule | undefined, named: str
   }
 }
 
-/** 403 for what a limited credential may not do at all; things beyond its reach are answered like unknown ones. */
+/** 403 for a route that a limited credential may not call at all. Objects outside its scope are answered like unknown ones. */
 export function outOfScope(scope: Scope): ApiError {
   return new ApiError(403, `${limits[scope.kind]}, and may not do this`, "scope_refused");
 }
@@ -102,12 +102,12 @@ const limits: Record<Scope["kind"], string> = {
   portal: "this session is a customer's, in its portal",
 };
 
-/** The customer that a caller is limited to; undefined for other callers. */
+/** The customer to which a caller is limited; undefined for other callers. */
 export function customerOf(scope: Scope | undefined): string | undefined {
   return scope !== undefined && "customerUid" in scope ? scope.customerUid : undefined;
 }
 
-/** A scope as `api_keys` holds it; a CHECK there keeps the columns together. */
+/** A scope as columns of `api_keys`, whose combination a CHECK enforces. */
 export interface ScopeColumns {
   scope: (typeof keyScopes)[number] | null;
   customer_uid: string | null;

@@ -2,8 +2,8 @@ import type { FastifyError } from "fastify";
 import { isPlainTextPattern, plainTextRule } from "./plainText.ts";
 
 /**
- * One sentence for a request that does not fit its schema: which field, and what it should be.
- * @param missingFields what the route says in place of "<field> is required".
+ * One sentence for a request that does not match its schema: the field, and its expected value.
+ * @param missingFields the route's message in place of "<field> is required".
  */
 export function describeValidation(error: FastifyError, missingFields?: string): string {
   const first = error.validation?.[0];
@@ -61,14 +61,14 @@ export function describeValidation(error: FastifyError, missingFields?: string):
   }
 }
 
-/** The values that a union of constants takes: each of its members has refused what came. */
+/** The values of a union of constants, collected from the error of each member. */
 function constantsAt(error: FastifyError, path: string): unknown[] {
   return (error.validation ?? [])
     .filter(({ keyword, instancePath }) => keyword === "const" && instancePath === path)
     .map(({ params }) => params["allowedValue"]);
 }
 
-/** More values than this make a sentence that nobody reads. */
+/** If there are more values than this, the message does not list them. */
 const maxNamedValues = 12;
 
 function oneOf(values: readonly unknown[]): string {

@@ -9,17 +9,17 @@ import { createFastHandler, type FastDeps } from "./fastHandler.ts";
 
 interface Stage {
   server: PacedServer;
-  /** The server's ends, in the order of their connections. */
+  /** The server's sockets, in the order of their connections. */
   sockets: Socket[];
-  /** Methods, paths and bodies of the requests that the framework got. */
+  /** Methods, paths and bodies of the requests that reached the framework. */
   framework: string[];
-  /** Opens a client, whose side stays open when the server's ends. */
+  /** Opens a client whose side of the connection stays open when the server ends its side. */
   open: () => Promise<Client>;
 }
 
 interface Client {
   socket: Socket;
-  /** All bytes so far, as Latin-1. */
+  /** All bytes received so far, as Latin-1. */
   text: () => string;
   closed: Promise<unknown>;
 }
@@ -28,7 +28,7 @@ function plainRequest(number: number): Buffer {
   return requestBytes({ body: String(number) });
 }
 
-/** A server whose framework answers with what it got, and whose fast path answers with `answer`. */
+/** A server whose framework echoes the body, and whose fast path answers with `answer`. */
 async function setStage(
   answer: (request: WholeRequest) => Promise<FastAnswer> | undefined,
   keepAliveMs = 60_000,
@@ -82,7 +82,7 @@ function echo({ body }: WholeRequest): FastAnswer {
   return { status: 202, text: `"fast ${body.toString()}"` };
 }
 
-/** Answers that wait to be released. */
+/** A handler whose answers wait until `release` is called. */
 function hold(): {
   answer: (request: WholeRequest) => Promise<FastAnswer>;
   asked: () => number;
@@ -136,7 +136,7 @@ test("pipelined requests are answered one after the other, in order", async () =
   expect(framework).toEqual(["GET /2 2"]);
 });
 
-test("a body in several pieces is the framework's, and so is one beyond the limit", async () => {
+test("the framework handles a body in several pieces, and a body beyond the limit", async () => {
   const { open, sockets, framework } = await setStage(async (request) => echo(request));
   const { socket, text } = await open();
   const split = plainRequest(11);
@@ -153,7 +153,7 @@ test("a body in several pieces is the framework's, and so is one beyond the limi
   expect(framework).toHaveLength(2);
 });
 
-test("a body that comes in a piece of its own is taken, too", async () => {
+test("the fast path also handles a body that arrives in one piece after its head", async () => {
   const { open, sockets, framework } = await setStage(async (request) => echo(request));
   const { socket, text } = await open();
   const split = plainRequest(11);
@@ -168,7 +168,7 @@ test("a body that comes in a piece of its own is taken, too", async () => {
   expect(framework).toEqual([]);
 });
 
-test("a request whose key is not known is the framework's before its body comes", async () => {
+test("the framework handles a request with an unknown key, even before the body has arrived", async () => {
   const { open, server, framework } = await setStage(async (request) => echo(request));
   const handled = new Promise<void>((resolve) => server.once("request", () => resolve()));
   const { socket, text } = await open();
@@ -181,7 +181,7 @@ test("a request whose key is not known is the framework's before its body comes"
   expect(framework).toHaveLength(1);
 });
 
-test("a request for which the route has no fast answer is the framework's, with its body", async () => {
+test("the framework handles a request for which `fast` returns undefined, with its body", async () => {
   const { open, framework } = await setStage(() => undefined);
   const { socket, text } = await open();
   socket.write(Buffer.concat([plainRequest(1), plainRequest(2)]));
@@ -190,7 +190,7 @@ test("a request for which the route has no fast answer is the framework's, with 
   expect(framework).toHaveLength(2);
 });
 
-test("a client that does not read its answers is not asked for more of them", async () => {
+test("while a client does not read its answers, its next request is not handled", async () => {
   const large = "x".repeat(32 * 1024 * 1024);
   let asked = 0;
   const { open, sockets } = await setStage(async () => ({ status: 202, text: `"${++asked}${large}"` }));
@@ -217,7 +217,7 @@ test("a client that does not read its answers is not asked for more of them", as
   expect(asked).toBe(2);
 });
 
-test("a client that half-closes behind pipelined requests gets all answers, and the connection ends", async () => {
+test("a client that half-closes after pipelined requests gets all answers, and then the connection ends", async () => {
   const { answer, asked, release } = hold();
   const { open, sockets } = await setStage(answer);
   const { socket, text, closed } = await open();
@@ -236,7 +236,7 @@ test("a client that half-closes behind pipelined requests gets all answers, and 
   );
 });
 
-test("a client that half-closes while the framework has its request gets no answer", async () => {
+test("a client that half-closes while the framework handles its request gets no answer", async () => {
   const { open, server, sockets } = await setStage(() => undefined);
   let answer: (() => void) | undefined;
   server.handle = (_request, response) => (answer = () => void response.end("late"));
@@ -251,7 +251,7 @@ test("a client that half-closes while the framework has its request gets no answ
   expect(text()).toBe("");
 });
 
-test("a client that asks for the end of its connection gets it behind the answer", async () => {
+test("after a request with `Connection: close`, the connection ends after the answer", async () => {
   const { open, framework } = await setStage(async (request) => echo(request));
   const { socket, text, closed } = await open();
   socket.write(Buffer.concat([requestBytes({ body: "1", more: ["Connection: close"] }), plainRequest(2)]));
@@ -262,7 +262,7 @@ test("a client that asks for the end of its connection gets it behind the answer
   expect(framework).toEqual([]);
 });
 
-test("bytes behind the last answer of a server that stops do nothing", async () => {
+test("while the server stops, requests after the last answer of a connection are ignored", async () => {
   const { answer, asked, release } = hold();
   const { open, server, sockets } = await setStage(answer);
   const { socket, text } = await open();
@@ -285,12 +285,12 @@ test("bytes behind the last answer of a server that stops do nothing", async () 
   expect(asked()).toBe(0);
 });
 
-test("an idle connection ends no earlier than it was promised", async () => {
+test("an idle connection ends no earlier than its Keep-Alive header promised", async () => {
   const { open, sockets } = await setStage(async (request) => echo(request), 1_000);
   const { socket, text } = await open();
   const order: string[] = [];
   sockets[0]!.once("close", () => order.push("the end"));
-  // The promise counts from the answer, which comes later.
+  // The promised time counts from the answer, which is sent later than this timer starts.
   setTimeout(() => order.push("the time that was promised"), 1_000);
   socket.write(plainRequest(1));
   await until(text, (now) => now.includes("Keep-Alive: timeout=1\r\n"));

@@ -15,22 +15,22 @@ import { readHead } from "./readHead.ts";
 export interface FastDeps extends Pick<ServerDeps, "log" | "metrics" | "keyOwners"> {
   maxBodyBytes: number;
   connectionLimit: ConnectionLimit;
-  /** How long a connection may idle between requests, as answers promise it. */
+  /** How long a connection may idle between requests; answers promise it in `Keep-Alive`. */
   keepAliveSeconds: number;
-  /** False once the server takes no more connections; an answer is then the last of its connection. */
+  /** False once the server accepts no more connections: an answer is then the last of its connection. */
   isOpen: () => boolean;
-  /** Answers every other request. */
+  /** Handles every other request. */
   framework: Handler;
 }
 
 type FastRoute = RouteRecord & { fast: NonNullable<RouteRecord["fast"]> };
 
-/** Larger bodies do not come in one piece. */
+/** The most bytes of a body that can arrive in one piece. */
 const maxPieceBytes = 64 * 1024;
 
 /**
- * Answers plain requests of the routes that offer `fast`, where the body comes in one piece of the connection and the key is
- * known. Every other request goes to the framework, and so does one for which `fast` has no answer.
+ * Handles plain requests of the routes that have `fast`, if the body arrives in one piece and the key is cached. Every other
+ * request goes to the framework, and so does a request for which `fast` returns undefined.
  */
 export function createFastHandler(deps: FastDeps, routes: readonly RouteRecord[]): Handler {
   const byPath = fastRoutes(routes);
@@ -58,7 +58,7 @@ function fastRoutes(routes: readonly RouteRecord[]): Map<string, FastRoute> {
   return new Map(withFast.map((route) => [route.path.replace(/:[a-z_]+/, ":id"), route]));
 }
 
-/** A limited key passes here when that needs no look-up; the framework has the refusals. */
+/** Whether a key may call the route, as far as this needs no lookup in the database. The framework makes the refusals. */
 function mayPass({ scope }: KeyOwner, route: FastRoute, id: string): boolean {
   return scope === undefined || checkScope(scope, route.scope, id) === "admitted";
 }
@@ -69,18 +69,18 @@ interface FastCall {
   route: FastRoute;
   request: PacedRequest;
   response: ServerResponse;
-  /** By `performance.now()`. */
+  /** Start of the request, by `performance.now()`. */
   startedAtMs: number;
 }
 
-/** Answers by the route's `fast`, or leaves the request to the framework when that has no answer. */
+/** Answers by the route's `fast`, or passes the request to the framework if `fast` returns undefined. */
 function answerFast(call: FastCall, whole: WholeRequest, orgId: string): void {
   const { deps, route, request, response } = call;
   let promised: Promise<FastAnswer> | undefined;
   try {
     promised = route.fast(whole, orgId);
   } catch (error) {
-    // A synchronous throw becomes a rejection: nothing above would catch it.
+    // Turns a synchronous throw into a rejection, because no caller would catch it.
     promised = Promise.reject(error instanceof Error ? error : new Error(String(error)));
   }
   if (promised === undefined) {
@@ -106,8 +106,8 @@ function errorAnswer({ log }: FastDeps, requestId: string, error: FastifyError):
 }
 
 /**
- * Counts and logs the answer, and writes it to the socket in one string, past the response, which is only told that it
- * has finished: `writeHead` and `end` would take 3 µs more.
+ * Counts and logs the answer, and writes it to the socket as one string. The response object only emits `finish`: its `writeHead`
+ * and `end` would take 3 µs more.
  */
 function send(call: FastCall, requestId: string, answer: FastAnswer): void {
   const { deps, route, request, response, startedAtMs } = call;
@@ -134,17 +134,17 @@ function send(call: FastCall, requestId: string, answer: FastAnswer): void {
     bodyBytes,
     `keep-alive\r\nKeep-Alive: timeout=${deps.keepAliveSeconds}`,
   );
-  // ASCII has the same bytes in both encodings, and the narrower one is written faster.
+  // ASCII has the same bytes in both encodings, and Latin-1 is written faster.
   const hasRoom = socket.write(text, bodyBytes === answer.text.length ? "latin1" : "utf8");
-  // Back-pressure: a client that does not read its answers is not read from.
+  // Back-pressure: while a client does not read its answers, its next requests are not handled.
   if (hasRoom) response.emit("finish");
   else socket.once("drain", () => response.emit("finish"));
 }
 
 /**
- * The bytes of an answer as the framework would write them, header by header (RFC 9112, section 4).
- * @param bodyBytes The length of `answer.text` in UTF-8.
- * @param connection The value of the `Connection` header.
+ * The text of an answer, with the same headers as the framework would write (RFC 9112, section 4).
+ * @param bodyBytes the length of `answer.text` in UTF-8.
+ * @param connection the value of the `Connection` header.
  */
 function answerText(
   requestId: string,
@@ -171,7 +171,7 @@ function statusLine(status: number): string {
 let dateSecond = 0;
 let date = "";
 
-/** RFC 9110, section 5.6.7; formatted once a second. */
+/** The value of the `Date` header (RFC 9110, section 5.6.7), formatted once per second. */
 function httpDate(): string {
   const second = Math.floor(Date.now() / 1000);
   if (second !== dateSecond) {

@@ -15,14 +15,14 @@ function read(rawHeaders: string[], more: Partial<Head> = {}): FastHead | undefi
   return readHead({ httpVersion: "1.1", method: "POST", url, headers, rawHeaders, ...more });
 }
 
-/** The plain headers with the value of one of them replaced, or the header left out for undefined. */
+/** The plain headers with the value of one header replaced; undefined leaves the header out. */
 function withHeader(name: string, value: string | undefined): string[] {
   const at = plain.indexOf(name);
   const replaced = value === undefined ? [] : [name, value];
   return [...plain.slice(0, at), ...replaced, ...plain.slice(at + 2)];
 }
 
-describe("a plain head is read", () => {
+describe("readHead reads a plain head", () => {
   test("with its path, id, key, headers and length", () => {
     expect(read([...plain, "X-Event-Type", "order.paid"])).toEqual({
       path: "/t/:id",
@@ -68,7 +68,7 @@ describe("a plain head is read", () => {
   });
 });
 
-describe("a head that is not plain is the framework's", () => {
+describe("readHead returns undefined for a head that is not plain", () => {
   test.each(["0.9", "1.0", "2.0"])("the version %s", (httpVersion) => {
     expect(read(plain, { httpVersion })).toBeUndefined();
   });
@@ -125,7 +125,7 @@ describe("a head that is not plain is the framework's", () => {
     expect(read([...plain, name, value])).toBeUndefined();
   });
 
-  test("a header that comes twice", () => {
+  test("a repeated header", () => {
     expect(read([...plain, "X-A", "1", "x-a", "2"])).toBeUndefined();
   });
 
@@ -162,7 +162,7 @@ test.each([
   ["many slashes", "/".repeat(4000)],
   ["many ids", `${`/${id}`.repeat(120)}?`],
   ["a long name of a customer", `/p/${"a".repeat(4000)}`],
-])("no path takes long to read: %s", (_what, path) => {
-  // The square of their lengths would take longer than a test may.
+])("no path takes more than linear time to read: %s", (_what, path) => {
+  // With quadratic time, this loop would exceed the time limit of a test.
   for (let count = 0; count < 10_000; count++) expect(read(plain, { url: path }) === undefined).toBe(true);
 });

@@ -9,22 +9,22 @@ export interface FastHead extends Omit<WholeRequest, "body"> {
 }
 
 const idPath = /^(\/[a-z0-9/-]*?\/)([0-9a-f]{32})((?:\/[a-z]+)?)$/;
-/** A publication, to the customer with this uid or to none. */
+/** The path of a publication, with or without a customer's uid. */
 const publicationPath = /^\/p(?:\/([A-Za-z0-9._:-]{1,128}))?$/;
 const bearer = /^[Bb]earer (ak_live_[0-9a-f]{64})$/;
 const decimal = /^[1-9][0-9]{0,7}$/;
 
 /**
- * Reads the head of a plain request: HTTP/1.1, POST, one id in its path or a publication's, each header once, a stated
- * length, a JSON body, an API key, and no header that asks for anything beyond that. Every other request gives undefined,
- * and is the framework's to answer or to refuse: this function refuses nothing.
+ * Reads the head of a plain request: HTTP/1.1, POST, a path with one id or the path of a publication, no repeated header, a
+ * stated length, a JSON body, an API key, and no header that asks for special handling. Returns undefined for every other
+ * request, which the framework answers or refuses; this function refuses nothing.
  */
 export function readHead(request: Head): FastHead | undefined {
   const { httpVersion, method, url, rawHeaders } = request;
   if (httpVersion !== "1.1" || method !== "POST" || url === undefined) return undefined;
   const target = readPath(url);
   if (target === undefined) return undefined;
-  // Node joins the values of a header that comes twice, or drops all but the first.
+  // Node joins the values of a repeated header, or drops all but the first.
   const { headers } = request;
   if (2 * Object.keys(headers).length !== rawHeaders.length || !isPlain(headers)) return undefined;
   const key = bearer.exec(headers.authorization ?? "")?.[1];
@@ -33,7 +33,7 @@ export function readHead(request: Head): FastHead | undefined {
   return { path: target.path, id: target.id, headers, key, bodyBytes: Number(length) };
 }
 
-/** A head as Node's parser gives it. */
+/** The head of a request, from Node's parser. */
 export type Head = Pick<IncomingMessage, "httpVersion" | "method" | "url" | "headers" | "rawHeaders">;
 
 function readPath(url: string): Pick<FastHead, "path" | "id"> | undefined {
@@ -43,12 +43,12 @@ function readPath(url: string): Pick<FastHead, "path" | "id"> | undefined {
   if (publication === null) return undefined;
   const customer = publication[1];
   if (customer === undefined) return { path: "/p", id: "" };
-  // Clients resolve these two, and the framework answers those that do not.
+  // Clients resolve `.` and `..`; the framework handles requests of clients that do not.
   if (customer === "." || customer === "..") return undefined;
   return { path: "/p/:id", id: customer };
 }
 
-/** False if a header asks for something that only the framework does, or one is missing that it would miss. */
+/** Whether no header needs the framework, and no header is missing that the framework would require. */
 function isPlain(headers: IncomingHttpHeaders): boolean {
   return (
     headers["content-type"] === "application/json" &&

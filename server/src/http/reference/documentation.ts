@@ -10,8 +10,8 @@ interface Documentation {
 }
 
 /**
- * Serves the routes' description: `/openapi.json` for programs, `/docs` for people. It is made at the first request:
- * describing all routes is a tenth of the processor time that a start takes.
+ * Serves the description of the routes: `/openapi.json` for programs, `/docs` for people. It is built at the first request,
+ * because building it would take a tenth of the CPU time of a start.
  */
 export function addDocumentation(app: FastifyInstance, routes: readonly RouteRecord[]): void {
   let made: Documentation | undefined;
@@ -40,6 +40,6 @@ function describe(routes: readonly RouteRecord[]): Documentation {
   return { text: Buffer.from(JSON.stringify(document)), pages: referencePages(document) };
 }
 
-/** Everything from here and nothing from elsewhere. */
+/** Only content from this origin. */
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

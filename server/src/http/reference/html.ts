@@ -9,7 +9,7 @@ export class Html {
 
 type Part = Html | string | number | false | undefined | readonly Part[];
 
-/** HTML with what is put into it escaped, unless it is HTML itself. */
+/** A template for HTML. Escapes its values, except values that are {@link Html}. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   let text = strings[0]!;
   for (const [index, part] of parts.entries()) text += textOf(part) + strings[index + 1]!;
@@ -23,7 +23,7 @@ function textOf(part: Part): string {
   return String(part).replaceAll(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 }
 
-/** A description: its lines as paragraphs, and what stands between backticks as code. */
+/** A description as HTML: lines become paragraphs, and text between backticks becomes code. */
 export function prose(description: string | undefined): Html | undefined {
   if (description === undefined || description === "") return undefined;
   return html`${description.split("\n").map((line) => html`<p>${inline(line)}</p>`)}`;

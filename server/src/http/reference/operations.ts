@@ -1,10 +1,10 @@
 import type { OpenApiDocument, Operation as DocumentedOperation, Parameter } from "../openapi.ts";
 import type { JsonSchema } from "../openapiSchemas.ts";
 
-/** An operation of the document, as its page tells it. */
+/** An operation of the document, for its page. */
 export interface Operation {
   operationId: string;
-  /** In capital letters. */
+  /** The HTTP method in upper case. */
   method: string;
   path: string;
   tag: string;
@@ -12,16 +12,16 @@ export interface Operation {
   description: string | undefined;
   /** Whether an API key may call it. */
   takesKey: boolean;
-  /** Whether the client for TypeScript has a function of its name. */
+  /** Whether the TypeScript client has a function for the operation. */
   inSdk: boolean;
-  /** The fields of a sample. */
+  /** The credential that samples use. */
   credential: "key" | "session" | "none";
-  /** The least role of a session that may call it; undefined where none is asked for. */
+  /** The least role of a session that may call it; undefined if it needs no role. */
   leastRole: string | undefined;
   pathParameters: readonly string[];
   parameters: readonly Parameter[];
   bodySchema: JsonSchema | undefined;
-  /** The first example of its body. */
+  /** The first example of the request's body. */
   body: unknown;
   responses: readonly Response[];
 }
@@ -44,7 +44,7 @@ interface Answer {
   content?: Record<string, Content>;
 }
 
-/** Operations with a protocol of their own: the stream by `follow`, MCP by its own clients. */
+/** Operations with other clients: `follow` for the stream, MCP clients for the tools. */
 const notInSdk = ["openStream", "callTools"];
 
 /** All operations, in the order of the document. */

@@ -5,7 +5,7 @@ import { type Operation, operationsOf, type Response } from "./operations.ts";
 import { samplesOf } from "./samples.ts";
 import { descriptionOf, type SchemaRow, schemaRows, typeOf } from "./schemaRows.ts";
 
-/** A page or a part of one, ready to be sent. */
+/** A page, or a file that pages load, ready to be sent. */
 export interface ReferencePage {
   contentType: string;
   body: Buffer;
@@ -16,7 +16,7 @@ interface Tag {
   description: string;
 }
 
-/** The reference for people by what follows `/docs/`: '' is its first page, and each tag of the document has one. */
+/** The pages of the reference by their path below `/docs/`: '' is the first page, and each tag has a page. */
 export function referencePages(document: OpenApiDocument): ReadonlyMap<string, ReferencePage> {
   const site: Site = {
     document,
@@ -55,7 +55,7 @@ function asset(name: string, contentType: string): ReferencePage {
 
 interface Frame {
   title: string;
-  /** The way from the page to `/docs/`. */
+  /** The relative path from the page to `/docs/`. */
   root: string;
   current?: Tag;
   content: Html;

@@ -1,12 +1,12 @@
 import type { Operation } from "./operations.ts";
 
-/** A call of an operation in one language. */
+/** Code that calls an operation, in one language. */
 export interface Sample {
   language: "curl" | "TypeScript" | "Python";
   text: string;
 }
 
-/** The call with the example of the operation, ready to be run with `POSTRIDER_URL` and the credential in the environment. */
+/** Calls with the operation's example, ready to run with `POSTRIDER_URL` and the credential in the environment. */
 export function samplesOf(operation: Operation): readonly Sample[] {
   return [
     { language: "curl", text: curl(operation) },
@@ -87,7 +87,7 @@ function camel(name: string): string {
   return name.replaceAll(/_(\w)/g, (_all, letter: string) => letter.toUpperCase());
 }
 
-/** A value as TypeScript writes it: names without quotes where they need none. */
+/** A value as a TypeScript literal, with names unquoted where possible. */
 function literal(value: unknown): string {
   return JSON.stringify(value, undefined, 2).replaceAll(/^(\s*)"([A-Za-z_]\w*)":/gm, "$1$2:");
 }

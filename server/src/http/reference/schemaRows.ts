@@ -4,7 +4,7 @@ import { resolve } from "./operations.ts";
 
 /** One member of a body or an answer. */
 export interface SchemaRow {
-  /** Its way from the whole, such as `headers.*` or `messages[].id`. */
+  /** Its path, such as `headers.*` or `messages[].id`. */
   name: string;
   type: string;
   isRequired: boolean;
@@ -13,7 +13,7 @@ export interface SchemaRow {
 
 const maxDepth = 4;
 
-/** The members of an object, and of what is within it. */
+/** The members of an object and of the objects nested in it. */
 export function schemaRows(
   document: OpenApiDocument,
   schema: JsonSchema,

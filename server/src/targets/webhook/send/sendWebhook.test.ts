@@ -52,22 +52,25 @@ test("a redirect's location is cut, and its control characters are replaced", ()
   );
 });
 
-test.each([408, 425, 429])("%d asks for time and is no reason to disable the target", (status) => {
+test.each([408, 425, 429])("the status %d does not count toward disabling the target", (status) => {
   expect(classify(answer(status))).toMatchObject({
     kind: "retry",
     countsTowardDisabling: false,
   });
 });
 
-test.each([400, 401, 403, 404, 422, 301, 500, 503])("%d counts toward disabling", (status) => {
-  expect(classify(answer(status))).toMatchObject({ kind: "retry", countsTowardDisabling: true });
-});
+test.each([400, 401, 403, 404, 422, 301, 500, 503])(
+  "the status %d counts toward disabling the target",
+  (status) => {
+    expect(classify(answer(status))).toMatchObject({ kind: "retry", countsTowardDisabling: true });
+  },
+);
 
-test.each([429, 502, 503, 504])("%d slows sending down", (status) => {
+test.each([429, 502, 503, 504])("the status %d slows down sending", (status) => {
   expect(classify(answer(status))).toMatchObject({ slowDown: true });
 });
 
-test.each([400, 404, 500, 301])("%d does not slow sending down", (status) => {
+test.each([400, 404, 500, 301])("the status %d does not slow down sending", (status) => {
   expect(classify(answer(status))).toMatchObject({ slowDown: false });
 });
 
