@@ -1,5 +1,5 @@
--- Cancels what waits for one deleted target: whole rows, until at least p_limit items are canceled or none is left.
--- Gives how many there were.
+-- Cancels the unleased deliveries of one deleted target: whole rows, in the order of due_at, until at least p_limit items are
+-- canceled or none is left. Returns the number of canceled items.
 create function cancel_deliveries(
   p_bucket smallint,
   p_target uuid,

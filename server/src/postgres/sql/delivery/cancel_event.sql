@@ -1,8 +1,8 @@
 -- Cancels one event that waits: a delivery that no node has leased, or a message that nobody has claimed. Codes:
 --   k canceled      n the organization has no such event
 --   w it does not wait, or is leased or claimed
---   h an agent may have got it already
---   b another transaction has the message at this moment: ask again
+--   h an agent may have received it already
+--   b another transaction has locked the message: call again
 -- mailbox_is_freed: another message of its ordering key became claimable.
 create function cancel_event(
   p_org uuid,
@@ -39,7 +39,7 @@ begin
     into code, mailbox_is_freed
     from cancel_message(target_id, p_id, v_now_ms, first_id_at(v_now_ms - p_mailbox_retention_ms)) c;
   else
-    -- A row of its own, or one of those that have waited with others since they were accepted.
+    -- The item has a row of its own, or shares a row with other untried items.
     select d.id, cardinality(d.event_ids) as items
     into v_row
     from deliveries d
@@ -96,7 +96,7 @@ begin
 end
 $$;
 
--- Takes one message that nobody has claimed out of its mailbox; codes as above.
+-- Removes one unclaimed message from its mailbox. Codes as in cancel_event.
 create function cancel_message(
   p_mailbox uuid,
   p_id uuid,

@@ -1,5 +1,5 @@
 -- Cancels items that still wait when their retention ends, such as those held for a disabled target: unleased items with ids
--- below p_before. Items below p_from are ended with their day's partition. Goes round the waiting targets as
+-- below p_before. Items with ids below p_from end when their day's partition is dropped. Goes round the waiting targets as
 -- claim_deliveries does, and stops when at least p_limit items are canceled; returns how many were canceled.
 create function cancel_expired_deliveries(
   p_from uuid,
@@ -27,7 +27,7 @@ begin
     v_bucket := v_place.bucket;
     v_target := v_place.target_id;
 
-    -- Each half is in the order of the items' ids in deliveries_listed.
+    -- The index deliveries_listed has untried and tried rows apart, each in the order of their last items' ids.
     for v_tried in 0..1 loop
       v_ids := array(
         select d.id

@@ -1,5 +1,5 @@
--- Cancels rows of one target, which the caller has locked: their items are settled, and leases' tokens go with the rows.
--- Gives how many items there were.
+-- Cancels rows of one target that the caller has locked: deletes the rows with their lease tokens, and settles their items as
+-- CANCELED. Returns the number of items.
 create function cancel_locked_deliveries(
   p_bucket smallint,
   p_target uuid,

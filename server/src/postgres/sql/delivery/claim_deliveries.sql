@@ -2,20 +2,21 @@
 -- million due items is one step of the circle, as is a target with one.
 --
 -- The circle is the order (bucket, target_id) of the index deliveries_due; the caller keeps the cursor (p_bucket, p_target)
--- and passes the one that the last row named. At most p_max_targets steps are taken, so the cost of a call is bounded
--- even if many targets wait for a later moment. All steps are taken by one statement, and then all rows are leased by
--- another: with statements of its own a target cost four times as much.
+-- and passes the cursor from the last row of the previous result. At most p_max_targets steps are taken, so the cost of a
+-- call is bounded even if many targets wait for a later moment. One statement takes all steps, and another leases all rows:
+-- with separate statements for each target, a target cost four times as much.
 --
--- Each row of deliveries is one row of the result; a replay, which is alone in its row, has the id of the event that it
--- repeats. The arrays have the row's items, except those whose event is gone. The last row has no item: it has the cursor to
--- go on from (target_id), and whether the circle was closed or more targets may wait beyond the cursor; null in other rows.
+-- The result has one row for each leased row of deliveries. The arrays have the row's items, except items whose event is
+-- gone. A replay is alone in its row and has the source_event_id, the event that it repeats. The last row of the result has
+-- no items: its target_id is the cursor for the next call, and its is_circle_closed (null in all other rows) says whether all
+-- waiting targets were visited, or more may wait beyond the cursor.
 --
--- The caller has no room for targets in p_skip. Targets in p_wide have shown that they take p_per_target items at a time, so
--- whole rows are leased until that number is reached; for other targets at most p_few items, if necessary a part of a row.
--- For a target with a rate limit at most the items of one second. Deliveries of a deleted target are canceled here.
+-- p_skip: targets for which the caller has no room. p_wide: targets that have shown that they take p_per_target items at a
+-- time; their rows are leased whole until that number is reached. Other targets get at most p_few items, if necessary a part
+-- of a row. A target with a rate limit gets at most the items of one second. Deliveries of deleted targets are canceled.
 --
--- With p_only, only those targets are visited, in that order, and the cursor is not used. The circle does not count as
--- closed if another caller had locked due rows: that caller may give some back, or leave rows that came later.
+-- With p_only, only its targets are visited, in its order, and the cursor is not used. The circle does not count as closed if
+-- another caller had locked due rows: that caller may release some rows, or may not have seen rows that were added later.
 create function claim_deliveries(
   p_lease_ms integer,
   p_lease_token bigint,
@@ -45,33 +46,36 @@ returns table (
   correlation_ids text[],
   payloads bytea[],
   trace_contexts bytea[],
-  -- Where an item of the row is of a publication, which has its payload (publication_payloads): those of all items, null for others.
+  -- The publication of each item, null for items without one; null instead of an array when no item has one. The payload of a
+  -- publication comes from publication_payloads.
   publication_ids uuid[]
 ) language plpgsql as $$
 #variable_conflict use_column
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
-  -- The steps: each target, whether its first row is due, and how many items that has.
+  -- The steps: each target, whether its first row is due, and the number of items in that row.
   v_step_ids uuid[];
   v_step_due boolean[];
   v_step_items integer[];
   v_closed boolean;
   v_deleted_ids uuid[];
   v_deleted_id uuid;
-  -- The targets to claim from, with the step of each, how many items it may have, and in how many rows these are.
+  -- The targets to claim from: the id and version of each, whether its rows are leased whole, the number of items to lease,
+  -- and the number of rows to read for them; v_last_step is the step of the last target.
   v_target_ids uuid[];
   v_versions bigint[];
   v_wide boolean[];
   v_wanted integer[];
   v_rows integer[];
   v_last_step integer;
-  -- Whether these may have as many items as the claim takes; then it ends with the last of them.
+  -- Whether these targets may have p_limit items or more; the claim then ends at the last of them.
   v_is_limited boolean := false;
-  -- How many of them rows were leased of.
+  -- Number of targets from which rows were leased.
   v_met integer := 0;
-  -- Whether another transaction changed one of the rows between this statement's snapshot and its lock.
+  -- Whether another transaction changed one of the rows between the claiming statement's snapshot and its lock.
   v_is_overtaken boolean;
-  -- The rows, with the number of their target among those above. A part of a row gets an id of its own.
+  -- The leased rows; v_numbers has the index of each row's target in v_target_ids. Where only a part of a row is leased,
+  -- v_ids has the id of that row, and v_row_ids the id of the new row for the part.
   v_numbers integer[];
   v_ids uuid[];
   v_row_ids uuid[];
@@ -80,7 +84,7 @@ declare
   v_schedules smallint[];
   v_org_ids uuid[];
   v_due_at bigint[];
-  -- The running count of the items that are leased, and these.
+  -- The leased items of all rows in v_event_ids; v_ends has the index of each row's last item there.
   v_ends integer[];
   v_event_ids uuid[];
   v_low_id uuid;
@@ -94,7 +98,7 @@ begin
       union all
       select c.step + 1, f.is_wrapped, f.bucket, f.target_id, f.due_at, f.items
       from circle c
-      -- One step of the index deliveries_due, however many rows the target has.
+      -- One step in the index deliveries_due, regardless of how many rows the target has.
       cross join lateral (
         (
           select c.is_wrapped as is_wrapped, d.bucket, d.target_id, d.due_at, cardinality(d.event_ids) as items
@@ -163,7 +167,7 @@ begin
         and coalesce(t.enabled, true)
     ),
     wanted as (
-      -- A null is passed over by `least`.
+      -- `least` ignores nulls.
       select w.*, least(case when w.is_wide then p_per_target else p_few end, w.per_second) as wanted
       from waiting w
       where not w.is_deleted
@@ -174,7 +178,7 @@ begin
         case
           when w.items >= w.wanted then array[1, case when w.is_wide then w.items else w.wanted end]
           else (
-            -- Mostly a few rows have enough items, and the others need not be looked at.
+            -- Usually a few rows have enough items, so at most 16 are read.
             select
               case
                 when max(s.total) < w.wanted then array[w.wanted, case when count(*) < 16 then max(s.total) else w.wanted end]
@@ -260,7 +264,7 @@ begin
       from taken t
       where not t.is_part
         and d.bucket = get_byte(uuid_send(t.id), 15)
-        -- Locked above, so it stays where it is.
+        -- The row is locked, so its ctid does not change.
         and d.ctid = t.tid
       returning d.id
     )
@@ -295,7 +299,8 @@ begin
       v_low_id, v_high_id, v_met, v_is_overtaken
     from taken t;
 
-    -- The lock is on the newest version of a row, which the update above cannot see if another transaction made it meanwhile.
+    -- The lock is on the newest version of a row. The update above does not see that version if another transaction created
+    -- it after the statement's snapshot.
     if v_is_overtaken then
       update deliveries d
       set lease_until = v_now_ms + p_lease_ms,
@@ -369,15 +374,15 @@ begin
         case when count(x.publication_id) > 0 then array_agg(x.publication_id) end as publications,
         -- Null unless the caller traces.
         array_agg(x.trace_context) filter (where p_is_traced) as contexts,
-        -- Nulls are left out, which is all that there is in most rows.
+        -- In most rows all of these are null; the filter keeps the array empty then.
         (array_agg(x.source_event_id) filter (where x.source_event_id is not null))[1] as source_id,
         (array_agg(x.webhook_id) filter (where x.webhook_id is not null))[1] as webhook
       from events x
       where x.bucket = get_byte(uuid_send(v_row_ids[r.n]), 15)
         and x.target_id = v_target_ids[v_numbers[r.n]]
         and x.id = any (i.ids)
-        -- Lets the executor leave out the other days of `events` at its start, and then those of other rows: a row's
-        -- items are of one day.
+        -- Partition pruning: the first range removes the other days of `events` at the executor's start, the second one those
+        -- of other rows; the items of one row are of one day.
         and x.id between v_low_id and v_high_id
         and x.id between i.ids[1] and i.ids[cardinality(i.ids)]
     ) e;
@@ -398,7 +403,7 @@ begin
     null::uuid,
     v_closed
       and not v_is_limited
-      -- Otherwise another caller has rows of a target.
+      -- Otherwise another caller had locked due rows of a target.
       and coalesce(cardinality(v_target_ids), 0) = v_met,
     null::uuid[],
     null::text[],

@@ -1,9 +1,9 @@
--- Looks, without locks, which targets have something that waits without a lease, from a cursor
--- (bucket, target_id) on, at most p_max_targets of them; the caller begins anew when fewer come. Says of each whether
--- something is due, which it never is for a disabled target, and whether its deliveries are failing. A deleted
--- target is due, so that the claim cancels what waits for it.
+-- Lists, without locks, the targets that have unleased deliveries: the first p_max_targets after the cursor (p_bucket,
+-- p_target). The caller starts from the beginning again when fewer are returned. is_due: whether a delivery is due now; false
+-- for a disabled target, but not for a deleted one, so that the claim cancels its deliveries. is_failing: whether the
+-- target's deliveries are failing.
 --
--- For a caller that has no room for most of them: claim_deliveries would have to be told which.
+-- Used by a caller that has no room for most targets: from this list it chooses those to pass to claim_deliveries as p_only.
 create function due_targets(
   p_bucket smallint,
   p_target uuid,
@@ -26,7 +26,7 @@ begin
     union all
     select c.steps + 1, following.bucket, following.target_id, following.org_id, following.due_at
     from circle c
-    -- One step of the index deliveries_due, however many rows the target has.
+    -- One step in the index deliveries_due, regardless of how many rows the target has.
     cross join lateral (
       select d.bucket, d.target_id, d.org_id, d.due_at
       from deliveries d

@@ -1,15 +1,17 @@
--- Records a batch of attempts and moves each item on: gone when delivered or failed for good, in a row of its own when
--- it is to be retried. The lease token is a fencing token: a late finisher's items match nothing and leave no attempt.
--- Gives null when all elements matched, and else the 1-based numbers of those that did, with commas between.
+-- Records a batch of attempts and updates their deliveries: an item that was delivered or has failed for good leaves its row,
+-- and an item to be retried gets a row of its own. The lease token is a fencing token: items of a caller that does not hold
+-- the lease any more match nothing, and their attempts are not recorded. Returns null when all items matched, otherwise the
+-- 1-based numbers of those that did, separated by commas.
 --
--- Rows: those of deliveries that the items came in, each with the token of its lease; locked in ascending order of ids,
--- so that two calls cannot deadlock. Row r has the items between p_row_ends[r - 1] and p_row_ends[r], in ascending
--- order of ids. p_row_delivered says of each row whether all its items here were delivered. Items of one row that were
--- all delivered at the first try have one row of delivered_groups for their attempts. Outcomes: 1 delivered, 2 retry
--- after p_delays_ms, 3 failed. A retry whose target was deleted meanwhile is canceled by the claim that meets it.
--- p_outcomes and p_delays_ms may be null where all were delivered, p_errors and p_response_bodies where no element has
--- any. p_latencies has, of each item that was delivered, the range of its latency (`latencyRanges.ts`); others' are not
--- read. p_header_sets has the set of its target's headers that each attempt carried, 0 for none; null where none did.
+-- p_row_ids: the rows of deliveries from which the items were taken, with their lease tokens, in ascending order of ids, in
+-- which they are locked, so that two calls cannot deadlock. Row r has the items after p_row_ends[r - 1] up to p_row_ends[r],
+-- in ascending order of ids. p_row_delivered: for each row, whether all its items in this call were delivered. When several
+-- items of one row were all delivered at the first attempt, one row of delivered_groups records their attempts. Outcomes: 1
+-- delivered, 2 retry after p_delays_ms, 3 failed. If the target of a retry was deleted meanwhile, the claim that finds the
+-- retry cancels it. p_outcomes and p_delays_ms may be null when all items were delivered, p_errors and p_response_bodies when
+-- no item has one. p_latencies has the latency range (`latencyRanges.ts`) of each delivered item; the elements of other items
+-- are not read. p_header_sets has the set of target headers that each attempt sent, 0 for none; null when no attempt sent
+-- any.
 create function finish_deliveries(
   p_row_ids uuid[],
   p_row_tokens bigint[],
@@ -29,7 +31,7 @@ create function finish_deliveries(
 returns text language plpgsql as $$
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
-  -- For each row that its holder still has, in the order of p_row_ids: its number there, and the range of its items.
+  -- For each row whose lease token still matches, in the order of p_row_ids: its index there, and the range of its items.
   v_rows integer[];
   v_firsts integer[];
   v_lasts integer[];
@@ -37,13 +39,13 @@ declare
   v_attempts smallint[];
   v_org_ids uuid[];
   v_target_ids uuid[];
-  -- The row has its item's id: it is the item's own, and stays for its retry.
+  -- The row has the id of its item: it is the item's own row, and is kept for the retry.
   v_again boolean[];
-  -- Nothing of the row is left.
+  -- The row has no items left and is deleted.
   v_ended boolean[];
-  -- The attempts at its items are recorded in one row.
+  -- The row's attempts are recorded in one row of delivered_groups.
   v_grouped boolean[];
-  -- For each other item: its number, and that of its row among those above.
+  -- For each item that is in no such group: its number, and the index of its row in v_rows.
   v_items integer[];
   v_held smallint[];
   v_count integer;

@@ -1,6 +1,7 @@
--- Gives leased items back unattempted, for the next claim: at shutdown, and when an item has waited in memory so long that
--- its lease might end before an attempt does. Rows and items as in finish_deliveries. Items that stay with the caller keep
--- the row; if some stay, the released ones get a new row with the id p_spare_ids[r].
+-- Releases leased items that were not attempted, so that they can be claimed again: at shutdown, and when an item has waited
+-- in memory so long that its lease might end before an attempt does. The parameters name rows and items as in
+-- finish_deliveries. Items that stay with the caller keep the row; if some stay, the released ones get a new row with the id
+-- p_spare_ids[r]. Returns the number of released items.
 create function release_deliveries(
   p_row_ids uuid[],
   p_row_tokens bigint[],

@@ -1,6 +1,6 @@
--- Accepts the payload of an event once more: a new, unbilled event under p_id, due at once, or ready in its
--- mailbox. The ids share their last byte, the target's bucket. Its deliveries carry the webhook-id of the event that it repeats,
--- unless p_new_webhook_id. Codes:
+-- Accepts the payload of an event again, as a new, unbilled event with the id p_id: due at once, or ready in its mailbox.
+-- Both ids have the same last byte, the target's bucket. Attempts of the new event send the webhook-id of the event that it
+-- repeats, unless p_new_webhook_id. Codes:
 --   a accepted      n the organization has no such event      g its target is gone      d its mailbox is disabled
 --   x it expired in its mailbox      e its payload was erased
 create function replay_event(
@@ -20,7 +20,7 @@ declare
   v_erasure uuid;
   v_source record;
 begin
-  -- An erasure waits for the lock, and then finds the copy that is made here.
+  -- An erasure waits for this lock, and then finds the copy that is inserted below.
   select e.kind, e.target_id, e.erasure_id
   into kind, target_id, v_erasure
   from events e
@@ -40,7 +40,7 @@ begin
     return;
   end if;
 
-  -- The lock keeps the target from being deleted before the delivery is there to be canceled.
+  -- The lock prevents the target from being deleted before its new delivery exists and can be canceled.
   select t.enabled, t.max_retries
   into v_target
   from targets t
@@ -64,7 +64,7 @@ begin
   where e.bucket = v_bucket
     and e.target_id = replay_event.target_id
     and e.id = p_source;
-  -- Not joined: an id in a variable lets the executor leave out the other days of `publications` at its start.
+  -- Not joined: with the id in a variable, the executor prunes the other days of `publications` at its start.
   if v_source.publication_id is not null then
     select p.payload
     into v_source.payload

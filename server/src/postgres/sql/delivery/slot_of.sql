@@ -1,4 +1,4 @@
--- The stretch of 1,024 ms that an id was made in; ids.ts has it as slotOf.
+-- The slot of an id: the 1,024 ms in which it was created (`slotOf` in ids.ts).
 create function slot_of(p_id uuid)
 returns bigint
 language sql

@@ -1,5 +1,5 @@
--- Ends the leases that have lapsed, whose node died or stalled: their items are due again. Rows that another transaction
--- has locked are being finished and skipped. Gives how many items there were.
+-- Ends lapsed leases, whose node died or stalled: their items can be claimed again. Rows that another transaction has locked
+-- are being finished, and are skipped. Returns the number of items.
 create function sweep_deliveries()
 returns integer language plpgsql as $$
 declare

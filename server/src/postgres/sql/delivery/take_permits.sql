@@ -1,14 +1,14 @@
--- Gives a node permits to begin attempts at targets whose rate is limited, and shares of the requests that may be under
--- way to targets with a bound on these. The targets' ids ascend, so that two nodes cannot deadlock. Gives one row for
--- each that exists.
+-- Gives a node permits for attempts at targets with a rate limit, and shares of the requests under way to targets with a
+-- bound on concurrent requests. p_target_ids is in ascending order, so that two nodes cannot deadlock. Returns one row for
+-- each target that exists.
 --
--- Permits are for moments: permits to begin one attempt each at first_in_us from now, then every interval_us; those for
--- moments that are past may be used at once. They are given out in order, by the clock of the database, to all nodes: at
--- most `burst` at once after a pause, and none for a moment more than p_ahead_ms away. Without any, first_in_us says when
--- the next one will be for. interval_us is null where the rate is not limited.
+-- A permit allows one attempt to begin at a certain moment: the first permit at first_in_us from now, each further one
+-- interval_us later. Permits for past moments may be used at once. All nodes get permits in order, by the clock of the
+-- database: at most `burst` at once after a pause, and none for a moment more than p_ahead_ms away. When no permit is given,
+-- first_in_us is the time until the moment of the next one. interval_us is null when the rate is not limited.
 --
--- requests is how many the node may have under way from now on, for p_lease_ms; null where there is no bound. Together
--- with the shares of others it is never more than the bound.
+-- requests: the number of requests that the node may have under way during the next p_lease_ms; null when there is no bound.
+-- The shares of all nodes together never exceed the bound.
 create function take_permits(
   p_node uuid,
   p_target_ids uuid[],
@@ -53,7 +53,7 @@ begin
     where p.bucket = v_bucket
       and p.target_id = v_target.id
     for update;
-    -- Read under the lock, behind which another node may have taken permits of a later moment.
+    -- The clock is read after the lock was acquired: during the wait, another node may have taken permits for later moments.
     v_now := extract(epoch from clock_timestamp()) * 1000000;
 
     target := v_target.id;
@@ -86,11 +86,11 @@ begin
     permits := 0;
     first_in_us := 0;
     if interval_us is not null then
-      -- A later moment is left over from a lower rate than the present one.
+      -- A later moment is left over from a rate limit that was lower than the current one.
       v_next := least(v_next, v_now + p_ahead_ms * 1000 + ceil(interval_us));
       v_next := greatest(v_next, v_now - floor((burst - 1) * interval_us));
       first_in_us := v_next - v_now;
-      -- Without a share, permits are of no use.
+      -- A node without a share cannot use permits.
       if requests is distinct from 0 then
         permits := greatest(0, least(p_permits[i], floor((p_ahead_ms * 1000 - first_in_us) / interval_us) + 1));
       end if;

@@ -1,8 +1,7 @@
--- Erases what receivers, agents and people said of one event: answers and errors of its attempts, alone or beside those of
--- others in one row, what its agent said and made, requests that the tryout receiver kept, reasons of people. A task that
--- is still followed is followed no more, and one that its agent has not accepted yet is not known any more, so that
--- nothing it says later is written down.
--- Called from functions that steer the planner, and inherits that.
+-- Erases all data about one event that came from its receiver, its agent or users: answers and errors of its attempts (in
+-- `attempts` and `delivered_groups`), messages and artifacts of its agent, requests that the tryout receiver stored, and
+-- reasons that users gave. Its task is not polled any more, and a handoff that its agent has not accepted yet is deleted, so
+-- that later answers are not recorded. The callers set planner options, which this function inherits.
 create function erase_answers(
   p_bucket smallint,
   p_org uuid,
@@ -12,7 +11,7 @@ create function erase_answers(
 )
 returns void language plpgsql as $$
 begin
-  -- Each half is served by its own partial index.
+  -- Two statements, because each uses its own partial index.
   update attempts a
   set response_body = null
   where a.org_id = p_org
@@ -20,7 +19,7 @@ begin
     and a.outcome = 1;
   update attempts a
   set response_body = null,
-    -- It may quote what the receiver said.
+    -- The error may quote the receiver's answer.
     error = 'erased'
   where a.org_id = p_org
     and a.event_id = p_id

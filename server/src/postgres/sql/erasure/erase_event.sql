@@ -1,9 +1,9 @@
 -- Erases the content of one event: its payload, and the answers and notes of receivers, agents and people. An item that still
 -- waits is canceled first, also while it is being sent: it leaves its row of deliveries, or its mailbox, so that its lease
 -- becomes invalid and no further answer is recorded. Its ids, type, status and times stay. Codes:
---   e erased       d erased before, by another erasure perhaps       n the organization has no such event
---   b another transaction has it at this moment: ask again
--- mailbox_id names the mailbox that the item was taken from.
+--   e erased       d erased before, possibly by another erasure       n the organization has no such event
+--   b another transaction has locked the item: call again
+-- mailbox_id: the mailbox from which the item was removed; null for other items.
 create function erase_event(
   p_erasure uuid,
   p_org uuid,
@@ -19,7 +19,7 @@ declare
 begin
   -- This commit need not wait for the disk: the caller commits its answer or its progress afterwards, and that commit waits.
   perform set_config('synchronous_commit', 'off', true);
-  -- Waits for a replay that is copying the payload: it is found as a copy afterwards.
+  -- The lock waits for a replay that is copying the payload, so that the copy is found afterwards.
   select e.bucket, e.kind, e.target_id, e.erasure_id, e.publication_id
   into v_event
   from events e

@@ -1,5 +1,5 @@
--- Erases the payload of a publication when the item that was erased last was the last one that had it. The lock makes two
--- erasures of its last two items follow one another.
+-- Erases the payload of a publication when no event refers to the publication any more. The lock serializes the erasures of
+-- its last two events.
 create function erase_publication(p_publication uuid, p_org uuid, p_now_ms bigint)
 returns void language plpgsql as $$
 declare

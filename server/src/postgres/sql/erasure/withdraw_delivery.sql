@@ -1,6 +1,6 @@
--- Takes an item out of the row of deliveries that names it, leased or not. The row may be moving: what was seen in one
--- snapshot is locked and looked at again. An item that no row names has ended, and nothing makes it wait again.
--- Called from functions that steer the planner, and inherits that.
+-- Removes an item from the row of deliveries that contains it, leased or not. Another transaction may be moving the item to
+-- another row, so the row that was found is locked and checked again. An item without a row has ended, and cannot wait again.
+-- The callers set planner options, which this function inherits.
 create function withdraw_delivery(
   p_bucket smallint,
   p_target uuid,

@@ -1,5 +1,5 @@
--- Takes a message out of its mailbox, claimed or not; a dead one, which could be redriven, out of the dead ones.
--- Called from functions that steer the planner, and inherits that.
+-- Removes a message from its mailbox, claimed or not. A dead message, which could be redriven, is removed from the dead
+-- messages. The callers set planner options, which this function inherits.
 create function withdraw_message(
   p_bucket smallint,
   p_mailbox uuid,
@@ -27,7 +27,7 @@ begin
       and c.id = p_id
       and c.dead;
     is_withdrawn := found;
-    -- A redrive that ended meanwhile has put it back.
+    -- A redrive that has committed meanwhile may have put the message back.
     is_busy := not found and exists (
       select
       from messages m

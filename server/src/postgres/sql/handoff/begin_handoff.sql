@@ -1,7 +1,7 @@
 -- Records that the holder of the delivery's lease is about to send a message to an agent.
 -- Codes:
 --   s send it
---   u an earlier message went unanswered, at unanswered_since: look for its task before anything is sent
+--   u an earlier message, sent at unanswered_since, got no answer: look for its task before sending again
 --   a the agent has accepted it before; only the record of the attempt was lost
 --   l the lease has passed to another holder: do nothing
 create function begin_handoff(

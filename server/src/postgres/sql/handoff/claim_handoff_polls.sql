@@ -1,7 +1,7 @@
 -- Leases followed tasks whose next poll is due, a few from each target, round-robin over the targets that have some. The
--- circle and its cursor are those of claim_deliveries: the last row has no event, names the target to go on from, and says
--- whether the circle was closed. Polls are few, so that each target may cost statements of its own. A task of a deleted
--- target cannot be followed any more: it ends here with an unknown outcome.
+-- circle and its cursor are those of claim_deliveries: the last row has no event; its target_id is the cursor for the next
+-- call, and is_circle_closed says whether all targets were visited. There are few polls, so separate statements for each
+-- target are affordable. A task of a deleted target cannot be followed any more: it ends here with an unknown outcome.
 create function claim_handoff_polls(
   p_lease_ms integer,
   p_lease_token bigint,
@@ -132,8 +132,8 @@ begin
 end
 $$;
 
--- Ends the following of a deleted target's tasks, at most p_limit: who the agent is and how to prove oneself to it
--- went with the target.
+-- Stops following at most p_limit tasks of a deleted target: the agent's address and the credentials for it were deleted with
+-- the target.
 create function abandon_handoffs(
   p_bucket smallint,
   p_target uuid,
@@ -174,7 +174,7 @@ begin
 end
 $$;
 
--- Takes over the polls that a dead or stalled node held.
+-- Ends lapsed leases of polls, whose node died or stalled. Returns the number of polls.
 create function sweep_handoff_polls()
 returns integer language plpgsql as $$
 declare

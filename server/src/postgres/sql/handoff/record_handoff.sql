@@ -3,11 +3,11 @@
 -- billed and never go to an agent. Without an outcome the next poll is scheduled.
 -- p_lease_token is the lease of a poll, null for a caller without one. Codes:
 --   r recorded
---   a accepted before, under another task perhaps: the first acceptance stays
+--   a accepted before, possibly with another task: the first acceptance stays
 --   e ended before: nothing changes any more
 --   l the poll's lease has passed to another holder
 --   n there is no such handoff
---   t the target of results is another now: read it again
+--   t the target of results has changed: read it again
 create function record_handoff(
   p_event_id uuid,
   p_is_acceptance boolean,
@@ -107,7 +107,7 @@ begin
     on conflict (bucket, event_id) do update
     set polls = 0,
       missing = 0,
-      -- An agent told of a change while the look was under way.
+      -- due_at is 0 when the agent reported a change while this poll was under way: the next poll is then due at once.
       due_at = case when handoff_polls.due_at = 0 then v_now_ms else excluded.due_at end,
       deadline_at = excluded.deadline_at,
       lease_until = null,
@@ -119,7 +119,7 @@ begin
   where p.bucket = v_bucket
     and p.event_id = p_event_id;
 
-  -- The lock keeps the target from being deleted before its item is there to be canceled.
+  -- The lock prevents the target from being deleted before its item exists and can be canceled.
   select t.id, t.kind, t.max_retries, t.event_types
   into v_target
   from targets t

@@ -1,18 +1,15 @@
--- Accepts a batch of items from many requests in one transaction, and authorizes each: the key, the
--- organization's billing state and the target are read here, so that a deleted key, a suspended workspace or
--- a disabled mailbox stops the very next item on every node. A webhook or agent that is disabled holds what comes.
+-- Accepts a batch of items from many requests in one transaction, and authorizes each: the key, the organization's billing
+-- state and the target are read here, so that a deleted key, a suspended workspace or a disabled mailbox stops the very next
+-- item on every node. A disabled webhook or agent holds its items.
 --
--- Pairs: each distinct (API key, target) of the batch. Items name their pair by its 1-based number.
--- Groups: items of one pair that wait in one row of deliveries. Group g has those of p_group_items between
--- p_group_ends[g - 1] and p_group_ends[g], by their 1-based numbers and in the order of their ids. Items of mailboxes
--- are in groups too, which are passed over.
--- codes has one character per item, or is null when each was accepted:
---   a accepted; unless it is for a mailbox, an immediate one is leased to the caller, who dispatches it from memory
---   f filtered          accepted, but the target's event_types do not list it, or its filter differs
+-- Groups: items of one pair in one row of deliveries. Group g has the items in p_group_items after p_group_ends[g - 1] up to
+-- p_group_ends[g], as 1-based numbers in the order of the items' ids. Groups of mailbox items are ignored.
+--   a accepted; an immediate item that is not for a mailbox is leased to the caller, which dispatches it from memory
+--   f filtered          accepted, but the target's event_types do not list it, or its filter does not match it
 --   r replayed          the same idempotency key and body as an earlier item; its id is in winners
 --   c conflict          the same idempotency key with another body
 --   u unauthorized      n not found      d mailbox disabled      l too large      s suspended      p pending
---   v to be matched     the target has the filter in pair_filters, which the item was not matched with: match it, and submit it again
+--   v to be matched     the item was not matched with the target's filter, which is in pair_filters: match it, and submit it again
 -- Arrays of pairs have one element per pair, null where there is no target. Accepted items of a held pair are not leased and wait
 -- until their target is enabled.
 create function accept_items(
@@ -38,7 +35,7 @@ create function accept_items(
   p_key_digests uuid[],
   p_body_digests uuid[],
   p_trace_contexts bytea[],
-  -- Which items differ from the filter of their pair; null where none does.
+  -- Which items do not match the filter of their pair; null when all match.
   p_differs boolean[],
   out codes text,
   out winners uuid[],
@@ -119,7 +116,7 @@ begin
     ) w;
   end if;
 
-  -- Most batches hold nothing but items to be accepted, and need no code for each.
+  -- In most batches every item is accepted, and no code for each item is needed.
   if v_any_filter or not v_all_fit or winners is not null or 'a' <> any (v_pair_codes) then
     select
       array_agg(
@@ -144,8 +141,9 @@ begin
       as i (id, pair, size, event_type, body_digest, ord);
     codes := array_to_string(v_codes, '');
     if 'r' = any (v_codes) then
-      -- A transaction that writes nothing is not waited for by a synchronous standby, and the winner may be committed here
-      -- alone: its own wait ended with its session or with the server. With a record of its own the repeat waits for both.
+      -- A transaction that writes nothing does not wait for a synchronous standby. The earlier item may be committed on this
+      -- server only, if its session or the server ended before the standby confirmed it. With a WAL record of its own, the
+      -- repeated request waits until the standby has both.
       perform pg_logical_emit_message(true, 'postrider', 'repeat'::text);
     end if;
     if 'v' = any (v_pair_codes) then
@@ -156,7 +154,7 @@ begin
     end if;
   end if;
 
-  -- Arrays are read by subscripts here: unnesting this many keeps a copy of each.
+  -- Reads the arrays by subscript: unnest of so many arrays would keep a copy of each.
   insert into events (
     bucket, kind, max_retries, billable, target_id, id, org_id, event_type, correlation_id, ordering_key, payload,
     trace_context
@@ -207,7 +205,7 @@ begin
     v_now_ms
   from generate_series(1, v_count) as n
   where (v_codes is null or v_codes[n] in ('a', 'f'))
-    -- Mailboxes have a ledger of their own.
+    -- Messages of mailboxes are counted in mailbox_activity.
     and not is_pulled(pair_kinds[p_pairs[n]])
   group by p_pairs[n];
 
@@ -218,7 +216,7 @@ begin
     or v_codes[n] in ('a', 'f')
   group by v_pair_orgs[p_pairs[n]];
 
-  -- Separate from the statement above, so that batches without such items do not pay for it.
+  -- A separate statement, so that batches without filtered items do not pay for it.
   if v_any_filter then
     insert into settlements (bucket, status, event_id, org_id, target_id, settled_at)
     select
@@ -232,7 +230,7 @@ begin
     where i.code = 'f';
   end if;
 
-  -- In the order of the batch, which is the order of acceptance.
+  -- Positions follow the order of the batch, which is the order of acceptance.
   if pair_kinds && pulled_kinds() then
     if positions_by_clock() then
       select last_position(array_agg(p_pair_target_ids[p_pairs[n]]), array_agg(p_ordering_keys[n]))

@@ -1,10 +1,12 @@
--- Claims the idempotency keys of a batch. Gives for each element the id that its key stands for, and the digest of that body;
--- null without a key, or where an unknown key was only looked up. Gives no arrays where every element claimed its own key.
--- Where p_may_claim is false, the key is only looked up; null stands for true everywhere.
+-- Claims the idempotency keys of a batch. Returns for each element the id that is stored under its key and the digest of that
+-- item's body; null for an element without a key, or with an unknown key that was only looked up. Returns null instead of
+-- both arrays when every element claimed its own key. Where p_may_claim is false, the key is only looked up; null instead of
+-- the array means true for all elements.
 --
--- Keys are stored by day, so that they expire with their partition. All nodes share the database's clock. For a minute after
--- midnight a key is also written to the day before, for a minute before midnight to the next; statements end within half of
--- that. So the days of two overlapping statements always have one in common, where the primary key lets only one win.
+-- Keys are stored by day, so that they expire with their partition. The day is taken from the database's clock, which all
+-- nodes share. During the minute after midnight a key is also written to the previous day, during the minute before midnight
+-- to the next day; a statement takes at most half a minute. So two overlapping statements always have one day in common, in
+-- which the primary key lets only one of them win.
 create function idempotency_winners(
   p_key_digests uuid[],
   p_body_digests uuid[],
@@ -17,7 +19,7 @@ create function idempotency_winners(
 declare
   v_first_day integer := (p_now_ms - 60000) / 86400000;
   v_last_day integer := (p_now_ms + 60000) / 86400000;
-  -- A key of the same day is found by the conflict itself. Around midnight there are two such days, which are both checked.
+  -- A key of the current day is found by ON CONFLICT. Around midnight two days are current, and both are checked.
   v_last_checked_day integer := case when v_first_day = v_last_day then v_first_day - 1 else v_last_day end;
   v_claimed integer;
 begin
@@ -56,7 +58,8 @@ begin
       and k.bucket = get_byte(uuid_send(i.id), 15)
       and k.key_digest = i.key_digest
       and k.day between v_first_day - 1 and v_last_day
-    -- Two statements around midnight may have written different days. An element wins when every day it wrote is its own.
+    -- Around midnight two statements may each have written a different day. An element wins only when its own id is stored in
+    -- all days, so rows with another id come first.
     order by k.event_id = i.id, k.day
     limit 1
   ) w on true;

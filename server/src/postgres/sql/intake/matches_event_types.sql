@@ -1,5 +1,5 @@
 -- Whether a target with these event_types gets items of this type: an entry is a type, or a prefix that ends with `.*`; an
--- empty list lets all through.
+-- empty list matches every type.
 create function matches_event_types(p_entries text[], p_event_type text)
 returns boolean language sql immutable as $$
   select p_entries = '{}'

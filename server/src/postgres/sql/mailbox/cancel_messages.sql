@@ -1,4 +1,4 @@
--- Settles what waits in one deleted mailbox as CANCELED, at most p_limit messages; gives how many there were.
+-- Settles at most p_limit messages of one deleted mailbox as CANCELED; returns their number.
 create function cancel_messages(
   p_bucket smallint,
   p_org uuid,

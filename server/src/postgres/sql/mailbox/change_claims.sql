@@ -1,8 +1,7 @@
--- Changes how long claims last, for those who hold them: p_leases_ms counts from now and extends the claim (or
--- cuts it short); a negative one gives the message back, claimable after p_delays_ms. A message that has been claimed as often as
--- its mailbox allows becomes dead when it is given back, with what its holder said (p_reasons, which may be null). p_unclaimed marks messages whose claim nobody ever saw:
--- it does not count.
--- The caller sorts by id and names each message once. Codes as in close_messages.
+-- Extends or releases claims for their holders. p_leases_ms is the new lease from now on, which may be shorter than before; a
+-- negative value releases the message, which is claimable after p_delays_ms. A released message that has been claimed as
+-- often as its mailbox allows becomes dead, with the reason that its holder gave (p_reasons, which may be null). p_unclaimed:
+-- the claims never reached a client, and do not count. The ids are sorted, and each occurs once. Codes as in close_messages.
 create function change_claims(
   p_retention_ms bigint,
   p_key_hashes bytea[],
@@ -64,7 +63,7 @@ begin
         where m.bucket = get_byte(uuid_send(p_ids[n]), 15)
           and m.mailbox_id = v_box.mailbox_id
           and m.id = p_ids[n]
-          -- The sums and "is true" keep the planner from every way but looking each id up.
+          -- `+ 0` and `is true` leave the planner no index but the one by id.
           and m.state + 0 = 2
           and m.claimable_at + 0 > v_now_ms
           and m.claimed_by = v_key_ids[p_keys[n]]

@@ -1,6 +1,6 @@
--- Locks the messages that claim_messages wants, where some of the mailbox are claimable again: takes back lapsed claims,
--- and merges the returned messages, oldest first as far as the first thousand go, with the ready ones. Positions are null.
--- Called from functions that steer the planner, and inherits that.
+-- Locks messages for claim_messages in a mailbox that has returned messages: ends lapsed claims, and merges the returned
+-- messages with the ready ones by position. Only the 1,000 messages that were returned first are considered. The positions in
+-- the result are null. The callers set planner options, which this function inherits.
 create function choose_returned_messages(
   p_bucket smallint,
   p_mailbox uuid,

@@ -1,18 +1,17 @@
--- Claims messages for many requests in one transaction, each the oldest of its mailbox: requests of one mailbox
--- share one walk over its ready messages and get them in the order of the requests. Checks the API keys, so that
--- a deleted key claims nothing.
+-- Claims the oldest messages of mailboxes for many requests in one transaction. Requests of one mailbox share one scan of its
+-- ready messages, and get them in the order of the requests. Checks the API keys, so that a deleted key claims nothing.
 --
--- Gives a row per claimed message. `head` is null where it is the same as in the message before: what the messages of
--- one request have in common is said once. A message whose event is gone has no payload. Rows without an id say what
--- else became of a request (`head`), or what is left in a mailbox (`rest`). A request without any row is empty.
--- One call claims at most some 16 MiB of payloads in a mailbox (or one message). Requests that get fewer messages than there
--- are ask again.
+-- Returns one row for each claimed message. `head` has the common part of one request's messages, and is null when it equals
+-- that of the message before. A message whose event is gone has no payload. A row without an id has another outcome of a
+-- request (`head`), or the messages left in a mailbox (`rest`). A request without any row got nothing. One call claims at
+-- most about 16 MiB of payloads in a mailbox (or one message). Callers repeat requests that got fewer messages than there
+-- are.
 --
--- p_watermarks has for each request a position before which its mailbox has no ready message as far as the caller
--- knows (0 when it knows nothing): between two vacuums, the walk from the very first one would pass the index
--- entries of all that was claimed meanwhile. Only new messages become ready, so what is returned or
--- redriven is not missed. A message whose transaction committed late is missed until a walk from 0, which this function
--- takes by itself before it answers that there are not enough.
+-- p_watermarks has a position for each request: as far as the caller knows, the mailbox has no ready message before it (0
+-- when the caller knows nothing). A scan from the first message would pass the index entries of all messages that were
+-- claimed since the last vacuum. Returned and redriven messages are not missed, because only new messages become ready. A
+-- message whose transaction committed late is missed until a scan from 0, which this function makes by itself before it
+-- returns fewer messages than wanted.
 create function claim_messages(
   p_retention_ms bigint,
   p_key_hashes bytea[],
@@ -50,7 +49,7 @@ declare
   v_key_customers text[];
   v_box record;
   v_repeated integer[];
-  -- The request of each message that is wanted.
+  -- The number of the request of each wanted message.
   v_slots integer[];
   v_wanted integer;
   v_taken integer;
@@ -85,7 +84,8 @@ begin
       array_agg(i.number::integer) filter (where r.is_reached is not true) as refused
     from unnest(p_mailbox_ids, p_keys) with ordinality as i (mailbox_id, key, number)
     left join targets t on t.id = i.mailbox_id and t.kind = 'mailbox'
-    -- The customer is checked here, too: a claim may have waited since its request was let in, and the mailbox moved.
+    -- The customer is checked here, too: the request was authorized before the claim waited, and the mailbox may have moved
+    -- to another customer.
     cross join lateral (
       select
         t.org_id = v_key_orgs[i.key]
@@ -156,7 +156,7 @@ begin
           v_box.bucket, v_box.id, v_box.max_claims, v_from, v_limit, v_now_ms, v_expired_before
         );
       else
-        -- Here and not in a function of its own, which made a claim of one message 2 % dearer.
+        -- Not in a function of its own, which made a claim of one message 2 % more expensive.
         select
           array_agg(p.id),
           array_agg(p.ordering_key),
@@ -179,7 +179,7 @@ begin
             and m.mailbox_id = v_box.id
             and m.state = 1
             and m.position > v_from
-            -- "is true" keeps the planner from walking the ids.
+            -- `is true` keeps the planner from scanning the index by id.
             and (m.id >= v_expired_before) is true
           order by m.position
           limit v_limit
@@ -199,7 +199,7 @@ begin
           v_wanted := v_taken + v_choice.room;
         end if;
       end if;
-      -- By the clock, another message may have the same position.
+      -- Positions from the clock are not unique: another message may have the same one.
       v_from := case
         when positions_by_clock() then greatest(v_choice.walked_to - 1, 0)
         else v_choice.walked_to
@@ -208,7 +208,7 @@ begin
       v_bytes := v_bytes + v_choice.bytes;
 
       if v_choice.ids <> '{}' then
-        -- Here and not in a function of its own, which would write every payload to one more tuplestore.
+        -- Not in a function of its own, which would write every payload to one more tuplestore.
         return query
         with leased as (
           update messages m
@@ -238,8 +238,8 @@ begin
           l.id, l.claim_count, l.ordering_key, e.event_type, e.correlation_id, convert_from(e.payload, 'UTF8'),
           e.trace_context, e.publication_id
         from leased l
-        -- The limit keeps the planner from reading the whole range for a join. The range of ids as plain variables lets
-        -- the executor leave out the other days of `events` at its start.
+        -- `limit 1` keeps the planner from a join that reads the whole range. With the range of ids in plain variables, the
+        -- executor prunes the other days of `events` at its start.
         left join lateral (
           select x.event_type, x.correlation_id, x.trace_context, x.payload, x.publication_id
           from events x
@@ -255,7 +255,7 @@ begin
           v_all_ids := v_all_ids || v_choice.ids;
         end if;
       end if;
-      -- Skipped messages come first in the order, and many may have one key: read further at once.
+      -- Skipped messages come first in the order, and many may have the same key: the next scan reads 64 messages more.
       v_limit := v_wanted - v_taken + case when v_choice.is_keyed then 64 else 0 end;
       exit when v_taken >= v_wanted or v_tries = v_max_tries;
       if v_choice.is_last and not v_choice.is_restarted then

@@ -1,10 +1,10 @@
--- Claims messages that are asked for by id, each for one request. Checks the API keys as claim_messages does.
--- A message can be claimed by its id before its delay has ended, but not before its turn in its ordering key.
+-- Claims messages by their ids, one for each request. Checks the API keys as claim_messages does. A message can be claimed by
+-- its id before its delay has ended, but not before its turn in its ordering key.
 --
 -- One row per request. Codes:
 --   c claimed        h held by an active claim    a acknowledged    d dead    x expired
 --   o behind an earlier message of its ordering key
---   u unauthorized   n not found                  b busy: another transaction holds it, ask again
+--   u unauthorized   n not found                  b busy: another transaction has locked it, call again
 create function claim_named_messages(
   p_retention_ms bigint,
   p_key_hashes bytea[],
@@ -30,7 +30,7 @@ returns table (
 declare
   v_now_ms bigint := extract(epoch from clock_timestamp()) * 1000;
   v_expired_before uuid := first_id_at(v_now_ms - p_retention_ms);
-  -- The range of the ids, with which the executor leaves out the other days of `events` at its start.
+  -- The range of the ids, by which the executor prunes the other days of `events` at its start.
   v_low_id uuid;
   v_high_id uuid;
   v_key_ids uuid[];
@@ -48,13 +48,14 @@ begin
   into v_low_id, v_high_id
   from unnest(p_ids) as i (id);
 
-  -- Locks of ordering keys come before row locks: the holder of a key's lock may skip locked rows, never the reverse.
+  -- Ordering keys are locked before rows; the holder of a key's lock then skips locked rows.
   for v_keyed in
     select m.bucket, m.mailbox_id, m.ordering_key, array_agg(m.id) as ids, max(t.max_claims) as max_claims
     from unnest(p_ids) as i (id)
     join messages m on m.bucket = get_byte(uuid_send(i.id), 15) and m.id = i.id
     join targets t on t.id = m.mailbox_id
-    -- An expression that does not match messages_keyed: a generic plan from a time without ordering keys would scan the whole index.
+    -- This expression does not match the index messages_keyed: a generic plan from a time without ordering keys would scan
+    -- all of that index.
     where coalesce(m.ordering_key, '') <> ''
     group by m.bucket, m.mailbox_id, m.ordering_key
     order by m.mailbox_id, m.ordering_key

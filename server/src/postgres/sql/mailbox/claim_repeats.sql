@@ -1,8 +1,8 @@
--- Claim-Ids: a request that is repeated is answered with what it claimed the first time.
+-- Claim-Ids: a repeated request is answered with the messages that it claimed the first time.
 
--- Repeats of one Claim-Id go one after the other. The caller holds no rows yet; the locks are taken in sorted order, so
--- that two calls cannot deadlock; on the server that holds the messages, see message_keys.sql.
--- Called from functions that steer the planner, as all in this file, and inherits that.
+-- Serializes requests with the same Claim-Id. The caller has locked no rows yet, and the locks are taken in sorted order, so
+-- that two calls cannot deadlock. They are taken on the server that holds the messages (see message_keys.sql). The callers of
+-- all functions in this file set planner options, which the functions inherit.
 create function lock_claim_ids(p_digests bytea[], p_mailbox_ids uuid[])
 returns void language plpgsql as $$
 begin
@@ -40,7 +40,7 @@ begin
 end
 $$;
 
--- The answers to repeated requests, as far as the messages are still claimed: rows like those of claim_messages.
+-- Answers repeated requests with the messages that are still claimed: rows like those of claim_messages.
 create function repeat_claims(
   p_bucket smallint,
   p_mailbox uuid,
@@ -65,7 +65,7 @@ returns table (
 ) language plpgsql as $$
 #variable_conflict use_column
 begin
-  -- Most requests are no repeats, and a scan of all days of `events` is dear to set up.
+  -- Most requests are no repeats, and a scan of all days of `events` is expensive to set up.
   if p_repeated = '{}' then
     return;
   end if;
@@ -105,7 +105,7 @@ begin
 end
 $$;
 
--- Remembers what requests with a Claim-Id got: message i went to the request p_requests[i].
+-- Stores which messages the requests with a Claim-Id got: message i went to the request p_requests[i].
 create function remember_claims(
   p_bucket smallint,
   p_mailbox uuid,

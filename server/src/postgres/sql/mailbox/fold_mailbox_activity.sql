@@ -1,10 +1,10 @@
--- Folds rows of the ledger of mailboxes into minutes, at most p_limit; what they say of messages accepted and acknowledged goes on to the
--- activity of targets. Gives how many they were.
+-- Folds at most p_limit rows of mailbox_activity into mailbox_minutes, and adds their accepted and acknowledged messages to
+-- target_activity. Returns the number of folded rows.
 create function fold_mailbox_activity(p_limit integer)
 returns integer language plpgsql as $$
 declare
   v_count integer;
-  -- Sums of a mailbox and a minute.
+  -- Sums by mailbox and minute.
   v_mailboxes uuid[];
   v_minutes integer[];
   v_accepted integer[];
@@ -57,7 +57,8 @@ begin
 end
 $$;
 
--- Folds minutes older than p_minutes_kept into the sum of their mailbox, at most p_limit. Gives how many they were.
+-- Folds at most p_limit minutes older than p_minutes_kept into the sum of their mailbox (minute 0). Returns the number of
+-- folded minutes.
 create function fold_mailbox_minutes(p_minutes_kept integer, p_limit integer)
 returns integer language plpgsql as $$
 declare

@@ -1,12 +1,12 @@
--- A person steps in: takes a message from the consumer that has claimed it, which makes it claimable at once (dead, when
--- that was the last claim that its mailbox allows), or, with a reason, makes a message dead that waits or is claimed. The
--- holder's token is invalid afterwards. The intervention is recorded with its user in the same transaction. Codes:
+-- Intervenes at a message for a user. Without a reason, ends the claim of the message, which makes it claimable at once (or
+-- dead, when that was the last claim that its mailbox allows). With a reason, makes a waiting or claimed message dead. The
+-- holder's token becomes invalid. The intervention is recorded with its user in the same transaction. Codes:
 --   k done
 --   n not found: no such message in this mailbox of the organization
---   c nobody has claimed it, so that there is nothing to take away
+--   c it is not claimed
 --   e it has ended: acknowledged, dead or canceled
 --   x expired
---   b another transaction has it at this moment: ask again
+--   b another transaction has locked it: call again
 create function force_message(
   p_retention_ms bigint,
   p_org uuid,

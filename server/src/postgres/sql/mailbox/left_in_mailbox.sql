@@ -1,7 +1,7 @@
--- The messages that a claim left in a mailbox. p_has_all: the claim got all that was wanted; ready messages are then counted after
--- p_walked_to, and otherwise there are none. p_is_busy: it passed over some that other transactions hold.
--- p_is_unfinished: more is claimable now than it looked at.
--- Called from functions that steer the planner, and inherits that.
+-- The messages that a claim left in a mailbox. p_has_all: the claim got all wanted messages; ready messages are then counted
+-- after p_walked_to, and otherwise there are none. p_is_busy: it skipped messages that other transactions have locked.
+-- p_is_unfinished: more messages are claimable now than it looked at. The callers set planner options, which this function
+-- inherits.
 create function left_in_mailbox(
   p_bucket smallint,
   p_mailbox uuid,
@@ -16,7 +16,7 @@ returns mailbox_rest language plpgsql as $$
 declare
   v_max_counted constant integer := 100;
 begin
-  -- One expression: each that PL/pgSQL evaluates in a transaction costs about a microsecond.
+  -- One expression, because each expression that PL/pgSQL evaluates in a transaction costs about a microsecond.
   return (
     select row(
       p_mailbox,

@@ -1,7 +1,7 @@
 -- Locks a message that waits or is claimed, for a caller that changes it without being its holder: first its ordering key,
--- which may take a moment, then its row, without waiting for it. Holders lock in the other order (they have the row and
--- wait for the key), so waiting here could be a deadlock. is_busy: another transaction has the row; ask again.
--- The callers set planner options, which this function inherits.
+-- which may take a moment, then its row, without waiting for it. Holders lock in the other order (they have the row and wait
+-- for the key), so waiting here could be a deadlock. is_busy: another transaction has locked the row; call again. The callers
+-- set planner options, which this function inherits.
 create function lock_message(
   p_bucket smallint,
   p_mailbox uuid,

@@ -1,9 +1,6 @@
--- Ordering keys. A transaction that chooses the next message of a key holds the key's advisory lock until its end, and
--- reads the key's messages in a statement begun after it got the lock; so two choices never rest on the same state.
--- Claims only try for the lock and skip a busy key: they never wait while they hold row locks.
--- The lock belongs to the server that holds the mailbox's messages: statements that take it name their table (no row
--- has a bucket of -1), so that Citus carries them out there, wherever the function runs.
--- The callers of these functions set planner options, which these functions inherit.
+-- Each statement that takes the lock also names the messages table (with bucket -1, which no row has), so that Citus executes
+-- it on the server that holds the mailbox's messages, wherever the function runs. The callers of these functions set planner
+-- options, which these functions inherit.
 
 create function message_key_lock(p_mailbox uuid, p_key text)
 returns bigint
@@ -13,7 +10,7 @@ as $$
   select hashtextextended(p_key, hashtextextended(p_mailbox::text, 0))
 $$;
 
--- Locks what can be locked at once; gives those keys.
+-- Locks the keys that are free, without waiting; returns the locked keys.
 create function try_lock_message_keys(p_mailbox uuid, p_keys text[])
 returns text[] language plpgsql as $$
 begin
@@ -26,7 +23,7 @@ begin
 end
 $$;
 
--- Waits for all the keys, in an order that all callers share.
+-- Locks all the keys, waiting for busy ones, in an order that all callers share.
 create function lock_message_keys(p_mailbox uuid, p_keys text[])
 returns void language plpgsql as $$
 begin
@@ -40,8 +37,8 @@ begin
 end
 $$;
 
--- Makes the first message of each key claimable if it was parked and none of its key is claimed. The caller
--- holds the keys' locks.
+-- Makes the first message of each key claimable if it was parked and no message of the key is claimed. The caller holds the
+-- keys' locks.
 create function unpark_messages(
   p_bucket smallint,
   p_mailbox uuid,
@@ -112,7 +109,7 @@ begin
   skipped := cardinality(v_locked) < cardinality(v_keys);
   unparked := false;
   if cardinality(v_locked) > 0 then
-    -- A null stands for a key of which one is claimed: it has no head.
+    -- Null for a key with a claimed message: no other message of the key may be claimed.
     v_heads := array(
       select (
         select h.id

@@ -1,6 +1,6 @@
--- Positions of messages: the order of acceptance in each mailbox. On one PostgreSQL they come from a sequence. Where Citus has placed the
--- cells, each server has a range of the sequence of its own, and they come from the clock; positions.ts replaces this function
--- there. It is constant, so that plans have only the branch that is taken.
+-- Positions of messages: the order of acceptance in each mailbox. On one PostgreSQL they come from a sequence. Where Citus
+-- has placed the cells, each server has its own range of the sequence, so positions come from the clock; installFunctions.ts
+-- replaces this function there. The function is constant, so that plans have only the branch that is taken.
 create function positions_by_clock()
 returns boolean
 language sql
@@ -10,11 +10,11 @@ as $$
   select false
 $$;
 
--- A position after which new messages of the mailboxes may come, where positions come from the clock: now in Unix microseconds, and not
--- before the ready messages of each mailbox, nor before any message of an ordering key. Both arrays have an element per new message, and
--- may be null for none. Clocks step back, and differ between servers; usually nothing has a position after now, and nothing is read.
--- Two calls at the same time may give the same.
--- Called from functions that steer the planner, and inherits that.
+-- The position after which new messages are placed where positions come from the clock: now in Unix microseconds, or a later
+-- position of a ready message of the mailboxes or of any message of the ordering keys. Both arrays have an element for each
+-- new message, and may be null when there is none. Clocks may step back, and differ between servers; usually no message has a
+-- position after now, and no row is read. Two concurrent calls may return the same position. The callers set planner options,
+-- which this function inherits.
 create function last_position(p_mailboxes uuid[], p_keys text[])
 returns bigint language plpgsql as $$
 declare
@@ -61,10 +61,10 @@ begin
 end
 $$;
 
--- After which position a claim may look for ready messages, where positions come from the clock: see the caller's watermark in
--- claim_messages. The clock may have stepped back, or be another server's, since the watermark was reached: new messages are then before
--- it. So nothing of the last three seconds is passed over, which is longer than a watermark is used without a walk from
--- the first message (watermarks.ts).
+-- The position after which a claim scans for ready messages where positions come from the clock: the caller's watermark (see
+-- claim_messages), but not later than three seconds ago. After the watermark was reached, the clock may have stepped back, or
+-- another server's clock may have been used: new messages then have positions before it. Three seconds are longer than a
+-- watermark is used without a scan from the first message (watermarks.ts).
 create function walk_by_clock(p_watermark bigint, p_now_ms bigint)
 returns bigint
 language sql

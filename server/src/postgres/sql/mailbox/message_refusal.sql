@@ -1,10 +1,10 @@
--- Why a change of a claim found nothing to change, from the state of its message.
---   r the same key (and token) did it already
+-- Returns why a change of a claim matched nothing, from the state of the message.
+--   r repeated: the same key (and token) has made the same change before
 --   f another key has claimed it
 --   s no active claim, or one with another token
 --   x expired      n not found
--- Called from functions that steer the planner, and inherits that.
--- p_dead says whether the holder asked to make it dead rather than acknowledged; null when it asked for neither.
+-- The callers set planner options, which this function inherits. p_dead: whether the holder wanted the message dead (true) or
+-- acknowledged (false); null when it wanted neither.
 create function message_refusal(
   p_id uuid,
   p_key uuid,

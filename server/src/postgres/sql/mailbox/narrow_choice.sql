@@ -1,6 +1,6 @@
--- Narrows locked messages to those that may be claimed: at most p_room, only the first of an ordering key, and together at most
--- p_max_bytes of payloads. The first message of a claim (p_is_first) may be larger.
--- Called from functions that steer the planner, and inherits that.
+-- Narrows locked messages to those that may be claimed: at most p_room, only the first of an ordering key, and together at
+-- most p_max_bytes of payloads. The first message of a claim (p_is_first) may be larger. The callers set planner options,
+-- which this function inherits.
 create function narrow_choice(
   p_bucket smallint,
   p_mailbox uuid,
@@ -42,7 +42,7 @@ begin
 end
 $$;
 
--- How many of these messages, from the first, have at most p_max_bytes of payloads together.
+-- The number of messages, counted from the first, whose payloads have at most p_max_bytes together.
 create function count_within_bytes(p_ids uuid[], p_max_bytes bigint)
 returns integer language plpgsql as $$
 begin

@@ -1,6 +1,5 @@
--- Puts one item that is stored already into its mailbox, for those who make a single one: ready, with the size of its
--- payload, by which claims are bounded. accept_items does the same for a whole batch.
--- Called from functions that steer the planner, and inherits that.
+-- Adds one stored item to its mailbox as a ready message, with the size of its payload, by which claims are bounded.
+-- accept_items does the same for a whole batch. The callers set planner options, which this function inherits.
 create function put_message(
   p_mailbox uuid,
   p_id uuid,
@@ -12,7 +11,7 @@ declare
   v_item record;
   v_last_position bigint;
 begin
-  -- Such an item carries its payload itself, which may be that of a publication.
+  -- The item's event has its payload itself, also where that was copied from a publication.
   select octet_length(e.payload) as size, e.ordering_key
   into v_item
   from events e

@@ -19,7 +19,7 @@ declare
   v_keys text[];
   v_sizes integer[];
 begin
-  -- Messages whose last claim has lapsed read as dead already.
+  -- Messages whose last allowed claim has lapsed count as dead; they are moved to the dead messages first.
   while return_messages(p_bucket, p_mailbox, v_max_claims, v_now_ms, v_expired_before, 1000) = 1000 loop
   end loop;
 

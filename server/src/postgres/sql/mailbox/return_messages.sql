@@ -1,8 +1,8 @@
--- Both are called from functions that steer the planner, and inherit that.
+-- The callers of these functions set planner options, which the functions inherit.
 
--- Moves messages to the dead ones. With ordering keys, only those whose key is free at once: the others stay as
--- they are and read as dead all the same. The caller holds the rows. p_reasons, which may be null, has what their last
--- holders said. Gives how many were moved.
+-- Moves messages to the dead ones. Messages whose ordering key another transaction has locked stay where they are, and still
+-- read as dead. The caller has locked the rows. p_reasons, which may be null, has the reasons that their last holders gave.
+-- Returns the number of moved messages.
 create function bury_messages(
   p_bucket smallint,
   p_mailbox uuid,
@@ -78,8 +78,8 @@ begin
 end
 $$;
 
--- Takes lapsed claims from their holders, in the order in which they lapsed. The messages count as returned at the end
--- of the lease, or as dead if the claim was the last one allowed. At most p_limit; gives how many.
+-- Ends at most p_limit lapsed claims, in the order in which they lapsed. The messages count as returned since the end of the
+-- lease, or become dead if the claim was the last one allowed. Returns the number of messages.
 create function return_messages(
   p_bucket smallint,
   p_mailbox uuid,
@@ -127,7 +127,8 @@ begin
 end
 $$;
 
--- The same for the one message of an ordering key that may be claimed, whatever else has lapsed in the mailbox.
+-- Ends the claim of one ordering key if it has lapsed; a key has at most one claimed message. Other lapsed claims of the
+-- mailbox stay.
 create function return_message_of_key(
   p_bucket smallint,
   p_mailbox uuid,

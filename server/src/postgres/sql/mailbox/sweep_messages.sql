@@ -1,5 +1,5 @@
--- Removes messages past retention from the hot table, at most p_limit per bucket: they read as EXPIRED already,
--- from their items. Gives how many were removed.
+-- Removes messages past retention from the hot table, at most p_limit per bucket: their status is EXPIRED already, which is
+-- derived from their ids. Returns the number of removed messages.
 create function sweep_messages(
   p_retention_ms bigint,
   p_limit integer
@@ -34,7 +34,7 @@ begin
         and m.id < v_expired_before
       limit p_limit
     ) x;
-    -- A key that is busy is left for the next time: its next message must be looked for under its lock.
+    -- Messages of a busy key are left for the next sweep: the key's next message must be chosen under the key's lock.
     v_ids := array(
       select x.id
       from unnest(v_ids, v_mailboxes, v_keys) as x (id, mailbox_id, ordering_key)

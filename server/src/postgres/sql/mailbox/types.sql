@@ -2,7 +2,7 @@
 create type claim_head as (
   -- The request's 1-based number.
   request integer,
-  -- claimed; repeated: its Claim-Id was answered before, and what is still claimed of that follows; unauthorized;
+  -- claimed; repeated: its Claim-Id was answered before, and the messages that are still claimed follow; unauthorized;
   -- not_found: the key's organization has no such mailbox.
   outcome text,
   claimed_by uuid,
@@ -17,18 +17,18 @@ create type mailbox_rest as (
   -- How many messages are ready and how many claimed, each counted up to 100.
   ready integer,
   claimed integer,
-  -- When an empty request should ask again as far as the transaction could tell: 0 when something is claimable that it
-  -- had to pass over, null while nothing waits.
+  -- Milliseconds after which a request that got nothing should ask again: 0 when claimable messages had to be skipped, null
+  -- when no message waits.
   retry_in_ms bigint,
-  -- How far the ready messages have been claimed; 0 when some had to be passed over.
+  -- The position up to which ready messages have been claimed; 0 when some had to be skipped.
   walked_to bigint
 );
 
 -- Messages that a claim has locked, in order.
 create type chosen_messages as (
-  -- Null where there are none.
+  -- Null when no message was chosen.
   ids uuid[],
-  -- Their ordering keys, and whether there is one that is not null.
+  -- Their ordering keys, and whether any of these is not null.
   keys text[],
   is_keyed boolean,
   -- Bytes of their payloads.
@@ -39,19 +39,19 @@ create type chosen_messages as (
   high_id uuid,
   -- The position from which to look for more; 0 when that is not known.
   walked_to bigint,
-  -- How many are wanted still, when narrow_choice has narrowed that.
+  -- Number of messages still wanted, set by narrow_choice.
   room integer,
-  -- There are no more.
+  -- No more claimable messages follow.
   is_last boolean,
-  -- Other transactions hold some that would have come with these.
+  -- Other transactions have locked messages that would belong to the choice.
   is_busy boolean,
-  -- Others than these, perhaps before them, became claimable.
+  -- Other messages became claimable, possibly before these.
   is_restarted boolean,
-  -- The bytes allow no more than `room`.
+  -- The bound on bytes allows no more than `room` messages.
   is_cut boolean
 );
 
--- A message that close_messages has deleted and not yet written down as closed, with its number among the parameters.
+-- A message that close_messages has deleted and not yet inserted into closed_messages; number is its index in the parameters.
 create type closing_message as (
   number integer,
   bucket smallint,

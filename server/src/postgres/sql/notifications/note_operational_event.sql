@@ -1,7 +1,8 @@
--- Notes that something happened at a target, in the transaction in which it happens, for the organization's targets that
--- are to hear of it; without any it is one lookup. p_event_ids: what it is about, or the item whose delivery brought it
--- about; null where there is none. Items that are operational events themselves are left out, and without any other item
--- nothing is noted, so that operational events never cause each other. No target is told of itself. Gives whether it was noted.
+-- Writes an operational event about a target to the outbox, in the transaction of the change, when other targets of the
+-- organization subscribe to its type; when none does, this is one lookup. p_event_ids: the events that it is about, or the
+-- event whose delivery caused it; null for none. Events that are operational events themselves are left out, and when no
+-- other event remains, nothing is written, so that operational events never cause each other. A target is not notified of its
+-- own events. Returns whether the event was written.
 create function note_operational_event(
   p_type text,
   p_org uuid,
@@ -49,7 +50,7 @@ begin
 end
 $$;
 
--- The same for messages of one mailbox that became dead.
+-- Writes the operational event for messages of one mailbox that became dead.
 create function note_dead_messages(p_mailbox uuid, p_ids uuid[])
 returns void language plpgsql as $$
 declare

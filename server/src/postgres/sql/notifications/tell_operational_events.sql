@@ -1,6 +1,7 @@
--- Makes items of what was noted, in one transaction: unbilled, for each target of the organization that is to hear it.
--- Failed events and dead messages may be very many: of one target they are told in one item, then not for a minute, and
--- then with all that gathered meanwhile. At most p_limit subjects. Gives the items that were made.
+-- Turns operational events of the outbox into items, in one transaction: unbilled, one for each subscribed target of the
+-- organization. Failed events and dead messages may be very many, so for each target at most one item per p_pace_ms reports
+-- them, with all that gathered meanwhile. Handles at most p_limit subjects (organization, type and target). Returns the new
+-- items.
 create function tell_operational_events(p_limit integer, p_pace_ms integer)
 returns table (
   item_id uuid,
@@ -34,7 +35,7 @@ begin
     order by o.org_id, o.type, o.target_id
     limit p_limit
   loop
-    -- Two callers would tell the same subject in two items.
+    -- Without the lock, two callers would create two items for the same subject.
     continue when not pg_try_advisory_xact_lock(
       hashtextextended(v_subject.type || v_subject.target_id, hashtextextended(v_subject.org_id::text, 0))
     );
@@ -55,7 +56,7 @@ begin
         min(g.at_ms) as first_ms,
         max(g.at_ms) as last_ms,
         min(g.reason) as reason,
-        -- Each row has ten at most; the first ten of all are told.
+        -- Each row has at most ten ids; the item has the first ten of all rows.
         string_agg(array_to_string(g.event_ids, ','), ',' order by g.at_ms) as event_ids
       from gone g
       group by case when not v_subject.is_paced then g.id end
@@ -88,14 +89,14 @@ begin
       set next_at_ms = excluded.next_at_ms;
     end if;
   end loop;
-  -- One that is over is as good as none.
+  -- A pace whose time is over has no effect any more.
   delete from notification_paces p
   where p.next_at_ms <= v_now_ms;
 end
 $$;
 
--- The items by which each target that is to hear something hears it.
--- Called from functions that steer the planner, and inherits that.
+-- Creates the items of one operational event, one for each subscribed target. The callers set planner options, which this
+-- function inherits.
 create function make_operational_items(
   p_org uuid,
   p_type text,
@@ -116,7 +117,7 @@ declare
   v_bucket smallint;
 begin
   for v_listener in
-    -- The lock keeps the target from being deleted before its item is there to be canceled.
+    -- The lock prevents the target from being deleted before its item exists and can be canceled.
     select t.id, t.kind, t.max_retries, t.event_types
     from notification_targets n
     join targets t on t.id = n.target_id
@@ -160,7 +161,7 @@ begin
 end
 $$;
 
--- A new id of an item; ids.ts has it as newId.
+-- A new item id (`newId` in ids.ts).
 create function new_item_id(p_bucket smallint, p_ms bigint)
 returns uuid
 language sql

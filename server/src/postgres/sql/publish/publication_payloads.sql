@@ -1,5 +1,6 @@
--- The payloads of publications; empty once they were erased. A claim is followed by a call with the publications of its items. If it
--- looked the payloads up itself, it would lock the publications of every day, and a claim of one item would take a tenth longer.
+-- The payloads of publications; empty after an erasure. The caller of a claim calls this function afterwards, with the
+-- publications of the claimed items. If the claim itself looked the payloads up, it would lock the partitions of every day,
+-- and a claim of one item would take a tenth longer.
 create function publication_payloads(p_ids uuid[])
 returns table (id uuid, payload bytea)
 language plpgsql stable as $$

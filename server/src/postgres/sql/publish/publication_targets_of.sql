@@ -1,7 +1,7 @@
--- The targets that publications reach, in the order of their ids: those of a customer, or those without a customer (null). A mailbox
--- that is disabled takes nothing; other disabled targets hold items. At most p_most + 1 targets per publication.
--- Targets in p_except are left out, and so are targets whose filter a publication did not pass; filter is the text of a
--- filter that the caller has not matched yet.
+-- The targets that publications reach, in the order of their ids: those of a customer, or those without a customer (null).
+-- Disabled mailboxes are left out; other disabled targets hold items. At most p_most + 1 targets per publication. Targets in
+-- p_except are left out, and so are targets whose filter a publication did not pass; filter is the text of a filter that the
+-- caller has not matched yet.
 create function publication_targets_of(
   p_orgs uuid[],
   p_customers text[],
@@ -49,7 +49,7 @@ begin
         and c.org_id = p.org_id
         and c.customer_uid = p.customer
         and (c.enabled or not is_pulled(kind_number(c.kind)))
-        -- Most have no event_types: the function costs each target as much as the rest of its row.
+        -- Most targets have no event_types; a call of the function costs as much as the rest of the target's row.
         and (c.event_types = '{}' or matches_event_types(c.event_types, p.event_type))
         and c.id <> all (p_except)
         and (c.filter_digest is null or not exists (

@@ -1,17 +1,17 @@
 -- Accepts a batch of publications from many requests in one transaction, and authorizes each, as accept_items does. Each
--- becomes an item for every target that it reaches, or nothing at all. Rows come in any order; number says of which
--- request. Codes:
+-- becomes an item for every target that it reaches, or nothing at all. Rows are returned in any order; number is the 1-based
+-- number of the request. Codes:
 --   a accepted      r the same idempotency key and body as an earlier publication      c the same key with another body
 --   u unauthorized      n no such customer      s suspended      p pending
 --   l too large for the target target_ids[1]      m it reaches more than p_most_items targets
---   v it would be accepted, but targets have the filters in filters, which it was not matched with: match it, and submit it again
+--   v it was not matched yet with the filters of some targets, which are in filters: match it, and submit it again
 -- states has a character per item: l leased to the caller, who dispatches it from memory; d due; h held; u unread.
 create function publish_items(
   p_lease_ms integer,
   p_lease_token bigint,
-  -- How many items the caller has room for.
+  -- Number of items for which the caller has room.
   p_room integer,
-  -- Targets of which it has room for none.
+  -- Targets for whose items the caller has no room.
   p_full_target_ids uuid[],
   p_most_items integer,
   p_key_hashes bytea[],
@@ -38,7 +38,7 @@ returns table (
   kinds smallint[],
   versions bigint[],
   states text,
-  -- The rows of deliveries that the items wait in.
+  -- The row of deliveries of each leased item; null for other items.
   row_ids uuid[],
   filters text[]
 ) language plpgsql as $$
@@ -200,7 +200,7 @@ begin
   if 'a' = all (v_codes) then
     return;
   end if;
-  -- The publications that were not accepted now. For a repeated one, the items that it became the first time.
+  -- The publications that this call did not accept. A repeated publication comes with its original items.
   return query
   select
     n.n::smallint, v_codes[n.n], v_ids[n.n], e.ids,
@@ -236,7 +236,7 @@ begin
     where v_codes[n.n] = 'r'
       and p.bucket = get_byte(uuid_send(v_orgs[n.n]), 15)
       and p.id = v_ids[n.n]
-      -- Items for targets that were added later are of a later millisecond.
+      -- Excludes items that were created later, for added targets: their ids are of a later millisecond.
       and left(i.id::text, 13) = left(p.id::text, 13)
   ) e on true
   where v_codes[n.n] <> 'a';

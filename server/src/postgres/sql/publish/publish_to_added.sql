@@ -1,13 +1,13 @@
--- Sends a publication to the targets that it would reach now and has not reached: as new items, which are billed. The lock
--- keeps two of these from reaching a target twice. Codes:
+-- Sends a publication to the targets that it would reach now and has not reached yet, as new items, which are billed. The
+-- lock on the publication prevents two calls from reaching a target twice. Codes:
 --   a accepted      n the organization has no such publication      e its payload was erased
 --   s suspended      p pending      l too large for the target target_ids[1]      m more than p_most_items targets
---   v targets have filters that it was not matched with: match it, and call again
+--   v it was not matched yet with the filters of some targets, which are in filters: match it, and call again
 create function publish_to_added(
   p_org uuid,
   p_publication uuid,
   p_most_items integer,
-  -- The filters that it was matched with, and whether it passed.
+  -- The filters that the publication was matched with, and whether it passed each.
   p_verdict_filters uuid[],
   p_verdict_passed boolean[],
   out code text,
@@ -21,7 +21,7 @@ declare
   v_bucket smallint := get_byte(uuid_send(p_org), 15);
   v_publication record;
   v_number constant smallint := 1;
-  -- The targets that it was sent to.
+  -- The targets that the publication has already reached.
   v_reached uuid[];
   v_held boolean[];
   v_versions bigint[];

@@ -1,7 +1,7 @@
--- Stores the items of publications, with what makes them due or puts them into their mailboxes, and bills them. Arrays
--- of publications have one element for each publication; items name theirs by its number, and items without an id are
--- passed over. p_late_payloads is null for publications that are stored with their items; items that come later carry the
--- payload themselves, because the publication's day may be dropped before theirs.
+-- Stores the items of publications with their rows of deliveries or messages, and bills them. Arrays of publications have one
+-- element for each publication; p_numbers has the number of each item's publication. Items without an id are ignored.
+-- p_late_payloads is null for publications that are stored with their items; items that are added later carry the payload
+-- themselves, because the partition of the publication's day may be dropped before that of theirs.
 --
 -- Items of one target wait in one row of deliveries, as in accept_items: at most 64, one of each publication. Items that can be
 -- sent are leased to the caller, target by target, up to p_room. Returns the items of each publication in their order; states
@@ -49,7 +49,7 @@ declare
   v_versions bigint[];
   v_max_retries smallint[];
   v_states text[];
-  -- The row of deliveries that it waits in.
+  -- The item's row of deliveries.
   v_row_ids uuid[];
   v_last_position bigint;
 begin
@@ -76,7 +76,7 @@ begin
       i.number, i.id, i.target_id, i.kind, i.version, i.max_retries, i.ord, i.held,
       count(*) over of_target as items,
       first_value(i.id) over of_target as first_id,
-      -- How many items that can be sent there are up to the last of the target.
+      -- Number of items that can be sent, up to and including those of this target.
       count(*) filter (where not is_pulled(i.kind) and not i.held and i.target_id <> all (p_full_target_ids)) over upto as sendable
     from unnest(p_numbers, p_ids, p_target_ids, p_kinds, p_versions, p_max_retries, p_held) with ordinality
       as i (number, id, target_id, kind, version, max_retries, held, ord)
@@ -86,7 +86,7 @@ begin
       upto as (order by i.target_id)
   ) c;
 
-  -- The order of ids.
+  -- Inserted in the order of their ids.
   insert into events (
     bucket, kind, max_retries, billable, target_id, id, org_id, event_type, correlation_id, ordering_key, payload,
     trace_context, publication_id

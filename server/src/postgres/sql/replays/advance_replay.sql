@@ -1,11 +1,12 @@
--- One batch of a job's work at one target, in one transaction: makes the new events, moves the target's cursor from
--- p_from to p_to, counts, plans the next batch and gives the job's lease back. The lease's token is a fencing token, and
--- the cursor has to be where the caller saw it: of two who work on the same batch, one does it. Codes:
+-- Processes one batch of a replay job at one target, in one transaction: creates the new events, moves the target's cursor
+-- from p_from to p_to, updates the counts, schedules the next batch and releases the job's lease. The lease token is a
+-- fencing token, and the cursor must still be at p_from: of two callers with the same batch, only one succeeds. Codes:
 --   a advanced      l the lease has passed to another holder, or the job was canceled: nothing was done
 --
--- p_source_ids has the events to replay in ascending order, p_ids the new ones, which share their last byte, the target's
--- bucket. p_waiting: how many of the batch were waiting and are skipped. p_is_last: nothing is behind p_to.
--- p_wait_ms: not before then for this target. Events are made as replay_event makes them, and skipped where it refuses.
+-- p_source_ids has the ids of the events to replay in ascending order, p_ids those of the new events; all have the same last
+-- byte, the target's bucket. p_waiting: number of events in the batch that are skipped because they are still waiting.
+-- p_is_last: no event follows after p_to. p_wait_ms: minimum time until the next batch at this target. Events are created as
+-- by replay_event, and skipped where replay_event would refuse them.
 create function advance_replay(
   p_replay uuid,
   p_lease_token bigint,
@@ -61,7 +62,7 @@ begin
   code := 'a';
 
   if v_count > 0 then
-    -- The lock keeps the target from being deleted before the deliveries are there to be canceled.
+    -- The lock prevents the target from being deleted before its new deliveries exist and can be canceled.
     select t.kind, t.enabled, t.max_retries
     into v_target
     from targets t
@@ -96,7 +97,7 @@ begin
     skipped_waiting = r.skipped_waiting + p_waiting,
     skipped_no_target = r.skipped_no_target + v_no_target,
     skipped_mailbox_disabled = r.skipped_mailbox_disabled + v_disabled,
-    -- The rest of what was to be replayed is not there any more.
+    -- The remaining source events are gone, erased or expired.
     skipped_expired = r.skipped_expired + v_count - v_made - v_no_target - v_disabled,
     -- A delayed job catches up on at most one second of its rate.
     due_at = greatest(
@@ -118,8 +119,8 @@ begin
 end
 $$;
 
--- The new events of a batch with what makes them due. Gives the ids of those whose source was still there, not erased and,
--- of a mailbox, not expired. Each delivery has a row of its own, as that of a replay does.
+-- Stores the new events of a batch with their deliveries or messages. Returns the ids of those whose source event still
+-- exists, is not erased and, in a mailbox, not expired. Each delivery has a row of its own, as every replay.
 create function store_replays(
   p_replay uuid,
   p_org uuid,
@@ -138,7 +139,7 @@ declare
   v_high uuid := p_source_ids[cardinality(p_source_ids)];
   v_kind smallint;
   v_made uuid[];
-  -- The same number of elements: the events that they repeat, and what is copied.
+  -- Parallel to v_made: the source events, and the values that are copied from them.
   v_sources uuid[];
   v_webhook_ids uuid[];
   v_event_types text[];
@@ -175,10 +176,10 @@ begin
     where s.bucket = v_bucket
       and s.target_id = p_target
       and s.id = p_source_ids[n]
-      -- Lets the executor leave out the other days of `events` at its start.
+      -- Partition pruning: the executor skips the other days of `events`.
       and s.id between v_low and v_high
       and s.erasure_id is null
-    -- An erasure waits for the lock, and then finds the copy that is made here.
+    -- An erasure waits for this lock, and then finds the copy that is inserted below.
     for share
   ) e
   where e.org_id = p_org

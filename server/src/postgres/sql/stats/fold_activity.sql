@@ -1,5 +1,6 @@
--- Folds rows of target_activity and published_activity, at most so many of each, into steps of these seconds. Gives how many
--- they were, each target's by itself, and whether there may be more. The caller holds the lock of folding.
+-- Folds at most p_limit rows of target_activity and p_published_limit rows of published_activity into steps of p_steps
+-- seconds. folded: the number of folded rows, where a row of published_activity counts once for each of its targets. is_more:
+-- whether more rows may be left. The caller holds the folding lock.
 create function fold_activity(
   p_limit integer,
   p_steps integer[],
@@ -8,7 +9,7 @@ create function fold_activity(
   out is_more boolean
 ) language plpgsql as $$
 declare
-  -- The rows by targets and minutes, which are Unix seconds.
+  -- Sums by target and minute; minutes are Unix seconds.
   v_targets uuid[];
   v_orgs uuid[];
   v_minutes bigint[];
@@ -18,7 +19,7 @@ declare
   v_failed bigint[];
   v_last_attempts bigint[];
   v_last_successes bigint[];
-  -- The latencies of their deliveries by targets, minutes and ranges.
+  -- Counts of deliveries by target, minute and latency range.
   v_latency_targets uuid[];
   v_latency_orgs uuid[];
   v_latency_minutes bigint[];
@@ -98,7 +99,7 @@ begin
       step.seconds as step,
       m.minute / step.seconds * step.seconds as at,
       sum(m.accepted) as accepted,
-      -- Publications have none of the others.
+      -- Rows of publications count accepted items only.
       coalesce(sum(m.delivered), 0) as delivered,
       coalesce(sum(m.retried), 0) as retried,
       coalesce(sum(m.failed), 0) as failed,
@@ -111,7 +112,7 @@ begin
     cross join unnest(p_steps) as step (seconds)
     group by 1, 2, 3, 4
   ),
-  -- The counts that the steps have so far. Nobody else changes them, because the caller holds the lock.
+  -- The counts that the steps already have. No other process changes them, because the caller holds the lock.
   stored as (
     select s.scope_id, s.step, s.at, a.latency_ranges, a.latency_counts
     from steps s
@@ -138,7 +139,7 @@ begin
     ) c
     group by c.scope_id, c.step, c.at, c.range
   ),
-  -- With the running count, of which the percentiles are parts, as in latencyRanges.ts.
+  -- Adds running counts, from which the percentiles are computed as in latencyRanges.ts.
   running as (
     select
       c.*,
