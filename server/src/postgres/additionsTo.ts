@@ -1,6 +1,6 @@
 import type { TableShape } from "./tableShape.ts";
 
-/** Where tables are copied from and to: names of schemas, as SQL writes them. */
+/** The schemas from which and to which tables are copied, as SQL writes their names. */
 export interface Copy {
   home: string;
   schema: string;
@@ -8,7 +8,7 @@ export interface Copy {
 
 type Shapes = ReadonlyMap<string, TableShape>;
 
-/** Statements in their order. Rows may be copied after the first list. */
+/** Statements in the order in which to run them. Rows may be copied after `tables`, before `keys`. */
 interface Additions {
   tables: string[];
   /** Constraints and indexes. */
@@ -16,8 +16,8 @@ interface Additions {
 }
 
 /**
- * The statements that add missing tables, columns, constraints and indexes to a schema. Whatever is there and
- * different, or has no counterpart, stays as it is.
+ * The statements that add missing tables, columns, constraints and indexes to a schema. Existing objects that differ, or that
+ * `wanted` does not have, stay as they are.
  */
 export function additionsTo(copy: Copy, wanted: Shapes, present: Shapes): Additions {
   const each = (add: (table: string, shape: TableShape, found?: TableShape) => string[]): string[] =>
@@ -36,8 +36,8 @@ export function additionsTo(copy: Copy, wanted: Shapes, present: Shapes): Additi
 }
 
 /**
- * The statements that set again what a table lost when it was made anew: its replica identity, and the statistics targets of its
- * columns.
+ * The statements that restore what a table lost when it was created again: its replica identity, and the statistics targets
+ * of its columns.
  */
 export function settingsLost(schema: string, wanted: Shapes, present: Shapes): string[] {
   return [...present].flatMap(([table, found]) => {
@@ -56,7 +56,7 @@ function newTable({ home, schema }: Copy, table: string, shape: TableShape): str
   const name = `${schema}.${table}`;
   const partitions = partitionKey === null ? "" : ` partition by ${partitionKey}`;
   const storage = options.length === 0 ? "" : ` with (${options.join(", ")})`;
-  // Constraints other than checks come with the indexes, which follow by their own names.
+  // `like` copies CHECK constraints only; other constraints and the indexes are added later, under their own names.
   const create = `create table ${name} (like ${home}.${table} including all excluding indexes)${partitions}${storage}`;
   const statistics = [...shape.columns].flatMap(([column, { statistics: target }]) =>
     setStatistics(name, column, target),

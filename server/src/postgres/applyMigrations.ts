@@ -15,8 +15,9 @@ import { runningOlderProcesses } from "./processes.ts";
 type AppliedMigration = Omit<Migration, "text">;
 
 /**
- * Applies the migrations that the database lacks, each in its own transaction, which waits for no lock for long. The caller
- * holds the migration lock. Ones that this process does not know are no obstacle, unless one of them needs processes that do.
+ * Applies the migrations that the database lacks, each in its own transaction with short lock timeouts. The caller holds the
+ * migration lock. Migrations that this process does not know are accepted, unless one of them requires processes that know
+ * it.
  * @returns the names of the applied ones.
  * @throws {SchemaError} when this process is too old for the database, a migration was edited, or one would take
  *   something away that a running process uses.
@@ -65,12 +66,12 @@ async function readApplied(client: pg.ClientBase): Promise<AppliedMigration[]> {
   return rows;
 }
 
-/** Names that only a database of Postrider has all of. */
+/** Tables that only a database of Postrider has all together. */
 const ownOnly = ["api_keys", "deliveries", "idempotency_keys", "usage_records"];
 
 /**
- * Leaves another program's database as it is.
- * @throws {SchemaError} when tables that no migration made are where Postrider's would be.
+ * Protects another program's database.
+ * @throws {SchemaError} when tables that no migration created have names of Postrider's tables.
  */
 async function refuseForeignTables(client: pg.ClientBase): Promise<void> {
   const names = await findForeignTables(client);
@@ -79,9 +80,9 @@ async function refuseForeignTables(client: pg.ClientBase): Promise<void> {
 }
 
 /**
- * Texts of clients are Unicode. Other encodings lack most of its characters, and `SQL_ASCII`, which a cluster has that was made without
- * a locale, counts bytes and may cut within a character.
- * @throws {SchemaError} when the database has another encoding than UTF8.
+ * Texts of clients are Unicode. Other encodings lack most characters, and `SQL_ASCII`, the encoding of a cluster that was
+ * created without a locale, counts bytes and may cut within a character.
+ * @throws {SchemaError} when the encoding of the database is not UTF8.
  */
 export async function refuseOtherEncodings(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ encoding: string }>(
@@ -95,8 +96,8 @@ export async function refuseOtherEncodings(client: pg.ClientBase): Promise<void>
 }
 
 /**
- * Records the baseline as applied on a database that was made before it and has its schema.
- * @throws {SchemaError} when the database is of an earlier commit.
+ * Records the baseline as applied on a database that was created before the baseline and has its schema.
+ * @throws {SchemaError} when an earlier commit created the database.
  */
 async function adoptBaseline(client: pg.ClientBase): Promise<void> {
   const { version, name, checksum } = baseline;
@@ -110,7 +111,8 @@ async function adoptBaseline(client: pg.ClientBase): Promise<void> {
   );
   const { rowCount } = await client.query("select from schema_changes where version = $1", [version]);
   if (rowCount === 0) throw databaseBeforeBaseline();
-  // The list of such a database before it had checksums. On any other one it belongs to another program.
+  // Such a database listed its migrations in this table before they had checksums. In any other database the table belongs to
+  // another program.
   if (adopted.rowCount === 1) await client.query("drop table if exists schema_migrations");
 }
 
@@ -141,7 +143,7 @@ async function apply(session: BriefLocks, migration: Migration): Promise<void> {
   }
 }
 
-/** Written down first: the migration's own locks are held from its text to the commit. */
+/** The row is inserted first, so that the migration's own locks are held only from its text to the commit. */
 async function applyOnce(client: pg.ClientBase, migration: Migration): Promise<void> {
   const { name, text, version, checksum, needs } = migration;
   await client.query("insert into schema_changes (version, name, checksum, needs) values ($1, $2, $3, $4)", [
@@ -150,12 +152,15 @@ async function applyOnce(client: pg.ClientBase, migration: Migration): Promise<v
     checksum,
     needs,
   ]);
-  // Citus passes the text of a query on to the servers unchanged, and they take one statement at a time.
+  // Citus passes the text of a query to the servers unchanged, and they accept one statement at a time.
   const texts = (await hasDistributedCells(client)) ? splitStatements(text) : [text];
   for (const one of texts) await client.query(limited(noQueryTimeoutMs, one));
 }
 
-/** Quoted text, in which a semicolon ends nothing, and semicolons. Nested comments and `begin atomic` are not told apart. */
+/**
+ * Semicolons, and quoted text and comments, in which a semicolon does not end a statement. Nested comments and `begin atomic`
+ * are not recognized.
+ */
 const tokens =
   /\b[eE]'(?:[^'\\]|\\[^]|'')*'|'(?:[^']|'')*'|"[^"]*"|\$(\w*)\$[^]*?\$\1\$|--[^\n]*|\/\*[^]*?\*\/|;/g;
 

@@ -2,7 +2,7 @@ import { NotBegunError } from "../runtime/groupCommit.ts";
 import { ClockApartError } from "./clock.ts";
 import { isDatabaseAway, isPartitionMissing, isUnanswered } from "./pool.ts";
 
-/** Why the database accepts nothing, as far as an error tells. */
+/** Why the database accepts nothing, as far as the error shows. */
 export type AwayReason =
   | "disk full"
   | "read-only"
@@ -26,7 +26,7 @@ export const awayText: Record<AwayReason, string> = {
   away: "the service cannot reach its database",
 };
 
-/** Undefined when the error is about something else than the database's state. */
+/** Returns undefined when the error is not about the database's state. */
 export function awayReason(error: unknown): AwayReason | undefined {
   if (error instanceof NotBegunError) return "slow";
   if (error instanceof ClockApartError) return "clocks apart";
@@ -42,8 +42,8 @@ export function awayReason(error: unknown): AwayReason | undefined {
 }
 
 /**
- * Whether a statement was sent and its answer never came, so that it may have been committed: no answer in time, or a connection
- * that was lost meanwhile. One that could not be made has sent nothing.
+ * Whether a statement was sent and its answer never came, so that it may have been committed: the answer timed out, or the
+ * connection was lost meanwhile. A connection attempt that failed has sent nothing.
  */
 export function isOutcomeUnknown(error: unknown): boolean {
   if (isUnanswered(error)) return true;
@@ -52,10 +52,10 @@ export function isOutcomeUnknown(error: unknown): boolean {
   return /^(ECONNRESET|EPIPE|ETIMEDOUT)$/.test(code) || lostPattern.test(message);
 }
 
-/** The driver's words, the second for a rollback after a commit whose answer never came. */
+/** The driver's messages; the second is that of a rollback after a commit whose answer never came. */
 const lostPattern = /^(Connection terminated(?! due to)|Client has encountered a connection error)/;
 
-/** Whether PostgreSQL has no room for another lock: what else its shared memory holds, it allocates at its start. */
+/** Whether PostgreSQL's lock table is full. Everything else in its shared memory is allocated at its start. */
 export function isLockTableFull({ code, message }: { code?: string | undefined; message: string }): boolean {
   return code === "53200" && /shared memory/.test(message);
 }
@@ -66,10 +66,10 @@ export function isTooSlow(error: unknown): boolean {
   return reason === "unanswered" || reason === "slow";
 }
 
-/** The operating system's words, in its own errors and in PostgreSQL's log. */
+/** The operating system's messages for a full disk, in its own errors and in PostgreSQL's log. */
 export const noSpacePattern = /no space left on device|ENOSPC|disk quota exceeded|EDQUOT|disk is full/i;
 
-/** An error that reads as PostgreSQL's own `disk_full`. @param text a sentence for the operator. */
+/** An error with the code of PostgreSQL's `disk_full`. @param text a sentence for the operator. */
 export function diskFullError(text: string, cause?: unknown): Error {
   return Object.assign(new Error(text, { cause }), { code: "53100" });
 }

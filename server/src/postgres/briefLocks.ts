@@ -2,20 +2,23 @@ import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { areStillHeld, type LocksInTheWay, watchForLocks, wordsFor } from "./locksInTheWay.ts";
 
-/** A session that changes tables which others read and write meanwhile. */
+/** A session that changes tables while other sessions read and write them. */
 export interface BriefLocks {
   client: pg.ClientBase;
-  /** Pool that queries who holds the lock while the session waits; without it this is not queried. */
+  /** Pool for queries that find the holder of the lock while the session waits; without it the holder is not looked for. */
   pool?: pg.Pool;
-  /** Called after each failed try with what the session waits for, as a text to follow "still". An error that it throws ends the wait. */
+  /**
+   * Called after each failed try with a text to follow "still", such as "waiting for a lock". An error that it throws ends
+   * the wait.
+   */
   onWait?: (what: string) => void;
   /** No further try after this time; unlimited by default. */
   limitMs?: number;
 }
 
 /**
- * How long one statement waits for a lock. Meanwhile all others who want the table queue behind it, even readers. Shorter than
- * PostgreSQL's deadlock_timeout of one second, so that a deadlock never aborts a client's request.
+ * How long one statement waits for a lock. During the wait all other sessions that use the table queue behind it, even
+ * readers. Shorter than PostgreSQL's deadlock_timeout of one second, so that a deadlock never aborts a client's request.
  */
 const lockTimeoutMs = 200;
 /** Pause between two tries, so that the statements that queued behind a try get their turn. */
@@ -24,9 +27,9 @@ const pauseMs = 300;
 const longestPauseMs = 10_000;
 
 /**
- * Runs `work` in one transaction that waits for each lock for a moment only, and tries again until it gets them: a transaction
- * that stays open, such as that of a backup, holds up the change and not those who write. `work` may run more than once.
- * @throws what `work` throws; once `limitMs` are over, also that a lock was not to be had (code 55P03).
+ * Runs `work` in one transaction that waits only briefly for each lock, and is tried again until it gets all locks. So a long
+ * transaction, such as that of a backup, delays the change but not the sessions that write. `work` may run more than once.
+ * @throws the errors of `work`; after `limitMs` also the lock timeout (code 55P03) or the deadlock (40P01).
  */
 export async function withBriefLocks<T>(session: BriefLocks, work: () => Promise<T>): Promise<T> {
   const { client, pool, onWait = () => undefined, limitMs = Infinity } = session;
@@ -52,15 +55,16 @@ export async function withBriefLocks<T>(session: BriefLocks, work: () => Promise
   }
 }
 
-/** The process id of the server that a session has. */
+/** The process id of a session's PostgreSQL backend. */
 export async function sessionPid(client: pg.ClientBase): Promise<number> {
   const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
   return rows[0]!.pid;
 }
 
 /**
- * Waits for a VACUUM, ANALYZE or index build, by a lock that conflicts with no reader and no writer, and keeps the next one away until
- * the transaction ends. PostgreSQL itself cancels an autovacuum for which a session has waited for `deadlock_timeout`.
+ * Waits until a VACUUM, ANALYZE or index build has ended, with a lock that conflicts with no reader and no writer, and
+ * prevents the next one until the transaction ends. PostgreSQL itself cancels an autovacuum for which a session has waited
+ * for `deadlock_timeout`.
  */
 async function outwaitMaintenance(client: pg.ClientBase, table: string): Promise<void> {
   await client.query(
@@ -73,7 +77,7 @@ async function outwaitMaintenance(client: pg.ClientBase, table: string): Promise
   await client.query(`lock table only ${table} in share update exclusive mode`);
 }
 
-/** A lock was not to be had in time, or two transactions waited for each other. */
+/** Whether a lock timed out, or PostgreSQL ended the transaction to resolve a deadlock. */
 function isLockMissing(error: unknown): boolean {
   let cause = error;
   while (cause instanceof Error) {
@@ -84,11 +88,11 @@ function isLockMissing(error: unknown): boolean {
   return false;
 }
 
-/** Waits while the lock is known to be held, up to a limit: each try would hold up readers and writers. */
+/** Waits while the lock is known to be held, up to a limit, because each try delays readers and writers. */
 async function pause(pool: pg.Pool | undefined, inTheWay: LocksInTheWay | undefined): Promise<void> {
   const endMs = performance.now() + longestPauseMs;
   await delay(pauseMs);
-  // The next try itself waits for maintenance, without hindering anybody.
+  // The next try waits for maintenance without delaying other sessions.
   if (pool === undefined || inTheWay === undefined || inTheWay.areMaintenance) return;
   while (performance.now() < endMs && (await areStillHeld(pool, inTheWay))) await delay(pauseMs);
 }

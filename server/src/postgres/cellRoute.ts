@@ -4,7 +4,10 @@ import { atServer, createPool, type PoolOptions } from "./pool.ts";
 import { createMovingPool, type MovingPool } from "./movingPool.ts";
 import { checkWorker, type Placement } from "./cellServers.ts";
 
-/** The way to a cell's tables: straight to the server that holds them, or through the coordinator of Citus, which is always correct. */
+/**
+ * How a cell's tables are reached: directly at the server that holds them, or through the coordinator of Citus, which always
+ * works.
+ */
 export interface Place {
   /** `host:port`, as Citus knows it. */
   server: string;
@@ -14,18 +17,18 @@ export interface Place {
 interface RouteOptions extends PoolOptions {
   schema: string;
   cellNumber: number;
-  /** A monotonic clock, in milliseconds; the process's unless told. */
+  /** A monotonic clock, in milliseconds; the process's own by default. */
   clockMs?: () => number;
 }
 
-/** A server that cannot be used from here is tried again this often. */
+/** Pause between two tries to use a server that could not be used. */
 const retryMs = 10_000;
 
-/** The connections to the server of one cell, which follow the cell when it moves. */
+/** The connections to the server of one cell. They follow the cell when it moves. */
 export class CellRoute {
   /**
-   * Sessions for calls of the hot path. They see the cell and the reference tables; other tables of the control plane may be missing,
-   * and schemas cannot be changed.
+   * Sessions for calls of the hot path. They can use the tables of the cell and the reference tables; other tables of the
+   * control plane may be missing, and schemas cannot be changed.
    */
   readonly pool: pg.Pool;
   readonly #through: pg.Pool;
@@ -38,7 +41,7 @@ export class CellRoute {
   #failures = 0;
   readonly #clockMs: () => number;
 
-  /** @param through the cell's sessions at the coordinator, which are used until `follow` finds the server. */
+  /** @param through the cell's sessions at the coordinator, which are used until `follow` has found the server. */
   constructor(through: pg.Pool, options: RouteOptions) {
     this.#through = through;
     this.#options = options;
@@ -47,12 +50,15 @@ export class CellRoute {
     this.pool = this.#moving.pool;
   }
 
-  /** Where the cell is; undefined while it is on no server of its own. */
+  /** The server of the cell; undefined when Citus has not placed the cell on a server. */
   place(): Place | undefined {
     return this.#placement && { server: serverOf(this.#placement), isDirect: this.#isDirect };
   }
 
-  /** Goes straight to the server if that works. Called every second with the placement that is known, whether or not it is new. */
+  /**
+   * Connects directly to the cell's server if that works. Called every second with the current placement, even when it has
+   * not changed.
+   */
   async follow(placement: Placement, log: Pick<Log, "info" | "warn">): Promise<void> {
     const isMoved = this.#placement === undefined || serverOf(placement) !== serverOf(this.#placement);
     this.#placement = placement;
@@ -80,7 +86,10 @@ export class CellRoute {
     log.info({ cell: cellNumber, server: serverOf(placement) }, "the cell's items go straight to its server");
   }
 
-  /** Goes through the coordinator if only this process cannot reach the server. If the coordinator cannot either, nothing would be gained. */
+  /**
+   * Switches to the coordinator if only this process cannot reach the server. If the coordinator cannot reach it either,
+   * switching would not help.
+   */
   async #leaveIfCutOff(log: Pick<Log, "info" | "warn">): Promise<void> {
     this.#failures = this.#moving.failures();
     const fault = await this.#faultOf(this.#placement!);
@@ -107,7 +116,7 @@ export class CellRoute {
     this.#isSaid = true;
   }
 
-  /** Uses a connection of its own, because the others may all be in use. */
+  /** Returns why the server cannot be used, or undefined. Opens a connection of its own, because all others may be in use. */
   async #faultOf(placement: Placement): Promise<Error | undefined> {
     let pool: pg.Pool | undefined;
     try {
@@ -126,7 +135,7 @@ export class CellRoute {
     return {
       ...this.#options,
       connection: atServer(connection, placement),
-      // A default search path may be set at the coordinator only.
+      // The search path is set explicitly, because a default may be set at the coordinator only.
       schema: `${schema}, ${placement.home}`,
     };
   }

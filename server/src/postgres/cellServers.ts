@@ -3,18 +3,18 @@ import { functionSchema } from "./functionSchema.ts";
 
 /** The server of Citus that holds the tables of a cell. */
 export interface Placement {
-  /** As Citus knows it. */
+  /** The name or address under which Citus knows the server. */
   host: string;
   port: number;
-  /** The number of its group of nodes. */
+  /** Citus' group id of the server. */
   group: number;
-  /** The schema of the control plane, of which every server has the reference tables. */
+  /** The schema of the control plane; every server has its reference tables. */
   home: string;
-  /** Tells one cluster from another: the id of its first organization. */
+  /** The id of the first organization, which differs between clusters. */
   mark: string | null;
 }
 
-/** Where Citus has placed the cells, by schema, according to the coordinator's catalogue. */
+/** Returns where Citus has placed the cells, by schema, from the coordinator's catalogue. */
 export async function readPlacements(pool: pg.Pool): Promise<ReadonlyMap<string, Placement>> {
   // All tables of a schema are on one server, so one table is enough to find it.
   const { rows } = await pool.query<Placement & { schema: string }>(
@@ -31,9 +31,9 @@ export async function readPlacements(pool: pg.Pool): Promise<ReadonlyMap<string,
 }
 
 /**
- * Checks that the pool's server is the one that Citus means, and can run this version's functions on the cell's tables. Seen from here,
- * the address may belong to another server, and an upgrade may be under way.
- * @throws an error that says what it lacks, or the driver's.
+ * Checks that the pool's server is the one that Citus means, and that it can run this version's functions on the cell's
+ * tables. From this host, the address may lead to another server, and an upgrade may be under way.
+ * @throws {Error} that says why the server cannot be used, or the driver's error.
  */
 export async function checkWorker(pool: pg.Pool, schema: string, { group, mark }: Placement): Promise<void> {
   const { rows } = await pool.query<{ group: number; has_functions: boolean; has_tables: boolean }>(

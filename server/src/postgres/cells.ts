@@ -3,39 +3,42 @@ import { bucketOf } from "./ids.ts";
 import { CellRoute } from "./cellRoute.ts";
 import { createPool, type PoolOptions } from "./pool.ts";
 
-/** A part of the data plane that stands by itself: its tables, and whatever reads and writes them. */
+/** An independent part of the data plane: its tables, and the code that reads and writes them. */
 export interface Cell {
   /** From 0. */
   number: number;
   /** The range of buckets, both inclusive, whose rows it holds. */
   firstBucket: number;
   lastBucket: number;
-  /** The schema of its tables; undefined with one cell, whose tables are beside those of the control plane. */
+  /** The schema of its tables; undefined when there is only one cell, whose tables are in the schema of the control plane. */
   schema: string | undefined;
   /**
-   * Sessions in which the name of a table means the cell's table, or else the control plane's. A session never changes to another
-   * cell, because its cached plans are for one cell.
+   * Sessions in which a table's name means the cell's table, or the control plane's table if the cell has none of that name.
+   * A session never changes to another cell, because its cached plans are for one cell.
    */
   pool: pg.Pool;
-  /** The same, on the server that holds the cell; see `CellRoute`. With one cell it is `pool` itself. */
+  /**
+   * Sessions like those of `pool`, on the server that holds the cell; see `CellRoute`. With only one cell it is `pool`
+   * itself.
+   */
   direct: pg.Pool;
-  /** Undefined with one cell. */
+  /** Undefined when there is only one cell. */
   route?: CellRoute;
 }
 
-/** All parts of the data plane. Whatever belongs to one organization is in one of them. */
+/** All cells. Everything that belongs to one organization is in one of them. */
 export interface Cells {
   /** In the order of their buckets; at least one. */
   all(): readonly Cell[];
   /** The cell that has the rows of a bucket (0–255). */
   ofBucket(bucket: number): Cell;
-  /** The cell of an organization: that of its own id's bucket, to which its targets' ids are made. */
+  /** The cell of an organization: that of its id's bucket. The ids of its targets get buckets of the same cell. */
   ofOrg(orgId: string): Cell;
 }
 
 const buckets = 256;
 
-/** The whole data plane as one cell, whose tables are where the pool finds them. */
+/** The whole data plane as one cell, whose tables the pool finds by its own search path. */
 export function oneCell(pool: pg.Pool): Cells {
   const cell = { number: 0, firstBucket: 0, lastBucket: buckets - 1, schema: undefined, pool, direct: pool };
   const all = [cell];
@@ -43,9 +46,9 @@ export function oneCell(pool: pg.Pool): Cells {
 }
 
 /**
- * Equal cells, in schemas of their own.
- * @param count a divisor of 16: an organization's buckets are never divided.
- * @param options of each cell's pools.
+ * Cells of equal size, each in its own schema.
+ * @param count a divisor of 16, so that an organization's buckets are never in two cells.
+ * @param options the options of each cell's pools.
  */
 function cellsInSchemas(count: number, options: PoolOptions): Cells {
   const size = buckets / count;
@@ -71,7 +74,7 @@ export function cellSchemas(count: number): string[] {
   });
 }
 
-/** Names of the schemas while a division fills them: no other session reads them (`placement/divide.ts`). */
+/** Names of the schemas while a division fills them; no other session reads these schemas (`placement/divide.ts`). */
 export const unfinishedSchemaPattern = "^postrider_dividing_[0-9a-f]{2}$";
 
 /** The provisional schemas of a division into `count` cells, in order. */
@@ -84,15 +87,18 @@ export function lockOfCell(key: number, cellNumber: number): number {
   return key + cellNumber * lockDistance;
 }
 
-/** The distance between two cells' keys: larger than that between any two kinds of work. */
+/** The distance between the keys of two cells; larger than the distance between the keys of two kinds of work. */
 const lockDistance = 1_000;
 
-/** Enough that a cell's claims, a batch of its items and a list need not wait for each other. */
+/**
+ * Minimum number of connections of a cell, so that its claims, a batch of its items and a list need not wait for each other.
+ */
 export const leastConnections = 3;
 
 /**
- * The cells of a database, which `migrate` made. A single cell uses the pool itself. Several cells have pools of their own, which together
- * have about as many connections as the pool, and as many again to the servers that hold the cells. Nothing is connected yet.
+ * The cells of a database that `migrate` has prepared. A single cell uses the pool itself. Several cells have pools of their
+ * own, which together have about as many connections as the pool, and as many again to the servers that hold the cells. Opens
+ * no connection yet.
  */
 export function openCells(pool: pg.Pool, count: number, options: PoolOptions): Cells {
   if (count === 1) return oneCell(pool);
@@ -105,7 +111,7 @@ export function serversOf(cells: Cells): Cell[] {
   return cells.all().filter(({ route }) => route?.place()?.isDirect === true);
 }
 
-/** Ends the pools that are the cells' own. */
+/** Closes the cells' own pools, and leaves the shared pool open. */
 export async function closeCells(cells: Cells, pool: pg.Pool): Promise<void> {
   const own = cells.all().filter((cell) => cell.pool !== pool);
   await Promise.all(

@@ -1,28 +1,33 @@
 import type pg from "pg";
 import type { Log } from "../telemetry/log.ts";
 
-/** From here on a process says that its clock and the database's disagree, and deletes nothing. */
+/** Difference between the clocks of the process and the database from which the process warns, and deletes nothing. */
 const saidFromMs = 60_000;
-/** From here on it takes no items: their ids would carry a moment that retention and expiry read as another day's. */
+/**
+ * Difference from which the process accepts no items: the time in their ids would be on another day for retention and expiry.
+ */
 const refusedFromMs = 3_600_000;
-/** How often it is said again. */
+/** Interval at which the warning is logged again. */
 const saidEveryMs = 600_000;
 
 /** One moment on both clocks. */
 export interface Moment {
-  /** The earlier of the two, in Unix milliseconds: what is past some time by it is past it by both. */
+  /** The earlier of the two times, in Unix milliseconds: a limit that has passed by this time has passed on both clocks. */
   earlierMs: number;
-  /** Whether the clocks disagree by so much that nothing may be deleted. */
+  /** Whether the clocks differ so much that nothing may be deleted. */
   isApart: boolean;
 }
 
-/** Items are not made while the clocks of this process and its database are too far apart. */
+/** The clocks of this process and its database are too far apart to create items. */
 export class ClockApartError extends Error {}
 
-/** This process's clock beside its database's. */
+/** A check of this process's clock against its database's. */
 export type ClockCheck = ReturnType<typeof createClockCheck>;
 
-/** An item costs no statement: `look` is called every few seconds, and `refuseApart` compares two numbers. */
+/**
+ * Compares the clocks every few seconds (`look`), so that accepting an item costs no statement: `refuseApart` compares two
+ * numbers.
+ */
 export function createClockCheck(deps: { pool: pg.Pool; nowMs: () => number; log: Log }) {
   const { pool, nowMs, log } = deps;
   let skewMs = 0;
@@ -41,7 +46,7 @@ export function createClockCheck(deps: { pool: pg.Pool; nowMs: () => number; log
     log.error({ skew_seconds: Math.round(skewMs / 1000) }, text);
   }
 
-  /** Whether items may be made: not while the clocks are an hour apart. */
+  /** Whether items may be created: not while the clocks are an hour apart. */
   function mayMakeItems(): boolean {
     return Math.abs(skewMs) <= refusedFromMs;
   }
@@ -56,7 +61,7 @@ export function createClockCheck(deps: { pool: pg.Pool; nowMs: () => number; log
   }
 
   return {
-    /** Compares them now, by one statement. */
+    /** Compares the clocks now, with one statement. */
     async look(): Promise<Moment> {
       const beforeMs = nowMs();
       const databaseMs = await readDatabaseMs(pool);
@@ -66,11 +71,11 @@ export function createClockCheck(deps: { pool: pg.Pool; nowMs: () => number; log
       say();
       return { earlierMs: Math.min(databaseMs, beforeMs), isApart: Math.abs(skewMs) > saidFromMs };
     },
-    /** By how many milliseconds this process's clock was ahead when it was last looked at; negative when it was behind. */
+    /** Milliseconds by which this process's clock was ahead at the last comparison; negative when it was behind. */
     skewMs: () => skewMs,
     warning,
     mayMakeItems,
-    /** @throws {ClockApartError} while items may not be made. */
+    /** @throws {ClockApartError} while items may not be created. */
     refuseApart(): void {
       if (!mayMakeItems()) throw new ClockApartError(warning());
     },
@@ -82,7 +87,7 @@ export async function readDatabaseMs(database: pg.Pool | pg.ClientBase): Promise
   const { rows } = await database.query<{ ms: number | string }>(
     "select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms",
   );
-  // Only the pool's clients read bigint as a number.
+  // Only clients of the pool parse bigint as a number; other clients return a string.
   return Number(rows[0]!.ms);
 }
 

@@ -8,8 +8,9 @@ export function rowsOf(client: pg.ClientBase, query: string): Readable {
 }
 
 /**
- * Takes rows in the same format, one piece at a time: `write` is called again only when the piece before has drained, and not after
- * an error. The library would pass what it has buffered on to a connection that it has left, outside of every caller's reach.
+ * A stream that writes rows in the same format into a table. It buffers nothing: `write` is called again only when the
+ * previous piece has drained, and not after an error. With a larger buffer, the library would write buffered pieces to a
+ * connection that it no longer uses, outside of every caller's control.
  * @param into a table and its columns, quoted: `"events" ("id", "payload")`.
  */
 export function rowsInto(client: pg.ClientBase, into: string): Writable {

@@ -6,13 +6,16 @@ export interface CountedWindow {
   subject: string;
   limit: number;
   windowSeconds: number;
-  /** A window that begins later than this from now is of a clock that was set back since, and has ended. A minute unless told. */
+  /**
+   * A window that begins later than this from now was opened before the clock was set back, and counts as ended. One minute
+   * by default.
+   */
   maxAheadSeconds?: number;
 }
 
 /**
- * The scope of the days that maintenance drops (`dropOldPartitions.ts`). Its windows last for a day, and one of a wrong clock lasts
- * until its end, so that a clock which jumps to and fro drops no more.
+ * The scope that counts the days that maintenance drops (`dropOldPartitions.ts`). Its windows last for a day. A window of a
+ * wrong clock also lasts until its end, so that a clock that jumps back and forth does not drop more days.
  */
 export const dailyScope = {
   scope: "retention",
@@ -29,11 +32,11 @@ export interface Hit {
 }
 
 /**
- * Counts once in the present window of a subject, unless that is used up; a window begins with the first hit. By the
- * database's clock, for all nodes and across restarts.
+ * Counts one request in the current window of a subject, unless the window is used up; a window begins with the first
+ * request. Uses the database's clock, so that all nodes share the window and restarts do not reset it.
  *
- * One statement, and no write for a refused request: an address that hammers must not make commits, nor hold
- * connections that wait for one row. The row's lock makes concurrent requests take turns, so exactly `limit` pass.
+ * One statement, and no write for a refused request: an address that sends very many requests must not cause commits, nor
+ * hold connections that wait for one row. The row's lock serializes concurrent requests, so exactly `limit` pass.
  */
 export async function countInWindow(
   pool: pg.Pool,

@@ -4,22 +4,22 @@ import { hasCitus } from "./ensureCells.ts";
 import { SchemaError } from "./migrations.ts";
 import { type TablePlace, tablePlaces } from "./tablePlaces.ts";
 
-/** How far the cells of a database are on servers of their own, as Citus' catalogue has it. */
+/** Which cells and reference tables Citus has distributed, according to its catalogue. */
 export interface Distribution {
   /** Schemas of cells on a server of their own, in order. */
   distributed: string[];
   /** Schemas of cells that are on the coordinator. */
   local: string[];
-  /** Reference tables of which no copy is on every server. */
+  /** Reference tables that are not copied to every server. */
   uncopied: string[];
 }
 
-/** The tables of a place, each after those that it refers to. */
+/** The tables of a place, each after the tables that it refers to. */
 export function tablesIn(place: TablePlace): string[] {
   return [...tablePlaces].filter(([, its]) => its === place).map(([table]) => table);
 }
 
-/** The session finds the tables of the control plane. Undefined where the database has no Citus. */
+/** The session's search path contains the control plane. Returns undefined when the database has no Citus. */
 export async function readDistribution(client: pg.ClientBase): Promise<Distribution | undefined> {
   if (!(await hasCitus(client))) return undefined;
   const schemas = await client.query<{ name: string; is_distributed: boolean }>(
@@ -44,13 +44,16 @@ export async function readDistribution(client: pg.ClientBase): Promise<Distribut
   return { distributed: named(true), local: named(false), uncopied: uncopied.rows.map(({ name }) => name) };
 }
 
-/** Whether all cells are on servers of their own, or none, with everything that belongs to it. In between the service cannot work. */
+/**
+ * Whether all cells are distributed, or none is, and the reference tables accordingly. In any other state the service cannot
+ * work.
+ */
 export function isComplete({ distributed, local, uncopied }: Distribution): boolean {
   if (distributed.length > 0) return local.length === 0 && uncopied.length === 0;
   return uncopied.length === tablesIn("reference").length;
 }
 
-/** @throws {SchemaError} when a distribution of the cells, or the way back, was broken off. */
+/** @throws {SchemaError} when `distribute` or `undistribute` was interrupted. */
 export async function refuseHalfDistributed(client: pg.ClientBase): Promise<void> {
   const found = await readDistribution(client);
   if (found === undefined || isComplete(found)) return;

@@ -13,9 +13,11 @@ import { readShapes, type TableShape } from "./tableShape.ts";
 const firstFilled = ["targets", "events", "usage_totals", "usage_records"];
 
 /**
- * Creates the schemas of the cells in one transaction, with copies of the data-plane tables that the migrations created beside the
- * control plane. Adds to existing cells what a migration has added since, and the partitions of the days ahead unless Citus has
- * placed them. Does nothing with one cell, and changes nothing on a server of Citus unless something is to be added. The caller holds the migration lock, and its search path contains only the schema of the control plane.
+ * Creates the schemas of the cells in one transaction, with copies of the data-plane tables that the migrations created in
+ * the control plane's schema. Adds to existing cells the objects that later migrations added, and the partitions of the next
+ * days unless Citus has placed the cells. Does nothing with one cell, and changes nothing on a server of Citus unless
+ * something is missing. The caller holds the migration lock, and its search path contains only the schema of the control
+ * plane.
  * @throws {SchemaError} when the database has another number of cells, when it has rows from a time with one cell, or when a cell's
  *   tables differ from the others'.
  */
@@ -30,8 +32,8 @@ export async function ensureCells(session: BriefLocks, count: number): Promise<v
   await withBriefLocks(session, async () => {
     for (const schema of wanted) await ensureCell(client, { home, schema, isDistributed });
   });
-  // Citus makes a partition on every server or not at all, and a start goes on without a server that is away. The chore makes
-  // them, and a write to one that is missing.
+  // Citus creates a partition on every server or not at all, and the start must not fail while a server is down. The chore
+  // creates these partitions, and so does a write that finds one missing.
   if (isDistributed) return;
   for (const schema of present) {
     await client.query(`set search_path = ${schema}, ${home}`);
@@ -59,7 +61,7 @@ export function presentCells(client: pg.Pool | pg.ClientBase): Promise<string[]>
   return schemasLike(client, cellSchemaPattern);
 }
 
-/** The names of the schemas that fit one of the patterns, in order. */
+/** The names of the schemas that match one of the patterns, in order. */
 export async function schemasLike(client: pg.Pool | pg.ClientBase, ...patterns: string[]): Promise<string[]> {
   const { rows } = await client.query<{ name: string }>(
     "select nspname as name from pg_namespace where nspname ~ any ($1::text[]) order by name",
@@ -68,7 +70,7 @@ export async function schemasLike(client: pg.Pool | pg.ClientBase, ...patterns: 
   return rows.map(({ name }) => name);
 }
 
-/** Whether the database has Citus, which lists the schemas that it has distributed in this table. */
+/** Whether the database has Citus, recognized by its table of distributed schemas. */
 export async function hasCitus(client: pg.Pool | pg.ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ has: boolean }>(
     "select to_regclass('pg_catalog.pg_dist_schema') is not null as has",
@@ -84,14 +86,15 @@ export async function hasDistributedCells(client: pg.Pool | pg.ClientBase): Prom
 }
 
 /**
- * Removes what a division left behind that was broken off. The caller holds the migration lock, so none is under way.
+ * Removes the schemas that an interrupted division left behind. The caller holds the migration lock, so no division is under
+ * way.
  */
 export async function removeUnfinished(client: pg.ClientBase): Promise<void> {
   for (const name of await schemasLike(client, unfinishedSchemaPattern))
     await client.query(limited(noQueryTimeoutMs, `drop schema ${name} cascade`));
 }
 
-/** @throws {SchemaError} when a table of a cell is not like the one that the migrations made. */
+/** @throws {SchemaError} when a table of a cell differs from the one that the migrations created. */
 export async function refuseUnlike(
   client: pg.ClientBase,
   { home, schema, isDistributed = false }: Cell,
@@ -123,7 +126,7 @@ async function refuseOthers(
 }
 
 interface Cell extends Copy {
-  /** Citus has placed it on a server. */
+  /** Whether Citus has placed the cell on a server. */
   isDistributed?: boolean;
 }
 
@@ -131,14 +134,14 @@ async function ensureCell(client: pg.ClientBase, cell: Cell): Promise<void> {
   const { home, schema, isDistributed = false } = cell;
   const shapes = await readShapes(client, home, tables);
   const wanted = isDistributed ? withoutStatistics(shapes) : shapes;
-  // Citus sends this to every server, even if the schema is there.
+  // Citus sends this statement to every server, even if the schema exists.
   if (!isDistributed) await client.query(`create schema if not exists ${schema}`);
-  // References lead to tables of the cell or of the control plane.
+  // Foreign keys refer to tables of the cell or of the control plane.
   await client.query(`set local search_path = ${schema}, ${home}`);
   const present = await readShapes(client, schema, tables);
   const additions = additionsTo(cell, wanted, present);
   const statements = [...additions.tables, ...additions.keys];
-  // Citus takes one at a time, where a round trip each does not count.
+  // Citus accepts one statement at a time; the round trips do not matter there.
   if (isDistributed) for (const statement of statements) await client.query(statement);
   else if (statements.length > 0) await client.query(statements.join(";\n"));
   await refuseUnlike(client, cell, wanted);
@@ -146,7 +149,7 @@ async function ensureCell(client: pg.ClientBase, cell: Cell): Promise<void> {
   await client.query(`set local search_path = ${home}`);
 }
 
-/** Citus refuses to set how much of a column ANALYZE looks at; `undistribute` sets it. */
+/** Citus refuses to set the statistics targets of columns; `undistribute` sets them. */
 function withoutStatistics(shapes: ReadonlyMap<string, TableShape>): Map<string, TableShape> {
   return new Map(
     [...shapes].map(([table, shape]) => {

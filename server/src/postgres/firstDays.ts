@@ -1,7 +1,7 @@
 import { firstIdAt, idTimeMs } from "./ids.ts";
 import { dayMs } from "./partitions.ts";
 
-/** A part of a list that is sorted by ids: those between the two, without them. */
+/** A page of a list that is sorted by ids: rows with ids between `above` and `below`, both exclusive. */
 export interface PageRange {
   above?: string | undefined;
   below?: string | undefined;
@@ -9,7 +9,7 @@ export interface PageRange {
   limit: number;
 }
 
-/** How many days are looked at before all of them. */
+/** Numbers of days that are read before all days are read. */
 const firstDays = [2, 32];
 
 /**
@@ -30,8 +30,8 @@ export async function readFirstDays<Range extends PageRange, Row>(
 }
 
 /**
- * The bounds of the days where the range begins, as far as it has more of them. An ascending page without `above` begins on a day
- * that is not known.
+ * The bounds of the first days of the range, as far as the range is longer. An ascending page without `above` begins on an
+ * unknown day.
  */
 function firstDaysOf({ above, below, order }: PageRange): Pick<PageRange, "above" | "below">[] {
   if (order === "asc" && above === undefined) return [];

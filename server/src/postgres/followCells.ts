@@ -5,19 +5,22 @@ import { hasDistributedCells } from "./ensureCells.ts";
 import { type Placement, readPlacements } from "./cellServers.ts";
 
 export interface FollowDeps {
-  /** The control plane's. */
+  /** The control plane's pool. */
   pool: pg.Pool;
   cells: Cells;
   log: Pick<Log, "info" | "warn">;
 }
 
-/** How long a moved cell is still asked at its former server, which forwards. */
+/**
+ * Interval between two reads of the placements. Until the next read, a moved cell is still queried at its former server,
+ * which forwards.
+ */
 const everyMs = 1_000;
 
 /**
- * Keeps the routes of cells at the servers where Citus has them: looks once a second, beginning with the first call of `look`. While
- * the coordinator is away the last placement counts. Looks once only where no cell is on a server of its own, since no service runs
- * while cells are distributed.
+ * Keeps the cells' routes at the servers on which Citus has placed the cells: reads the placements once a second, beginning
+ * with the first call of `look`. While the coordinator cannot be reached, the last placement is used. Reads only once when no
+ * cell is distributed, because no service runs while cells are being distributed.
  */
 export function followCells({ pool, cells, log }: FollowDeps) {
   const routed = cells.all().filter(({ route }) => route !== undefined);
@@ -51,7 +54,7 @@ export function followCells({ pool, cells, log }: FollowDeps) {
     if (!isEnded) timer = setTimeout(() => void lookOnce(), everyMs).unref();
   }
 
-  /** Asks Citus now. Concurrent calls share one look. Never rejects. */
+  /** Reads the placements from Citus now. Concurrent calls share one read. Never rejects. */
   function lookOnce(): Promise<void> {
     if (isEnded) return Promise.resolve();
     return (looking ??= look());

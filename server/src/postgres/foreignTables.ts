@@ -4,7 +4,7 @@ import { migrations } from "./migrations.ts";
 /** Tables that describe the processes and the schema of one database; a restore creates them again. */
 export const ofTheDatabase = ["schema_changes", "processes"];
 
-/** Every table that a migration makes, whether it is there or not. */
+/** The names of all tables that migrations create, whether or not they exist. */
 export const tableNames: readonly string[] = [
   ...new Set([
     ...ofTheDatabase,
@@ -14,17 +14,19 @@ export const tableNames: readonly string[] = [
   ]),
 ];
 
-/** Each migration is listed in the transaction that makes its tables. */
+/** The table of applied migrations. A migration is inserted in the transaction that creates its tables. */
 const listOfMigrations = "schema_changes";
 
-/** Whether a migration has been applied to the database that the session finds. */
+/** Whether a migration has been applied to the database, as found by the session's search path. */
 export async function isMigrated(client: pg.ClientBase): Promise<boolean> {
   if ((await homeOf(client)) === undefined) return false;
   const { rowCount } = await client.query(`select from ${listOfMigrations} limit 1`);
   return rowCount === 1;
 }
 
-/** The schema of Postrider's tables, which has the list of migrations; undefined where the session finds none. */
+/**
+ * The schema of Postrider's tables, which contains the table of applied migrations; undefined when the session finds none.
+ */
 export async function homeOf(client: pg.ClientBase): Promise<string | undefined> {
   const { rows } = await client.query<{ home: string }>(
     `select c.relnamespace::regnamespace::text as home
@@ -38,7 +40,8 @@ export async function homeOf(client: pg.ClientBase): Promise<string | undefined>
 
 /**
  * Another program's database may have tables named `users` or `events`, too.
- * @returns the names of relations where Postrider's tables would be made, which no migration made; empty on a migrated database.
+ * @returns the names of relations that no migration created and that have names of Postrider's tables; empty on a migrated
+ * database.
  */
 export async function findForeignTables(client: pg.ClientBase): Promise<string[]> {
   if (await isMigrated(client)) return [];
@@ -58,7 +61,7 @@ export async function findForeignTables(client: pg.ClientBase): Promise<string[]
   return rows.map(({ name }) => name);
 }
 
-/** Says whose the tables are, and what to do. */
+/** A message that says to whom the tables belong, and what to do. */
 export function foreignTablesText(names: readonly string[]): string {
   const some = `${names.slice(0, 3).join(", ")}${names.length > 3 ? " …" : ""}`;
   return `the database has tables that this version of Postrider did not make (${some}): it is another program's, or of a commit before 1.0.0. Name a database of Postrider's own in DATABASE_URL`;

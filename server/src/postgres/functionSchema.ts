@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { readSqlFiles } from "./migrations.ts";
 
-/** The SQL functions that this version of the service came with, by file. */
+/** The files with this version's SQL functions. */
 export const functionFiles = readSqlFiles(new URL("./sql/", import.meta.url));
 
 /**
- * The planner's settings of every function that the service calls. A plan must not depend on the parameters of the
- * call that happened to be first, nor on statistics from a time when a table was empty: one that reads a whole index or table
- * costs five times as much and more, for as long as the session lives.
+ * Planner settings of every function that the service calls. A plan must depend neither on the parameters of the first call
+ * nor on statistics from a time when a table was empty: a plan that reads a whole index or table costs five times as much or
+ * more, for the whole life of the session.
  */
 const plannerSettings = [
   "plan_cache_mode = force_generic_plan",
@@ -18,22 +18,28 @@ const plannerSettings = [
   "enable_mergejoin = off",
 ] as const;
 
-/** The same where Citus has placed the cells on servers: it makes no distributed plan without the parameters' values. */
+/**
+ * The settings for a database with or without distributed cells. Citus makes a distributed plan only with the values of the
+ * parameters, so generic plans are not forced there.
+ */
 export function plannerSettingsOn(isDistributed: boolean): readonly string[] {
   if (!isDistributed) return plannerSettings;
   return ["plan_cache_mode = auto", ...plannerSettings.filter((one) => !one.startsWith("plan_cache_mode"))];
 }
 
 /**
- * Functions with planner's settings of their own. It joins thousands of steps with their histograms, where the planner expects
- * hundreds, and a nested loop would compare all with all. Without nested loops the estimates pass the limit from which PostgreSQL
- * compiles a statement: that took 0.8 s of each call.
+ * Functions with planner settings of their own. fold_activity joins thousands of steps with their histograms; the planner
+ * expects hundreds, and a nested loop would compare every step with every histogram. Without nested loops the estimated cost
+ * exceeds the limit from which PostgreSQL compiles a statement, which took 0.8 s in each call.
  */
 export const ownSettings: ReadonlyMap<string, readonly string[]> = new Map([
   ["fold_activity", ["jit = off", "enable_nestloop = off"]],
 ]);
 
-/** Functions that only others call: they run under their caller's settings and need not set them again each time. */
+/**
+ * Functions that only other functions call: they run with the settings of their callers, and need not set them again in each
+ * call.
+ */
 export const innerFunctions = [
   "try_lock_message_keys",
   "lock_message_keys",
@@ -68,10 +74,10 @@ export const innerFunctions = [
   "store_published_items",
 ] as const;
 
-/** The schema of this version's functions: another version, or another working copy, has other ones beside it. */
+/** The schema of this version's functions; other versions and working copies have schemas of their own beside it. */
 export const functionSchema = `postrider_f_${digestOf([functionFiles, plannerSettings, [...ownSettings], innerFunctions])}`;
 
-/** Names that {@link functionSchema} can have, as a regular expression of PostgreSQL. */
+/** Regular expression (PostgreSQL syntax) for all names that {@link functionSchema} can have. */
 export const functionSchemaPattern = "^postrider_f_[0-9a-f]{12}$";
 
 function digestOf(content: unknown): string {

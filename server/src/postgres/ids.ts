@@ -22,8 +22,8 @@ export function newId(bucket: number, nowMs: number): string {
 }
 
 /**
- * The lowest id, which nothing has. A path that is no id is looked up under this one, so that the credential is still checked;
- * keyset pages begin after it.
+ * The lowest id, which no record has. A path without a valid id is looked up with this id, so that the credential is still
+ * checked; keyset pagination begins after it.
  */
 export const unknownId = "0".repeat(32);
 
@@ -32,7 +32,7 @@ const bucketDigits = Array.from({ length: 256 }, (_, bucket) => bucket.toString(
 let lastMs = -1;
 let lastDigits = "";
 
-/** Formatted once a millisecond: large numbers in base 16 are slow. */
+/** The first 12 hex digits of an id. Formatted once per millisecond, because formatting large numbers in base 16 is slow. */
 function timeDigits(nowMs: number): string {
   if (nowMs !== lastMs) {
     lastMs = nowMs;
@@ -41,7 +41,7 @@ function timeDigits(nowMs: number): string {
   return lastDigits;
 }
 
-/** A new id for a record that chooses its own bucket: an organization, a user, a key. */
+/** A new id with a random bucket, for a record without a parent: an organization, a user, a key. */
 export function newRootId(nowMs: number): string {
   randomRoot[0] = 0;
   randomFillSync(randomRoot);
@@ -50,12 +50,12 @@ export function newRootId(nowMs: number): string {
 
 const randomRoot = Buffer.alloc(1);
 
-/** Buckets of one cell: the data plane can be divided into 16 of them (`docs/scaling.md`). */
+/** Number of buckets in the smallest cell: the data plane can be divided into 16 cells (`docs/scaling.md`). */
 const bucketsOfCell = 16;
 
 /**
- * A new id for a target: its bucket is any of the 16 of the organization's cell, so that all that belongs to an
- * organization can be kept on one server.
+ * A new id for a target, with a random one of the 16 buckets in the organization's cell, so that everything that belongs to
+ * an organization can be kept on one server.
  */
 export function newTargetId(orgId: string, nowMs: number): string {
   randomFillSync(randomRoot);
@@ -68,15 +68,15 @@ export function bucketOf(id: string): number {
   return Number.parseInt(id.slice(30), 16);
 }
 
-/** The moment an id was made, in Unix milliseconds. */
+/** The time at which an id was created, in Unix milliseconds. */
 export function idTimeMs(id: string): number {
   let ms = 0;
-  // Read for every delivery; cutting the digits out and parsing them costs several times as much.
+  // Called for every delivery; slicing the digits and parsing them costs several times as much.
   for (let index = 0; index < 12; index++) ms = ms * 16 + digitOf(id.charCodeAt(index));
   return ms;
 }
 
-/** @param code Of 0 to 9, a to f or A to F. */
+/** @param code the character code of a hex digit: 0 to 9, a to f or A to F. */
 function digitOf(code: number): number {
   return code < 58 ? code - 48 : (code | 32) - 87;
 }
@@ -84,8 +84,8 @@ function digitOf(code: number): number {
 const slotMs = 1_024;
 
 /**
- * The stretch of 1,024 ms that an id was made in, as a number. Items share a row of `deliveries` only within one, so that
- * a row belongs to one day and a page of a list knows how far rows reach over each other. SQL has it as `slot_of`.
+ * The slot of an id: the number of the 1,024 ms in which it was created. Only items of one slot share a row of `deliveries`,
+ * so that a row belongs to one day, and a page of a list knows how far the ids of two rows can overlap. `slot_of` in SQL.
  */
 export function slotOf(id: string): number {
   const digits = id.slice(0, 12);
@@ -99,18 +99,18 @@ export function slotOf(id: string): number {
 let lastSlotDigits = "";
 let lastSlot = 0;
 
-/** The largest id of the slot that an id was made in. */
+/** The largest id of the slot of an id. */
 export function lastIdOfSlot(id: string): string {
   const lastMs = (slotOf(id) + 1) * slotMs - 1;
   return lastMs.toString(16).padStart(12, "0") + "f".repeat(20);
 }
 
-/** The smallest id of a moment in Unix milliseconds; bounds partitions and keyset pages. */
+/** The smallest possible id of a time in Unix milliseconds; used as a bound of partitions and of keyset pages. */
 export function firstIdAt(timeMs: number): string {
   return timeMs.toString(16).padStart(12, "0") + "0".repeat(20);
 }
 
-/** The cursors and moments (in Unix seconds) by which a request restricts a list, as far as it does. */
+/** The cursors and times (in Unix seconds) with which a request restricts a list, where given. */
 interface AskedRange {
   after?: string | undefined;
   before?: string | undefined;
@@ -118,7 +118,10 @@ interface AskedRange {
   created_before?: number | undefined;
 }
 
-/** The ids between which all of that lies, without them: no id is the first of its moment, because the version stands behind it. */
+/**
+ * The exclusive bounds of the requested ids. The smallest id of a time is no real id, because a real one has the version
+ * digit after the time.
+ */
 export function idRange({ after, before, created_after: from, created_before: until }: AskedRange) {
   const moments = [from, until].map((seconds) =>
     seconds === undefined ? undefined : firstIdAt(seconds * 1000),

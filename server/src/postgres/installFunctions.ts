@@ -11,9 +11,9 @@ import { SchemaError, type SqlFile } from "./migrations.ts";
 import { transact } from "./pool.ts";
 
 /**
- * Creates the schema of this version's functions with all of them, in one transaction, unless it is there: what has
- * the name has the content. Functions of other versions are not touched. The caller holds the migration lock.
- * @param isDistributed whether the cells are on several servers; looked up unless told.
+ * Creates the schema of this version's functions with all functions, in one transaction, unless the schema exists: its name
+ * is a digest of its content. Functions of other versions are not touched. The caller holds the migration lock.
+ * @param isDistributed whether the cells are on several servers; read from the database by default.
  * @returns whether it was created.
  * @throws {SchemaError} when a function is refused, or the database's user may not create schemas.
  */
@@ -22,10 +22,10 @@ export async function installFunctions(client: pg.ClientBase, isDistributed?: bo
   if (rowCount !== 0) return false;
   const install = async (): Promise<void> => {
     await client.query(`create schema ${functionSchema}`);
-    // In no other schema, so that a function of another version cannot be hit by its name. PostgreSQL reads the bodies
-    // at the first call: the tables are in the path of the session that calls, see `createPool`.
+    // The search path has no other schema, so that a function of another version with the same name is never found.
+    // PostgreSQL reads the bodies at the first call; the calling session has the tables in its search path, see `createPool`.
     await client.query(`set local search_path = ${functionSchema}; set local check_function_bodies = off`);
-    // Signatures name types, which must be there; bodies are read later.
+    // Types come first, because signatures use them; bodies are read later.
     for (const file of typesFirst()) await createFunctions(client, file);
     await steerFunctions(client, isDistributed ?? (await hasDistributedCells(client)));
   };
@@ -48,7 +48,7 @@ async function createFunctions(client: pg.ClientBase, { name, text }: SqlFile): 
   }
 }
 
-/** Adapts the functions to a database whose cells are on servers of their own, or on one PostgreSQL. */
+/** Adapts the functions to a database whose cells are on several servers, or on one PostgreSQL. */
 async function steerFunctions(client: pg.ClientBase, isDistributed: boolean): Promise<void> {
   await steerPlanner(client, isDistributed);
   if (!isDistributed) return;
@@ -59,7 +59,7 @@ async function steerFunctions(client: pg.ClientBase, isDistributed: boolean): Pr
   );
 }
 
-/** Gives each function that the service calls the planner's settings of this database. */
+/** Sets this database's planner settings on each function that the service calls. */
 async function steerPlanner(client: pg.ClientBase, isDistributed: boolean): Promise<void> {
   const settings = plannerSettingsOn(isDistributed);
   const { rows } = await client.query<{ name: string; signature: string }>(

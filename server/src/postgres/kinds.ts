@@ -1,15 +1,15 @@
 /**
- * The kinds of targets, and their numbers in `events.kind` and `deliveries.kind`. The SQL functions about kinds are generated from
- * this file (`sql/kinds.generated.sql`). A number never means another kind.
+ * The kinds of targets, and their numbers in `events.kind` and `deliveries.kind`. The SQL functions about kinds are generated
+ * from this file (`sql/kinds.generated.sql`). The number of a kind never changes, and is never reused.
  */
 export const kindNumbers = { webhook: 1, mailbox: 2, a2a: 3 } as const;
 
-/** The kinds whose items consumers claim. Items of the others are delivered. */
+/** The kinds whose items consumers claim. Items of the other kinds are delivered. */
 export const pulledKinds = [kindNumbers.mailbox] as const;
 
 /**
- * The kinds whose items become tasks of an agent, which are followed to their end. Such targets get no items that the service makes
- * (operational events, results of tasks), so that no two agents keep each other busy.
+ * The kinds whose items become tasks of an agent, which are followed to their end. Such targets get no items that the service
+ * creates (operational events, results of tasks), so that two agents cannot trigger each other endlessly.
  */
 export const handoffKinds = [kindNumbers.a2a] as const;
 

@@ -9,24 +9,26 @@ export interface ListenOptions {
   pool: pg.Pool;
   log: Pick<Log, "warn">;
   channel: string;
-  /** For the log: what is missed while the connection is away. */
+  /** For the log: the kind of notifications that are missed while the connection is down. */
   subject: string;
   hear: (payload: string) => void;
-  /** Called at each connect, to catch up on what was missed. */
+  /** Called after each connect, so that the caller can catch up on missed notifications. */
   onConnected: () => void;
-  /** The interval at which the server is asked whether it still answers; 30 s by default. */
+  /** Interval of the queries that check whether the server still answers; 30 s by default. */
   askEveryMs?: number;
 }
 
 const firstDelayMs = 100;
 const maxDelayMs = 5_000;
-/** A server that is frozen, or was cut off and replaced, closes nothing: only a question shows that it is gone. */
+/**
+ * A server that is frozen, or was cut off and replaced, does not close the connection: only a query shows that it is gone.
+ */
 const usualAskEveryMs = 30_000;
 const answerWithinMs = 5_000;
-/** For a connection to be closed in order, before it is cut. */
+/** Time for an orderly end of the connection, before it is destroyed. */
 const endWithinMs = 1_000;
 
-/** Keeps one connection beside the pool listening on a channel of NOTIFY, whatever happens to it. */
+/** Keeps one connection that listens on a channel of NOTIFY, outside of the pool, and reconnects whenever it is lost. */
 export function listen(options: ListenOptions) {
   let isStopped = false;
   let client: pg.Client | undefined;
@@ -36,7 +38,7 @@ export function listen(options: ListenOptions) {
   let connecting: Promise<void> = Promise.resolve();
 
   async function connect(): Promise<void> {
-    // The pool's own options, with the password that a copy would lose.
+    // The pool's own options object: a copy would lose the password, which is not enumerable.
     const next = new pg.Client(options.pool.options);
     client = next;
     let isLost = false;
@@ -60,7 +62,7 @@ export function listen(options: ListenOptions) {
     next.on("notification", (message) => options.hear(message.payload ?? ""));
     try {
       await next.connect();
-      // The session is idle unless it is asked or notified; a role's default must not end it.
+      // The session is idle between queries and notifications; a role's default timeout must not end it.
       await next.query(limited(answerWithinMs, `set idle_session_timeout = 0; listen ${options.channel}`));
       failures = 0;
       askLater(next, lose);
@@ -100,13 +102,13 @@ async function endSoon(client: pg.Client): Promise<void> {
 
 interface Notified {
   channel: string;
-  /** PostgreSQL takes fewer than 8,000 bytes each. */
+  /** Each payload has fewer than 8,000 bytes, PostgreSQL's limit. */
   payloads: readonly string[];
-  /** The log's text when they could not be sent. */
+  /** The log message when the notifications could not be sent. */
   lost: string;
 }
 
-/** Sends notifications (NOTIFY) on a channel; those that cannot be sent are dropped with a warning. */
+/** Sends notifications (NOTIFY) on a channel; when that fails, they are dropped with a warning. */
 export async function notify(
   { pool, log }: { pool: pg.Pool; log: Pick<Log, "warn"> },
   { channel, payloads, lost }: Notified,

@@ -1,12 +1,12 @@
 import type pg from "pg";
 
-/** The locks that a session waited for when it was last looked at. */
+/** The locks for which a session waited at the last look. */
 export interface LocksInTheWay {
   /** The table or index, as SQL names it. */
   table: string;
-  /** The transactions that hold them, as `pg_locks` names them. */
+  /** The transactions that hold the locks, as `pg_locks` names them. */
   transactions: string[];
-  /** Whether all of them belong to VACUUM, ANALYZE or index builds, which conflict with no reader and no writer. */
+  /** Whether all of the locks belong to VACUUM, ANALYZE or index builds, which conflict with no reader and no writer. */
   areMaintenance: boolean;
   /** The holder whose transaction is the oldest, in words. */
   holder: string;
@@ -25,8 +25,8 @@ interface Held {
 const lookEveryMs = 75;
 
 /**
- * Looks every now and then, from another connection, which locks the session waits for, until it is told that the wait is over
- * and gives what was seen last. Where no connection is to be had, nothing is seen.
+ * Queries every 75 ms, on another connection, for which locks the session waits, until `end` is called, which returns the
+ * last result. Without a free connection there is no result.
  */
 export function watchForLocks(pool: pg.Pool, pid: number): { end(): LocksInTheWay | undefined } {
   let seen: LocksInTheWay | undefined;
@@ -39,7 +39,7 @@ export function watchForLocks(pool: pg.Pool, pid: number): { end(): LocksInTheWa
         if (!hasEnded && found !== undefined) seen = found;
         return undefined;
       })
-      // The waiting statement fails in the same way and is handled there.
+      // When the database is down, the waiting statement fails in the same way, and its error is handled there.
       .catch(() => undefined)
       .finally(() => {
         if (!hasEnded) timer = setTimeout(look, lookEveryMs);
@@ -92,7 +92,7 @@ function describe({ pid, application, seconds }: Held): string {
   return details === "" ? `process ${pid}` : `process ${pid} (${details})`;
 }
 
-/** Describes what a session waits for, to follow "still". */
+/** A text, to follow "still", that says for which lock a session waits. */
 export function wordsFor(locks: LocksInTheWay | undefined): string {
   if (locks === undefined) return "waiting for a lock";
   const { table, holder } = locks;

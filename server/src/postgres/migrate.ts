@@ -10,30 +10,30 @@ import { noteAlive, noteAllEnded, type ProcessRecord } from "./processes.ts";
 
 /** The advisory lock that serializes changes of the schema. */
 export const migrationLockKey = 7_281_934_001;
-/** How often it is told that another process has the lock. */
+/** Interval at which `onWait` is called while another process holds the lock. */
 const lockTimeoutMs = 5_000;
 
 export interface Joining {
   process: ProcessRecord;
-  /** The process has the database to itself. */
+  /** Whether the process has the database to itself. */
   isAlone: boolean;
 }
 
 export interface MigrateOptions {
-  /** Written down as a process of the database, so that what it uses stays. */
+  /** Recorded as a running process, so that no migration takes away what it uses. */
   joining?: Joining;
-  /** In how many cells the data plane is; one unless told. */
+  /** Number of cells of the data plane; one by default. */
   cells?: number;
-  /** Told what it waits for, to follow "still"; what it throws ends the wait. */
+  /** Called with a text to follow "still", such as "waiting for a lock"; an error that it throws ends the wait. */
   onWait?: (what: string) => void;
 }
 
 /**
- * Brings the database to this version: numbered migrations forward only, each once and in its own transaction; this
- * version's SQL functions in a schema of their own; the partitions of the days ahead. The functions of other versions stay as
- * they are, and requests of their processes wait only briefly; see {@link withBriefLocks}. Many processes may run it at once,
- * and it can be repeated after it was killed at any point.
- * @returns what was applied, by the names of files and of the functions' schema.
+ * Brings the database to this version: applies numbered migrations (forward only, each once and in its own transaction),
+ * installs this version's SQL functions in a schema of their own, and creates the partitions of the next days. The functions
+ * of other versions stay as they are, and requests of their processes wait only briefly; see {@link withBriefLocks}. Many
+ * processes may run it at once, and it can be repeated after it was killed at any point.
+ * @returns the names of the applied files, and of the functions' schema if it was created.
  * @throws {SchemaError} when this version cannot run on the database; see {@link applyMigrations}.
  */
 export async function migrate(
@@ -42,7 +42,7 @@ export async function migrate(
 ): Promise<string[]> {
   const client = await pool.connect();
   try {
-    // Tables are made where the session's own path begins, and not among the functions.
+    // Tables are created in the first schema of the session's default path, not in the functions' schema.
     await client.query(`reset search_path; set statement_timeout = 0; set lock_timeout = ${lockTimeoutMs}`);
     await takeLock(client, onWait);
     await refuseHalfDistributed(client);
@@ -60,7 +60,7 @@ export async function migrate(
   }
 }
 
-/** Waits for as long as another process has the lock, because a migration of many rows takes its time. */
+/** Waits as long as another process holds the lock, because a migration of many rows takes time. */
 async function takeLock(client: pg.PoolClient, onWait: (what: string) => void): Promise<void> {
   for (;;) {
     try {

@@ -6,13 +6,16 @@ import type pg from "pg";
 /** The database cannot be used by this version of the service; the message says what to do. */
 export class SchemaError extends Error {}
 
-/** A file of SQL that the service came with. */
+/** A SQL file of this version of the service. */
 export interface SqlFile {
   name: string;
   text: string;
 }
 
-/** The SQL files of a folder and its subfolders, in order. Read at import, so that later changes of files do not reach a running process. */
+/**
+ * The SQL files of a folder and its subfolders, in order. Read once at import, so that a running process does not see later
+ * changes of the files.
+ */
 export function readSqlFiles(folder: URL): SqlFile[] {
   return readdirSync(folder, { encoding: "utf8", recursive: true })
     .filter((path) => path.endsWith(".sql"))
@@ -24,13 +27,13 @@ export interface Migration extends SqlFile {
   version: number;
   checksum: string;
   /**
-   * Processes have to know this migration to run on the schema as it is afterwards; 0 when all can. A migration that
-   * takes something away says so in a line `-- needs 0012`.
+   * The version of the migration that a process must know to run on the resulting schema; 0 when every process can run. A
+   * migration that removes something declares it in a line `-- needs 0012`.
    */
   needs: number;
 }
 
-/** The steps that this version of the service came with, in order. */
+/** The migrations of this version of the service, in order. */
 export const migrations: readonly Migration[] = readSqlFiles(new URL("./migrations/", import.meta.url)).map(
   toMigration,
 );
@@ -38,9 +41,9 @@ export const migrations: readonly Migration[] = readSqlFiles(new URL("./migratio
 /** The first migration: the whole schema of 1.0.0. */
 export const baseline = migrations[0]!;
 
-/** The last migration before the baseline. A database that has it has the baseline's schema. */
+/** The last migration before the baseline. A database with this migration has the baseline's schema. */
 export const lastBeforeBaseline = 57;
-/** The last commit that upgrades databases of earlier commits and restores their backups. */
+/** The last commit that can upgrade databases of earlier commits and restore their backups. */
 export const lastCommitBeforeBaseline = "7f04ab1";
 
 export function databaseBeforeBaseline(): SchemaError {
@@ -49,7 +52,7 @@ export function databaseBeforeBaseline(): SchemaError {
   );
 }
 
-/** The migrations that a database has, in order; undefined where it has no list of them. */
+/** The migrations that were applied to a database, in order; undefined when it has no table of migrations. */
 export async function readMigrations(
   client: pg.ClientBase,
 ): Promise<Pick<Migration, "version" | "name" | "checksum">[] | undefined> {
@@ -64,8 +67,8 @@ export async function readMigrations(
 }
 
 /**
- * For commands that leave the schema as it is.
- * @throws {SchemaError} when a database has migrations from before the baseline alone, or one of a newer version.
+ * Checks the migrations of a database for commands that do not change the schema.
+ * @throws {SchemaError} when a database has only migrations from before the baseline, or one of a newer version.
  */
 export function refuseUnknownMigrations(applied: readonly Pick<Migration, "version" | "name">[]): void {
   if (applied.every(({ version }) => version < baseline.version)) {

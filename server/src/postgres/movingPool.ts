@@ -2,7 +2,10 @@ import type pg from "pg";
 
 const origin = Symbol("the pool that a moving pool began with");
 
-/** The first pool of a moving pool, whose sessions see every table and may change schemas; any other pool itself. */
+/**
+ * The first pool of a moving pool, whose sessions find every table and may change schemas; for any other pool, the pool
+ * itself.
+ */
 export function originOf(pool: pg.Pool): pg.Pool {
   return (pool as { [origin]?: pg.Pool })[origin] ?? pool;
 }
@@ -12,8 +15,8 @@ type Given = (error: Error | undefined, ...rest: unknown[]) => void;
 export type MovingPool = ReturnType<typeof createMovingPool>;
 
 /**
- * A pool that takes its connections from another pool, which can be exchanged while the first is in use. It begins with the connections
- * of `first`, which the caller ends.
+ * A pool that takes its connections from another pool, which can be replaced while the moving pool is in use. It begins with
+ * `first`, which the caller ends.
  */
 export function createMovingPool(first: pg.Pool) {
   let current = first;
@@ -36,7 +39,7 @@ export function createMovingPool(first: pg.Pool) {
   function leave(pool: pg.Pool): void {
     if (pool === first) return;
     left.add(pool);
-    // A pool that has ended forgets who waits, so it ends when the last of them has a connection.
+    // A pool that has ended drops its waiting requests, so it is ended only when none is waiting.
     const endUnlessAwaited = (): void => {
       if (pool.waitingCount === 0) void endOnce(pool);
     };
@@ -51,19 +54,22 @@ export function createMovingPool(first: pg.Pool) {
 
   return {
     /**
-     * The pool to run statements on. It is the first pool in everything except where its connections come from: the pool's own `query`
-     * takes its connection from `this.connect`.
+     * The pool to run statements on. It equals the first pool except for the source of its connections: the pool's own
+     * `query` takes a connection from `this.connect`.
      */
     pool: Object.create(first, { connect: { value: connect }, [origin]: { value: first } }) as pg.Pool,
-    /** Connections come from `to` from now on. Statements under way, and requests that wait for a connection, finish where they are. */
+    /**
+     * Takes connections from `to` from now on. Statements under way, and requests that wait for a connection, stay with their
+     * pool.
+     */
     move(to: pg.Pool): void {
       const from = current;
       current = to;
       if (from !== to) leave(from);
     },
-    /** How many attempts to get a connection have failed so far. */
+    /** Number of failed attempts to get a connection so far. */
     failures: () => failures,
-    /** Ends the pools that it was moved to. The first pool stays open. */
+    /** Ends all pools except the first, which stays open. */
     async end(): Promise<void> {
       const last = current;
       current = first;

@@ -1,11 +1,11 @@
 import type pg from "pg";
 
-/** Which part of a list is wanted. */
+/** The requested part of a list. */
 export interface NewestFirst {
   orgId: string;
-  /** Only what came before the one with this id, if any. */
+  /** Only rows with ids below this one; null for the newest rows. */
   before: string | null;
-  /** How many at most. */
+  /** Maximum number of rows. */
   limit: number;
 }
 

@@ -9,7 +9,7 @@ import { isPartitionMissing } from "./pool.ts";
 /** Milliseconds of a UTC day. */
 export const dayMs = 86_400_000;
 
-/** Tables partitioned by a UUIDv7, whose days are ranges of ids. */
+/** Tables that are partitioned by a UUIDv7; each day is a range of ids. */
 export const tablesById = [
   "events",
   "publications",
@@ -19,28 +19,28 @@ export const tablesById = [
   "closed_messages",
   "handoffs",
 ] as const;
-/** All that have a partition for each day. */
+/** All tables with a partition for each day. */
 export const dailyTables = [...tablesById, "idempotency_keys"];
-/** They have no primary key: logical replication has to name the whole row that an erasure changes. */
+/** Tables without a primary key: logical replication identifies the rows that an erasure changes by all their columns. */
 export const tablesWithoutKey: readonly string[] = ["attempts"];
-/** How many days ahead partitions exist, so that an insert never fails for want of one. */
+/** Number of days for which partitions exist in advance, so that inserts never fail because one is missing. */
 const daysAhead = 7;
 /**
- * A partition is analyzed and vacuumed by autovacuum each time it has doubled: nothing in it changes, and what it holds is
- * not needed for long enough to be frozen early. By default it would be at every tenth and every fifth, which took more
- * than a tenth of PostgreSQL's time while the day's first million came in.
+ * Autovacuum analyzes and vacuums a partition each time it has doubled. Its rows do not change, and are dropped before they
+ * need to be frozen. With the defaults (every tenth and every fifth of its rows), autovacuum took more than a tenth of
+ * PostgreSQL's time while the day's first million rows were inserted.
  */
 const doubled = 1;
 
-/** How long a chore tries to get its locks, before it leaves the rest to its next run. */
+/** How long a chore tries to get its locks before it leaves the remaining work to its next run. */
 export const choreLockLimitMs = 30_000;
 
-/** The same while somebody waits for it. */
+/** How long the same is tried while a request waits for it. */
 const onTheSpotLockLimitMs = 3_000;
 
 /**
- * Creates the daily partitions from yesterday to a week ahead that do not exist yet. Safe to run from many
- * processes at once. @param nowMs the database's clock unless told. @returns how many were created.
+ * Creates the missing daily partitions from yesterday to a week ahead. Safe to run from many processes at once. @param nowMs
+ * the database's clock by default. @returns the number of created partitions.
  */
 export async function ensurePartitions(
   pool: pg.Pool,
@@ -56,8 +56,8 @@ export async function ensurePartitions(
 }
 
 /**
- * Runs `work`, and once more with the partitions of today when it failed for want of one: the machine may have slept for longer
- * than they are made ahead. `work` is one statement or one transaction.
+ * Runs `work`. When it fails because today's partition is missing, creates the partitions and runs `work` again: the machine
+ * may have slept for longer than partitions exist in advance. `work` is one statement or one transaction.
  */
 export async function withPartitions<T>(pool: pg.Pool, work: () => Promise<T>): Promise<T> {
   try {
@@ -71,7 +71,7 @@ export async function withPartitions<T>(pool: pg.Pool, work: () => Promise<T>): 
 
 const making = new WeakMap<pg.Pool, Promise<number>>();
 
-/** Concurrent calls share one check. @returns how many were missing. */
+/** Creates missing partitions at once; concurrent calls share one run. @returns the number of created partitions. */
 export function makePartitionsNow(pool: pg.Pool): Promise<number> {
   const home = originOf(pool);
   let present = making.get(home);
@@ -82,14 +82,14 @@ export function makePartitionsNow(pool: pg.Pool): Promise<number> {
   return present;
 }
 
-/** The same on a session of the caller's. */
+/** Like {@link ensurePartitions}, on a session of the caller. */
 export async function createPartitions(session: BriefLocks, nowMs?: number): Promise<number> {
   const missing = await missingPartitions(session.client, nowMs ?? (await readDatabaseMs(session.client)));
-  // All of a partition in one transaction: nobody looks again at one that exists.
+  // Each partition is created completely in one transaction, because an existing partition is never checked again.
   for (const partition of missing) {
     await withBriefLocks(session, async () => {
       await createPartition(session.client, partition);
-      // Again, now that a division cannot be under way: it has locked the tables until its end.
+      // Checked again now that no division can be under way: a division locks the tables until its end.
       if (await isLeftByDivision(session.client, partition.home)) throw new Error(divided);
     });
   }
@@ -112,7 +112,7 @@ async function isLeftByDivision(client: pg.ClientBase, home: string): Promise<bo
   return rows[0]!.is_left;
 }
 
-/** The same in a transaction of the caller's, for tables that nobody else has seen yet. */
+/** Creates the missing partitions in a transaction of the caller, for tables that no other session can see yet. */
 export async function createFirstPartitions(client: pg.ClientBase): Promise<void> {
   const missing = await missingPartitions(client, await readDatabaseMs(client));
   for (const partition of missing) await createPartition(client, partition);
@@ -138,7 +138,10 @@ async function missingPartitions(client: pg.ClientBase, nowMs: number): Promise<
   return missing;
 }
 
-/** Gives the tables of a schema the days that those of another one have. The session finds both schemas' partitioned tables first in `to`. */
+/**
+ * Creates the partitions of one schema's tables for the days that exist in another schema. In the session's search path, `to`
+ * comes first.
+ */
 export async function copyPartitions(client: pg.ClientBase, from: string, to: string): Promise<void> {
   for (const { table, source } of await storedTables(client, from, dailyTables))
     await createPartition(client, { home: to, table, day: dayOf(source) });
@@ -185,7 +188,7 @@ async function createPartition(client: pg.ClientBase, { home, table, day }: Part
        autovacuum_vacuum_insert_scale_factor = ${doubled}
      )`,
   );
-  // Citus refuses to set it for a table on a worker.
+  // Citus refuses to set statistics targets for a table on a worker.
   if (!isCell(home)) await leaveOutOfStatistics(client, `${home}.${table}`, `${home}.${name}`);
   if (tablesWithoutKey.includes(table))
     await client.query(`alter table ${home}.${name} replica identity full`);
@@ -198,9 +201,9 @@ function isCell(schema: string): boolean {
 }
 
 /**
- * Gives a partition the columns that ANALYZE leaves out of its parent: no query has a condition on payloads or arrays, and
- * sorting and counting them would be most of its work. A partition does not inherit them. System columns, which have a
- * statistics target of 0 before PostgreSQL 17, cannot be altered.
+ * Excludes from a partition's statistics the columns that its parent excludes; partitions do not inherit this. No query has a
+ * condition on payloads or arrays, and sorting and counting them would be most of the work of ANALYZE. System columns, which
+ * have a statistics target of 0 before PostgreSQL 17, cannot be altered.
  */
 async function leaveOutOfStatistics(client: pg.ClientBase, parent: string, partition: string): Promise<void> {
   const { rows } = await client.query<{ alterations: string | null }>(
@@ -217,8 +220,8 @@ async function leaveOutOfStatistics(client: pg.ClientBase, parent: string, parti
 }
 
 /**
- * The schema of the tables, quoted. A table created without it would land in the first schema of the search path, which is the
- * functions' schema and is dropped with them.
+ * The schema of the tables, quoted. A table created without a schema would be in the first schema of the search path, which
+ * is the functions' schema and is dropped with the functions.
  */
 export async function tableSchema(client: pg.ClientBase): Promise<string> {
   const { rows } = await client.query<{ home: string }>(
@@ -230,7 +233,7 @@ export async function tableSchema(client: pg.ClientBase): Promise<string> {
   return rows[0]!.home;
 }
 
-/** The day that a partition's name ends in, since 1970-01-01 UTC. */
+/** The day at the end of a partition's name, in days since 1970-01-01 UTC. */
 export function dayOf(partition: string): number {
   const [year, month, day] = /(\d{4})(\d\d)(\d\d)$/.exec(partition)!.slice(1).map(Number);
   return Date.UTC(year!, month! - 1, day) / dayMs;

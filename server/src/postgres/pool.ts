@@ -5,8 +5,8 @@ import { limited, queryTimeoutMs, unanswered } from "./hot/queryLimit.ts";
 import { notePool, tapRows } from "./hot/rowTap.ts";
 
 /*
- * Ids leave the database as they are in the interface, 32 hex characters without dashes, and bigint columns as
- * numbers: all of them are moments, counts and tokens below 2^53.
+ * Ids are read from the database in the form of the interface, 32 hex characters without dashes, and bigint columns as
+ * numbers: all of them are times, counts and tokens below 2^53.
  */
 const uuidOid = 2950;
 const uuidArrayOid = 2951;
@@ -32,10 +32,10 @@ function readUuids(text: string): (string | null)[] {
   return readTexts(text.replaceAll("-", ""));
 }
 
-/** Where a PostgreSQL is: a URL, or the parts of the embedded server's connection. */
+/** The address of a PostgreSQL server: a URL, or the parts of the embedded server's connection. */
 export type DatabaseConnection = { url: string } | ServerConnection;
 
-/** The socket's directory is `host` where there are Unix sockets. */
+/** `host` is the socket's directory on systems with Unix sockets. */
 export interface ServerConnection {
   host: string;
   port: number;
@@ -45,12 +45,13 @@ export interface ServerConnection {
 }
 
 /**
- * The driver's configuration of a connection. The embedded server is this service's own: PGSSLMODE, PGOPTIONS and the other variables
- * that the driver takes for what it is not told are meant for other servers. A server of a URL may be described by them.
+ * The driver's configuration of a connection. For the embedded server it overrides PGSSLMODE, PGOPTIONS and the other
+ * environment variables from which the driver takes missing settings, because these are meant for other servers. They may
+ * complete the URL of an external server.
  */
 export function clientConfig(connection: DatabaseConnection): pg.ClientConfig {
   if ("url" in connection) return { connectionString: connection.url };
-  // The driver takes an empty text for none; PostgreSQL reads no option in a blank.
+  // The driver treats an empty text as missing; PostgreSQL finds no option in a blank.
   return { ...connection, ssl: false, sslnegotiation: "postgres", options: " " };
 }
 
@@ -60,7 +61,7 @@ export function atServer(
   { host, port }: { host: string; port: number },
 ): DatabaseConnection {
   if (!("url" in connection)) return { ...connection, host, port };
-  // The form for sockets, `postgres://user@/database?host=/path`, is no URL to Node.
+  // The URL form for sockets, `postgres://user@/database?host=/path`, is not valid for Node's URL.
   const url = new URL(connection.url.replace(/^(\w+:\/\/(?:[^/?#]*@)?)(?=\/)/, "$1localhost"));
   url.hostname = host.includes(":") ? `[${host}]` : host;
   url.port = String(port);
@@ -70,28 +71,31 @@ export function atServer(
 
 export interface PoolOptions {
   connection: DatabaseConnection;
-  /** Most connections at once. */
+  /** Maximum number of connections. */
   size: number;
-  /** A cell's schema, whose tables are found before others of the same names. */
+  /** A cell's schema, which precedes other schemas in the search path. */
   schema?: string | undefined;
-  /** Calls hot functions through the driver's own queries. */
+  /** Whether hot functions are called through the driver's own queries. */
   isPlain?: boolean;
-  /** Told about an idle connection's failure; the pool replaces the connection by itself. */
+  /** Called when an idle connection fails; the pool replaces the connection by itself. */
   onError: (error: Error) => void;
-  /** Why no connection can be made, if that is known better than from the driver's error. */
+  /** Returns why no connection can be made, if that is known better than from the driver's error. */
   explainAway?: () => Error | undefined;
 }
 
-/** For a new connection, and for one of the pool to be given back. */
+/** Time limit for opening a new connection, and for waiting for a free connection of the pool. */
 const connectTimeoutMs = 3_000;
-/** The silence after which a connection is probed; it is given up ten seconds later if its host is gone. */
+/**
+ * Idle time after which TCP keep-alive probes a connection; ten seconds later the connection is closed if its host is gone.
+ */
 export const keepAliveAfterMs = 10_000;
 
 /**
- * Settings of a session, whatever the defaults of the server, database and role are. Limits are in milliseconds; they are there because
- * one forgotten transaction would pin dead rows and stop the queue from shrinking. No statement here is long enough to gain by
- * machine code: compiling one takes up to a second. Idle sessions are ended by the pool, which knows which ones are in use. Claims and
- * idempotency keys rely on seeing what others committed meanwhile, and the driver passes arrays with NULL as text.
+ * Session settings, independent of the defaults of the server, database and role. Limits are in milliseconds: one forgotten
+ * transaction would prevent vacuum from removing dead rows, so that the queue's table could not shrink. No statement here
+ * runs long enough to gain from JIT compilation, which takes up to a second. The pool ends idle sessions, because it knows
+ * which ones are in use. Claims and idempotency keys need to see rows that other sessions committed meanwhile (read
+ * committed), and the driver passes arrays with NULL as text.
  */
 const sessionSettings = {
   statement_timeout: 30_000,
@@ -103,24 +107,26 @@ const sessionSettings = {
   array_nulls: "on",
 };
 
-/** An item that is answered with 202 is on the disk, so `off` is not taken over. All other values wait for the local disk at least. */
+/**
+ * An item that was answered with 202 is on disk, so `off` becomes `on`. All other values wait at least for the local disk.
+ */
 const durableCommit =
   "set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), false)";
 
 /**
- * Limits the statements that are given as text or as a configuration, with a timer each. Calls of the hot path come as
- * queries of their own and share one timer: see `callFunction`.
+ * A client that limits the time of statements given as text or configuration, with one timer each. Calls of the hot path are
+ * query objects that share one timer: see `callFunction`.
  */
 class ImpatientClient extends pg.Client {
-  /** For the work that has checked it out; see `limitQueries`. */
+  /** Limit in milliseconds for the current user of the client; see `limitQueries`. */
   limitMs = queryTimeoutMs;
 
-  // The driver's own signatures are overloads for text, configurations, callbacks and queries.
+  // The driver's own signatures are overloads for texts, configurations, callbacks and query objects.
   override query = ((given: unknown, ...rest: unknown[]): unknown => {
     const config = typeof given === "string" ? { text: given } : (given as pg.QueryConfig);
     const limited = "submit" in config ? config : { query_timeout: this.limitMs, ...config };
     const result = (pg.Client.prototype.query as (...all: unknown[]) => unknown).call(this, limited, ...rest);
-    // A caller with a promise may release the client as if it could be used again.
+    // The caller of a promise may release the client as if the connection were usable, so it is destroyed here.
     if (result instanceof Promise) result.catch((error: unknown) => isUnanswered(error) && this.#hangUp());
     return result;
   }) as pg.Client["query"];
@@ -138,8 +144,8 @@ class TappedClient extends ImpatientClient {
 }
 
 /**
- * The connection pool, with the schema of this version's functions before the rest of each session's path. Sessions
- * give up on statements after 30 s, on locks after 10 s and on transactions left idle after 15 s.
+ * The connection pool. In each session's search path, the schema of this version's functions comes first. Sessions give up on
+ * statements after 30 s, on locks after 10 s and on idle transactions after 15 s.
  */
 export function createPool(options: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
@@ -152,7 +158,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     keepAliveInitialDelayMillis: keepAliveAfterMs,
     types,
     application_name: "postrider",
-    // The pool waits for the promise that it is given; its types do not say so.
+    // The pool awaits the returned promise, although its types do not say so.
     onConnect: (client): unknown => setUpSession(client, options.schema),
   });
   if (options.isPlain !== true) notePool(pool);
@@ -160,15 +166,16 @@ export function createPool(options: PoolOptions): pg.Pool {
   pool.on("acquire", (client) => {
     (client as unknown as ImpatientClient).limitMs = queryTimeoutMs;
   });
-  // A connection that breaks while a transaction has it also emits an error, beside failing the transaction's next
-  // statement; without a listener that would end the process.
+  // A connection that breaks during a transaction also emits an error, in addition to the failure of the transaction's next
+  // statement; without a listener this event would end the process.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
 }
 
 /**
- * Puts this version's functions first in the search path, also for calls within functions; names of tables mean what they did. One
- * statement for the path and the settings, and not in the startup message: PgBouncer refuses a connection whose startup message has them.
+ * Puts this version's functions first in the search path, so that functions also find each other there; table names are
+ * resolved as before. One statement sets the path and the settings; they are not in the startup message, because PgBouncer
+ * refuses connections with such a message.
  */
 async function setUpSession(client: pg.ClientBase, schema: string | undefined): Promise<void> {
   const own = Object.entries(sessionSettings).map(
@@ -200,8 +207,8 @@ function explaining(
 }
 
 /**
- * Runs `work` in one transaction and gives its result; rolls back when it throws. `work` may run more than once: see
- * {@link repeatDeadlocked}.
+ * Runs `work` in one transaction and returns its result; rolls back when it throws. `work` may run more than once: see {@link
+ * repeatDeadlocked}.
  */
 export function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   return repeatDeadlocked(() => transactOnce(pool, work));
@@ -216,7 +223,7 @@ async function transactOnce<T>(pool: pg.Pool, work: (client: pg.PoolClient) => P
     await client.query("commit");
     return result;
   } catch (error) {
-    // A server that has not answered the last statement answers no other on this connection.
+    // A server that has not answered the last statement will not answer the rollback on this connection either.
     if (isUnanswered(error)) broken = error as Error;
     else {
       await client.query("rollback").catch((rollbackError: Error) => {
@@ -229,13 +236,14 @@ async function transactOnce<T>(pool: pg.Pool, work: (client: pg.PoolClient) => P
   }
 }
 
-/** How often work is begun in all. */
+/** Maximum number of runs. */
 const maxRuns = 4;
 
 /**
- * Runs a transaction again when PostgreSQL ended it to resolve a deadlock (40P01): all that it did is undone, and the other
- * one goes on. This holds on one server and on several. Whatever a transaction does outside the database must be safe to repeat.
- * @throws the last error, also a deadlock's when it happens four times in a row.
+ * Runs a transaction again when PostgreSQL ended it to resolve a deadlock (40P01): everything that it did was rolled back,
+ * and the other transaction continues. This holds on one server and on several. Effects of a transaction outside the database
+ * must be safe to repeat.
+ * @throws the last error; a deadlock's error when it happened four times in a row.
  */
 export async function repeatDeadlocked<T>(runTransaction: () => Promise<T>): Promise<T> {
   for (let run = 1; ; run++) {
@@ -252,7 +260,7 @@ const tries = {
   session: "select pg_try_advisory_lock($1) as taken",
 };
 
-/** Takes an advisory lock until the transaction or the session ends. @returns false where another session has it. */
+/** Takes an advisory lock until the transaction or the session ends. @returns false when another session holds it. */
 export async function tryLock(
   client: pg.ClientBase,
   key: number,
@@ -262,25 +270,28 @@ export async function tryLock(
   return rows[0]!.taken;
 }
 
-/** Runs `work` in one transaction of a session that the caller has; rolls back when it throws. */
+/** Runs `work` in one transaction on the caller's session; rolls back when `work` throws. */
 export async function transact(client: pg.ClientBase, work: () => Promise<void>): Promise<void> {
   await client.query("begin");
   try {
     await work();
     await client.query("commit");
   } catch (error) {
-    // On a server that is gone this fails with another error, which is ignored.
+    // When the connection is lost, the rollback fails with another error, which is ignored.
     await client.query("rollback").catch(() => undefined);
     throw error;
   }
 }
 
-/** Whether a statement was sent and not answered in time: it may be carried out all the same. */
+/** Whether a statement was sent and not answered in time; the server may still execute it. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof Error && error.message === unanswered;
 }
 
-/** Whether a row was refused because no partition takes it. A violated CHECK has the same code, and names its constraint. */
+/**
+ * Whether an insert failed because no partition exists for the row. A violated CHECK has the same code, but names its
+ * constraint.
+ */
 export function isPartitionMissing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, constraint } = error as Error & { code?: string; constraint?: string };
@@ -291,10 +302,9 @@ export function isPartitionMissing(error: unknown): boolean {
 export function isDatabaseAway(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = (error as Error & { code?: string }).code ?? "";
-  // Class 08: connection exceptions; 57P0x: shutting down or starting; 53: out of connections, memory or disk; 58: the
-  // disk fails;
-  // 25006: a read-only standby took over; 57014 and 55P03: a timeout of ours under overload; 42883: the functions
-  // of this process were dropped, and it is about to end.
+  // Class 08: connection exceptions; 57P0x: shutting down or starting; 53: out of connections, memory or disk; 58: disk
+  // errors; 25006: read-only, for example a standby; 57014 and 55P03: a timeout of ours under overload; 42883: the functions
+  // of this process were dropped, and the process is about to end.
   return (
     /^(08|53|58|57P0|25006|57014|55P03|40001|40P01|42883)/.test(code) ||
     /^E(CONN|PIPE|NOENT|NOTFOUND|TIMEDOUT|HOST|NET)|^EAI_/.test(code) ||
@@ -305,6 +315,6 @@ export function isDatabaseAway(error: unknown): boolean {
   );
 }
 
-/** Citus' words for a node that it lost, the coordinator included, where their code is that of internal errors. */
+/** Citus' messages for a lost node, the coordinator included; their code is that of internal errors. */
 const lostNodePattern =
   /^(failure on connection marked as essential|postmaster was shut down|failed to prepare transaction|execution cannot recover from multiple connection failures)/;

@@ -6,7 +6,7 @@ import { limited } from "./hot/queryLimit.ts";
 import { lastMigration } from "./migrations.ts";
 import { newRootId } from "./ids.ts";
 
-/** A process of the service as the others see it. */
+/** A process of the service, as recorded in the database. */
 export interface ProcessRecord {
   id: string;
   version: string;
@@ -17,7 +17,7 @@ export function newProcessRecord(version: string): ProcessRecord {
   return { id: newRootId(Date.now()), version, host: hostname() };
 }
 
-/** Writes down that the process runs, now. */
+/** Records that the process is running now. */
 export async function noteAlive(
   database: pg.Pool | pg.ClientBase,
   { id, version, host }: ProcessRecord,
@@ -31,14 +31,17 @@ export async function noteAlive(
   );
 }
 
-/** Writes down that the process has stopped by itself. */
+/** Records that the process has stopped by itself. */
 export async function noteEnd(pool: pg.Pool, { id }: ProcessRecord): Promise<void> {
   const text = "update processes set seen_at = now(), ended_at = now() where id = $1";
-  // A frozen database must not hold up the end.
+  // A frozen database must not delay the end of the process.
   await pool.query(limited(3_000, text, [id]));
 }
 
-/** Marks every recorded process as ended. Only for a process that has the database to itself: no other can be alive. */
+/**
+ * Marks every recorded process as ended. Only for a process that has the database to itself, because no other process can be
+ * running.
+ */
 export async function noteAllEnded(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ exists: boolean }>(
     "select to_regclass('processes') is not null as exists",
@@ -46,7 +49,10 @@ export async function noteAllEnded(client: pg.ClientBase): Promise<void> {
   if (rows[0]!.exists) await client.query("update processes set ended_at = seen_at where ended_at is null");
 }
 
-/** The condition that a process was seen lately. One that died counts for a minute. */
+/**
+ * SQL condition for a running process: it was seen within the last minute. A process that died counts as running for a
+ * minute.
+ */
 const isRunning = "ended_at is null and seen_at > now() - interval '1 minute'";
 
 /** The hosts of all running processes. */
@@ -59,7 +65,7 @@ export async function runningHosts(client: pg.ClientBase): Promise<string[]> {
   return rows.map(({ host }) => host);
 }
 
-/** Whether another process was seen lately. */
+/** Whether another process was seen within the last minute. */
 export async function isAccompanied(pool: pg.Pool, { id }: ProcessRecord): Promise<boolean> {
   const { rows } = await pool.query<{ is_accompanied: boolean }>(
     `select exists (
@@ -73,7 +79,7 @@ export async function isAccompanied(pool: pg.Pool, { id }: ProcessRecord): Promi
   return rows[0]!.is_accompanied;
 }
 
-/** Processes that were seen lately and do not know the migration `needs`. */
+/** Running processes that do not know the migration `needs`. */
 export async function runningOlderProcesses(
   client: pg.ClientBase,
   needs: number,
@@ -90,9 +96,9 @@ export async function runningOlderProcesses(
 }
 
 /**
- * Why this process cannot go on: its functions were dropped, what they use was taken away, or the database was divided.
- * Undefined while it can.
- * @param cells in how many the process knows the data plane to be.
+ * Returns why this process cannot continue: its functions were dropped, a migration removed something that it uses, or the
+ * database was divided. Undefined while it can.
+ * @param cells the number of cells with which this process works.
  */
 export async function whyOvertaken(pool: pg.Pool, cells: number): Promise<string | undefined> {
   const { rows } = await pool.query<{ has_functions: boolean; obstacle: string | null; schemas: number }>(

@@ -2,9 +2,9 @@ import type pg from "pg";
 import type { Log } from "../telemetry/log.ts";
 import { SchemaError } from "./migrations.ts";
 
-/* Settings of a server that the service cannot make good for itself, as `synchronous_commit` of its sessions. */
+/* Server settings that sessions cannot override, unlike `synchronous_commit`. */
 
-/** For the operator of a server that acknowledges what is not on its disk. */
+/** For the operator of a server that reports commits before they are on its disk. */
 export const fsyncOffText =
   "the database's server has fsync off: a crash of its machine can lose items that were answered with 202, and the whole database; set fsync = on, unless the storage itself keeps what is written";
 
@@ -18,9 +18,9 @@ interface ServerSettings {
 }
 
 /**
- * Logs which promises the server breaks in a crash.
- * @throws {SchemaError} when the database has another encoding than UTF8: one that version 1.0.0 made. Commands take it, so that
- * it can be backed up.
+ * Warns when the server's settings do not protect data in a crash.
+ * @throws {SchemaError} when the encoding of the database is not UTF8, which version 1.0.0 accepted. Commands accept such a
+ * database, so that it can be backed up.
  */
 export async function checkServerPromises(pool: pg.Pool, log: Log): Promise<void> {
   const { rows } = await pool.query<ServerSettings>(

@@ -1,15 +1,17 @@
 /**
- * Where a table stands when the data plane is split into cells (`docs/scaling.md`). On one PostgreSQL all are in one schema;
- * what keeps them apart is checked all the same (`server/scripts/sqlRules`), so that they can be.
+ * The place of a table when the data plane is split into cells (`docs/scaling.md`). On one PostgreSQL all tables are in one
+ * schema; a checker (`server/scripts/sqlRules`) still ensures that statements keep the places apart, so that the tables can
+ * be split.
  *
- * - `cell`: the data plane. It stands once in each cell, and is written by statements that see that cell alone.
- * - `reference`: small, changed by the control plane, and read by statements of the data plane: a copy is beside every cell.
- * - `local`: only the control plane reads it, where it stands alone.
+ * - `cell`: the data plane. Each cell has such a table, and statements that write it use that cell alone.
+ * - `reference`: small, changed by the control plane, and read by statements of the data plane; every cell has a copy beside
+ *   it.
+ * - `local`: only the control plane uses it.
  */
 export type TablePlace = "cell" | "reference" | "local";
 
 const cell = [
-  // Items, and what becomes of them.
+  // Items, and the records of what happens to them.
   "events",
   "publications",
   "deliveries",
@@ -32,7 +34,7 @@ const cell = [
   "target_paces",
   "target_shares",
   "target_header_sets",
-  // Tables that are written, or read, in one transaction with items.
+  // Tables that are written or read in one transaction with items.
   "target_activity",
   "published_activity",
   "activity_steps",
@@ -46,14 +48,14 @@ const cell = [
   "erasures",
 ] as const;
 
-// A table comes after those that it refers to.
+// A table comes after the tables that it refers to.
 const reference = [
   "organizations",
   "customers",
   "api_keys",
   "targets",
   "agent_cards",
-  // Every statement that ends items asks whether anybody is to be told.
+  // Statements that end items check whether there is a subscriber.
   "notification_targets",
 ] as const;
 
@@ -79,10 +81,10 @@ const local = [
   "schema_changes",
 ] as const;
 
-/** The tables that stand in each cell. */
+/** The tables that each cell has. */
 export const tablesOfCells: readonly string[] = cell;
 
-/** The place of each table; partitions are where their parent is. */
+/** The place of each table; partitions have the place of their parent. */
 export const tablePlaces: ReadonlyMap<string, TablePlace> = new Map<string, TablePlace>([
   ...cell.map((name) => [name, "cell"] as const),
   ...reference.map((name) => [name, "reference"] as const),

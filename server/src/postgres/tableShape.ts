@@ -1,22 +1,27 @@
 import type pg from "pg";
 
-/** A table as it was declared, in the words of PostgreSQL's catalogue, without the name of its schema. */
+/** The declaration of a table, from PostgreSQL's catalogue, without the name of its schema. */
 export interface TableShape {
   /** The text after `partition by`; null for a table without partitions. */
   partitionKey: string | null;
   /** Storage parameters, such as `fillfactor=70`. */
   options: string[];
-  /** How logical replication names its rows: `d` by the primary key, `f` by all columns. */
+  /** How logical replication identifies rows: `d` by the primary key, `f` by all columns. */
   identity: string;
-  /** By name: the declaration, and how much of it ANALYZE looks at (-1 as by default). */
+  /** By name: the declaration, and the statistics target (-1 for the default). */
   columns: Map<string, { declaration: string; statistics: number }>;
   /** By name, primary keys first and foreign keys last. `not valid` is left out. */
   constraints: Map<string, string>;
-  /** Indexes without a constraint, by name: whether unique, and the text after the table's name. */
+  /**
+   * Indexes that belong to no constraint, by name: whether the index is unique, and the definition after the table's name.
+   */
   indexes: Map<string, { isUnique: boolean; text: string }>;
 }
 
-/** The shapes of tables of a schema, by name. The session finds the schema's tables first, and those that they refer to. */
+/**
+ * The shapes of tables of a schema, by name. In the session's search path, the schema comes first, followed by the schemas of
+ * tables that its tables refer to.
+ */
 export async function readShapes(
   client: pg.ClientBase,
   schema: string,

@@ -7,9 +7,8 @@ import { repeatDeadlocked } from "./pool.ts";
 import { functions } from "./sql/functions.generated.ts";
 
 /*
- * The tables as Kysely sees them, for the CRUD around the hot path, with the columns that it is asked about. Ids are 32
- * hex characters; moments are Unix seconds in the control plane and Unix milliseconds in the data plane, as the
- * migrations say.
+ * The tables as Kysely sees them, for the CRUD around the hot path, with only the columns that its queries use. Ids are 32
+ * hex characters; times are Unix seconds in the control plane and Unix milliseconds in the data plane, as the migrations say.
  */
 
 export type Queries = Kysely<Tables>;
@@ -20,7 +19,7 @@ export function createQueries(pool: pg.Pool): Queries {
 }
 
 /**
- * Runs `work` in one transaction of the query builder and gives its result; rolls back when it throws. `work` may run more
+ * Runs `work` in one transaction of the query builder and returns its result; rolls back when it throws. `work` may run more
  * than once: see {@link repeatDeadlocked}.
  */
 export function inTransactionOf<T>(queries: Queries, work: (transaction: Queries) => Promise<T>): Promise<T> {
@@ -36,9 +35,9 @@ export interface Tables {
     name: string;
     slug: string;
     billing_status: BillingStatus;
-    /** Unix seconds, as the other moments; null outside grace. */
+    /** Unix seconds, like the other times; null outside of a grace period. */
     billing_grace_ends_at: number | null;
-    /** Whether admins may read signing secrets after they were made. */
+    /** Whether admins may read signing secrets after their creation. */
     secrets_can_be_revealed: boolean;
     created_at: number;
   };
@@ -89,13 +88,13 @@ export interface TargetRow {
   id: string;
   org_id: string;
   kind: TargetKind;
-  /** The organization's own name of the target, its customer, and notes about it. */
+  /** The organization's own id for the target, the target's customer, and metadata. */
   uid: string | null;
   customer_uid: string | null;
   metadata: Record<string, unknown> | null;
   /** JSON. */
   filter: string | null;
-  /** Names the filter's text. */
+  /** Digest of the filter's text. */
   filter_digest: string | null;
   name: string;
   description: string;
@@ -106,19 +105,19 @@ export interface TargetRow {
   max_payload_bytes: number;
   max_retries: number;
   retry_interval_seconds: number;
-  /** How many claims a message of the mailbox may take; null means any number. */
+  /** Maximum number of claims of a message in the mailbox; null for no limit. */
   max_claims: number | null;
-  /** Attempts per second, and how many at once after a pause; null as the service does by itself. */
+  /** Maximum number of attempts per second, and of attempts at once after a pause; null for the service's own pace. */
   rate_limit_per_second: number | null;
   rate_limit_burst: number | null;
-  /** Requests under way at a time. */
+  /** Maximum number of requests under way at the same time. */
   max_concurrency: number | null;
-  /** Headers of its own, as `targets/headers.ts` writes them, and since which version it has them. */
+  /** The target's own headers, as `targets/headers.ts` writes them, and the version since which it has them. */
   headers: string | null;
   header_set: number | null;
   secret: Buffer | null;
   previous_secret: Buffer | null;
-  /** Unix seconds at which it ends by itself. */
+  /** Unix seconds at which the previous secret expires. */
   previous_secret_until: number | null;
   failing_since: number | null;
   version: number;
@@ -188,7 +187,7 @@ export interface HandoffRow {
   updated_at: number;
 }
 
-/** A call of a SQL function with its parameters by name, for a transaction of Kysely's. */
+/** A call of a SQL function with named parameters, for a transaction of Kysely. */
 export function functionQuery<N extends FunctionName>(
   name: N,
   parameters: ParametersOf<N>,

@@ -4,22 +4,22 @@ import { isLockTableFull } from "./awayReason.ts";
 import { isDatabaseAway } from "./pool.ts";
 
 export interface Wait {
-  /** Where the database is, without credentials. */
+  /** The address of the database, without credentials. */
   where: string;
-  /** Told why it waits, at first and whenever the reason changes. */
+  /** Called with the reason of the wait, first and whenever the reason changes. */
   onWait: (why: string) => void;
   /** Ends the wait with the signal's reason. */
   signal?: AbortSignal;
 }
 
-/** How long a configured database may take to serve at start, as when both are started together. */
+/** How long the database may be unavailable at the start, for example when both are started together. */
 const limitMs = 60_000;
 const pauseMs = 1_000;
 
 /**
- * Does `work` on a configured database, and does it again for as long as the database is away, read-only or full, for
- * at most a minute.
- * @throws a sentence for the operator.
+ * Runs `work` on a configured database, and repeats it while the database cannot be reached, is read-only or full, for at
+ * most a minute.
+ * @throws {Error} with a sentence for the operator.
  */
 export async function untilServes<T>(work: () => Promise<T>, wait: Wait): Promise<T> {
   const deadlineMs = performance.now() + limitMs;
@@ -44,20 +44,23 @@ export async function untilServes<T>(work: () => Promise<T>, wait: Wait): Promis
   }
 }
 
-/** Where the database is, without its credentials. */
+/** The address of the database, without credentials. */
 export function placeOf(url: string): string {
   // The form for sockets, `postgres://user@/database?host=/path`, is no URL to Node.
   return (URL.parse(url)?.host ?? "") || "a local socket";
 }
 
-/** An error of a command that does not wait for the database, with the reason as a start would give it. */
+/** An error for a command that does not wait for the database, with the same reason as at a start. */
 export function explainAway(error: unknown, url: string): Error {
   const { code } = error as { code?: string };
   const text = `the database of DATABASE_URL (${placeOf(url)}) cannot be used: ${whyNot(error)}`;
   return Object.assign(new Error(text, { cause: error }), { code });
 }
 
-/** An error of a statement, with what to do where PostgreSQL has refused it for want of a right or of room, and says it in its own words. */
+/**
+ * An error of a statement. When PostgreSQL refused the statement because a right, disk space or memory was missing, the
+ * message also says what to do.
+ */
 export function explainRefusal(error: unknown, url: string): unknown {
   const { message, cause } = error as Error;
   const refusal = [error, cause].find(

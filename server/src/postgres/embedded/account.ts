@@ -9,12 +9,13 @@ export interface Account {
   gid: number;
 }
 
-/** In this order: one made for us, PostgreSQL's own, and the one that every system has. */
+/** Account names in the order of preference: Postrider's own, PostgreSQL's own, and the one that every system has. */
 const accountNames = ["postrider", "postgres", "_postgres", "nobody"];
 
 /**
- * The account that PostgreSQL must run as. PostgreSQL refuses to run as root, so for root this is the owner of
- * the existing cluster, or the first of a few well-known system accounts; for anyone else it is undefined: ourselves.
+ * The account that PostgreSQL must run as. PostgreSQL refuses to run as root, so for root this is the owner of the existing
+ * cluster, or the first existing account of `accountNames`. For any other user it is undefined: PostgreSQL runs as the
+ * current user.
  * @param cluster the cluster's directory, which may not exist yet.
  */
 export async function databaseAccount(cluster: string): Promise<Account | undefined> {
@@ -35,7 +36,10 @@ export async function databaseAccount(cluster: string): Promise<Account | undefi
   );
 }
 
-/** Root without the capability to become another user is refused here, once and clearly. */
+/**
+ * Returns the account if this process can start programs as it. Otherwise, for example for root without the capability to
+ * change users, the error is thrown here, once and clearly.
+ */
 async function usable(account: Account, name: string): Promise<Account> {
   const { code, complaint } = await runToEnd("/bin/sh", ["-c", "exit 0"], { account });
   if (code === 0) return account;
@@ -57,9 +61,9 @@ async function findAccount(name: string): Promise<Account | undefined> {
 }
 
 /**
- * Whether the account can write to a path, found out by trying, so that parents, ACLs and mount options count.
- * @param directory an open directory that the trial sees as descriptor 3.
- * @throws when this process may not start one as that account.
+ * Whether the account can write to a path. Determined by trying, so that parent directories, ACLs and mount options count.
+ * @param directory an open directory, which the test program has as descriptor 3.
+ * @throws when this process may not start a program as that account.
  */
 export async function canWrite(
   account: Account | undefined,
@@ -73,7 +77,7 @@ export async function canWrite(
   throw new Error(`cannot start a process${as}, which the database needs: ${complaint}`);
 }
 
-/** Runs a short program as the account. Without a code it did not begin, or a signal ended it. */
+/** Runs a short program as the account. The code is undefined when the program did not start, or a signal ended it. */
 export function runToEnd(
   file: string,
   args: string[],
@@ -99,17 +103,17 @@ export function runToEnd(
         });
       });
     } catch (error) {
-      // Some refusals, such as EPERM for the account, are thrown and not told as an event.
+      // Some errors, such as EPERM for the account, are thrown and not emitted as an event.
       failed(error);
     }
   });
 }
 
-/** Only what a program needs to be found and loaded: the service's secrets stay with the service. */
+/** Only the variables that a program needs to be found and loaded, so that the service's secrets are not passed on. */
 export function plainEnvironment(): NodeJS.ProcessEnv {
   const { env } = process;
   return {
-    // The shell, `id` and `sleep` are found also where PATH names none of their folders.
+    // The shell, `id` and `sleep` are found even when PATH names none of their folders.
     PATH: [env["PATH"], "/usr/local/bin", "/usr/bin", "/bin"].filter(Boolean).join(delimiter),
     LC_ALL: "C",
     ...(env["LD_LIBRARY_PATH"] === undefined ? {} : { LD_LIBRARY_PATH: env["LD_LIBRARY_PATH"] }),

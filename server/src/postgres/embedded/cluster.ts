@@ -13,24 +13,24 @@ export const databaseName = "postrider";
 
 const unfinishedPrefix = "postgresql.new-";
 
-/** How PostgreSQL is told where a directory is: by path, or by an open descriptor that it inherits. */
+/** A directory in the form that is passed to PostgreSQL: a path, or an open descriptor that PostgreSQL inherits. */
 export interface GivenDirectory {
   path: string;
-  /** To be passed as descriptor 3 when it is set. */
+  /** If set, it is passed as descriptor 3. */
   descriptor: number | undefined;
 }
 
-/** The cluster's place in a data directory. */
+/** The path of the cluster in a data directory. */
 export function clusterPath(dataDir: string): string {
   return join(dataDir, "postgresql");
 }
 
 /**
- * Makes the cluster unless it exists. It is made beside its place and renamed when it is whole and on disk, so an
- * interruption at any moment leaves either no cluster or a good one; what an interruption left is removed.
- * @param passwordFile holds the superuser's password, where the cluster is reached over TCP.
- * @returns whether it made the cluster, which then has no database of the service.
- * @throws with initdb's last words, or when the existing cluster is of another major version.
+ * Creates the cluster unless it exists. It is created in a temporary directory and renamed when it is complete and on disk,
+ * so that an interruption leaves either no cluster or a complete one; the remains of an interrupted run are removed.
+ * @param passwordFile has the superuser's password, when the cluster is reached over TCP.
+ * @returns whether the cluster was created; it then has no database of the service yet.
+ * @throws with the last messages of initdb, or when the existing cluster has another major version.
  */
 export async function ensureCluster(
   input: { dataDir: string; account: Account | undefined; passwordFile: string | undefined },
@@ -52,13 +52,16 @@ export async function ensureCluster(
   return true;
 }
 
-/** Whether a data directory has a cluster, or what is left of one. */
+/** Whether a data directory has a cluster, or the remains of one. */
 export async function hasCluster(dataDir: string): Promise<boolean> {
   if (existsSync(clusterPath(dataDir))) return true;
   return existsSync(dataDir) && (await unfinishedIn(dataDir)).length > 0;
 }
 
-/** Removes the cluster. An interruption leaves it whole or as an unfinished one, which the next start or removal deletes. */
+/**
+ * Removes the cluster. After an interruption the cluster is either complete or marked as unfinished, and the next start or
+ * removal deletes an unfinished one.
+ */
 export async function removeCluster(dataDir: string): Promise<void> {
   const cluster = clusterPath(dataDir);
   if (existsSync(cluster)) {
@@ -87,7 +90,8 @@ async function initialize(
         `--username=${databaseUser}`,
         "--encoding=UTF8",
         "--locale=C",
-        // New 16 MB segments inside a commit made a p99 of 40 ms; with 1 MB it is 10–16 ms from the first second.
+        // Creating 16 MB WAL segments during commits caused a p99 of 40 ms; with 1 MB segments it is 10–16 ms from the first
+        // second.
         "--wal-segsize=1",
         "--no-instructions",
         ...auth,
@@ -104,10 +108,10 @@ async function initialize(
 }
 
 /**
- * A path by which the account reaches the directory. Where a parent is closed to it (root's home), the directory
- * itself is opened here and inherited: PostgreSQL then names it /proc/self/fd/3, which the kernel resolves
- * without walking the parents. The data so stays where POSTRIDER_DATA_DIR says.
- * @throws when neither works, on systems without /proc.
+ * Returns a path by which the account reaches the directory. When a parent directory is closed to the account (root's home),
+ * the directory is opened here and inherited: PostgreSQL then uses the path /proc/self/fd/3, which the kernel resolves
+ * without visiting the parent directories. So the data stays in POSTRIDER_DATA_DIR.
+ * @throws when neither works, as on systems without /proc.
  */
 export async function giveDirectory(
   directory: string,
@@ -125,12 +129,12 @@ export async function giveDirectory(
   );
 }
 
-/** Closes our side of a given directory; the process that inherited it keeps its own. */
+/** Closes this process's descriptor of the directory; the process that inherited it keeps its own. */
 export function closeDirectory(given: GivenDirectory): void {
   if (given.descriptor !== undefined) closeSync(given.descriptor);
 }
 
-/** A failed program's last words, on one line: those that say why, if any do. */
+/** The last messages of a failed program, on one line: those that look like reasons, if there are any. */
 export function explainFailure(lines: string[]): string {
   const telling = lines.filter((line) => /(error|fatal|panic|could not|cannot|detail|hint)\b/i.test(line));
   return (telling.length > 0 ? telling : lines).slice(-4).join("; ") || "it gave no message";
@@ -142,7 +146,7 @@ async function unfinishedIn(dataDir: string): Promise<string[]> {
 
 async function removeUnfinished(dataDir: string): Promise<void> {
   for (const name of await unfinishedIn(dataDir)) {
-    // An initdb whose service was killed may still be writing for a moment.
+    // An initdb may still be writing for a moment after its service was killed.
     await rm(join(dataDir, name), { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }

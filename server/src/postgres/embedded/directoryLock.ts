@@ -3,20 +3,26 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Long enough for a service that is on its way out, short enough for a person who started a second one. */
+/**
+ * How long to wait for the lock: long enough for a service that is stopping, short enough for a person who started a second
+ * one by mistake.
+ */
 const usualPatienceMs = 2_000;
 const retryMs = 50;
 const sqliteBusy = 5;
 
-/** The process that has a data directory, as the file `service.pid` there names it: its id in a line, and a command's name in another. */
+/**
+ * The process that holds a data directory, as the file `service.pid` in the directory names it: the first line has the
+ * process id, the second one the name of a command.
+ */
 export interface Holder {
-  /** Undefined when the file does not say. */
+  /** Undefined when the file has no process id. */
   pid: number | undefined;
   /** Such as `postrider restore`; undefined for a service. */
   command: string | undefined;
 }
 
-/** Another process has the data directory. */
+/** Another process holds the data directory. */
 export class DirectoryInUseError extends Error {
   readonly holder: Holder;
 
@@ -31,19 +37,19 @@ export class DirectoryInUseError extends Error {
   }
 }
 
-/** How a directory is taken. */
+/** Options for locking a directory. */
 export interface Taking {
-  /** The command that takes it, for others to read; a service unless given. */
+  /** The command that locks the directory, for messages of other processes; a service by default. */
   command?: string;
-  /** How long another process may keep it; 2 s unless given. */
+  /** How long to wait while another process holds the lock; 2 s by default. */
   patienceMs?: number;
 }
 
 /**
- * Takes the data directory for this process; the returned function gives it back. Node offers no file lock of
- * its own, so this is SQLite's: a POSIX record lock that the kernel drops at the moment the process ends, by
- * whatever cause, which is never stale and cannot be taken by two.
- * @throws {DirectoryInUseError} when another process keeps it.
+ * Locks the data directory for this process; the returned function unlocks it. Node has no file locks of its own, so this
+ * uses SQLite's: a POSIX record lock that the kernel releases when the process ends for any reason, so that it is never stale
+ * and never held by two processes.
+ * @throws {DirectoryInUseError} when another process keeps holding the lock.
  */
 export async function lockDirectory(
   dataDir: string,
@@ -65,7 +71,10 @@ export async function lockDirectory(
   };
 }
 
-/** The process that has the directory now, if one has. In its first moment it may still be named like the one before. */
+/**
+ * The process that holds the directory now; undefined when there is none. In its first moments the file may still name the
+ * process before it.
+ */
 export function findHolder(dataDir: string): Holder | undefined {
   const path = join(dataDir, "service.lock");
   if (!existsSync(path)) return undefined;
@@ -87,7 +96,7 @@ function openLock(path: string): DatabaseSync {
 
 function tryLock(lock: DatabaseSync): boolean {
   try {
-    // Nothing is ever written, so there is no journal to keep on disk.
+    // Nothing is ever written, so no journal has to be on disk.
     lock.exec("pragma journal_mode = memory; begin exclusive");
     return true;
   } catch (error) {
@@ -96,7 +105,7 @@ function tryLock(lock: DatabaseSync): boolean {
   }
 }
 
-/** For other processes to read; a full disk must not stop this one. */
+/** Writes the file for other processes to read; a full disk must not stop this process. */
 function writeHolder(file: string, command: string | undefined): void {
   try {
     writeFileSync(file, `${process.pid}\n${command === undefined ? "" : `${command}\n`}`);

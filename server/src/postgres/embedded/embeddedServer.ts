@@ -25,36 +25,39 @@ import { prepareSocketDirectory } from "./socketDirectory.ts";
 import { prepareTcpAccess, type TcpAccess } from "./tcpAccess.ts";
 
 export interface EmbeddedOptions {
-  /** POSTRIDER_DATA_DIR; made when it is missing. The cluster is its folder `postgresql`. */
+  /** POSTRIDER_DATA_DIR; created when it does not exist. The cluster is in its folder `postgresql`. */
   dataDir: string;
   log: (level: "info" | "warn" | "error", message: string) => void;
-  /** Told what a start waits for, to follow "still". */
+  /** Called with the reason for which a start waits, as a text to follow "still". */
   onWait?: (what: string) => void;
-  /** Called whenever a start waits for PostgreSQL: time for other work, even if it blocks. */
+  /** Called whenever a start waits for PostgreSQL, so that other work can be done in that time, even blocking work. */
   whileWaiting?: () => Promise<unknown>;
-  /** Ends the first start between its steps. */
+  /** Aborts the first start between two steps. */
   signal?: AbortSignal;
-  /** PostgreSQL settings that replace ours. */
+  /** PostgreSQL settings that override the service's settings. */
   settings?: Record<string, string>;
   /** The folder of the package with PostgreSQL's programs, for tests of other versions. */
   programs?: string;
-  /** How the directory is taken; by a service unless given. */
+  /** Options for locking the directory; by default a service locks it. */
   taking?: Taking;
-  /** How clients reach it; TCP on 127.0.0.1 with a password only where there are no Unix sockets. */
+  /**
+   * How clients reach the server: by default over TCP on 127.0.0.1 with a password where there are no Unix sockets, otherwise
+   * over a socket.
+   */
   transport?: "socket" | "tcp";
 }
 
-/** Where the cluster is, and whose. */
+/** The data directory, name and account of the cluster. */
 interface Place {
   dataDir: string;
-  /** The cluster_name, and the last part of the socket's directory. */
+  /** The cluster_name, and the last part of the socket directory's path. */
   name: string;
   account: Account | undefined;
 }
 
 const socketPort = 5432;
 const backoffMs = [0, 100, 250, 500, 1_000, 2_500, 5_000, 10_000];
-/** A server that lived this long ended for a new reason: the backoff begins anew. */
+/** When a server ran for this long, its end has a new reason, and the backoff starts again. */
 const settledMs = 60_000;
 
 /** The supervised PostgreSQL process of one data directory, which the caller has locked. */
@@ -76,7 +79,7 @@ export class EmbeddedServer {
     this.#disk = watchDisk(place.dataDir, (message) => options.log("error", message));
   }
 
-  /** Starts it and resolves once it serves. */
+  /** Starts the server and resolves when it accepts connections. */
   async start(): Promise<ServerConnection> {
     const { transport = process.platform === "win32" ? "tcp" : "socket" } = this.#options;
     if (transport === "tcp") this.#tcp = await prepareTcpAccess(this.#place.dataDir);
@@ -93,7 +96,7 @@ export class EmbeddedServer {
     return this.#process.pid;
   }
 
-  /** Why it is away, where its log told. */
+  /** Why the server cannot be reached, if its log says so. */
   trouble(): Error | undefined {
     return this.#disk.trouble();
   }
@@ -120,7 +123,7 @@ export class EmbeddedServer {
       const next = await this.#relaunch(failures);
       if (next === undefined) return;
       if (this.#stopping.signal.aborted) {
-        // The stop was asked for while it started.
+        // `stop` was called during the start.
         await shutDown(next.launched.process, this.#cluster, this.#options.log);
         return;
       }
@@ -130,7 +133,7 @@ export class EmbeddedServer {
     }
   }
 
-  /** Tries until it serves or a stop is asked for. */
+  /** Starts the server again and again until it accepts connections or `stop` is called. */
   async #relaunch(failuresSoFar: number): Promise<{ launched: Launched; failures: number } | undefined> {
     for (let failures = failuresSoFar; ; failures++) {
       try {
@@ -148,7 +151,7 @@ export class EmbeddedServer {
   async #launch(): Promise<Launched> {
     const { programs, log, whileWaiting, signal } = this.#options;
     const { dataDir, name, account } = this.#place;
-    // Found anew at each start: the copy that root runs from is a cache, and caches are cleaned.
+    // Located again at each start: the copy that root runs is a cache, and caches may be cleaned.
     const binaries = await locateBinaries(account, programs);
     const passwordFile = this.#tcp?.passwordFile;
     const isNew = await ensureCluster({ dataDir, account, passwordFile }, binaries, this.#info);
@@ -229,15 +232,15 @@ export class EmbeddedServer {
 
 interface Launched {
   process: GuardedProcess;
-  /** The last lines of its output; grows as it writes. */
+  /** The last lines of its output; updated while it writes. */
   lastLines: string[];
 }
 
 const megabyte = 2 ** 20;
 
 /**
- * The server's settings, given on its command line at every start so that they belong to the version of the
- * service and not to the cluster. Names are PostgreSQL's.
+ * The server's settings, named as in PostgreSQL. They are given on the command line at every start, so that they belong to
+ * the version of the service and not to the cluster.
  */
 function serverSettings(memoryBytes = availableMemory()): Record<string, string> {
   const sharedBuffersMb = Math.max(32, Math.min(256, Math.floor(memoryBytes / megabyte / 8)));
@@ -247,7 +250,7 @@ function serverSettings(memoryBytes = availableMemory()): Record<string, string>
     full_page_writes: "on",
     shared_buffers: `${sharedBuffersMb}MB`,
     max_connections: "60",
-    // Recycled segments are kept ahead: making a new one inside a commit is what costs latency.
+    // Keeps recycled WAL segments: creating a new one during a commit is what costs latency.
     min_wal_size: "1GB",
     max_wal_size: "4GB",
     checkpoint_timeout: "15min",
@@ -255,7 +258,7 @@ function serverSettings(memoryBytes = availableMemory()): Record<string, string>
     jit: "off",
     timezone: "UTC",
     log_timezone: "UTC",
-    // Statements and details can hold payloads; they stay out of the log.
+    // Statements and details can contain payloads, so they are not logged.
     log_min_messages: "warning",
     log_min_error_statement: "panic",
     log_error_verbosity: "terse",
@@ -272,20 +275,20 @@ function availableMemory(): number {
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
-/** A fast shutdown writes a checkpoint, which a slow disk may need this long for. */
+/** How long to wait for a fast shutdown, which writes a checkpoint; a slow disk may need this long. */
 const fastMs = 30_000;
 const immediateMs = 6_000;
 
 /**
- * Shuts PostgreSQL down: fast, then immediately (nothing committed is lost; the next start recovers), then by
- * force, and looks whether it ended in order.
+ * Shuts PostgreSQL down: fast, then immediately (nothing committed is lost; the next start recovers), then with SIGKILL.
+ * Warns if the shutdown was not clean.
  */
 async function shutDown(
   server: GuardedProcess,
   cluster: string,
   log: (level: "warn", message: string) => void,
 ): Promise<void> {
-  // Windows has no SIGINT to send: there it ends at once, and recovers from its log at the next start.
+  // Windows has no SIGINT: there PostgreSQL ends at once, and recovers from its WAL at the next start.
   server.kill("SIGINT");
   const isEnded = server.ended.then(() => true);
   if (!(await within(fastMs, isEnded, false))) {

@@ -17,7 +17,7 @@ export interface GuardedProcess {
 export interface GuardedCommand {
   file: string;
   args: string[];
-  /** The system account to run as; undefined runs as ourselves. */
+  /** The system account to run as; undefined for the current user. */
   account: Account | undefined;
   /** An open directory, given to the process as descriptor 3. */
   directory: number | undefined;
@@ -27,13 +27,13 @@ export interface GuardedCommand {
 
 const guardRestartDelayMs = 100;
 
-/** Waits for the word of release, so that no process runs before its guard does. */
+/** Waits for the word `go`, so that the process does not run before its guard does. */
 const launcherScript = `read -r word && [ "$word" = go ] && exec "$@" </dev/null`;
 
 /**
- * A word on standard input says that the process has ended. The end of the input without one says that the
- * service has died: a fast shutdown, after 3 s an immediate one (safe: PostgreSQL recovers from its log),
- * after 9 s the end by force.
+ * A word on standard input means that the process has ended. If the input ends without a word, the service has died: the
+ * guard then tries a fast shutdown, after 3 s an immediate one (safe: PostgreSQL recovers from its WAL), and after 9 s
+ * SIGKILL.
  */
 const guardScript = `
 trap '' HUP INT QUIT TERM
@@ -62,10 +62,10 @@ process.stdin.once("end", () => { try { process.kill(Number(process.argv[1])); }
 `;
 
 /**
- * Starts a process that cannot outlive this one, whatever ends this one. A guard (a few lines of \`sh\`, about
- * 1 MB) holds the other end of a pipe to us; when the pipe closes it stops the process. The guard is in place
- * before the process begins, and is replaced when something kills it. Both are sessions of their own, so a
- * Ctrl-C in the terminal reaches only the service, which then drains before it stops its database.
+ * Starts a process that cannot outlive this one, however this one ends. A guard (a few lines of `sh`, about 1 MB) holds the
+ * other end of a pipe to this process; when the pipe closes, the guard stops the started process. The guard runs before the
+ * started process begins, and is replaced if it is killed. Both are in sessions of their own, so that Ctrl-C in the terminal
+ * reaches only the service, which then drains before it stops its database.
  * @throws when the operating system refuses to start a process, e.g. EPERM for the account.
  */
 export async function startGuarded(command: GuardedCommand): Promise<GuardedProcess> {
@@ -80,7 +80,7 @@ export async function startGuarded(command: GuardedCommand): Promise<GuardedProc
   return { pid, ended, kill: (signal) => void child.kill(signal) };
 }
 
-/** The process, not to begin before it reads its word (except on Windows, which has no such shell). */
+/** Spawns the process, which does not begin before it reads its word (except on Windows, which has no such shell). */
 function spawnHeld(command: GuardedCommand): ChildProcess {
   const { file, args, account, directory } = command;
   const env = plainEnvironment();
@@ -96,7 +96,7 @@ function spawnHeld(command: GuardedCommand): ChildProcess {
   });
 }
 
-/** Runs a guard and replaces it when it dies early; the returned function tells it that its work is over. */
+/** Runs a guard and replaces it if it dies early; the returned function ends the guard. */
 function keepGuard(pid: number, account: Account | undefined): () => void {
   let over = false;
   let guard = spawnGuard(pid, account);
@@ -107,7 +107,7 @@ function keepGuard(pid: number, account: Account | undefined): () => void {
       watch();
     };
     guard.once("exit", replace);
-    // Out of processes, most likely: not at once again.
+    // The system is probably out of processes, so the next try comes later.
     guard.once("error", () => setTimeout(replace, guardRestartDelayMs).unref());
     guard.stdin?.on("error", () => undefined);
     guard.unref();
@@ -144,7 +144,7 @@ function pidOf(child: ChildProcess): Promise<number> {
 function endOf(child: ChildProcess): Promise<ProcessEnd> {
   return new Promise((resolve) => {
     child.once("exit", (code, signal) => {
-      // Output may be held open by a straggler for longer than the process lives: do not wait for "close" alone.
+      // A child of the process may keep the output open after the process has ended, so do not wait for "close" alone.
       const straggling = setTimeout(() => resolve({ code, signal }), 500);
       child.once("close", () => {
         clearTimeout(straggling);

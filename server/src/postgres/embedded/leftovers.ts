@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 
 const pollMs = 25;
-/** The signals for a leftover process, and after how many milliseconds. */
+/** The signals to send to a leftover process, each with its time in milliseconds. */
 const escalation: [number, NodeJS.Signals][] = [
   [0, "SIGINT"],
   [3_000, "SIGQUIT"],
@@ -15,10 +15,10 @@ const escalation: [number, NodeJS.Signals][] = [
 const giveUpMs = 12_000;
 
 /**
- * Ends every PostgreSQL process that an earlier run left on this cluster, then removes its postmaster.pid. The
- * caller holds the data directory's lock, so whatever runs there has no service any more. A process id in
- * postmaster.pid proves nothing (it may long belong to another program, on whose account PostgreSQL would
- * refuse to start): processes are recognized by what they are.
+ * Ends every PostgreSQL process that an earlier run left on this cluster, then removes its postmaster.pid. The caller holds
+ * the data directory's lock, so no service uses these processes any more. The process id in postmaster.pid is no proof: it
+ * may belong to another program by now, because of which PostgreSQL would refuse to start. So processes are recognized by
+ * their program, user and directory.
  * @param name the cluster_name, which each of its processes shows in its title.
  * @throws when a process does not end within 12 s.
  */
@@ -27,7 +27,7 @@ export async function stopLeftovers(
   name: string,
   { log, whileWaiting }: { log: (message: string) => void; whileWaiting?: () => Promise<unknown> },
 ): Promise<void> {
-  // There PostgreSQL's own look at postmaster.pid has to do.
+  // On Windows, PostgreSQL's own check of postmaster.pid has to suffice.
   if (process.platform === "win32") return;
   const begun = Date.now();
   const toSend = [...escalation];
@@ -54,7 +54,7 @@ export async function stopLeftovers(
   await rm(join(cluster, "postmaster.pid"), { force: true });
 }
 
-/** The first two signals go to the postmaster, which tells the others; without one they go to each. */
+/** Sends the first two signals to the postmaster, which tells the other processes; without a postmaster, to each process. */
 async function signalLeftovers(cluster: string, left: number[], signal: NodeJS.Signals): Promise<void> {
   const postmaster = await recordedPostmaster(cluster);
   const targets =
@@ -69,7 +69,7 @@ async function signalLeftovers(cluster: string, left: number[], signal: NodeJS.S
   }
 }
 
-/** The process id in postmaster.pid; its owner may be any program by now. */
+/** The process id in postmaster.pid; it may belong to any program by now. */
 async function recordedPostmaster(cluster: string): Promise<number | undefined> {
   const text = await readFile(join(cluster, "postmaster.pid"), "utf8").catch(() => "");
   const pid = Number.parseInt(text, 10);
@@ -97,7 +97,7 @@ function linuxProcesses(cluster: string, name: string): number[] {
       if (statSync(`/proc/${entry}`).uid !== directory.uid) continue;
       if (worksInside(entry, directory) ?? titleSays(entry, name)) found.push(Number(entry));
     } catch {
-      // The process ended while it was being looked at.
+      // The process ended during the check.
       continue;
     }
   }
@@ -105,8 +105,8 @@ function linuxProcesses(cluster: string, name: string): number[] {
 }
 
 /**
- * Whether the process works in the directory, as every PostgreSQL process does in its cluster's; undefined when
- * the kernel does not tell, e.g. to a container's root without CAP_SYS_PTRACE. A zombie has no directory and
+ * Whether the process's working directory is this one, as for every PostgreSQL process of a cluster. Undefined when the
+ * kernel does not allow the check, for example to root in a container without CAP_SYS_PTRACE. A zombie has no directory and
  * counts as ended.
  */
 function worksInside(pid: string, directory: Stats): boolean | undefined {

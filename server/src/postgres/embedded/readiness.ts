@@ -5,12 +5,12 @@ import { clientConfig, type ServerConnection } from "../pool.ts";
 
 const pollMs = 20;
 const noteEveryMs = 5_000;
-/** Recovery replays at most max_wal_size of log; a slow disk needs some minutes for it. */
+/** Recovery replays at most max_wal_size of WAL; a slow disk needs some minutes for that. */
 const recoveryMaxMs = 15 * 60_000;
 
 interface Start {
   connection: ServerConnection;
-  /** The cluster was made just now. */
+  /** Whether the cluster was created by this start. */
   isNew: boolean;
   /** False once the server's process has ended; the wait then ends too. */
   running: () => boolean;
@@ -18,9 +18,9 @@ interface Start {
 }
 
 /**
- * Waits until the server answers, and makes the service's database if it is not there.
+ * Waits until the server answers, and creates the service's database if it does not exist.
  * @returns false when the process ended first.
- * @throws when the server refuses us for a reason that waiting does not mend, or after 15 minutes.
+ * @throws when the server refuses the connection for a reason that waiting does not solve, or after 15 minutes.
  */
 export async function waitUntilReady({ connection, isNew, running, log }: Start): Promise<boolean> {
   const begun = Date.now();
@@ -42,18 +42,21 @@ export async function waitUntilReady({ connection, isNew, running, log }: Start)
   return false;
 }
 
-/** Makes the service's database where a start was interrupted before it had. PostgreSQL then logs that it is missing. */
+/**
+ * Connects to the service's database, and creates it if an earlier start was interrupted before it did. PostgreSQL then logs
+ * that the database is missing.
+ */
 async function findDatabase(connection: ServerConnection): Promise<Error | undefined> {
   const problem = await run(connection, []);
   return isCode(problem, noSuchDatabase) ? makeDatabase(connection) : problem;
 }
 
-/** Makes the service's database. */
+/** Creates the service's database. */
 async function makeDatabase(connection: ServerConnection): Promise<Error | undefined> {
   const problem = await run({ ...connection, database: "postgres" }, [`create database ${databaseName}`]);
-  // Made by an earlier call whose answer was lost.
+  // The database exists if an earlier call created it and the answer was lost.
   if (problem !== undefined && !isCode(problem, duplicateDatabase)) return problem;
-  // A failure only leaves their cost.
+  // After a failure the unused databases only cost CPU time; see `forgetUnused`.
   await run(connection, forgetUnused);
   return undefined;
 }
@@ -66,8 +69,9 @@ function isCode(problem: Error | undefined, code: string): boolean {
 }
 
 /**
- * Autovacuum visits every database to which anybody was ever connected, with a process each: three of them every five seconds cost an
- * idle service 0.25 % of a core. These two, made anew, have had no connection.
+ * Statements that drop and create the unused databases. Autovacuum visits every database that ever had a connection, with a
+ * process for each: three databases every five seconds cost an idle service 0.25 % of a core. The new ones have never had a
+ * connection.
  */
 const forgetUnused = [
   "drop database postgres",

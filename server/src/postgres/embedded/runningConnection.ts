@@ -4,8 +4,8 @@ import { clusterPath, databaseName, databaseUser } from "./cluster.ts";
 import type { ServerConnection } from "../pool.ts";
 
 /**
- * The connection to the embedded database that a running service has on this data directory, for commands that
- * work beside it; undefined when none is recorded. A record of the past shows when connecting fails.
+ * The connection to the embedded database of a service that runs on this data directory, for commands that run beside the
+ * service; undefined when none is recorded. If the record is outdated, connecting fails.
  * @throws when this user may not read the database's files.
  */
 export async function runningConnection(dataDir: string): Promise<ServerConnection | undefined> {

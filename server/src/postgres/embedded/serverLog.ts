@@ -3,7 +3,7 @@ import { diskFullError, noSpacePattern } from "../awayReason.ts";
 
 const linesKept = 12;
 
-/** Forwards what deserves attention from PostgreSQL's log, and remembers its last lines. */
+/** Forwards important lines of PostgreSQL's log, and keeps its last lines. */
 export function followServerLog(log: (level: "info" | "warn" | "error", message: string) => void) {
   const lastLines: string[] = [];
   return {
@@ -18,7 +18,7 @@ export function followServerLog(log: (level: "info" | "warn" | "error", message:
   };
 }
 
-/** How loud a line of PostgreSQL's log is for us. Its LOG lines are routine except those about crashes. */
+/** The level at which a line of PostgreSQL's log is forwarded. LOG lines are routine except those about crashes. */
 export function judgeLine(line: string): "quiet" | "info" | "warn" | "error" {
   if (/^(FATAL|PANIC):/.test(line)) return "error";
   if (/^(ERROR|WARNING):/.test(line)) return "warn";
@@ -28,18 +28,24 @@ export function judgeLine(line: string): "quiet" | "info" | "warn" | "error" {
   return /was interrupted|not properly shut down|redo (starts|done)/.test(line) ? "info" : "quiet";
 }
 
-/** PostgreSQL's answers to clients that connect while it starts or stops, or at the first start before the service's database is made. */
+/**
+ * Matches PostgreSQL's refusals of clients that connect while it starts or stops, or at the first start before the service's
+ * database exists.
+ */
 const early = new RegExp(
   `^FATAL: +(the database system is|terminating .* due to administrator command|database "${databaseName}" does not exist)`,
 );
 
-/** PostgreSQL's messages about clients that disconnected early. */
+/** Matches PostgreSQL's messages about clients that disconnected early. */
 const left = /^(FATAL: +connection to client lost|LOG: +could not send data to client)/;
 
-/** How long a line about a full disk is news. A PostgreSQL that cannot start is tried again more often. */
+/**
+ * How long a line about a full disk counts as current. Longer than the interval at which a PostgreSQL that cannot start is
+ * tried again.
+ */
 const newsMs = 30_000;
 
-/** The error, as a sentence about the disk when that is what it is about. */
+/** Returns a clear error if the error is about a full disk, otherwise the error itself. */
 export function explainFullDisk(error: unknown, dataDir: string): unknown {
   const { message } = error as Error;
   if (!noSpacePattern.test(message) || (error as { code?: string }).code === "53100") return error;
@@ -47,8 +53,8 @@ export function explainFullDisk(error: unknown, dataDir: string): unknown {
 }
 
 /**
- * Remembers what PostgreSQL's log says of the disk.
- * @param warn tells the operator, once for each time the disk fills up.
+ * Watches PostgreSQL's log for messages about a full disk.
+ * @param warn called with a sentence for the operator, once each time the disk becomes full.
  */
 export function watchDisk(dataDir: string, warn: (message: string) => void) {
   let heardMs = -Infinity;
@@ -59,7 +65,7 @@ export function watchDisk(dataDir: string, warn: (message: string) => void) {
       if (!isNews()) warn(`the disk that holds ${dataDir} is full: PostgreSQL cannot write; make room`);
       heardMs = performance.now();
     },
-    /** Why the database is away, if its disk was full a moment ago. */
+    /** Why the database cannot be reached, if its disk was full during the last 30 s. */
     trouble: () => (isNews() ? diskFullError(`the disk that holds ${dataDir} is full`) : undefined),
   };
 }

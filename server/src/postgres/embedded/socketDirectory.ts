@@ -3,16 +3,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Account, canWrite } from "./account.ts";
 
-/** The system's limit for a socket's path is 104 to 108 bytes; the file's name takes 20 of them. */
+/**
+ * Maximum length of the directory's path: the system's limit for a socket's path is 104 to 108 bytes, of which the file's
+ * name takes 20.
+ */
 const directoryBytesMax = 80;
 const namesToTry = 8;
 
 /**
- * A private directory (0700, owned by the account) for the database's Unix socket, emptied of what an earlier
- * run left. It is outside the data directory, whose path may be too long for a socket and whose file system may
- * not have them. Call it only while no PostgreSQL of this cluster runs.
- * @param name a name that belongs to this data directory alone.
- * @param used the directory that clients already know, to be kept.
+ * Prepares a private directory (0700, owned by the account) for the database's Unix socket, and removes files that an earlier
+ * run left there. It is outside of the data directory, whose path may be too long for a socket and whose file system may not
+ * support sockets. Call it only while no PostgreSQL of this cluster runs.
+ * @param name a name that only this data directory uses.
+ * @param used the directory that clients already know and that must be kept.
  */
 export async function prepareSocketDirectory(
   name: string,
@@ -43,7 +46,7 @@ export async function prepareSocketDirectory(
   );
 }
 
-/** False when someone else has the name: in a shared directory anyone may have taken it. */
+/** Returns false when another user owns a directory of that name, which can happen in a shared directory. */
 async function takeDirectory(directory: string, account: Account | undefined): Promise<boolean> {
   const mine = process.getuid?.() ?? 0;
   try {

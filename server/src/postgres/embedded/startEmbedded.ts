@@ -9,10 +9,10 @@ import { type EmbeddedOptions, EmbeddedServer } from "./embeddedServer.ts";
 import { explainFullDisk } from "./serverLog.ts";
 
 /**
- * Starts the service's own PostgreSQL on a data directory, making the cluster the first time, and keeps it
- * running: when it dies it is restarted, and when this process dies it stops by itself within seconds.
- * @throws a sentence for the operator: another service uses the directory, PostgreSQL cannot run here, or its
- * own last words.
+ * Starts the service's own PostgreSQL on a data directory, creates the cluster the first time, and keeps PostgreSQL running:
+ * when it dies it is restarted, and when this process dies it stops by itself within seconds.
+ * @throws {Error} with a sentence for the operator: another service uses the directory, PostgreSQL cannot run here, or
+ * PostgreSQL's last messages.
  */
 export async function startEmbedded(options: EmbeddedOptions) {
   const dataDir = prepareDataDirectory(options.dataDir);
@@ -26,9 +26,9 @@ export async function startEmbedded(options: EmbeddedOptions) {
     const connection = await server.start();
     return {
       connection,
-      /** The postmaster's process id; another one after a restart. */
+      /** The postmaster's process id; it changes after a restart. */
       pid: () => server.pid(),
-      /** Why it is away, where its log told. */
+      /** Why PostgreSQL cannot be reached, if its log says so. */
       trouble: () => server.trouble(),
       /** A fast shutdown: open transactions are rolled back, everything committed is on disk. Safe to repeat. */
       stop: async (): Promise<void> => {
@@ -45,7 +45,7 @@ export async function startEmbedded(options: EmbeddedOptions) {
 /**
  * Removes the database of a data directory with everything in it; the encryption key stays.
  * @returns whether there was one.
- * @throws a sentence for the operator when a service uses the directory.
+ * @throws {Error} with a sentence for the operator when a service uses the directory.
  */
 export async function removeEmbedded(path: string, taking: Taking): Promise<boolean> {
   if (!(await hasCluster(path))) return false;
@@ -60,19 +60,19 @@ export async function removeEmbedded(path: string, taking: Taking): Promise<bool
   }
 }
 
-/** Names this directory's PostgreSQL in process titles and in the socket's path. */
+/** The name of this directory's PostgreSQL in process titles and in the socket's path. */
 function clusterName(dataDir: string): string {
   const identity = `${dataDir}\0${statSync(dataDir).ino}`;
   return `postrider-${createHash("sha256").update(identity).digest("hex").slice(0, 12)}`;
 }
 
 /**
- * Makes the data directory with its parents, where they are missing, and gives its real path.
- * @throws a sentence for the operator.
+ * Creates the data directory with its parents if they do not exist, and returns its real path.
+ * @throws {Error} with a sentence for the operator.
  */
 function prepareDataDirectory(path: string): string {
   try {
-    // Root's PostgreSQL runs as another user, which has to pass through; nobody but the owner can list it.
+    // Root's PostgreSQL runs as another user, which has to pass through this directory; only the owner can list it.
     makeDirectory(path, process.getuid?.() === 0 ? 0o711 : 0o700);
     return realpathSync(path);
   } catch (cause) {
@@ -83,13 +83,16 @@ function prepareDataDirectory(path: string): string {
   }
 }
 
-/** Node's own recursive `mkdirSync` never returns where a directory exists and can hold none, as below `/proc`. */
+/**
+ * Creates a directory with its parents. Node's recursive `mkdirSync` never returns when an existing parent cannot contain
+ * directories, as below `/proc`.
+ */
 function makeDirectory(path: string, mode: number): void {
   try {
     mkdirSync(path, { mode });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // A directory, or a link to one; a file or a link to nothing is told as it is.
+    // An existing directory, or a link to one, is accepted; for a file or a broken link the error is thrown.
     if (code === "EEXIST" && statSync(path).isDirectory()) return;
     if (code !== "ENOENT" || dirname(path) === path) throw error;
     makeDirectory(dirname(path), mode);

@@ -3,11 +3,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 
-/** How the database is reached on systems without Unix sockets: 127.0.0.1, a port free at the start, a password. */
+/** Access to the database on systems without Unix sockets: 127.0.0.1, a port that was free at the start, and a password. */
 export interface TcpAccess {
   port: number;
   password: string;
-  /** Mode 0600; made with the first start and kept, because the cluster knows only a hash of the password. */
+  /** A file with mode 0600; created at the first start and kept, because the cluster has only a hash of the password. */
   passwordFile: string;
 }
 
@@ -20,7 +20,7 @@ export async function prepareTcpAccess(dataDir: string): Promise<TcpAccess> {
   return { port: await freePort(), password: (await readFile(passwordFile, "utf8")).trim(), passwordFile };
 }
 
-/** A port of the loopback address that nobody listens on at the moment. */
+/** Returns a port of the loopback address on which no process listens at the moment. */
 export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();

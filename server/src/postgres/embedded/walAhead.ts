@@ -1,15 +1,15 @@
 import { statfs } from "node:fs/promises";
 import type pg from "pg";
 
-/** WAL segments that a busy service writes in a quarter of a minute. */
+/** Number of WAL segments that a busy service writes in 15 seconds. */
 const wantedSegments = 512;
-/** As `initdb` is told. */
+/** The segment size that `initdb` is given. */
 const segmentBytes = 2 ** 20;
-/** A small disk has better uses: PostgreSQL stops when its log finds no room. */
+/** Maximum part of the free disk space that the segments may take: PostgreSQL stops when its WAL has no space. */
 const partOfFreeDisk = 1 / 16;
 const perStatement = 16;
 
-/** How many segments are worth making in a directory, for the room that its disk has. */
+/** Returns how many segments to create in a directory, given the free space of its disk. */
 export async function segmentsThatFit(directory: string): Promise<number> {
   const disk = await statfs(directory);
   const room = disk.bavail * disk.bsize * partOfFreeDisk;
@@ -17,12 +17,12 @@ export async function segmentsThatFit(directory: string): Promise<number> {
 }
 
 /**
- * Makes WAL segments ahead of their use, once in a cluster's life: a new cluster has none, and a commit that must
- * first make its own waits for tens of milliseconds. From here on checkpoints recycle what is used up, as
- * `min_wal_size` says. Takes about two seconds of a disk; does nothing on a cluster that has enough.
- * @param signal Ends the work early; it can be done again at any time.
- * @param wanted How many there shall be, as {@link segmentsThatFit} says.
- * @returns how many segments were made.
+ * Creates WAL segments in advance, once in a cluster's life: a new cluster has none, and a commit that must first create one
+ * waits for tens of milliseconds. Afterwards checkpoints recycle used segments, as `min_wal_size` says. Keeps the disk busy
+ * for about two seconds; does nothing on a cluster that has enough segments.
+ * @param signal ends the work early; it can be continued at any time.
+ * @param wanted the total number of segments, from {@link segmentsThatFit}.
+ * @returns the number of created segments.
  */
 export async function makeWalAhead(pool: pg.Pool, signal: AbortSignal, wanted: number): Promise<number> {
   const { rows } = await pool.query<{ found: number }>(
@@ -31,13 +31,13 @@ export async function makeWalAhead(pool: pg.Pool, signal: AbortSignal, wanted: n
   const first = rows[0]!.found;
   let segments = first;
   while (segments < wanted && !signal.aborted) {
-    // A switch does nothing in a segment that is empty, so each is given a record that nobody reads.
+    // Switching does nothing in an empty segment, so a small record is written to each one first.
     await pool.query(
       `select pg_logical_emit_message(false, 'postrider', ''), pg_switch_wal() from generate_series(1, ${perStatement})`,
     );
     segments += perStatement;
   }
-  // The segments left behind become the ones ahead; a server that stops does this by itself.
+  // The checkpoint recycles the segments that were left behind; a server that stops does this by itself.
   if (segments > first && !signal.aborted) await pool.query("checkpoint");
   return segments - first;
 }

@@ -1,20 +1,17 @@
 /*
- * Arrays in PostgreSQL's binary wire format. The server reads it 1.5 to 1.8 times as fast as the text form, and
+ * Arrays in PostgreSQL's binary wire format. The server parses this format 1.5 to 1.8 times as fast as the text format, and
  * payload bytes need no escaping.
- * Layout (src/backend/utils/adt/arrayfuncs.c, array_recv): dimensions, has-null flag, element type, then
- * length and lower bound of the dimension, then each element as length and bytes; a null has length −1.
- * Every function here takes at least one element: a batch is never empty.
  */
 
-/** A parameter that knows its size and is written straight into the message that carries it. */
+/** A parameter that knows its size and is written directly into the message that carries it. */
 export interface BinaryParameter<T extends string> {
-  /** The type's name in the catalogue; for the compiler alone. */
+  /** The type's name in the catalogue; only for the compiler. */
   readonly type?: T;
-  /** The same for the driver, which asks for it by this name (node-postgres, "Queries", parameters). */
+  /** The value for the driver, which calls a method of this name (node-postgres, "Queries", parameters). */
   toPostgres(): unknown[];
   /** Bytes. */
   readonly size: number;
-  /** Writes `size` bytes at `at`. */
+  /** Writes `size` bytes at offset `at`. */
   writeTo(out: Buffer, at: number): void;
 }
 
@@ -22,7 +19,7 @@ const oid = { bool: 16, bytea: 17, int8: 20, int2: 21, int4: 23, text: 25, uuid:
 const headerBytes = 20;
 const lengthBytes = 4;
 const uuidBytes = 16;
-/** The length of a null. */
+/** The length field of a null. */
 const absent = -1;
 
 /** `uuid[]` from ids of 32 hex characters; null stays null. */
@@ -42,7 +39,10 @@ export function uuidArray(ids: readonly (string | null)[]): BinaryParameter<"uui
   };
 }
 
-/** `uuid[]` that may be empty, as text then: the binary form of no elements names no type; null when absent. */
+/**
+ * `uuid[]` that may be empty, and is then the text `{}`, because an array without elements is never written in binary form;
+ * null when absent.
+ */
 export function idArray(ids: readonly string[] | undefined): BinaryParameter<"uuid[]"> | "{}" | null {
   if (ids === undefined) return null;
   return ids.length === 0 ? "{}" : uuidArray(ids);
@@ -72,8 +72,8 @@ export function textArray(values: readonly (string | null)[]): BinaryParameter<"
 }
 
 /*
- * Numbers have a loop for each type: most of what a hot call is given is written here, and a loop that calls what it is
- * given for each element is not compiled into one piece.
+ * Each type of numbers has a loop of its own: most parameters of a hot call are written here, and the JIT compiler does not
+ * inline a callback that a shared loop would call for each element.
  */
 
 /** `smallint[]`. */
@@ -168,7 +168,7 @@ function noteNulls(out: Buffer, start: number): void {
   out.writeInt32BE(1, start + 4);
 }
 
-/** @returns where the elements begin. */
+/** Writes the head of an array. @returns the offset of the first element. */
 function writeHead(out: Buffer, start: number, elementOid: number, count: number): number {
   let at = out.writeInt32BE(1, start);
   at = out.writeInt32BE(0, at);

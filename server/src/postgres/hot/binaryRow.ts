@@ -1,18 +1,18 @@
 /*
- * Fields of a row in PostgreSQL's binary wire format. Numbers and ids are read where they lie; the text format would
- * make a string of each first, and payloads would come in hex or be checked for their encoding once more.
+ * Fields of a row in PostgreSQL's binary wire format. Numbers and ids are read directly from the bytes. The text format would
+ * need a string for each of them first, and payloads would be in hex, or their encoding would be checked again.
  */
 
-/** Reads one field of `length` bytes at `at`. */
+/** Reads one field of `length` bytes at offset `at`. */
 export type FieldReader = (row: Buffer, at: number, length: number) => unknown;
 
-/** By the type's oid (src/include/catalog/pg_type.dat), for the types that hot functions give. */
+/** By the type's oid (src/include/catalog/pg_type.dat), for the types that hot functions return. */
 const readers: Readonly<Record<number, FieldReader | undefined>> = {
   /** bool */
   16: (row, at) => row[at] === 1,
   /** bytea */
   17: readBytes,
-  /** int8, all of which are below 2^53 here. */
+  /** int8; all values are below 2^53 here. */
   20: readInt8,
   /** int2 */
   21: (row, at) => row.readInt16BE(at),
@@ -22,7 +22,7 @@ const readers: Readonly<Record<number, FieldReader | undefined>> = {
   25: (row, at, length) => row.toString("utf8", at, at + length),
   /** float8 */
   701: (row, at) => row.readDoubleBE(at),
-  /** bool[], of one dimension, as all arrays here */
+  /** bool[]; all arrays here have one dimension. */
   1000: (row, at) => readArray(row, at, (bytes, start) => bytes[start] === 1),
   /** bytea[] */
   1001: (row, at) => readArray(row, at, readBytes),
@@ -36,7 +36,7 @@ const readers: Readonly<Record<number, FieldReader | undefined>> = {
   1016: (row, at) => readArray(row, at, readInt8),
   /** void */
   2278: () => null,
-  /** uuid, as ids are in the interface: 32 hex characters. */
+  /** uuid, in the interface's form of ids: 32 hex characters. */
   2950: readUuid,
   /** uuid[] */
   2951: (row, at) => readArray(row, at, readUuid),
@@ -52,21 +52,21 @@ function readUuid(row: Buffer, at: number): string {
   return row.toString("hex", at, at + uuidBytes);
 }
 
-/** A copy, so that a small value does not hold all that came with it in memory. */
+/** Copies the bytes, so that a small value does not keep the whole network chunk in memory. */
 function readBytes(row: Buffer, at: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
   row.copy(bytes, 0, at, at + length);
   return bytes;
 }
 
-/** The layout is that of a parameter: see binaryArray.ts. */
+/** Reads an array in the layout of binaryArray.ts. */
 function readArray<T>(
   row: Buffer,
   start: number,
   read: (row: Buffer, at: number, length: number) => T,
 ): (T | null)[] {
   const values: (T | null)[] = [];
-  // An empty array has no dimension, and nothing after its head.
+  // An empty array has no dimension, and nothing follows its head.
   const count = row.readInt32BE(start) === 0 ? 0 : row.readInt32BE(start + 12);
   for (let index = 0, at = start + 20; index < count; index++) {
     const length = row.readInt32BE(at);
@@ -81,7 +81,7 @@ function readArray<T>(
   return values;
 }
 
-/** Neighbours are often the same, and then one string. */
+/** Equal neighbours, which are frequent, share one string. */
 function readTexts(row: Buffer, start: number): (string | null)[] {
   let lastAt = 0;
   let lastLength = -1;
@@ -104,8 +104,8 @@ function isSame(row: Buffer, one: number, other: number, length: number): boolea
 }
 
 /**
- * The values of a composite, by the names of its fields. They come with their types: the number of fields, and for each
- * the type's oid, the length and the bytes (record_send in src/backend/utils/adt/rowtypes.c).
+ * Reads the values of a composite, by the names of its fields. The values have their types with them: the number of fields,
+ * and for each field the type's oid, the length and the bytes (record_send in src/backend/utils/adt/rowtypes.c).
  */
 export function compositeReader(fields: readonly string[]): FieldReader {
   return (row, start) => {
@@ -126,7 +126,7 @@ export function compositeReader(fields: readonly string[]): FieldReader {
   };
 }
 
-/** @throws Error for a type that no hot function gives. */
+/** @throws {Error} for a type that no hot function returns. */
 export function fieldReaderOf(oid: number): FieldReader {
   const reader = readers[oid];
   if (reader === undefined)

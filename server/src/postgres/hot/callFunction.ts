@@ -4,9 +4,9 @@ import type { FunctionCall, FunctionName, ParametersOf, ParameterValue, RowOf } 
 import { callHot } from "./hotCall.ts";
 
 /**
- * Calls a SQL function of this version with its parameters by name and gives its rows: ids as 32 hex characters, bigint
- * as numbers, bytea as buffers, composites as objects.
- * @throws The driver's errors, as `pool.query` does.
+ * Calls a SQL function of this version with named parameters and returns its rows: ids as 32 hex characters, bigint as
+ * numbers, bytea as buffers, composites as objects.
+ * @throws the driver's errors, as `pool.query` does.
  */
 export function callFunction<N extends FunctionName>(
   pool: pg.Pool,
@@ -32,7 +32,8 @@ function statementOf(name: FunctionName): Statement {
   const known = statements.get(name);
   if (known !== undefined) return known;
   const parameters = Object.entries(functions[name].parameters);
-  // With their types: versions before functions had schemas left theirs in `public`, and without types both would fit.
+  // The parameters have explicit types: versions from before functions had schemas left their functions in `public`, and
+  // without types both functions would match.
   const named = parameters.map(([parameter, type], index) => `${parameter} => $${index + 1}::${type}`);
   const statement = {
     name,

@@ -2,16 +2,19 @@ import type { BinaryParameter } from "./binaryArray.ts";
 import type { FunctionCall } from "./functionCall.ts";
 
 /*
- * Bind to the unnamed portal, Execute and Sync, in one piece
- * (PostgreSQL documentation, "Frontend/Backend Protocol", message formats).
+ * A Bind message to the unnamed portal, Execute and Sync, in one buffer (PostgreSQL documentation, "Frontend/Backend
+ * Protocol", message formats).
  */
 const bindCode = 0x42;
 const executeAndSync = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0x53, 0, 0, 0, 4]);
 const binaryFormat = 1;
-/** The length of a null. */
+/** The length field of a null. */
 const absent = -1;
 
-/** Bind, Execute and Sync for a statement that is prepared under the call's name; columns in binary form. */
+/**
+ * Writes Bind, Execute and Sync for the statement that is prepared under the call's name; columns are requested in binary
+ * form.
+ */
 export function writeCall(call: FunctionCall): Buffer {
   const values = call.values.map(textOrBinary);
   const nameBytes = Buffer.byteLength(call.name) + 1;
@@ -35,7 +38,7 @@ export function writeCall(call: FunctionCall): Buffer {
 
 type Value = BinaryParameter<string> | Buffer | string | null;
 
-/** PostgreSQL reads numbers and booleans as JavaScript writes them. */
+/** PostgreSQL can parse numbers and booleans in the form in which JavaScript prints them. */
 function textOrBinary(value: FunctionCall["values"][number]): Value {
   return typeof value === "number" || typeof value === "boolean" ? String(value) : value;
 }
@@ -59,7 +62,7 @@ function writeValue(out: Buffer, value: Value, start: number): number {
   return at + size;
 }
 
-/** Memory for messages, as much as calls were under way at once; what is larger is left to the collector. */
+/** Size of a reusable message buffer; larger messages get memory of their own, which is left to the garbage collector. */
 const keptBytes = 256 * 1024;
 const maxKept = 8;
 const kept: ArrayBufferLike[] = [];
@@ -69,7 +72,7 @@ function take(size: number): Buffer {
   return Buffer.from(kept.pop() ?? new ArrayBuffer(keptBytes));
 }
 
-/** Lets the memory be used again, of a message that nobody reads any more. */
+/** Returns the memory of a message that is no longer read, so that it can be reused. */
 export function giveBack(message: Buffer): void {
   if (message.buffer.byteLength === keptBytes && kept.length < maxKept) kept.push(message.buffer);
 }

@@ -3,11 +3,11 @@ import type { BinaryParameter } from "./binaryArray.ts";
 
 /** A call of a SQL function as a named prepared statement. */
 export interface FunctionCall {
-  /** The statement's name, one for each text. */
+  /** The statement's name, unique for each text. */
   name: string;
   text: string;
   values: readonly ParameterValue[];
-  /** The fields of the rows' composite columns, in their order, with their types. */
+  /** The fields of the composite columns, in their order, with their types. */
   composites?: Composites | undefined;
 }
 
@@ -19,21 +19,21 @@ export type Composites = Readonly<Record<string, Readonly<Record<string, string>
 /** The SQL functions of this version. */
 export type FunctionName = keyof typeof functions;
 
-/** TypeScript type of each PostgreSQL type; ids are 32 hex characters. */
+/** The TypeScript type of each PostgreSQL type; ids are 32 hex characters. */
 interface Scalars {
   bool: boolean;
   bytea: Buffer;
   float8: number;
   int2: number;
   int4: number;
-  /** Below 2^53: all are moments, counts and tokens. */
+  /** Below 2^53: all values are times, counts and tokens. */
   int8: number;
   text: string;
   uuid: string;
   void: null;
 }
 
-/** An array without elements is text: the binary form of one has no element type to write. */
+/** The type of a parameter. An array without elements is given as text, because it cannot be written in binary form. */
 type Given<T extends string> = T extends `${string}[]`
   ? BinaryParameter<T> | "{}" | null
   : T extends keyof Scalars

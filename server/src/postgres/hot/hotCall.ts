@@ -9,24 +9,24 @@ import { queryLimitOf, unanswered } from "./queryLimit.ts";
 import { isTapped, type RowReader, tapOf } from "./rowTap.ts";
 
 /**
- * Calls a function of the hot path, a named prepared statement. The driver assembles a call from many small buffers and
- * copies each parameter twice; here the whole call is one message, written once into memory that is used again. Rows
- * come in binary form: see {@link fieldReaderOf} for the types they may have. Where `POSTRIDER_FAST_SQL` is off, the
- * driver alone runs the statement.
+ * Calls a function of the hot path as a named prepared statement. The driver would assemble a call from many small buffers
+ * and copy each parameter twice; here the whole call is one message, written once into reusable memory. Rows are returned in
+ * binary form: see {@link fieldReaderOf} for the supported types. When `POSTRIDER_FAST_SQL` is off, the driver alone runs the
+ * statement.
  */
 export async function callHot<R extends pg.QueryResultRow>(pool: pg.Pool, call: FunctionCall): Promise<R[]> {
   if (!isTapped(pool)) return callPlain(pool, call);
-  // Encoded here and not in submit, where an exception would be uncaught.
+  // Encoded here and not in submit, where an exception would not be caught.
   const message = writeCall(call);
   const query = new CallQuery(call, message, queryLimitOf(pool));
   deadlines.add(query);
   try {
-    // The pool gives a promise here too; the types know only of streams.
+    // The pool returns a promise here too, although its types expect a stream.
     await (pool.query(query as unknown as pg.Submittable) as unknown as Promise<unknown>);
   } finally {
     deadlines.remove(query);
   }
-  // An answer says that the server has read all of the message. Without one the driver may still hold it.
+  // After an answer, the server has read the whole message. Without an answer the driver may still hold the message.
   giveBack(message);
   return query.rows as R[];
 }
@@ -40,14 +40,14 @@ interface Column {
 }
 
 /**
- * By the statement's name, on the connection that prepared it: there the columns are the same in every call, or
- * PostgreSQL refuses it.
+ * The columns by the statement's name, for each connection that has prepared the statement. On one connection the columns are
+ * the same in every call; otherwise PostgreSQL refuses the call.
  */
 const columnsOf = new WeakMap<DriverConnection, Map<string, readonly Column[]>>();
 
 /**
- * A call as the driver runs it (its `Submittable`). The driver's own query is an event emitter with a result that
- * learns its columns anew each time, and costs as much as the rest of a small call.
+ * A call in the form that the driver runs (its `Submittable`). The driver's own query is an event emitter whose result
+ * determines its columns anew in each call, and costs as much as the rest of a small call.
  */
 class CallQuery implements Expiring, RowReader {
   readonly name: string;
@@ -74,8 +74,8 @@ class CallQuery implements Expiring, RowReader {
   }
 
   /**
-   * Ends a call that the server does not answer; the pool closes the connection. A call that still waits for a connection gets its time
-   * anew: the pool bounds that wait, and nothing else would bound the call behind it.
+   * Ends a call that the server does not answer; the pool closes the connection. The time limit of a call that still waits
+   * for a connection starts again: the pool limits that wait, and the time after it would otherwise have no limit.
    */
   expire(): void {
     if (this.callback === null) deadlines.add(this);
@@ -110,7 +110,7 @@ class CallQuery implements Expiring, RowReader {
     const columns = this.#columns;
     if (columns === undefined) return;
     const row: Record<string, unknown> = {};
-    // The number of fields, which is that of the columns.
+    // Skips the number of fields, which equals the number of columns.
     let at = start + 2;
     for (const { name, read } of columns) {
       const length = message.readInt32BE(at);
@@ -145,5 +145,5 @@ class CallQuery implements Expiring, RowReader {
   }
 }
 
-/** The length of a null. */
+/** The length field of a null. */
 const absent = -1;

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { FunctionCall } from "./functionCall.ts";
 
-/** The twin of `callHot`: the driver's own parameters and rows, in text form. */
+/** The slow alternative to `callHot`: the driver's own parameters and rows, in text form. */
 export async function callPlain<R extends pg.QueryResultRow>(
   pool: pg.Pool,
   { name, text, values, composites }: FunctionCall,
@@ -17,7 +17,7 @@ export async function callPlain<R extends pg.QueryResultRow>(
   return rows;
 }
 
-/** `(1,claimed,,…)`: numbers, ids and words need no quotes, and nothing stands for null. */
+/** Parses a composite such as `(1,claimed,,…)`: numbers, ids and words are not quoted, and an empty field is null. */
 function readComposite(text: string, fields: Readonly<Record<string, string>>): Record<string, unknown> {
   const values = text.slice(1, -1).split(",");
   return Object.fromEntries(

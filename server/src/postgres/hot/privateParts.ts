@@ -1,12 +1,12 @@
 import type { Readable } from "node:stream";
 import type pg from "pg";
 
-/** The versions that the private parts below were last looked up in. */
+/** The versions in which the private parts below were last checked. */
 export const checkedVersions = { pg: "8.23.1", "pg-pool": "3.14.0", "pg-protocol": "1.16.1" } as const;
 
 /**
- * Everything of the driver that hot calls lean on and its documentation does not promise; privateParts.test.ts tries
- * each. Nothing else in the service touches them.
+ * All undocumented behavior of the driver on which hot calls depend; privateParts.test.ts tests each entry. No other part of
+ * the service uses it.
  */
 export const privateParts = [
   "client.connection exists before the client connects",

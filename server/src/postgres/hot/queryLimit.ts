@@ -1,14 +1,17 @@
 import type pg from "pg";
 
-/** For statements that have no limit on the server either, as `query_timeout` of one query. */
+/** Time limit for statements that have no limit on the server either; used as the `query_timeout` of one query. */
 export const noQueryTimeoutMs = 2 ** 31 - 1;
 
-/** The silence after which a server is given up from this side. */
+/** Time without an answer after which the client gives up a statement. */
 export const queryTimeoutMs = 35_000;
-/** The driver's words for a statement that is not answered in time. */
+/** The driver's error message for a statement that was not answered in time. */
 export const unanswered = "Query read timeout";
 
-/** A statement with its own limit for the server's answer. The driver knows the limit of a single query; its types do not. */
+/**
+ * A statement with a time limit of its own for the server's answer. The driver supports the limit of a single query, although
+ * its types do not declare it.
+ */
 export function limited(limitMs: number, text: string, values: readonly unknown[] = []): pg.QueryConfig {
   const statement = { text, values: [...values], query_timeout: limitMs };
   return statement;
@@ -17,9 +20,9 @@ export function limited(limitMs: number, text: string, values: readonly unknown[
 const limits = new WeakMap<pg.Pool, number>();
 
 /**
- * The same pool for work that a caller waits for: a statement that the server does not answer within `limitMs` fails
- * with an error that `isUnanswered` knows, and its connection is closed. Whether the statement is carried out is
- * then unknown. Every other use of the pool keeps the longer limit.
+ * Returns a view of the pool for work that a caller waits for: a statement that the server does not answer within `limitMs`
+ * fails with an error for which `isUnanswered` is true, and its connection is closed. Whether the statement is executed is
+ * then unknown. All other uses of the pool keep the longer limit.
  */
 export function limitQueries(pool: pg.Pool, limitMs: number): pg.Pool {
   type Given = (error: Error | undefined, client?: Limited, release?: unknown) => void;
@@ -39,7 +42,7 @@ export function limitQueries(pool: pg.Pool, limitMs: number): pg.Pool {
   return limited;
 }
 
-/** How long a statement on this pool may go unanswered, in milliseconds. */
+/** The time limit of statements on this pool, in milliseconds. */
 export function queryLimitOf(pool: pg.Pool): number {
   return limits.get(pool) ?? queryTimeoutMs;
 }

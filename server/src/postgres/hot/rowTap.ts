@@ -3,25 +3,25 @@ import type { Readable } from "node:stream";
 import type pg from "pg";
 import { connectionOf, type DriverConnection } from "./privateParts.ts";
 
-/** Reader of the rows of the query that a connection is answering. */
+/** Reads the rows of the query that a connection is answering. */
 export interface RowReader {
-  /** Reads the row whose fields begin at `at`. Never throws. */
+  /** Reads the row whose fields begin at offset `at`. Never throws. */
   readRow(message: Buffer, at: number): void;
 }
 
 /**
- * Reads DataRow messages from a connection's bytes before the driver turns each field into a string, and passes all other
- * messages on to the driver, whole.
+ * Reads DataRow messages from a connection's bytes before the driver converts each field to a string, and passes all other
+ * messages to the driver unchanged.
  */
 export class RowTap {
-  /** Reader of the current query's rows; null while the driver reads them itself. */
+  /** Reader of the current query's rows; null while the driver reads the rows itself. */
   reader: RowReader | null = null;
-  /** The stream that the driver reads in place of the connection's. */
+  /** The stream that the driver reads instead of the connection's. */
   readonly rest = new EventEmitter();
-  /** Pieces of a message that is not complete yet. */
+  /** Pieces of an incomplete message. */
   #pieces: Buffer[] = [];
   #gathered = 0;
-  /** The bytes that have to be gathered before the message is parsed again. */
+  /** Number of bytes to gather before the message is parsed again. */
   #needed = 0;
 
   take(piece: Buffer): void {
@@ -39,7 +39,7 @@ export class RowTap {
   }
 
   #read(data: Buffer): void {
-    /** Everything before this offset has been passed on or read. */
+    /** All bytes before this offset have been passed on or read. */
     let done = 0;
     let at = 0;
     let needed = headBytes;
@@ -74,7 +74,7 @@ const headBytes = 5;
 const dataRow = 0x44;
 
 const taps = new WeakMap<DriverConnection, RowTap>();
-/** On a pool, so that those made from it have it too (`limitQueries`). */
+/** Set as a property of a pool, so that pools derived from the pool have it too (`limitQueries`). */
 const tapped = Symbol("tapped");
 
 /** Puts a tap into a connection that has not been opened yet. */
@@ -89,7 +89,7 @@ export function tapRows(client: pg.ClientBase): void {
   };
 }
 
-/** Notes that every connection of the pool has a tap. */
+/** Marks the pool: each of its connections has a tap. */
 export function notePool(pool: pg.Pool): void {
   Object.defineProperty(pool, tapped, { value: true });
 }
@@ -99,7 +99,7 @@ export function isTapped(pool: pg.Pool): boolean {
   return tapped in pool;
 }
 
-/** The tap of a connection. @throws Error for one of a pool that has none. */
+/** Returns the tap of a connection. @throws {Error} when the connection's pool has no taps. */
 export function tapOf(connection: DriverConnection): RowTap {
   const tap = taps.get(connection);
   if (tap === undefined) throw new Error("the connection has no tap");

@@ -10,17 +10,18 @@ import { transact } from "../pool.ts";
 import { tablesOfCells } from "../tablePlaces.ts";
 import { readShapes } from "../tableShape.ts";
 
-/** A foreign key from a table of the control plane to one that every cell reads. */
+/** A foreign key from a table of the control plane to a reference table. */
 interface KeyToReference {
   table: string;
   name: string;
-  /** As PostgreSQL's catalogue says it. */
+  /** The definition in PostgreSQL's catalogue. */
   definition: string;
 }
 
 /**
- * The foreign keys that a database has on one PostgreSQL, and lacks while its cells are on several servers: by each of them Citus would
- * take the table into its metadata, where its upserts fail. A test compares them with those that the migrations make.
+ * The foreign keys that exist on one PostgreSQL and are dropped while the cells are on several servers: because of such a
+ * key, Citus would add the table to its metadata, and the table's upserts would fail. A test compares this list with the
+ * foreign keys that the migrations create.
  */
 export const keysToReference: readonly KeyToReference[] = [
   ...[
@@ -46,25 +47,26 @@ export const keysToReference: readonly KeyToReference[] = [
   })),
 ];
 
-/** Access of a customer that was deleted while no key held it back. */
+/** Deletes portal access of customers that were deleted while the foreign key was absent. */
 const orphans = ["portal_links", "portal_sessions"].map(
   (table) => `delete from ${table} p where not exists (
        select from customers c where c.org_id = p.org_id and c.uid = p.customer_uid
      )`,
 );
 
-/** Told what is being done, to follow "still", and what was done. */
+/** Callbacks: `doing` gets the current step, as a text to follow "still"; `done` gets each finished step. */
 export interface Steps {
   doing: (what: string) => void;
   done: (what: string) => void;
 }
 
 /**
- * Places the cells of a database on the workers of Citus: a copy of the reference tables on every server, and each cell's schema on
- * one. Goes on where it was broken off. The session finds the control plane's tables, and no service runs meanwhile.
+ * Places the cells of a database on the workers of Citus: each cell's schema on one worker, and a copy of the reference
+ * tables on every server. Continues where an earlier run was interrupted. The session finds the control plane's tables, and
+ * no service runs meanwhile.
  *
- * Each step is one transaction, and their order makes the state readable from the catalogue (`distribution.ts`): the first step
- * makes the reference tables, the last one places the last cell, and everything else comes between.
+ * Each step is one transaction, and the order of the steps makes the state readable from the catalogue (`distribution.ts`):
+ * the first step creates the reference tables, the last one places the last cell, and all other steps are between these two.
  */
 export async function distribute(client: pg.ClientBase, steps: Steps): Promise<void> {
   const { local, uncopied } = await readKnown(client);
@@ -77,8 +79,8 @@ export async function distribute(client: pg.ClientBase, steps: Steps): Promise<v
 }
 
 /**
- * Brings all cells back to the coordinator, where everything is then as if it had never been distributed. Goes on where it was broken
- * off. The order of the steps is the reverse of {@link distribute}.
+ * Moves all cells back to the coordinator and restores the state before the distribution. Continues where an earlier run was
+ * interrupted. The steps are in the reverse order of {@link distribute}.
  */
 export async function undistribute(client: pg.ClientBase, steps: Steps): Promise<void> {
   const { distributed, uncopied } = await readKnown(client);
@@ -93,8 +95,8 @@ export async function undistribute(client: pg.ClientBase, steps: Steps): Promise
 }
 
 /**
- * Lets the sequence continue after every position that cells have, which came from the clock. Reads all messages: for the end of a
- * distribution, when the tables are on one PostgreSQL again. The session finds the control plane's tables.
+ * Advances the sequence beyond every position in the cells, which came from the clock. Reads all messages; used at the end of
+ * `undistribute`, when the tables are on one PostgreSQL again. The session finds the control plane's tables.
  */
 export async function continuePositions(client: pg.ClientBase): Promise<void> {
   for (const schema of await presentCells(client)) {
@@ -120,7 +122,10 @@ async function readKnown(client: pg.ClientBase): Promise<Distribution> {
   return found;
 }
 
-/** Drops the foreign keys to these tables first: by each of them Citus would take a table into its metadata, where its upserts fail. */
+/**
+ * Creates the reference tables. Drops the foreign keys to them first: because of such a key, Citus would add the referring
+ * table to its metadata, and that table's upserts would fail.
+ */
 async function copyReferences(
   client: pg.ClientBase,
   uncopied: readonly string[],
@@ -136,7 +141,7 @@ async function copyReferences(
   steps.done(`Copied ${uncopied.length} tables that all cells read to every server`);
 }
 
-/** Undistributing one table also undistributes those that foreign keys connect with it. */
+/** Undistributing one table also undistributes the tables that foreign keys connect with it. */
 async function takeReferencesBack(client: pg.ClientBase, steps: Steps): Promise<void> {
   steps.doing("taking back the copies of the tables that all cells read");
   await transact(client, async () => {
@@ -156,8 +161,9 @@ async function takeReferencesBack(client: pg.ClientBase, steps: Steps): Promise<
 }
 
 /**
- * Creates this version's functions anew, because Citus copies functions to other servers only if it knew these servers at their
- * creation. Drops other versions' functions: each version installs its own at its start, with the planner's settings for that moment.
+ * Drops and creates this version's functions, because Citus copies functions to other servers only if it knew these servers
+ * when the functions were created. Drops the functions of other versions: each version installs its own when it starts, with
+ * the planner settings for the new state.
  */
 async function renewFunctions(client: pg.ClientBase, isDistributed: boolean): Promise<void> {
   for (const name of await schemasLike(client, functionSchemaPattern))
@@ -171,7 +177,7 @@ async function distributeCell(client: pg.ClientBase, schema: string, { doing, do
   const target = await emptiestWorker(client, workers);
   doing(`moving the rows of ${schema} to ${placeOfServer(target)}`);
   await transact(client, async () => {
-    // Citus chooses a worker by a number of its own, so it may have only one to choose.
+    // Citus chooses a worker by an internal number, so all other workers are excluded during the choice.
     const others = workers.filter((worker) => worker.takesCells && worker !== target);
     for (const other of others) await setTakesCells(client, other, false);
     await client.query("select citus_schema_distribute($1::regnamespace)", [schema]);
@@ -198,7 +204,7 @@ async function bringBack(client: pg.ClientBase, schema: string, { doing, done }:
   done(`${schema} is back (${secondsSince(beganMs)} s)`);
 }
 
-/** Restores what the tables lost, because Citus made them anew. */
+/** Restores settings that the tables lost when Citus created them again. */
 async function restoreShape(client: pg.ClientBase, schema: string): Promise<void> {
   const home = await tableSchema(client);
   const wanted = await readShapes(client, home, tablesOfCells);
@@ -208,7 +214,10 @@ async function restoreShape(client: pg.ClientBase, schema: string): Promise<void
   await refuseUnlike(client, { home, schema }, wanted);
 }
 
-/** Rows from before the distribution were copied to the workers; the originals stay hidden in the coordinator's table. */
+/**
+ * Removes the rows from before the distribution, which were copied to the workers while the originals stay hidden in the
+ * coordinator's tables.
+ */
 async function dropLeftRows(client: pg.ClientBase, tables: readonly string[]): Promise<void> {
   for (const table of tables)
     await client.query("select truncate_local_data_after_distributing_table($1::regclass)", [table]);

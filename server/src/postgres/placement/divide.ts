@@ -11,15 +11,18 @@ import { readShapes, type TableShape } from "../tableShape.ts";
 
 /** Two sessions without timeouts, with only the control plane's schema in their search paths. */
 export interface Division {
-  /** Holds the migration lock, and one transaction from beginning to end, which keeps others from writing. Its COMMIT divides. */
+  /**
+   * Holds the migration lock, and one transaction during the whole division, which prevents other sessions from writing. Its
+   * COMMIT makes the division effective.
+   */
   guard: pg.ClientBase;
-  /** Creates and fills the cells' tables meanwhile, each statement in its own transaction. */
+  /** Creates and fills the cells' tables during that transaction; each statement is a transaction of its own. */
   filler: pg.ClientBase;
   /** Called with the current step, as a text to follow "still". */
   doing: (what: string) => void;
 }
 
-/** How much went to the cells. */
+/** The amount of data that was moved to the cells. */
 export interface Divided {
   /** Number of tables that were not empty. */
   tables: number;
@@ -27,10 +30,10 @@ export interface Divided {
 }
 
 /**
- * Divides a database into cells: copies all rows of the data plane into the schemas of their cells. The schemas have provisional
- * names until they are complete; one transaction renames them and removes the original rows. Until its commit the database is
- * undivided, and an error or a crash leaves it so. The caller makes sure that no process of the service runs, and holds the
- * migration lock, so that none starts.
+ * Divides a database into cells: copies all rows of the data plane into the schemas of their cells. The schemas have
+ * provisional names until they are complete; one transaction renames them and removes the original rows. Until its commit the
+ * database is undivided, and stays so after an error or a crash. The caller ensures that no process of the service runs, and
+ * holds the migration lock, so that none starts.
  * @throws {SchemaError} when the database cannot be divided; see {@link refuseIndivisible}.
  */
 export async function divide(division: Division, count: number): Promise<Divided> {
@@ -50,7 +53,7 @@ export async function divide(division: Division, count: number): Promise<Divided
     await showCells(guard, home, count);
     await guard.query("commit");
   } catch (error) {
-    // Either session may be broken; then the next start removes the leftovers.
+    // Either session may be broken; the next start then removes the unfinished schemas.
     await guard.query("rollback").catch(() => undefined);
     await removeUnfinished(filler).catch(() => undefined);
     throw error;
@@ -59,7 +62,10 @@ export async function divide(division: Division, count: number): Promise<Divided
   return { tables: filled.tables.length, rows: filled.rows };
 }
 
-/** Fails without harm: the rows are committed, and the service gathers the statistics itself some time later. */
+/**
+ * Gathers statistics of the cells. A failure does no harm: the rows are committed, and autovacuum gathers the statistics
+ * later.
+ */
 async function analyzeCells(
   { filler, doing }: Division,
   tables: readonly string[],
@@ -100,7 +106,7 @@ async function fillCells(
     rows += moved;
     if (moved > 0) filled.add(table);
   }
-  // Much faster than with every row.
+  // Building keys and indexes after all rows are inserted is much faster than maintaining them for each row.
   for (const [number, schema] of schemas.entries()) {
     await filler.query(`set search_path = ${schema}, ${home}`);
     for (const key of keys[number]!) {
@@ -113,7 +119,7 @@ async function fillCells(
   return { tables: [...filled], rows };
 }
 
-/** @returns the statements that make constraints and indexes. */
+/** Creates a cell's tables with their partitions. @returns the statements that create constraints and indexes. */
 async function makeTables(
   client: pg.ClientBase,
   copy: { home: string; schema: string },
@@ -132,13 +138,13 @@ async function makeTables(
 
 interface Source {
   home: string;
-  /** A table or partition, which has the same name in each cell. */
+  /** The name of a table or partition, which is the same in each cell. */
   source: string;
   columns: readonly string[];
   bucket: string;
 }
 
-/** @throws {Error} when not each row has come to one cell. */
+/** Copies the rows of a table or partition to the cells. @throws {Error} unless each row was copied to exactly one cell. */
 async function moveRows(
   client: pg.ClientBase,
   { home, source, columns, bucket }: Source,
@@ -163,12 +169,15 @@ async function moveRows(
   throw new Error(`${source} has ${rows[0]!.count} rows, of which ${moved} came to a cell`);
 }
 
-/** Makes the cells those of the database, and the undivided tables as empty as a database has them that was divided at its first start. */
+/**
+ * Gives the cells their final names, and empties the undivided tables, as they are in a database that was divided at its
+ * first start.
+ */
 async function showCells(client: pg.ClientBase, home: string, count: number): Promise<void> {
   const schemas = cellSchemas(count);
   for (const [number, schema] of unfinishedSchemas(count).entries())
     await client.query(`alter schema ${schema} rename to ${schemas[number]}`);
-  // Without partitions, what is written by a process that nobody has seen for a minute fails.
+  // Without partitions, writes of a process that has not been seen for a minute fail.
   const stored = await storedTables(client, home, tablesOfCells);
   const partitions = stored.filter(({ table, source }) => table !== source);
   const named = (names: readonly string[]): string => names.map((name) => `${home}.${name}`).join(", ");
@@ -183,10 +192,11 @@ async function showCells(client: pg.ClientBase, home: string, count: number): Pr
 }
 
 /**
- * SQL for the bucket (0–255) by which a row of a cell's table goes to a cell: that of its organization, where the row says whose it
- * is; else its own, which is its target's; else that of the organization whose replay it belongs to, or of its target.
+ * SQL for the bucket (0–255) that determines the cell of a row: the bucket of the row's organization, if the row has one;
+ * otherwise the row's own bucket, which is that of its target; otherwise the bucket of the organization of its replay, or of
+ * its target.
  * @param home the schema of the undivided tables, as SQL writes it.
- * @throws {Error} for a table whose rows name none of them.
+ * @throws {Error} for a table whose rows have none of these.
  */
 function bucketOfRow(table: string, columns: ReadonlySet<string>, home: string): string {
   if (columns.has("org_id")) return bucketOfId("org_id");

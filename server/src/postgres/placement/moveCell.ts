@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Steps } from "./distribute.ts";
 import { placeOfServer, type Server } from "./workers.ts";
 
-/** Between two looks at how far a move is. */
+/** Interval between two reads of the move's progress. */
 const lookEveryMs = 2_000;
 
 export interface Move {
@@ -12,10 +12,10 @@ export interface Move {
 }
 
 /**
- * Moves a cell to another worker while the service works with it: Citus copies its rows by logical replication, and lets changes wait only
- * while it switches over. Neither session is in a transaction.
- * @param watcher looks meanwhile how far it is.
- * @returns how long it took, in milliseconds.
+ * Moves a cell to another worker while the service uses it: Citus copies its rows by logical replication, and blocks writes
+ * only during the switch to the new server. Neither session is in a transaction.
+ * @param watcher the session that reads the progress of the move.
+ * @returns the duration of the move, in milliseconds.
  */
 export async function moveCell(
   { client, watcher, steps }: { client: pg.ClientBase; watcher: pg.ClientBase; steps: Steps },
@@ -24,14 +24,15 @@ export async function moveCell(
   const beganMs = performance.now();
   steps.doing("removing what an earlier move left behind");
   await removeLeftovers(client);
-  // A worker that was just added lacks them, and Citus then refuses to move anything.
+  // A worker that was added recently lacks these tables, and Citus then refuses to move anything.
   steps.doing("copying the tables that all cells read to every server");
   await client.query("select replicate_reference_tables()");
   const what = `moving ${schema} from ${placeOfServer(from)} to ${placeOfServer(to)}`;
   steps.doing(what);
   const watching = watch(watcher, (copied) => steps.doing(`${what}: ${copied}`));
   try {
-    // Refused where rows cannot be told apart, in place of holding up those who write for the whole copy.
+    // With 'auto', Citus refuses to move tables whose rows logical replication cannot identify; it does not block writes
+    // during the whole copy.
     await client.query("select citus_schema_move($1::regnamespace, $2, $3, 'auto')", [
       schema,
       to.host,
@@ -45,12 +46,15 @@ export async function moveCell(
   return performance.now() - beganMs;
 }
 
-/** Citus' own service does so, too, some time later: copies of a move that was broken off, and the originals of one that was not. */
+/**
+ * Removes copies from interrupted moves and the originals of finished ones. Citus' own background service also does this,
+ * some time later.
+ */
 async function removeLeftovers(client: pg.ClientBase): Promise<void> {
   await client.query("call citus_cleanup_orphaned_resources()");
 }
 
-/** Tells how much of what is being moved has arrived. */
+/** Reports how much of the moved data has arrived. */
 function watch(client: pg.ClientBase, tell: (copied: string) => void): { end: () => Promise<void> } {
   let looking: Promise<void> = Promise.resolve();
   const look = async (): Promise<void> => {
@@ -64,7 +68,7 @@ function watch(client: pg.ClientBase, tell: (copied: string) => void): { end: ()
     if (there !== null && all !== null) tell(`${mebibytes(there)} of ${mebibytes(all)} MiB copied`);
   };
   const timer = setInterval(() => {
-    // Nobody depends on it.
+    // Only progress messages depend on this query.
     looking = look().catch(() => undefined);
   }, lookEveryMs);
   return {

@@ -5,7 +5,7 @@ import { tableSchema } from "../partitions.ts";
 import { tablesOfCells } from "../tablePlaces.ts";
 
 /**
- * Looks whether a database can be divided into so many cells. Changes nothing.
+ * Checks whether a database can be divided into `count` cells. Changes nothing.
  * @throws {SchemaError} that says why not: its schema is not this version's, it is divided, a target's bucket lies outside of its
  *   organization's cell, or the server cannot lock as much at a time.
  */
@@ -38,7 +38,7 @@ async function refuseDivided(client: pg.ClientBase): Promise<void> {
   throw new SchemaError(`the database has ${present.length} cells already, and keeps their number`);
 }
 
-/** All that is dropped in the end is locked in one transaction. */
+/** Checks the size of the lock table: the tables that the division drops at its end are locked in one transaction. */
 async function refuseTooManyLocks(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ needed: number; each: number; sessions: number }>(
     `with stored as (
@@ -67,7 +67,9 @@ async function refuseTooManyLocks(client: pg.ClientBase): Promise<void> {
   );
 }
 
-/** The organization of rows is read from targets, and from events of deleted targets. */
+/**
+ * Checks that the targets' buckets are in the cells of their organizations. Reads targets, and events for deleted targets.
+ */
 async function refuseStrays(client: pg.ClientBase, count: number): Promise<void> {
   const { rows } = await client.query<{ cells: number; strays: number; total: number }>(
     `with placed as (

@@ -2,24 +2,24 @@ import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { cellSchemaPattern } from "../cells.ts";
 
-/** A server of a Citus cluster, as its metadata name it. */
+/** A server of a Citus cluster, as Citus' metadata name it. */
 export interface Server {
   host: string;
   port: number;
 }
 
-/** `host:port`, as operators write it. */
+/** `host:port`, the form that operators write. */
 export function placeOfServer({ host, port }: Server): string {
   return `${host}:${port}`;
 }
 
-/** A server that Citus may place cells on. */
+/** A server on which Citus may place cells. */
 export interface Worker extends Server {
-  /** It gets new ones. */
+  /** Whether new cells are placed on the server. */
   takesCells: boolean;
 }
 
-/** In the order of their names. */
+/** The workers, in the order of host and port. */
 export async function readWorkers(client: pg.ClientBase): Promise<Worker[]> {
   const { rows } = await client.query<Worker>(
     `select nodename as host, nodeport as port, shouldhaveshards as "takesCells"
@@ -41,7 +41,7 @@ export async function setTakesCells(
   await client.query("select citus_set_node_property($1, $2, 'shouldhaveshards', $3)", [host, port, does]);
 }
 
-/** The one with the fewest cells of those that take some. @throws {Error} when none does. */
+/** Returns the worker with the fewest cells, of the workers that take cells. @throws {Error} when no worker does. */
 export async function emptiestWorker(client: pg.ClientBase, workers: readonly Worker[]): Promise<Worker> {
   const cells = await placedCells(client);
   const count = (worker: Worker): number => cells.filter((cell) => isSameServer(cell, worker)).length;
@@ -55,13 +55,13 @@ export function isSameServer(one: Server, other: Server): boolean {
   return one.host === other.host && one.port === other.port;
 }
 
-/** Where a cell that Citus has distributed is, and its size there with all indexes, in bytes. */
+/** The server of a cell that Citus has distributed, and the cell's size there with all indexes, in bytes. */
 export interface PlacedCell extends Server {
   schema: string;
   bytes: number;
 }
 
-/** The cells that Citus has placed on servers, in their order. The database has the extension. */
+/** The cells that Citus has placed on servers, in order. The database has the extension Citus. */
 export async function placedCells(client: pg.Pool | pg.ClientBase): Promise<PlacedCell[]> {
   const { rows } = await client.query<PlacedCell>(
     `select n.nspname as schema, s.nodename as host, s.nodeport as port, sum(s.shard_size)::double precision as bytes
@@ -76,7 +76,7 @@ export async function placedCells(client: pg.Pool | pg.ClientBase): Promise<Plac
   return rows;
 }
 
-/** Rows that were inserted, updated or deleted in each cell's tables per second while it waited, by schema. */
+/** Number of rows per second that were inserted, updated or deleted in each cell's tables during `waitMs`, by schema. */
 export async function readLoad(pool: pg.Pool, waitMs: number): Promise<Map<string, number>> {
   const before = await changedRows(pool);
   const beganMs = performance.now();
@@ -89,7 +89,10 @@ export async function readLoad(pool: pg.Pool, waitMs: number): Promise<Map<strin
   return load;
 }
 
-/** Each server counts what it has stored itself; the empty tables that stand for the cells of others count nothing. */
+/**
+ * Each server counts the changes of the rows that it stores; the empty tables that represent cells of other servers count as
+ * 0.
+ */
 async function changedRows(pool: pg.Pool): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ schema: string; count: number }>(
     `select l.schema, sum(l.count)::double precision as count
