@@ -1,4 +1,4 @@
-/** The few calls that the examples make, as any HTTP client would make them. */
+/** A small client of the HTTP interface, with the calls that the examples need. */
 export class ApiClient {
   readonly #base: string;
   #key: string | undefined;
@@ -7,7 +7,7 @@ export class ApiClient {
     this.#base = base.replace(/\/$/, "");
   }
 
-  /** Calls on from here carry this API key. */
+  /** Sends this API key with all further calls. */
   useKey(key: string): void {
     this.#key = key;
   }

@@ -14,7 +14,7 @@ export interface OwnService {
 const cli = fileURLToPath(new URL("../../server/src/process/cli.ts", import.meta.url));
 const startLimitMs = 60_000;
 
-/** Starts a service on a free port and a directory of its own, both gone again after `stop`. */
+/** Starts a service on a free port with a temporary directory; `stop` ends the service and removes the directory. */
 export async function startOwnService(say: (line: string) => void): Promise<OwnService> {
   const dataDir = await mkdtemp(join(tmpdir(), "postrider-demo-"));
   const port = await freePort();

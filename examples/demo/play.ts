@@ -9,7 +9,7 @@ export interface LocalServer {
   close: () => Promise<void>;
 }
 
-/** The parts of a story. */
+/** The parameters of a story. */
 export interface Play<Server> {
   api: ApiClient;
   server: Server;
@@ -17,9 +17,9 @@ export interface Play<Server> {
 }
 
 /**
- * Plays a story against the service that `--url` names, or against one of its own. Why it stopped is said, and is told by the exit
- * code.
- * @param what such as "demo".
+ * Plays a story against the service at `--url`, or against a service that it starts. If the story fails, it prints the reason
+ * and sets exit code 1.
+ * @param what the name of the story in messages, such as "demo".
  */
 export async function play<Server extends Pick<LocalServer, "close">>(
   what: string,
@@ -41,7 +41,7 @@ export async function play<Server extends Pick<LocalServer, "close">>(
   }
 }
 
-/** Starts a server that answers each request once its body is there. */
+/** Starts a server that answers each request once its body has arrived. */
 export async function startLocalServer(
   answer: (request: IncomingMessage, body: Buffer, response: ServerResponse) => void,
 ): Promise<LocalServer> {

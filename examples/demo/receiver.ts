@@ -3,24 +3,24 @@ import { startLocalServer } from "./play.ts";
 
 /** One request that reached the receiver. */
 export interface Arrival {
-  /** The event that is delivered. A replay keeps the `webhook-id` of the event that it repeats. */
+  /** The delivered event (`x-event-id`). A replay has its own event, but keeps the `webhook-id` of its source. */
   eventId: string;
   eventType: string | undefined;
-  /** `verified` when its signature fits the secret; why it does not, otherwise. */
+  /** `verified` if the signature is valid; otherwise the reason why it is not. */
   verdict: string;
   /** Status code of the receiver's answer. */
   answered: number;
   body: unknown;
 }
 
-/** A webhook receiver as a customer would write it: it verifies each request before it believes it. */
+/** A webhook receiver as a customer would write it: it verifies the signature of each request. */
 export interface Receiver {
   url: string;
-  /** The secret to verify with; known once the target was created. */
+  /** Sets the secret to verify with, which is known once the target was created. */
   trust(secret: string): void;
-  /** Answers the next `count` requests with 503, as a receiver does that is being deployed. */
+  /** Answers the next `count` requests with 503, like a receiver that is being deployed. */
   failNext(count: number): void;
-  /** The next arrival that fits, within 30 seconds. */
+  /** Resolves with the next arrival that `fits` accepts. @throws after 30 seconds without one. */
   next(fits: (arrival: Arrival) => boolean): Promise<Arrival>;
   close(): Promise<void>;
 }

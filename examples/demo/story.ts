@@ -10,7 +10,7 @@ export interface StoryDeps {
 
 const chapters = 7;
 
-/** The life of a webhook, from signup to replay; throws at the first thing that is not as promised. */
+/** Plays the life of a webhook, from sign-up to replay. @throws at the first result that is not as promised. */
 export async function playStory({ api, receiver, say }: StoryDeps): Promise<void> {
   let chapter = 0;
   const title = (text: string): void => say(`\n[${++chapter}/${chapters}] ${text}`);
@@ -25,7 +25,7 @@ export async function playStory({ api, receiver, say }: StoryDeps): Promise<void
   title("Create a webhook target; its signing secret is shown once");
   const target = await api.post("/api/v1/targets", { kind: "webhook", name: "demo", url: receiver.url });
   const targetId = String(target.json["id"]);
-  // Retries of the demo come after a second, not after the half minute of a real target.
+  // Retries come after 1 s, not after the default of 30 s.
   await api.patch(`/api/v1/targets/${targetId}`, { retry_interval_seconds: 1 });
   receiver.trust(String(target.json["secret"]));
   say(`      target ${targetId} → ${receiver.url}`);

@@ -1,22 +1,22 @@
 import { Webhook } from "standardwebhooks";
 import { startLocalServer } from "../demo/play.ts";
 
-/** The webhooks of all customers, which verify each request before they believe it. */
+/** The webhook endpoints of all customers. They verify the signature of each request. */
 export interface Endpoints {
-  /** Where the endpoint of this name is reached. */
+  /** The URL of the endpoint with this name. */
   urlOf(name: string): string;
-  /** The secret that the endpoint verifies with. */
+  /** Sets the secret with which the endpoint verifies signatures. */
   trust(name: string, secret: string): void;
-  /** Whether the endpoint answers 503, as one does that is down. */
+  /** Sets whether the endpoint is down, so that it answers 503. */
   setDown(name: string, isDown: boolean): void;
-  /** Resolves once so many requests that were verified have been answered 200, all endpoints together. */
+  /** Resolves once all endpoints together have answered `count` verified requests with 200. @throws after a minute. */
   delivered(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
 const waitLimitMs = 60_000;
 
-/** Starts them on a free port of this machine. */
+/** Starts the endpoints on one free port of this machine. */
 export async function startEndpoints(): Promise<Endpoints> {
   const secrets = new Map<string, Webhook>();
   const down = new Set<string>();

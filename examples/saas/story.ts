@@ -15,7 +15,7 @@ interface Publication {
 const customers = 50;
 const waitLimitMs = 60_000;
 
-/** Plays it once through, and says what came of each step. @throws when a step does not come out as it should. */
+/** Plays the story once, and prints the result of each step. @throws when a step has an unexpected result. */
 export async function playSaas({ api, endpoints, say }: Saas): Promise<void> {
   const email = `saas-${Date.now()}@example.com`;
   const { json: account } = await api.post("/api/v1/auth/signup", {
@@ -51,7 +51,7 @@ export async function playSaas({ api, endpoints, say }: Saas): Promise<void> {
   say("a webhook that shop-7 added since got it, too");
 }
 
-/** 50 customers, and 99 webhooks: each has one for everything, all but one a second for invoices alone. */
+/** Creates 50 customers with 99 webhooks: each customer has one for all events, and all but one have a second for invoices. */
 async function makeCustomers(saas: Pick<Saas, "api" | "endpoints">): Promise<number> {
   let count = 0;
   for (let shop = 1; shop <= customers; shop++) {
@@ -83,14 +83,14 @@ async function makeWebhook(
   endpoints.trust(fields.name, json["secret"] as string);
 }
 
-/** One call: who gets it is Postrider's business, and the key makes it safe to repeat. */
+/** Publishes one event. Postrider finds the webhooks to send to, and the idempotency key makes the call safe to repeat. */
 async function tell(api: ApiClient, shop: number): Promise<Publication> {
   const event = { event_type: "invoice.paid", invoice: 1000 + shop };
   const { json } = await api.post(`/p/shop-${shop}`, event, { "idempotency-key": `invoice-${1000 + shop}` });
   return json as unknown as Publication;
 }
 
-/** The id of the item that failed, once one has. */
+/** Waits for a failed item, and returns its id. */
 async function untilFailed(api: ApiClient, publication: string): Promise<string> {
   const deadline = performance.now() + waitLimitMs;
   while (performance.now() < deadline) {
