@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /*
- * The JavaScript of a first load: the entry and the page that is opened, with all that they import at once. Of a build of its
- * own (package.json, `size`), because browser tests open the one in `dist`.
+ * The JavaScript of a first load: the entry and the opened page, with all their static imports. It is measured on a separate
+ * build (package.json, `size`), because browser tests use the one in `dist`.
  */
 const dist = join(import.meta.dirname, "../node_modules/.cache/dashboard-size");
 const manifest = JSON.parse(readFileSync(join(dist, ".vite/manifest.json"), "utf8"));

@@ -5,31 +5,32 @@ import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
-// Whatever the environment says: a test runner or a person's shell must not make another build than everybody's.
+// Set whatever the environment says: a test runner or a shell must not change the build.
 if (process.argv.includes("build")) process.env["NODE_ENV"] = "production";
 
 export default defineConfig({
-  // Relative, so that the page works below any path prefix; the server makes those of index.html absolute.
+  // Relative URLs, so that the page works below any path prefix; the server makes the URLs in index.html absolute.
   base: "./",
   plugins: [react(), tailwindcss(), compressedTwins()],
   build: {
     target: "es2023",
-    // Says what the first load is made of, for its budget.
+    // Lists the files of the first load, for the size limit.
     manifest: true,
-    // A data: URL would be a font or script that the page's Content-Security-Policy refuses.
+    // No data: URLs: the page's Content-Security-Policy refuses fonts and scripts in them.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 600,
-    // Without the chunks' names: the first load lists the files of every page. The manifest says which is which.
+    // No names of chunks, because the first load lists the files of every page. The manifest maps files to their sources.
     rolldownOptions: {
       output: {
         chunkFileNames: "assets/[hash].js",
-        // A page loads few files: what many pages share is one chunk, beside the one of the first load. Each file costs a
-        // request, and Lighthouse's desktop connection makes a page of 90 files wait for the last of them.
+        // Code that many pages share is one chunk, in addition to the chunk of the first load, so that a page loads few
+        // files. Each file costs a request, and on Lighthouse's simulated desktop connection a page of 90 files waits long
+        // for the last one.
         codeSplitting: {
           groups: [
             { name: "initial", tags: ["$initial"], priority: 2 },
-            // Values of target kinds are a chunk of their own: many pages share them, but the first load needs none.
+            // The target kinds are not in this chunk: many pages share them, but the first load does not need them.
             {
               name: "common",
               test: /^(?!.*\/targets\/(kinds|settingTexts))/,
@@ -43,12 +44,12 @@ export default defineConfig({
   },
 });
 
-/** Writes a gzip twin beside each text asset, which the server sends to browsers that take it. */
+/** Writes a gzipped copy beside each script and stylesheet, which the server sends to browsers that accept gzip. */
 function compressedTwins(): Plugin {
   return {
     name: "compressed-twins",
     apply: "build",
-    // From the files as they were written: Vite still changes chunks after `generateBundle`.
+    // Compresses the written files, because Vite still changes chunks after `generateBundle`.
     async writeBundle({ dir = "" }, bundle) {
       for (const name of Object.keys(bundle).filter((name) => /\.(js|css)$/.test(name))) {
         const text = await readFile(join(dir, name));

@@ -1,5 +1,5 @@
 /*
- * Builds the page as part of `npm ci`, so that `npm start` serves it with nothing else to do. JavaScript, because it
+ * Builds the page as part of `npm ci`, so that `npm start` serves it without another step. Written in JavaScript, because it
  * also runs where the pinned Node is not installed.
  */
 import { spawnSync } from "node:child_process";

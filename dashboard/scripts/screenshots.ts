@@ -1,7 +1,7 @@
 /**
  * Makes the pictures of `docs/images` from a database that it seeds.
- * Usage: npm run screenshots [-- folder]; into a folder that is named, it makes all of them: every page, light and dark, wide
- * and narrow, to look at.
+ * Usage: npm run screenshots [-- folder]; with a folder, it writes a picture of every page there: light and dark, wide and
+ * narrow.
  */
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ import { seed, type Seeded } from "./seed.ts";
 interface Picture {
   name: string;
   path: string;
-  /** A text that is there once the page is. */
+  /** A text that the loaded page shows. */
   shown: string;
 }
 
@@ -79,16 +79,16 @@ async function takeAll(browser: Browser, { seeded, failed, theme, width }: Serie
 async function take(page: Page, { path, shown }: Picture, file: string): Promise<void> {
   await page.goto(path);
   await page.getByText(shown).filter({ visible: true }).first().waitFor();
-  // The stream never ends, so the network is never idle; fonts and skeletons are what is waited for.
+  // The event stream never ends, so the network is never idle: wait for fonts and skeletons instead.
   await page.evaluate("document.fonts.ready");
   await untilRead(page);
-  // To look at, all of a page, but for lists that draw only what is in view; to show, what fits a window.
+  // With a folder argument: the full page, except for virtual lists, which draw only the rows in view. Otherwise one window.
   const fullPage = process.argv[2] !== undefined && (await page.locator("[role=grid]").count()) === 0;
   await page.screenshot({ path: join(folder, file), fullPage });
   console.log(file);
 }
 
-/** Until nothing is being read. */
+/** Waits until no query is loading. */
 async function untilRead(page: Page): Promise<void> {
   await page.locator(".skeleton, .progress-bar").first().waitFor({ state: "detached" });
 }
@@ -127,7 +127,7 @@ function pictures({ targets, replay }: Seeded, failed: string): Picture[] {
   ];
 }
 
-/** Waits until what fails has failed, for 30 s at most. */
+/** Waits until the broken target has at least six failed items. @throws after 30 s. */
 async function untilQuiet(service: ServiceProcess, seeded: Seeded): Promise<void> {
   const deadline = Date.now() + 30_000;
   for (;;) {

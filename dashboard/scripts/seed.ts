@@ -8,7 +8,7 @@ export type Call = (
   options?: { key?: string; session?: string; body?: unknown; headers?: Record<string, string> },
 ) => Promise<unknown>;
 
-/** An organization with something on every page, and what ends the receivers that it talks to. */
+/** An organization with data on every page, and `stop`, which ends the receiver of its webhooks. */
 export interface Seeded {
   email: string;
   password: string;
@@ -23,13 +23,13 @@ export interface Seeded {
 
 /** Parts of the seeded organization. */
 export interface SeedOptions {
-  /** The card of an agent that does as its messages say; without it there are no handoffs. */
+  /** The card URL of an agent that does what its messages say; without it there are no handoffs. */
   agentCardUrl?: string;
-  /** Delivered items; a few more fail. */
+  /** Number of delivered items; six more fail. */
   items?: number;
 }
 
-/** Fills a fresh organization over the public interface. */
+/** Creates an organization and fills it through the public interface. */
 export async function seed(call: Call, { agentCardUrl, items = 60 }: SeedOptions = {}): Promise<Seeded> {
   const email = `ada-${Date.now()}@example.com`;
   const password = "correct horse battery";
@@ -167,7 +167,7 @@ interface MailboxSeed {
   session: string;
 }
 
-/** Messages in every state: waiting, held by a worker, dead. */
+/** Messages in several states: unread, claimed by a worker, dead, acknowledged. */
 async function fillMailbox({ call, send, session }: MailboxSeed, mailboxId: string): Promise<void> {
   const { key: worker } = (await call("POST", "/api/v1/keys", {
     session,

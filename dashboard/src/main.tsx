@@ -16,10 +16,10 @@ const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2000,
-      // The stream and `useRefreshMs` say when to read again; a paused page reads nothing.
+      // The stream and `useRefreshMs` decide when to read again; a paused page reads nothing.
       refetchOnWindowFocus: false,
       refetchOnReconnect: false,
-      // A rate-limited request waits as long as the service says; the card counts down.
+      // A rate-limited request is not retried: its error card counts down the service's `Retry-After`.
       retry: (count, error) =>
         count < retries && isPassing(error) && !(error instanceof Problem && error.status === 429),
       retryDelay: (count) => firstRetryMs * 2 ** count,
@@ -33,7 +33,7 @@ subscribeSession((isSameUser) => {
   else if (currentSession() !== undefined) void queries.invalidateQueries();
 });
 reloadWhenReplaced();
-// Nothing loses the focus before there is something to press: it need not come first.
+// Loaded late, because nothing can lose the focus before the page shows controls.
 void import("./shell/keepFocus.ts").then(({ keepFocus }) => keepFocus());
 
 createRoot(document.querySelector("#root")!).render(

@@ -138,7 +138,7 @@ const routeTree = root.addChildren([
       path: "/usage",
       component: lazyPage(() => import("./usage/UsagePage.tsx"), "UsagePage"),
     }),
-    // Where the payment pages return to.
+    // The payment pages return to this address.
     createRoute({
       getParentRoute: () => shell,
       path: "/billing",
@@ -156,7 +156,8 @@ export const router = createRouter({
   routeTree,
   basepath: basePath,
   defaultPreload: "intent",
-  // A page's state is of its id alone: a link made for one customer, or a target's new secret, must not stand on the next one's page.
+  // Pages are mounted anew when their id changes: a portal link of one customer, or a target's new secret, must not appear on
+  // the page of another.
   defaultRemountDeps: ({ params }) => params as Record<string, string>,
   scrollRestoration: true,
   defaultNotFoundComponent: NotFoundPage,
@@ -168,7 +169,7 @@ export const router = createRouter({
       />
     </div>
   ),
-  // Plain texts, so that `?status=FAILED&target=00ff` reads as it is and an id of digits stays an id.
+  // Parameters are plain text, not JSON, so that `?status=FAILED&target=00ff` stays readable and an id of digits stays text.
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: (search) => {
     const entries = Object.entries(search as Search).filter(

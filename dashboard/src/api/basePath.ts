@@ -1,10 +1,10 @@
 /**
- * The path below which the service is reached, with a slash at both ends: `/` or, behind a proxy, `/hooks/`. Read from
- * where this very script came from, so that one build serves every prefix.
+ * The path below which the service is reached, with a slash at both ends: `/` or, behind a proxy, `/hooks/`. Derived from
+ * this script's own URL, so that one build works under every prefix.
  */
 export const basePath: string = import.meta.env.DEV
   ? "/"
   : new URL(/* @vite-ignore */ "../", import.meta.url).pathname;
 
-/** The address that programs use, without a slash at the end. */
+/** The service's base URL for programs, without a slash at the end. */
 export const serviceUrl: string = location.origin + basePath.slice(0, -1);

@@ -5,10 +5,10 @@ import type { paths } from "./interface.generated.ts";
 import { Problem } from "./problem.ts";
 import { currentSession, loseSession } from "./session.ts";
 
-/** The service's public interface, typed from its own document. Wrap each call in {@link answer}. */
+/** Client of the public interface, typed by its OpenAPI document. Wrap each call in {@link answer}. */
 export const client = createClient<paths>({ baseUrl: serviceUrl, fetch: send });
 
-/** The answer to a call. @throws {Problem} when it was refused or did not arrive. */
+/** Returns the data of a response. @throws {Problem} when the service refused the request or could not be reached. */
 export async function answer<T>(
   call: Promise<{ data?: T; error?: unknown; response: Response }>,
 ): Promise<T> {
@@ -17,7 +17,7 @@ export async function answer<T>(
   throw new Problem(response.status, messageOf(error) ?? response.statusText, response);
 }
 
-/** A GET whose bytes are wanted as they are. @throws {Problem} */
+/** Sends a GET and returns the response unparsed. @throws {Problem} */
 export async function readText(path: string, init: RequestInit = {}): Promise<Response> {
   const response = await send(new Request(`${basePath}${path}`, init));
   if (response.ok) return response;
@@ -25,7 +25,7 @@ export async function readText(path: string, init: RequestInit = {}): Promise<Re
   throw new Problem(response.status, messageOf(body) ?? response.statusText, response);
 }
 
-/** A call whose answer is JSON and not in the typed document. @throws {Problem} */
+/** Makes a call whose JSON response the caller types itself. @throws {Problem} */
 export async function callJson<T>(method: string, path: string, body?: unknown): Promise<T> {
   const init: RequestInit = { method };
   if (body !== undefined) {
@@ -35,7 +35,10 @@ export async function callJson<T>(method: string, path: string, body?: unknown):
   return (await readText(path, init)).json() as Promise<T>;
 }
 
-/** Adds the session; one that has ended is forgotten, which takes the page to the sign-in card or shows that over it. */
+/**
+ * Sends a request with the session's token. A 401 drops the session: the page then leads to sign-in, or asks to sign in over
+ * unsaved input.
+ */
 async function send(request: Request): Promise<Response> {
   const session = currentSession();
   if (session !== undefined && !request.headers.has("authorization"))
@@ -58,7 +61,7 @@ function messageOf(body: unknown): string | undefined {
   return typeof message === "string" && message !== "" ? message : undefined;
 }
 
-/** The parameters with a value. */
+/** Drops the parameters that are undefined. */
 export function given<T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
 }

@@ -1,8 +1,8 @@
 import { basePath } from "./basePath.ts";
 
 /**
- * The organization whose portal this page is, read once from its address; undefined on every other page. A portal is a
- * customer's: its session is its own, and nobody who is signed in beside it is looked at.
+ * The organization whose customer portal this page is, read once from the address; undefined on every other page. A portal
+ * has a session of its own: the session of a user who is signed in in the same browser is ignored.
  */
 export const portalOrganization: string | undefined = location.pathname.startsWith(`${basePath}portal/`)
   ? location.pathname.slice(`${basePath}portal/`.length).split("/")[0]

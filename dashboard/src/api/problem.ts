@@ -2,13 +2,13 @@ import { serviceNowMs } from "../time/serviceClock.ts";
 
 /** A request that the service refused, or that did not reach it. */
 export class Problem extends Error {
-  /** HTTP's status; 0 when there was no answer. */
+  /** HTTP status; 0 when no response arrived. */
   readonly status: number;
   readonly requestId: string | undefined;
-  /** `X-Error-Code`: what a program tells refusals apart by. */
+  /** `X-Error-Code`, which distinguishes errors of the same status. */
   readonly code: string | undefined;
   readonly retryAfterSeconds: number | undefined;
-  /** When it came, in Unix milliseconds of the service's clock. */
+  /** Time of the error, in Unix milliseconds of the service's clock. */
   readonly atMs = serviceNowMs();
 
   constructor(status: number, message: string, response?: Response) {
@@ -22,7 +22,7 @@ export class Problem extends Error {
   }
 }
 
-/** The error as a sentence for people. */
+/** The error as a sentence for users. */
 export function sentenceOf(error: unknown): string {
   if (isPartMissing(error))
     return "A part of this page could not be loaded: the service may be restarting, or was upgraded.";
@@ -42,12 +42,12 @@ export function sentenceOf(error: unknown): string {
   }
 }
 
-/** Whether a part of the page that is loaded when it is needed did not come; each browser words that in its own way. */
+/** Whether a dynamic import failed; the message differs between browsers. */
 function isPartMissing(error: unknown): boolean {
   return error instanceof TypeError && /imported module|module script|preload/i.test(error.message);
 }
 
-/** Whether trying again later may succeed without anybody changing anything. */
+/** Whether the same request may succeed later. */
 export function isPassing(error: unknown): boolean {
   return error instanceof Problem && (error.status === 0 || error.status === 429 || error.status >= 502);
 }

@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { answer, client } from "./client.ts";
 import type { Target } from "./shapes.ts";
 
-/** Queries of several pages, with the key of their cache. */
+/** Queries that several pages use, with their cache keys. */
 export const targetsQuery = queryOptions({
   queryKey: ["targets"],
   queryFn: async ({ signal }) => (await answer(client.GET("/api/v1/targets", { signal }))).targets,
@@ -38,7 +38,7 @@ export function itemQuery(id: string) {
   });
 }
 
-/** The name a person gave the target, or its id where the target is gone. */
+/** The target's name, or the beginning of its id if the target is not in the list. */
 export function targetName(targets: readonly Target[] | undefined, id: string): string {
   return targets?.find((target) => target.id === id)?.name ?? `${id.slice(0, 8)}…`;
 }

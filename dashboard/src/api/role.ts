@@ -11,14 +11,11 @@ export const meQuery = queryOptions({
   staleTime: 30_000,
 });
 
-/**
- * Whether who is signed in may do what takes this role. The service decides with each request; this keeps the page from
- * offering what it would refuse.
- */
+/** Whether the user has at least this role. The service checks each request; this only hides actions that it would refuse. */
 export function useMay(least: Exclude<Role, "viewer">): boolean {
   const isPortal = portalOrganization !== undefined;
   const me = useQuery({ ...meQuery, enabled: !isPortal });
-  // Actions of customers are shown in the portal alone; elsewhere they need a member.
+  // In the portal, a customer may do everything that needs a member elsewhere.
   return isPortal ? least === "member" : mayAs(me.data?.user, least);
 }
 

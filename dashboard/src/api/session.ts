@@ -8,14 +8,14 @@ export interface Session {
   email: string;
 }
 
-/** A customer's session in a portal is that page's alone, whoever is signed in beside it. */
+/** A portal stores its session under a key of its own, apart from the session of a signed-in user. */
 const isPortal = portalOrganization !== undefined;
 const key = isPortal ? `postrider.portal.${portalOrganization}` : "postrider.session";
 const keptPrefix = `${key}.kept.`;
 type Listener = (isSameUser: boolean) => void;
 const listeners = new Set<Listener>();
 let current = read();
-/** The session that the service ended while something was typed on the page, which waits for its user to sign in again. */
+/** A session that ended while the page had unsaved input; its user is asked to sign in again. */
 let lost: Session | undefined;
 
 export function currentSession(): Session | undefined {
@@ -40,7 +40,7 @@ export function endSession(): void {
   tell(false);
 }
 
-/** Forgets a session that the service has ended. A page on which something was typed stays for its user. */
+/** Drops a session that the service has ended. A page with unsaved input stays open until its user signs in again. */
 export function loseSession(): void {
   if (isPortal || !isAnythingTyped()) return endSession();
   forget();
@@ -63,21 +63,21 @@ function tell(isSameUser: boolean): void {
 }
 
 /**
- * Calls `listener` when somebody signs in or out here, and says whether the page stays that of the same user.
+ * Calls `listener` when a user signs in or out on this page, and tells it whether the user stays the same.
  *
- * @returns what ends that.
+ * @returns a function that unsubscribes.
  */
 export function subscribeSession(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Keeps a value of this user in this tab until the session ends, over reloads. */
+/** Stores a value of this user in this tab. It survives reloads and ends with the session. */
 export function keepForSession(name: string, value: unknown): void {
   store("sessionStorage", JSON.stringify(value), keptName(name));
 }
 
-/** The value that this user kept under this name, or undefined. */
+/** The value that this user stored under this name, or undefined. */
 export function keptForSession(name: string): unknown {
   try {
     return JSON.parse(sessionStorage.getItem(keptName(name)) ?? "null") ?? undefined;
@@ -86,7 +86,7 @@ export function keptForSession(name: string): unknown {
   }
 }
 
-/** A reload takes up the session that another tab keeps, which may be another user's by then. */
+/** The name contains the user's email: a reload uses the session that another tab stored, which may be another user's. */
 function keptName(name: string): string {
   return `${keptPrefix}${current?.email ?? ""} ${name}`;
 }
@@ -113,13 +113,13 @@ function store(where: "localStorage" | "sessionStorage", text: string, name = ke
   }
 }
 
-/** Another tab may have been given a session of its own meanwhile, which stays. */
+/** Removes this tab's session. A newer session that another tab has stored stays. */
 function forget(): void {
   try {
     for (const name of Object.keys(sessionStorage))
       if (name === key || name.startsWith(keptPrefix)) sessionStorage.removeItem(name);
     if (sessionIn(localStorage.getItem(key))?.token === current?.token) localStorage.removeItem(key);
   } catch {
-    // There is nothing to forget where storage is forbidden.
+    // Storage is forbidden, so nothing was stored.
   }
 }

@@ -1,14 +1,14 @@
 import { useEffect, useId } from "react";
 
-/** The parts of the page in which something was typed or chosen since they were shown, or that show it only once. */
+/** Ids of the components on the page that hold unsaved input, or a secret that is shown only once. */
 const typed = new Set<string>();
 
-/** Whether something on the page would be lost with it. */
+/** Whether leaving the page would lose unsaved input or a secret. */
 export function isAnythingTyped(): boolean {
   return typed.size > 0;
 }
 
-/** @returns what such a part calls. It counts until it leaves the page. */
+/** @returns a function that marks the component as holding unsaved input, until it unmounts. */
 export function useTypedForm(): () => void {
   const id = useId();
   useEffect(() => () => void typed.delete(id), [id]);

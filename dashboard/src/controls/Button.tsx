@@ -2,7 +2,7 @@ import type { ButtonHTMLAttributes, MouseEvent, ReactNode, Ref } from "react";
 
 export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   look?: Look;
-  /** Shows that it is being done, and takes no second click meanwhile. */
+  /** Marks the button as busy and ignores clicks. */
   busy?: boolean;
   icon?: ReactNode;
   ref?: Ref<HTMLButtonElement>;
@@ -27,7 +27,7 @@ export function Button({
   ...rest
 }: ButtonProps) {
   function click(event: MouseEvent<HTMLButtonElement>): void {
-    // A double click is one: its second would do once more what is answered, or drawn as busy, a moment too late.
+    // A double click acts once: its second click may come before the button is drawn as busy, or just after the answer.
     if (busy || event.detail > 1) event.preventDefault();
     else onClick?.(event);
   }
@@ -35,7 +35,8 @@ export function Button({
     <button
       type="button"
       {...rest}
-      // Not disabled, which would take the focus from it while it waits. Enter in a field clicks the button of its form.
+      // `aria-disabled` in place of `disabled`, which would take the focus away. `click` also stops Enter in a field, which
+      // clicks the form's button.
       {...(busy && { "aria-disabled": true })}
       onClick={click}
       aria-busy={busy}
@@ -50,12 +51,12 @@ export function Button({
 const buttonShape =
   "inline-flex h-8 shrink-0 items-center justify-center gap-1.5 rounded-control border px-3 text-body font-medium whitespace-nowrap disabled:opacity-60 aria-disabled:opacity-60";
 
-/** How a link looks that stands among buttons. */
+/** Classes that make a link look like a button. */
 export function buttonLook(look: Look = "plain"): string {
   return `${buttonShape} ${looks[look]}`;
 }
 
-/** A button that shows only an icon; its name is read out and shown as a tooltip. */
+/** A button with only an icon; screen readers read its name, and a tooltip shows it. */
 export function IconButton({ name, children, className = "", ...rest }: ButtonProps & { name: string }) {
   return (
     <button

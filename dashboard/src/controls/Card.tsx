@@ -12,9 +12,9 @@ export function Card({
   title?: ReactNode;
   aside?: ReactNode;
   children: ReactNode;
-  /** The content reaches the card's edges, as rows do. */
+  /** No padding, for rows that reach the card's edges. */
   flush?: boolean;
-  /** Its title has the focus once it is there: it took the place of what somebody was at. */
+  /** Focuses the title when the card appears, because the card replaces the element that had the focus. */
   takesFocus?: boolean;
 }) {
   return (
@@ -46,7 +46,7 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
   );
 }
 
-/** One number that matters, with its name. */
+/** One large number with its name. */
 export function Figure({ name, value, detail }: { name: string; value: ReactNode; detail?: ReactNode }) {
   return (
     <div className="min-w-0 rounded-card border bg-surface p-4">

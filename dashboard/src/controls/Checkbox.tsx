@@ -1,4 +1,4 @@
-/** A box to tick, with its words beside it. */
+/** A checkbox with its label. */
 export function Checkbox({
   text,
   isChecked,
@@ -9,7 +9,7 @@ export function Checkbox({
   text: string;
   isChecked: boolean;
   isDisabled?: boolean;
-  /** The id of the element that says what it means. */
+  /** The id of the element that explains it. */
   describedBy?: string;
   onChange: (isChecked: boolean) => void;
 }) {
@@ -34,7 +34,7 @@ interface ChecklistProps<T extends string> {
   onChange: (chosen: readonly T[]) => void;
 }
 
-/** Some out of several: a box to tick for each. */
+/** A checkbox for each value. */
 export function Checklist<T extends string>({ of, chosen, onChange }: ChecklistProps<T>) {
   return of.map(([value, words]) => (
     <Checkbox

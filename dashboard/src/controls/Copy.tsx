@@ -4,7 +4,7 @@ import { Button, IconButton } from "./Button.tsx";
 import { copyText } from "./copyText.ts";
 import { toast } from "./toasts.ts";
 
-/** Copies `text`; `name` says what it is, such as “Copy id”. */
+/** A button that copies `text`; `name` is its label, such as “Copy id”. */
 export function CopyButton({ text, name, onCopied }: { text: string; name: string; onCopied?: () => void }) {
   const { isCopied, copy } = useCopy(text, onCopied);
   return (
@@ -47,7 +47,7 @@ function useCopy(text: string, onCopied?: () => void) {
   return { isCopied, copy: () => void copy() };
 }
 
-/** An id in full as text to select, with a way to copy it. */
+/** An id as selectable text with a copy button; `short` shows only its beginning and end. */
 export function Id({ id, short = false }: { id: string; short?: boolean }) {
   return (
     <span className="inline-flex max-w-full items-center gap-1">
@@ -59,7 +59,7 @@ export function Id({ id, short = false }: { id: string; short?: boolean }) {
   );
 }
 
-/** Lines to paste elsewhere. They are one text node, and scroll within their own box. */
+/** A command or code to copy, as one text node in a box that scrolls. */
 export function Snippet({ text, name }: { text: string; name: string }) {
   return (
     <div className="grid min-w-0 grid-cols-[minmax(0,1fr)_auto] rounded-control border bg-sunken">
@@ -73,7 +73,7 @@ export function Snippet({ text, name }: { text: string; name: string }) {
   );
 }
 
-/** Text as it was written, such as JSON, which scrolls within its own box. */
+/** Preformatted text, such as JSON, in a box that scrolls. */
 export function TextBlock({ name, text }: { name: string; text: string }) {
   return (
     <pre

@@ -4,7 +4,7 @@ import { useTypedForm } from "../api/typedForms.ts";
 interface Around {
   label: string;
   hint?: ReactNode;
-  /** The fault of the value as a sentence, shown beside the field and read out with it. */
+  /** The error of the value as a sentence. It is shown beside the field, and screen readers read it with the field. */
   error?: string | undefined;
 }
 
@@ -35,7 +35,7 @@ export function TextArea({
   );
 }
 
-/** Lines that a machine reads, such as JSON. */
+/** A text area for code, such as JSON. */
 export function CodeArea(props: Omit<Parameters<typeof TextArea>[0], "className" | "spellCheck">) {
   return <TextArea {...props} spellCheck={false} className="font-mono" />;
 }
@@ -57,12 +57,12 @@ export function SelectField({
   );
 }
 
-/** The ids that connect a control with its label and messages. */
+/** Attributes that connect a control with its label and messages. */
 function controlOf(id: string, error: string | undefined) {
   return { id, "aria-invalid": error !== undefined, "aria-describedby": `${id}-hint` };
 }
 
-/** The values that a select offers, each with its words. */
+/** The options of a select, with their labels. */
 export function Options({ of }: { of: readonly (readonly [value: string, words: string])[] }) {
   return of.map(([value, words]) => (
     <option key={value} value={value}>
@@ -74,13 +74,13 @@ export function Options({ of }: { of: readonly (readonly [value: string, words: 
 interface FilterFieldProps {
   label: string;
   value: string | undefined;
-  /** The words of no choice. */
+  /** The label of the option that filters nothing. */
   all: string;
   choices: readonly (readonly [value: string, words: string])[];
   onChange: (value: string | undefined) => void;
 }
 
-/** Narrows a list to one of some values, or not. */
+/** A select that filters a list by one of these values. */
 export function FilterField({ label, value = "", all, choices, onChange }: FilterFieldProps) {
   return (
     <SelectField label={label} value={value} onChange={(event) => onChange(event.target.value || undefined)}>
@@ -112,12 +112,12 @@ function FieldFrame({ id, label, hint, error, children }: Around & { id: string;
 
 type WebhookUrlFieldProps = Pick<Parameters<typeof TextField>[0], "value" | "onChange" | "error">;
 
-/** Where a webhook's deliveries are to go. */
+/** The URL that a webhook's deliveries are sent to. */
 export function WebhookUrlField(props: WebhookUrlFieldProps) {
   return <TextField label="URL" type="url" required placeholder="https://example.com/webhooks" {...props} />;
 }
 
-/** Fields and what sends them, by its button or by Enter. */
+/** A form that its button or Enter submits. Input in its fields counts as unsaved. */
 export function Form({
   onSubmit,
   onInput,
@@ -125,7 +125,7 @@ export function Form({
   className = "grid gap-4",
 }: {
   onSubmit: () => void;
-  /** Told when something is typed or chosen in a field. */
+  /** Called when a field changes. */
   onInput?: () => void;
   children: ReactNode;
   className?: string;

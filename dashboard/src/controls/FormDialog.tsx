@@ -7,13 +7,13 @@ import { Form, TextField } from "./Field.tsx";
 import { Modal } from "./Modal.tsx";
 import { toast } from "./toasts.ts";
 
-/** Whether something is under way, and why it was refused. */
+/** The state of a mutation. */
 interface State {
   isPending: boolean;
   error: unknown;
 }
 
-/** A dialog that asks for a click alone. */
+/** A mutation without input, which a click starts. */
 export interface Doing extends State {
   mutate: (input: undefined, then: { onSuccess: () => void }) => void;
 }
@@ -24,17 +24,17 @@ interface FormDialogProps {
   onClose: () => void;
   /** The content of the dialog: fields with explanations. */
   children: ReactNode;
-  /** The words of the button that sends it, and of the one that does not. */
+  /** Labels of the buttons that submit and close the dialog. */
   action: string;
   decline?: string;
   look?: "primary" | "danger";
   doing: State;
-  /** False while what stands in the fields cannot be done. */
+  /** False while the fields are incomplete or invalid. */
   isReady?: boolean;
   onSubmit: () => void;
 }
 
-/** A dialog that asks for something: a form, why it was refused, and a way out beside the way on. */
+/** A dialog with a form, the error of its submission, and buttons that submit and close it. */
 export function FormDialog(props: FormDialogProps) {
   const { title, wide = false, onClose, doing, isReady = true, decline = "Cancel" } = props;
   const [isTyped, setTyped] = useState(false);
@@ -66,7 +66,7 @@ interface EditDialogProps extends Pick<
   doing: Doing;
 }
 
-/** Changes what is there already; it says so, and closes. */
+/** A dialog that edits an existing object. After saving, it shows a toast and closes. */
 export function EditDialog({ onClose, doing, ...rest }: EditDialogProps) {
   function saved(): void {
     toast({ text: "Saved." });
@@ -86,18 +86,18 @@ export function EditDialog({ onClose, doing, ...rest }: EditDialogProps) {
 export interface ConfirmProps {
   title: string;
   onClose: () => void;
-  /** Says what it means, in sentences. */
+  /** Explains the consequences, in sentences. */
   children: ReactNode;
   action: string;
-  /** The action on confirmation; the dialog closes when it has ended. */
+  /** The action; the dialog closes when it has succeeded. */
   doing: Doing;
-  /** False while what stands in the dialog cannot be done. */
+  /** False while the dialog's content does not allow the action. */
   mayConfirm?: boolean;
   /** The text to type first, for actions that cannot be undone. */
   typed?: string;
 }
 
-/** Asks before something is done that cannot be undone. */
+/** Asks before an action that cannot be undone. */
 export function Confirm(props: ConfirmProps) {
   const { title, onClose, children, action, doing, mayConfirm = true, typed } = props;
   const [text, setText] = useState("");
@@ -125,19 +125,19 @@ export function Confirm(props: ConfirmProps) {
   );
 }
 
-/** A text as a page shows it: nobody can see, and so type, two blanks in a row, one at an end, or what has no width. */
+/** The text as a page shows it. Users cannot see, and so cannot type, repeated or outer spaces and zero-width characters. */
 function asShown(text: string): string {
   return text.replaceAll(/[\s\u{200B}-\u{200D}\u{2060}\u{FEFF}]+/gu, " ").trim();
 }
 
 interface ConfirmButtonProps extends Omit<ConfirmProps, "onClose"> {
-  /** The words of the button, with an ellipsis: it asks first. */
+  /** The label of the button. It ends with an ellipsis, because the button asks first. */
   text: string;
   look?: ButtonProps["look"];
   disabled?: boolean;
 }
 
-/** A button, and what it asks before it does something that cannot be undone. */
+/** A button for an action that cannot be undone, with its confirmation dialog. */
 export function ConfirmButton({ text, look = "danger", disabled = false, ...asked }: ConfirmButtonProps) {
   const [asks, setAsks] = useState(false);
   return (
@@ -150,7 +150,7 @@ export function ConfirmButton({ text, look = "danger", disabled = false, ...aske
   );
 }
 
-/** The part of a page that deletes what it shows: what that means, and the button as its child. */
+/** The card of a page that deletes the page's object: the consequence, and the button as its child. */
 export function DeletionCard({ consequence, children }: { consequence: string; children: ReactNode }) {
   return (
     <Card title="Delete">
@@ -163,9 +163,9 @@ export function DeletionCard({ consequence, children }: { consequence: string; c
 }
 
 /**
- * Makes something under a name of its own; nothing where there is one of this name, which the call would change.
+ * Creates an object with `make` unless `read` finds it: `make` would overwrite an existing object.
  *
- * @throws {Problem}
+ * @returns undefined if the object exists. @throws {Problem}
  */
 export async function unlessThere<T>(
   read: () => Promise<unknown>,

@@ -7,7 +7,7 @@ export interface ModalProps {
   children: ReactNode;
   /** False keeps it open until its own buttons close it. */
   dismissible?: boolean;
-  /** False where a click beside it does not close it: what was typed in it would be lost. */
+  /** False when a click outside must not close it, because typed text would be lost. */
   closesOutside?: boolean;
   wide?: boolean;
 }
@@ -15,7 +15,7 @@ export interface ModalProps {
 const OpenModal = lazy(async () => ({ default: (await import("./OpenModal.tsx")).OpenModal }));
 const OpenDrawer = lazy(async () => ({ default: (await import("./OpenModal.tsx")).OpenDrawer }));
 
-/** A dialog in the middle of the page: focus stays within, and goes back to where it was. */
+/** A dialog in the middle of the page. It holds the focus, and gives it back when it closes. */
 export function Modal({ open, ...props }: ModalProps) {
   if (!open) return null;
   return (
@@ -28,12 +28,12 @@ export function Modal({ open, ...props }: ModalProps) {
 export interface DrawerProps {
   title: string;
   onClose: () => void;
-  /** Controls beside the one that closes it. */
+  /** Controls beside the close button. */
   aside?: ReactNode;
   children: ReactNode;
 }
 
-/** A panel at the right edge, over the page that stays where it was. */
+/** A panel over the right edge of the page, which does not move. */
 export function Drawer(props: DrawerProps) {
   return (
     <Suspense fallback={null}>

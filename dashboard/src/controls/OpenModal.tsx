@@ -5,10 +5,13 @@ import { controls } from "../shell/focusOn.ts";
 import { IconButton } from "./Button.tsx";
 import type { DrawerProps, ModalProps } from "./Modal.tsx";
 
-/** The fields of a dialog that take text. The first one has the focus when it opens; without one, the first control has it. */
+/**
+ * Selector of a dialog's text fields. The first text field gets the focus when the dialog opens; without one, the first
+ * control.
+ */
 const typedInto = ":is(input:not([type=radio], [type=checkbox]), textarea):enabled:read-write";
 
-/** The dialog itself, whose code is loaded with the first one that is opened. */
+/** The opened dialog. Its code is loaded when the first dialog opens. */
 export function OpenModal({
   title,
   onClose,
@@ -30,7 +33,7 @@ export function OpenModal({
         <Dialog.Popup
           ref={popup}
           data-over-page
-          // By touch, the keyboard of the screen would hide what the dialog says.
+          // After a touch, a focused field would open the on-screen keyboard, which hides the dialog's text.
           initialFocus={(by) =>
             by === "touch" || (popup.current?.querySelector<HTMLElement>(typedInto) ?? true)
           }
@@ -52,7 +55,7 @@ export function OpenModal({
   );
 }
 
-/** The panel itself. */
+/** The opened drawer. */
 export function OpenDrawer({ title, onClose, aside, children }: DrawerProps) {
   const finalFocus = useFinalFocus();
   return (
@@ -82,8 +85,9 @@ export function OpenDrawer({ title, onClose, aside, children }: DrawerProps) {
 }
 
 /**
- * Where the focus goes when a dialog closes: to the control that had it. The page itself, from which a key opened the dialog, gets
- * it back by `keepFocus.ts`; the library would focus the page's first control, such as a filter in which the next key is typed.
+ * Whether the library returns the focus when a dialog closes: only to a control. If a key opened the dialog without a focused
+ * control, `keepFocus.ts` focuses the page; the library would focus the page's first control, such as a filter, which would
+ * take the next key as text.
  */
 function useFinalFocus(): () => boolean {
   const [opener] = useState(() => document.activeElement);

@@ -12,14 +12,14 @@ import { type Keys, useKeys } from "../shell/useKeys.ts";
 import { Loaded } from "../states/Loaded.tsx";
 
 interface ColumnNamesProps {
-  /** The grid that they share with the rows. */
+  /** Grid classes, the same as those of the rows. */
   columns: string;
   names: readonly string[];
-  /** Columns that are aligned right, as figures are. */
+  /** Names of the columns that are aligned right. */
   right?: readonly string[];
 }
 
-/** The names above rows, where there is width for columns. They are not read out: rows say what they are. */
+/** Column names above the rows, on wide screens. They are hidden from screen readers: the rows are clear without them. */
 export function ColumnNames({ columns, names, right }: ColumnNamesProps) {
   return (
     <div className={`h-8 border-b text-meta font-medium text-muted max-md:hidden ${columns}`} aria-hidden>
@@ -32,7 +32,7 @@ export function ColumnNames({ columns, names, right }: ColumnNamesProps) {
   );
 }
 
-/** A row of a list, marked and in sight where the keys j and k have got to. */
+/** A row of a list. The row that j and k have marked is highlighted and scrolled into view. */
 export function MarkableRow({
   isMarked,
   className = "",
@@ -59,13 +59,13 @@ export function MarkableRow({
 
 interface RowListProps<T> {
   of: readonly T[];
-  /** In the place of the list where it has no rows. */
+  /** Shown in place of an empty list. */
   none?: ReactNode;
-  /** A list item for each. */
+  /** Renders the list item of a row. */
   children: (row: T) => ReactNode;
 }
 
-/** Rows that are known by their ids, one below the other. */
+/** A list of rows, keyed by their ids. */
 export function RowList<T extends { id: string }>({ of, none, children }: RowListProps<T>) {
   if (of.length === 0 && none !== undefined) return none;
   return (
@@ -81,12 +81,15 @@ interface LoadedRowsProps<T> extends Omit<RowListProps<T>, "of"> {
   query: UseQueryResult<readonly T[]>;
 }
 
-/** The rows that a query gives as a whole, in each of its states. */
+/** The rows of a query without pages, with its loading and error states. */
 export function LoadedRows<T extends { id: string }>({ query, ...list }: LoadedRowsProps<T>) {
   return <Loaded query={query}>{(rows) => <RowList of={rows} {...list} />}</Loaded>;
 }
 
-/** Which of a list's rows j and k moved to, -1 for none; Enter opens its link. `more` says what other keys do to it. */
+/**
+ * Returns the index of the row that j and k marked, -1 for none; Enter opens its link. `more` returns further keys for that
+ * row.
+ */
 export function useMarkedRow(rows: number, more: (marked: number) => Keys = noMore): number {
   const [marked, setMarked] = useState(-1);
   useKeys({

@@ -6,12 +6,12 @@ import { CopyWithWords } from "./Copy.tsx";
 
 interface SecretTextProps {
   secret: string;
-  /** The name of the button that copies it. */
+  /** The label of the copy button. */
   copy?: string;
   onCopied?: () => void;
 }
 
-/** A secret as text to select, with a way to copy it. */
+/** A secret as selectable text with a copy button. */
 export function SecretText({ secret, copy = "Copy", onCopied }: SecretTextProps) {
   return (
     <div className="flex flex-wrap items-center gap-2 rounded-control border bg-sunken p-3">
@@ -23,15 +23,18 @@ export function SecretText({ secret, copy = "Copy", onCopied }: SecretTextProps)
 
 interface ShownOnceProps {
   secret: string;
-  /** The name of the button that goes on. */
+  /** The label of the button that calls `onDone`. */
   action: string;
   onDone: () => void;
-  /** Whether the page shows it again to who comes back. */
+  /** Whether the page shows the secret again when the user returns. */
   isKept?: boolean;
   children?: ReactNode;
 }
 
-/** Shows what is not shown again by itself: the button goes on, and the page is left, only after it was copied or declared saved. */
+/**
+ * Shows a secret that is not shown again. The button is enabled once the user has copied the secret or ticked that it is
+ * saved; leaving the page before that asks first.
+ */
 export function ShownOnce({ secret, action, onDone, isKept = false, children }: ShownOnceProps) {
   const [isSaved, setSaved] = useState(false);
   return (

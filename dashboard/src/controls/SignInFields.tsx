@@ -7,14 +7,14 @@ interface PasswordFieldProps {
   onChange: (value: string) => void;
 }
 
-/** A password that is there already. */
+/** A field for an existing password. */
 export function PasswordField({ label = "Password", ...field }: PasswordFieldProps) {
   return (
     <OwnField {...field} label={label} type="password" autoComplete="current-password" maxLength={128} />
   );
 }
 
-/** A password that is chosen. */
+/** A field for a new password. */
 export function NewPasswordField({ label = "Password", ...field }: PasswordFieldProps) {
   return (
     <OwnField
@@ -29,7 +29,7 @@ export function NewPasswordField({ label = "Password", ...field }: PasswordField
   );
 }
 
-/** The email of who signs in, up, or joins. */
+/** A field for the email of a user who signs in, signs up or joins. */
 export function OwnEmailField(field: Omit<PasswordFieldProps, "label">) {
   return <OwnField {...field} label="Email" type="email" autoComplete="username" maxLength={256} />;
 }

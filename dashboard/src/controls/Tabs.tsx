@@ -1,11 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
 
-/** Tabs that are links: which one is open stands in the URL. */
+/** Tabs as links; the URL holds the open tab. */
 export function Tabs({ tabs, open }: { tabs: readonly { id: string; name: string }[]; open: string }) {
   const nav = useRef<HTMLElement>(null);
   useEffect(() => {
-    // On a narrow screen the last ones stand beyond the edge.
+    // On a narrow screen the open tab may be beyond the right edge: scroll to it.
     const at = nav.current?.querySelector("[aria-current]");
     if (nav.current === null || at === null || at === undefined) return;
     const beyond = at.getBoundingClientRect().right - nav.current.getBoundingClientRect().right;

@@ -1,6 +1,6 @@
 import { useToasts } from "./toasts.ts";
 
-/** Where toasts appear; read out politely by screen readers. */
+/** The toasts, as a live region that screen readers read. */
 export function Toasts() {
   const toasts = useToasts();
   return (

@@ -9,7 +9,7 @@ export async function copyText(text: string): Promise<boolean> {
       return true;
     }
   } catch {
-    // Permission was refused; the selection may still be allowed.
+    // Permission was refused; copying a selection may still work.
   }
   return copySelection(text);
 }
@@ -19,13 +19,13 @@ function copySelection(text: string): boolean {
   area.value = text;
   area.setAttribute("aria-hidden", "true");
   area.className = "fixed -left-full top-0";
-  // Within an open dialog, focus outside of it is taken back at once.
+  // An open dialog takes the focus back at once, so the text area must be inside it.
   const place = document.activeElement?.closest("[role=dialog], [role=alertdialog]") ?? document.body;
   const focused = document.activeElement;
   place.append(area);
   area.select();
   try {
-    // The only way where there is no clipboard interface.
+    // Without `navigator.clipboard` there is no other way.
     // oxlint-disable-next-line typescript/no-deprecated
     return document.execCommand("copy");
   } finally {

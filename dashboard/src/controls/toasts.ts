@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** A short word about what was done, with one way on. It leaves by itself. */
+/** A short message about a result, with at most one action. It disappears by itself. */
 export interface Toast {
   text: string;
   action?: { name: string; run: () => void };

@@ -1,8 +1,8 @@
 import { type RefObject, useSyncExternalStore } from "react";
 
 /**
- * How far below the top of the document an element begins, in pixels: a list of the window measures its rows from there.
- * It is measured with each change of its component, because elements above it come and go.
+ * Distance of an element from the top of the document in pixels: the scroll margin of a virtual list that scrolls with the
+ * window. It is measured at each rendering of its component, because elements above appear and disappear.
  */
 export function useDocumentTop(element: RefObject<HTMLElement | null>): number {
   return useSyncExternalStore(onResize, () =>

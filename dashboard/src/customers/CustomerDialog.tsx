@@ -10,7 +10,7 @@ import { type CustomerDraft, CustomerFields } from "./CustomerFields.tsx";
 import { isUid, uidInput, uidRule } from "./customerQueries.ts";
 import { metadataOf, metadataProblem, metadataText } from "./metadataText.ts";
 
-/** Makes a customer, and opens its page. */
+/** Creates a customer, and opens its page. */
 export function NewCustomer({ onClose }: { onClose: () => void }) {
   const [uid, setUid] = useState("");
   const [draft, setDraft] = useState<CustomerDraft>({ name: "", metadata: "" });
@@ -30,7 +30,7 @@ export function NewCustomer({ onClose }: { onClose: () => void }) {
     },
   });
   const isTaken = make.isSuccess && make.data === undefined;
-  // No path can hold these two.
+  // URLs treat `.` and `..` as path steps, so no path can hold these uids.
   const isPossible = isUid(uid) && uid !== "." && uid !== "..";
   const isReady = isPossible && metadataProblem(draft.metadata) === undefined;
   return (
@@ -87,7 +87,10 @@ function draftOf({ name, metadata }: Customer): CustomerDraft {
   return { name, metadata: metadataText(metadata) };
 }
 
-/** Changes what is said of a customer. Its uid stays, and so does what was changed elsewhere meanwhile and not here. */
+/**
+ * Edits a customer's name and metadata. Only fields that were changed here are overwritten: other users may have changed the
+ * rest meanwhile.
+ */
 export function EditCustomer({ customer, onClose }: { customer: Customer; onClose: () => void }) {
   const [opened] = useState(() => draftOf(customer));
   const [draft, setDraft] = useState(opened);

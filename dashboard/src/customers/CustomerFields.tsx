@@ -1,7 +1,7 @@
 import { CodeArea, TextField } from "../controls/Field.tsx";
 import { metadataProblem } from "./metadataText.ts";
 
-/** A customer's fields, as text. */
+/** A customer's fields, as texts of a form. */
 export interface CustomerDraft {
   name: string;
   metadata: string;
@@ -30,7 +30,7 @@ export function CustomerFields({ draft, onChange }: CustomerFieldsProps) {
 
 interface MetadataFieldProps {
   value: string;
-  /** Why the service refused it. */
+  /** The service's error about this field. */
   error?: string | undefined;
   onChange: (value: string) => void;
 }

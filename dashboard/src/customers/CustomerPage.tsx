@@ -16,7 +16,7 @@ import { DeleteCustomer } from "./DeleteCustomer.tsx";
 import { Metadata } from "./Metadata.tsx";
 import { PortalLink } from "./PortalLink.tsx";
 
-/** One customer: what is known of it, and where what it is sent goes. */
+/** One customer: its data and its targets. */
 export function CustomerPage() {
   const { uid = "" } = useParams({ strict: false }) as { uid?: string };
   const query = useQuery({ ...customerQuery(uid), refetchInterval: useRefreshMs(10_000, 15_000) });

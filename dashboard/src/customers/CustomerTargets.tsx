@@ -9,7 +9,7 @@ import { hostOf, kindOf, pathOf } from "../targets/kinds/kinds.ts";
 import { NewTargetLink } from "../targets/NewTargetLink.tsx";
 import { customerTargetPage, listCustomerTargets } from "./customerQueries.ts";
 
-/** Where what a customer is sent goes. */
+/** The targets of a customer. */
 export function CustomerTargets({ uid }: { uid: string }) {
   const { query, rows: targets } = usePages({
     queryKey: ["targets", "ofCustomer", uid],

@@ -20,7 +20,7 @@ export function CustomersPage() {
   const [isMaking, setMaking] = useState(false);
   const { query, rows } = usePages({
     queryKey: ["customers", "list", prefix ?? ""],
-    // No uid begins with what none can have: that is no mistake of who types it.
+    // No uid can contain these characters: the list is empty, so that the user sees no match instead of an error.
     read: async (after, signal) =>
       prefix !== undefined && !isUid(prefix) ? [] : listCustomers(prefix, { after, signal }),
     size: customerPage,

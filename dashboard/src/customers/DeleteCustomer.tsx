@@ -8,10 +8,10 @@ import { Confirm, DeletionCard } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 import { listCustomerTargets } from "./customerQueries.ts";
 
-/** As many are counted. */
+/** Largest number of targets that is counted. */
 const mostCounted = 1000;
 
-/** Deletes a customer with its targets, for who types its uid. */
+/** Deletes a customer with its targets; the user types the uid to confirm. */
 export function DeleteCustomer({ customer }: { customer: Customer }) {
   const [asks, setAsks] = useState(false);
   return (

@@ -1,4 +1,4 @@
-/** An organization's metadata, as text. */
+/** The metadata of a customer or target, as JSON. */
 export function Metadata({ value }: { value: object | undefined }) {
   if (value === undefined || Object.keys(value).length === 0) return <>none</>;
   return (

@@ -9,7 +9,7 @@ import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { Moment } from "../time/Moment.tsx";
 
-/** Makes links to the customer's portal, and ends what came of them. */
+/** Creates links to the customer's portal, and revokes its links and sessions. */
 export function PortalLink({ uid }: { uid: string }) {
   const params = { path: { uid } };
   const make = useMutation({

@@ -4,7 +4,7 @@ import type { Customer, Target } from "../api/shapes.ts";
 
 export const customerPage = 50;
 
-/** A page of customers by uid; `after` is the uid of the last one of the page before. @throws {Problem} */
+/** A page of customers, sorted by uid; `after` is the last uid of the previous page. @throws {Problem} */
 export async function listCustomers(
   prefix: string | undefined,
   {
@@ -27,7 +27,7 @@ export function customerQuery(uid: string) {
 
 export const customerTargetPage = 100;
 
-/** A page of a customer's targets; `after` is the id of the last one of the page before. @throws {Problem} */
+/** A page of a customer's targets; `after` is the last id of the previous page. @throws {Problem} */
 export async function listCustomerTargets(
   uid: string,
   {
@@ -42,7 +42,7 @@ export async function listCustomerTargets(
 
 export const uidRule = "1 to 128 characters of A-Z a-z 0-9 . _ : -";
 
-/** How a field takes one. */
+/** Attributes of a field for a uid. */
 export const uidInput = { maxLength: 128, autoComplete: "off", spellCheck: false } as const;
 
 export function isUid(text: string): boolean {

@@ -2,19 +2,19 @@ import { numberProblem } from "../payload/numberProblem.ts";
 
 const mostBytes = 4096;
 
-/** Metadata as it stands in a form: JSON on lines of its own, and nothing where there is none. */
+/** Metadata as the text of a form field: indented JSON; an empty text without metadata. */
 export function metadataText(metadata: object | undefined): string {
   return metadata === undefined || Object.keys(metadata).length === 0
     ? ""
     : JSON.stringify(metadata, undefined, 2);
 }
 
-/** The fault of the value as a sentence, before the service is asked. */
+/** The error of the text as a sentence, checked before the request; undefined for a valid text. */
 export function metadataProblem(text: string): string | undefined {
   return smallObjectProblem(text, '{"plan": "gold"}') ?? numberProblem(text, "kept");
 }
 
-/** The same for an object of at most 4 KiB, but for numbers in it. */
+/** The error of a text that must be a JSON object of at most 4 KiB, as a sentence. Numbers in it are not checked. */
 export function smallObjectProblem(text: string, example: string): string | undefined {
   if (text.trim() === "") return undefined;
   let value: unknown;
@@ -28,7 +28,7 @@ export function smallObjectProblem(text: string, example: string): string | unde
   return new TextEncoder().encode(JSON.stringify(value)).length > mostBytes ? "At most 4 KiB" : undefined;
 }
 
-/** The object that it says; nothing said is an empty one. Only for what has no problem. */
+/** Parses a valid text; an empty text is an empty object. */
 export function metadataOf(text: string): Record<string, unknown> {
   return text.trim() === "" ? {} : (JSON.parse(text) as Record<string, unknown>);
 }

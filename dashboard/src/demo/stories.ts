@@ -1,11 +1,11 @@
 import type { Status } from "../api/shapes.ts";
 
-/** One moment of a simulation: what happened, and what the service then shows. */
+/** One step of a simulation: what happened, and the status that the service then shows. */
 export interface Scene {
   title: string;
   text: string;
   status: Status;
-  /** Lines as they would pass between client, service and receiver. */
+  /** Requests and responses between client, service and receiver. */
   lines: readonly string[];
 }
 
@@ -97,7 +97,7 @@ const handoff: readonly Scene[] = [
   },
 ];
 
-/** The stories of the demo. They run in the browser, reach no service and bill nobody. */
+/** The stories of the demo. They run in the browser, without requests to a service. */
 export const stories: readonly Story[] = [
   { id: "webhook", name: "A webhook", scenes: webhook },
   { id: "mailbox", name: "A mailbox", scenes: mailbox },

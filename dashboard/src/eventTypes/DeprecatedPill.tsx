@@ -1,6 +1,6 @@
 import { TriangleAlert } from "lucide-react";
 
-/** Says that a type is on its way out. */
+/** Marks an event type as deprecated. */
 export function DeprecatedPill() {
   return (
     <span className="inline-flex items-center gap-1 rounded-full bg-retrying-bg px-2 py-0.5 text-meta font-medium whitespace-nowrap text-retrying">

@@ -15,7 +15,7 @@ import {
 } from "./EventTypeFields.tsx";
 import { getEventType, isTypeName, putEventType, typeNameRule } from "./eventTypeQueries.ts";
 
-/** Puts a type into the catalogue, and opens it. */
+/** Adds an event type to the catalogue, and opens its page. */
 export function NewEventType({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState("");
   const [draft, setDraft] = useState<EventTypeDraft>(emptyDraft);
@@ -78,7 +78,10 @@ function nameProblem(name: string, isTaken: boolean): string | undefined {
   return isTaken ? "There is a type of this name already" : undefined;
 }
 
-/** Changes what is said of a type. Its name stays, and so does what was changed elsewhere meanwhile and not here. */
+/**
+ * Edits an event type, except its name. Only fields that were changed here are overwritten: other users may have changed the
+ * rest meanwhile.
+ */
 export function EditEventType({ type, onClose }: { type: EventType; onClose: () => void }) {
   const [opened] = useState(() => draftOf(type));
   const [draft, setDraft] = useState(opened);

@@ -3,7 +3,7 @@ import { Checkbox } from "../controls/Checkbox.tsx";
 import { CodeArea, TextArea, TextField } from "../controls/Field.tsx";
 import { jsonOf, jsonProblem, jsonText, objectProblem } from "./jsonText.ts";
 
-/** The fields of a type, as in a form. */
+/** An event type's fields, as texts of a form. */
 export interface EventTypeDraft {
   description: string;
   group: string;
@@ -32,7 +32,7 @@ function exampleProblem(text: string): string | undefined {
   return jsonProblem(text, { numbers: "kept" });
 }
 
-/** Only for a draft that is ready. */
+/** The request body of a valid draft. */
 export function inputOf({ description, group, deprecated, schema, example }: EventTypeDraft): EventTypeInput {
   return {
     description,

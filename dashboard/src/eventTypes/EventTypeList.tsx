@@ -22,7 +22,7 @@ export function EventTypeList() {
   const [open, setOpen] = useState<"new" | "import">();
   const { query, rows } = usePages({
     queryKey: ["eventTypes", "list", prefix ?? "", deprecated ?? ""],
-    // No name begins with what none can have: that is no mistake of who types it.
+    // No name can contain these characters: the list is empty, so that the user sees no match instead of an error.
     read: async (after, signal) =>
       prefix !== undefined && !isTypePrefix(prefix)
         ? []

@@ -15,7 +15,7 @@ import { EditEventType } from "./EventTypeDialog.tsx";
 import { eventTypeQuery } from "./eventTypeQueries.ts";
 import { jsonText } from "./jsonText.ts";
 
-/** One type: what it means, and how its items look. */
+/** One event type: its description, example and schema. */
 export function EventTypeView({ name }: { name: string }) {
   const query = useQuery({ ...eventTypeQuery(name), refetchInterval: useRefreshMs(10_000, 15_000) });
   return (

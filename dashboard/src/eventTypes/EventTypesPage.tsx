@@ -2,7 +2,10 @@ import { useUrlState } from "../shell/useUrlState.ts";
 import { EventTypeList } from "./EventTypeList.tsx";
 import { EventTypeView } from "./EventTypeView.tsx";
 
-/** The catalogue of what the organization sends, or one type of it: a name can have what no path can. */
+/**
+ * The catalogue of event types, or one type. The type is a query parameter, because its name may contain characters that a
+ * path cannot.
+ */
 export function EventTypesPage() {
   const [search] = useUrlState();
   const name = search["type"];

@@ -7,7 +7,7 @@ import { toast } from "../controls/toasts.ts";
 import { importEventTypes } from "./eventTypeQueries.ts";
 import { jsonOf, jsonProblem } from "./jsonText.ts";
 
-/** Makes types of the webhooks of an OpenAPI document: first it says what it would do. */
+/** Imports event types from the webhooks of an OpenAPI document, after a preview. */
 export function ImportDialog({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [unreadable, setUnreadable] = useState<string>();
@@ -55,7 +55,7 @@ export function ImportDialog({ onClose }: { onClose: () => void }) {
           type="file"
           accept=".json,.yaml,.yml,application/json,application/yaml"
           className="file:mr-2 file:h-8 file:rounded-control file:border file:border-control file:bg-surface file:px-3 file:font-medium hover:file:bg-sunken"
-          // A file that was changed on the disk can be chosen again.
+          // Clears the field, so that a file that was changed on disk can be chosen again.
           onClick={(event) => (event.currentTarget.value = "")}
           onChange={(event) => event.target.files?.[0] && void read(event.target.files[0])}
         />

@@ -4,20 +4,20 @@ import type { EventType, EventTypeInput, ImportedEventTypes, ListedEventType } f
 
 export const eventTypePage = 50;
 
-/** Which types are listed. */
+/** The filter of the list. */
 export interface EventTypeFilter {
   prefix?: string | undefined;
   deprecated?: "true" | "false" | undefined;
 }
 
 interface Paging {
-  /** The name of the last one of the page before. */
+  /** The last name of the previous page. */
   after?: string | undefined;
   limit?: number;
   signal: AbortSignal;
 }
 
-/** A page of the catalogue, by name. @throws {Problem} */
+/** A page of the catalogue, sorted by name. @throws {Problem} */
 export async function listEventTypes(
   { prefix, deprecated }: EventTypeFilter,
   { after, limit = eventTypePage, signal }: Paging,
@@ -43,7 +43,7 @@ export function putEventType(name: string, body: EventTypeInput): Promise<EventT
   return answer(client.PUT("/api/v1/event-types/{name}", { params: { path: { name } }, body }));
 }
 
-/** Makes types of a document's webhooks, or says what it would do. @throws {Problem} */
+/** Imports event types from a document's webhooks; a dry run only returns the changes. @throws {Problem} */
 export function importEventTypes(
   body: Record<string, unknown> | string,
   isDryRun: boolean,
@@ -52,14 +52,14 @@ export function importEventTypes(
   return answer(client.POST("/api/v1/event-types/import", { params: { query }, body }));
 }
 
-/** Describes a type's name. */
+/** The rule for names, as users read it. */
 export const typeNameRule = "1 to 256 printable ASCII characters without *, and no blank at either end";
 
 export function isTypeName(text: string): boolean {
   return /^[!-)+-~](?:[ -)+-~]{0,254}[!-)+-~])?$/.test(text) && text !== "." && text !== "..";
 }
 
-/** Whether a name can begin with it. */
+/** Whether a name can begin with this text. */
 export function isTypePrefix(text: string): boolean {
   return /^[ -~]{1,256}$/.test(text);
 }

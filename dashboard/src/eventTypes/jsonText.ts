@@ -1,16 +1,19 @@
 import { type Numbers, numberProblem } from "../payload/numberProblem.ts";
 
-/** JSON as it stands in a form, on lines of its own; nothing where there is none. */
+/** A value as the text of a form field: indented JSON; an empty text for null and undefined. */
 export function jsonText(value: unknown): string {
   return value === null || value === undefined ? "" : JSON.stringify(value, undefined, 2);
 }
 
-/** The value that it says; null for nothing said. Only for what has no problem. */
+/** Parses a valid text; an empty text is null. */
 export function jsonOf(text: string): unknown {
   return text.trim() === "" ? null : (JSON.parse(text) as unknown);
 }
 
-/** The fault of the value as a sentence, before the service is asked. Its numbers are compared, unless they are handed back. */
+/**
+ * The error of the text as a sentence, checked before the request; undefined for a valid text. By default, the service only
+ * compares its numbers.
+ */
 export function jsonProblem(
   text: string,
   { words = "Not JSON yet", numbers = "compared" }: { words?: string; numbers?: Numbers } = {},
@@ -24,7 +27,7 @@ export function jsonProblem(
   return numberProblem(text, numbers);
 }
 
-/** The same for what has to be an object. */
+/** The error of a text that must be a JSON object, as a sentence. */
 export function objectProblem(text: string): string | undefined {
   const problem = jsonProblem(text);
   if (problem !== undefined || text.trim() === "") return problem;

@@ -6,7 +6,9 @@ const Chart = lazy(async () => {
   return { default: (await import("./OutcomeChart.tsx")).OutcomeChart };
 });
 
-/** uPlot formats numbers in the browser's language as soon as it is loaded, and throws where that is none, such as `en-US@posix`. */
+/**
+ * uPlot uses the browser's language when it is loaded, and throws if that is not a valid language tag, such as `en-US@posix`.
+ */
 function mendLanguage(): void {
   try {
     void new Intl.NumberFormat(navigator.language);
@@ -15,7 +17,7 @@ function mendLanguage(): void {
   }
 }
 
-/** The chart, whose library is loaded only where one is shown. */
+/** The chart. Its library is loaded when the first chart is shown. */
 export function OutcomeChart(props: OutcomeChartProps) {
   return (
     <Suspense fallback={<div className="skeleton h-40" />}>

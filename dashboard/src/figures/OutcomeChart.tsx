@@ -11,7 +11,7 @@ const height = 160;
 
 export interface OutcomeChartProps {
   stats: Stats;
-  /** Called with a range of Unix seconds that was drawn over with the pointer. */
+  /** Called with the range that the user dragged over, in Unix seconds. */
   onRange?: (from: number, to: number) => void;
 }
 
@@ -33,7 +33,7 @@ export function OutcomeChart({ stats, onRange }: OutcomeChartProps) {
     const plot = new uPlot(
       {
         ...options(element.clientWidth, step, zone),
-        // Fractional milliseconds would move a UTC date; uPlot wants the date to draw.
+        // uPlot draws the local fields of a date: for a UTC axis it needs a date whose local fields show UTC.
         ...(zone === "UTC" && { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), "Etc/UTC") }),
         hooks: {
           setSelect: [(chart) => tellRange(chart, step, onRangeNow.current)],
@@ -51,7 +51,7 @@ export function OutcomeChart({ stats, onRange }: OutcomeChartProps) {
       plot.destroy();
     };
   }, [step, theme, zone]);
-  // Live figures are put into the chart that is there.
+  // New figures are set in the existing chart.
   useEffect(() => {
     const { at, failed, retried, delivered, p95 } = chartColumns(stats);
     plotted.current?.setData([at, failed, retried, delivered, p95]);
@@ -65,12 +65,12 @@ export function OutcomeChart({ stats, onRange }: OutcomeChartProps) {
   );
 }
 
-/** The beginning of the step under the pointer; null where there is none. */
+/** The start of the step under the pointer, in Unix seconds; null without one. */
 function hoveredTime({ cursor, data }: uPlot): number | null {
   return typeof cursor.idx === "number" && (cursor.left ?? -1) >= 0 ? (data[0][cursor.idx] ?? null) : null;
 }
 
-/** The figures of one step, in the place of the legend, so that nothing moves. */
+/** The figures of one step. They replace the legend, so that the layout does not move. */
 function HoveredStep({ stats, at }: { stats: Stats; at: number }) {
   const zone = useTimeZone();
   const point = stats.points.find((one) => one.at === at);
@@ -92,7 +92,7 @@ function HoveredStep({ stats, at }: { stats: Stats; at: number }) {
   );
 }
 
-/** Places of values without a neighbour, which no line leads to. */
+/** Indexes of values without a neighbour. They are drawn as points, because no line reaches them. */
 function lonePoints({ data }: uPlot, series: number): number[] {
   const values = data[series]!;
   const isThere = (index: number): boolean => typeof values[index] === "number";
@@ -144,7 +144,7 @@ function options(width: number, step: number, zone: TimeZone): Omit<uPlot.Option
         side: 1,
         size: 64,
         grid: { show: false },
-        // No figures where nothing was delivered.
+        // No labels when nothing was delivered.
         values: ({ data }, ticks) =>
           ticks.map((tick) =>
             data[4]?.some((ms) => typeof ms === "number") === true ? `${tick.toLocaleString("en")} ms` : "",

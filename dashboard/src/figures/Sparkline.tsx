@@ -6,7 +6,7 @@ const height = 24;
 const hoursShown = 24;
 const hourSeconds = 3_600;
 
-/** 24 hours at a glance: bars of what was delivered, with what failed on top. */
+/** Bars for the last 24 hours: delivered items, with failed items on top. */
 export function Sparkline({ hours }: Pick<ListedHealth, "hours">) {
   const newest = Math.max(
     Math.floor(serviceNowMs() / 1000 / hourSeconds) * hourSeconds,

@@ -1,16 +1,16 @@
 import type { Stats } from "./stats.ts";
 
-/** Columns as uPlot takes them; null is a gap, for what is not known is not zero. */
+/** Columns for uPlot; null draws a gap, because an unknown figure is not zero. */
 export interface ChartColumns {
   at: number[];
   delivered: (number | null)[];
-  /** Delivered and retried together, and so on: bars are drawn over each other, the tallest first. */
+  /** Delivered plus retried; `failed` is the sum of all three. Bars are drawn over each other, the tallest first. */
   retried: (number | null)[];
   failed: (number | null)[];
   p95: (number | null)[];
 }
 
-/** The points on a whole grid from `from` to `to`, stacked: delivered at the bottom, failed on top. */
+/** One point for each step from `from` to `to`, stacked: delivered at the bottom, failed on top. */
 export function chartColumns({ from, to, step, points }: Stats): ChartColumns {
   const byTime = new Map(points.map((point) => [point.at, point]));
   const columns: ChartColumns = { at: [], delivered: [], retried: [], failed: [], p95: [] };

@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { callJson } from "../api/client.ts";
 import { serviceNowMs } from "../time/serviceClock.ts";
 
-/** The activity of one step of time. */
+/** The activity within one step. */
 export interface StatsPoint {
   at: number;
   accepted: number;
@@ -24,14 +24,14 @@ export const ranges = ["1h", "24h", "7d", "30d"] as const;
 export type Range = (typeof ranges)[number];
 
 const rangeSeconds: Record<Range, number> = { "1h": 3600, "24h": 86_400, "7d": 604_800, "30d": 2_592_000 };
-/** About 60 to 170 bars each. */
+/** Makes 24 to 168 bars. */
 const stepSeconds: Record<Range, number> = { "1h": 60, "24h": 3600, "7d": 3600, "30d": 86_400 };
 
 export function rangeOf(text: string | undefined): Range {
   return ranges.find((range) => range === text) ?? "24h";
 }
 
-/** The outcomes of a range of time, of one target or of all. */
+/** Outcomes in a time range, of one target or of all. */
 export function statsQuery(range: Range, targetId?: string) {
   return queryOptions({
     queryKey: ["stats", range, targetId ?? ""],

@@ -56,7 +56,7 @@ function Line({ icon, children }: { icon: ReactNode; children: ReactNode }) {
   );
 }
 
-/** An agent's messages are shown as text. */
+/** A message of the agent, shown as plain text. */
 function Said({ text }: { text: string }) {
   return <pre className="font-sans wrap-anywhere whitespace-pre-wrap">{text}</pre>;
 }
@@ -90,7 +90,10 @@ function Artifacts({ handoff }: { handoff: Handoff }) {
   );
 }
 
-/** An answer that is being typed. It is kept until it was sent: the drawer may be closed, or the agent go on meanwhile. */
+/**
+ * The draft of an answer. It is stored until it is sent, because the drawer may be closed or the agent may continue
+ * meanwhile.
+ */
 function useDraft(eventId: string) {
   const name = `answer.${eventId}`;
   const [text, setText] = useState(() => (keptForSession(name) as string | undefined) ?? "");

@@ -6,8 +6,8 @@ import { stateName } from "./handoffWords.ts";
 type Look = readonly [icon: LucideIcon, classes: string];
 
 /**
- * The status of an item for an agent: once it was handed over that of its task, because DELIVERED says nothing about how
- * far the agent is.
+ * The status of an agent's item. After the handover it is the state of the agent's task, because DELIVERED says nothing about
+ * the agent's progress.
  */
 export function HandoffPill({ status, handoff }: { status: Status; handoff: Handoff | null }) {
   if (handoff === null || status !== "DELIVERED") return <StatusPill status={status} />;
@@ -22,7 +22,7 @@ export function HandoffPill({ status, handoff }: { status: Status; handoff: Hand
 const ended: Look = [X, "text-failed bg-failed-bg"];
 const asks: Look = [MessageCircle, "text-claimed bg-claimed-bg"];
 
-/** By outcome, else by state. */
+/** Keyed by outcome, or by state while there is no outcome. */
 const looks: Partial<Record<string, Look>> = {
   COMPLETED: [Check, "text-delivered bg-delivered-bg"],
   FAILED: ended,

@@ -15,7 +15,7 @@ import { HandoffPill } from "./HandoffPill.tsx";
 import { type HandedOver, handoffsQuery } from "./handoffsQuery.ts";
 import { handoffStates, isWaitingForInput } from "./handoffWords.ts";
 
-/** Handoffs; those that wait for an answer come first. */
+/** Handoffs. Handoffs that wait for an answer come first. */
 export function HandoffsPage() {
   const [search, change] = useUrlState();
   const query = useQuery({ ...handoffsQuery(search["state"]), refetchInterval: useRefreshMs(5000, 10_000) });

@@ -1,6 +1,6 @@
 import type { Handoff } from "../api/shapes.ts";
 
-/** A handoff's state in words. */
+/** The name of a handoff's state. */
 export function stateName({ state, outcome, task_id: taskId }: Handoff): string {
   if (outcome !== null) return outcomeNames[outcome] ?? outcome;
   if (state === null) return taskId === null ? "Waiting for the agent" : "Handed over";
@@ -22,7 +22,7 @@ const outcomeNames: Record<string, string> = {
   UNKNOWN: "Outcome unknown",
 };
 
-/** States and ends that handoffs can be narrowed to, with their names. */
+/** States and outcomes that handoffs can be filtered by, with their names. */
 export const handoffStates: readonly (readonly [state: string, name: string])[] = [
   ...Object.entries(stateNames),
   ...Object.entries(outcomeNames),

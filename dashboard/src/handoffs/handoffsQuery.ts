@@ -4,7 +4,7 @@ import { targetsQuery } from "../api/queries.ts";
 import type { Handoff, ItemEvent, Target } from "../api/shapes.ts";
 import { listItems } from "../items/listItems.ts";
 
-/** An item that was handed to an agent, with what came of it. */
+/** An agent's item with its handoff; null before the handover. */
 export interface HandedOver {
   event: ItemEvent;
   handoff: Handoff | null;
@@ -12,10 +12,13 @@ export interface HandedOver {
 
 const mostPerAgent = 25;
 const mostInState = 50;
-/** An agent may be added while the page is open; where the stream tells of it, the targets are read again at once. */
+/**
+ * Targets older than this are read again, because an agent may be added while the page is open. A stream event refreshes them
+ * at once.
+ */
 const targetsStaleMs = 10_000;
 
-/** The latest handoffs of all agents, newest first; with a state, only those in it. */
+/** The latest handoffs of all agents, newest first; with `state`, only handoffs in that state. */
 export function handoffsQuery(state?: string) {
   return queryOptions({
     queryKey: ["handoffs", "list", state ?? ""],

@@ -3,7 +3,7 @@ import type { Attempt } from "../api/shapes.ts";
 import { Moment } from "../time/Moment.tsx";
 import { milliseconds } from "../time/wording.ts";
 
-/** Every attempt in order, with what the receiver said. */
+/** All attempts in order, with the receiver's responses. */
 export function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   if (attempts.length === 0) return <p className="text-muted">No attempt yet.</p>;
   return (
@@ -42,7 +42,7 @@ function AttemptIcon({ attempt }: { attempt: Attempt }) {
   );
 }
 
-/** The first KiB of the answer, as text whatever it is. */
+/** The first KiB of the response, shown as text whatever its content type. */
 function Answer({ text }: { text: string }) {
   return (
     <details open={text.length < 200}>

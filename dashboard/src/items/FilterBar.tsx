@@ -15,7 +15,7 @@ interface FilterBarProps {
   inputRef: RefObject<HTMLInputElement | null>;
 }
 
-/** Chips for what the list is narrowed to, and an input that makes more of them. */
+/** A chip for each filter of the list, and an input that adds filters. */
 export function FilterBar({ filter, targets, onChange, inputRef }: FilterBarProps) {
   const zone = useTimeZone();
   const chips = filterKeys.filter((key) => filter[key] !== undefined);
@@ -87,7 +87,7 @@ function FilterInput({ targets, inputRef, onChip, onBackspace }: FilterInputProp
       return;
     }
     setText("");
-    // Elements below it can be clicked again.
+    // Closed, so that the suggestions do not cover the elements below.
     setOpen(false);
     onChip(choice.chip.key, choice.chip.value);
   }
@@ -161,7 +161,7 @@ function Choices({
           aria-selected={index === marked}
           className="flex cursor-pointer justify-between gap-3 rounded-control px-2 py-1 hover:bg-sunken aria-selected:bg-sunken"
           onMouseDown={(event) => {
-            // The input keeps the focus.
+            // Keeps the focus in the input.
             event.preventDefault();
             onChoose(choice);
           }}
@@ -174,7 +174,7 @@ function Choices({
   );
 }
 
-/** The value as a person reads it: a name in place of an id, clock times in place of seconds. */
+/** The value as text for users: a name in place of an id, clock times in place of Unix seconds. */
 function chipValue(
   [key, value]: readonly [FilterKey, string],
   targets: readonly Target[],

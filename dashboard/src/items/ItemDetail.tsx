@@ -29,7 +29,7 @@ interface ReadItem {
   handoff?: Handoff | null;
 }
 
-/** Everything about one item; it reads itself again for as long as something may still happen. */
+/** One item with all its details, refreshed until its status is final. */
 export function ItemDetail({ id }: { id: string }) {
   const pollMs = useRefreshMs(2000, 5000);
   const query = useQuery({

@@ -6,14 +6,14 @@ import { useKeys } from "../shell/useKeys.ts";
 import { ItemDetail } from "./ItemDetail.tsx";
 
 interface ItemDrawerProps {
-  /** The open item; nothing is shown without one. */
+  /** The id of the open item; without one, the drawer is closed. */
   id: string | undefined;
-  /** The list that it stands in. */
+  /** Ids of the list that contains the item. */
   ids: readonly string[];
   onOpen: (id: string | undefined) => void;
 }
 
-/** An item beside the list that it came from. */
+/** An item in a drawer over its list. */
 export function ItemDrawer({ id, ids, onOpen }: ItemDrawerProps) {
   const at = id === undefined ? -1 : ids.indexOf(id);
   const previous = ids[at - 1];

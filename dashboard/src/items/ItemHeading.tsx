@@ -9,7 +9,7 @@ interface ItemHeadingProps {
   untyped: string;
 }
 
-/** An item's status and type, above what is known of it. */
+/** The heading of an item: its status and type. */
 export function ItemHeading({ level: Heading, item, handoff, untyped }: ItemHeadingProps) {
   return (
     <div className="flex flex-wrap items-center gap-2">

@@ -16,19 +16,19 @@ export interface ItemRowsProps {
   marked: number;
   onToggle: (id: string, isRange: boolean) => void;
   onOpen: (id: string) => void;
-  /** Called when the end comes near. */
+  /** Called when the user scrolls near the end of the list. */
   onNearEnd: () => void;
 }
 
-/** Beside the navigation, the figures have room from 1120 px on. */
+/** The figures need a window of at least 1120 px, because the sidebar is beside them. */
 const columns =
   "grid-cols-[32px_minmax(0,1fr)_auto] md:grid-cols-[32px_124px_148px_minmax(0,1fr)_minmax(0,1fr)] min-[1120px]:grid-cols-[32px_124px_148px_minmax(120px,1fr)_minmax(120px,1fr)_72px_64px_80px]";
 const figure = "text-right max-[1119px]:hidden";
 
-/** Pixels at the top of the window that bars may cover: the page's own, that of the selection, and the columns' names. */
+/** Pixels at the top of the window that bars may cover: the top bar, the selection bar and the column names. */
 const coveredHeight = 136;
 
-/** Only the rows in view are in the page, so that 100,000 scroll like ten. */
+/** A virtual list: only the rows in view are in the DOM, so that 100,000 rows scroll like ten. */
 export function ItemRows(props: ItemRowsProps) {
   const { rows, onNearEnd } = props;
   const frame = useRef<HTMLDivElement>(null);
@@ -98,7 +98,7 @@ interface RowProps extends Pick<ItemRowsProps, "targets" | "onToggle" | "onOpen"
   isMarked: boolean;
 }
 
-/** Kept while the list is scrolled: only the rows that come into view are made. */
+/** Memoized: while the list is scrolled, only rows that come into view are rendered. */
 const Row = memo(function Row({ row, index, targets, isSelected, isMarked, onToggle, onOpen }: RowProps) {
   return (
     <div

@@ -19,7 +19,7 @@ import { useItemList } from "./useItemList.ts";
 import { type Replay, useReplay } from "./useReplay.tsx";
 import { useSelection } from "./useSelection.ts";
 
-/** Every item, newest first. The filters and the open item stand in the URL. */
+/** All items, newest first. The URL holds the filters and the open item. */
 export function ItemsPage() {
   const [search, change] = useUrlState();
   const filter = filterOf(search);
@@ -140,7 +140,7 @@ interface ListKeys {
   onOpen: (id: string) => void;
 }
 
-/** The keys of the list; the drawer has its own while it is open. */
+/** The keys of the list. While the drawer is open, only the drawer's keys act. */
 function useListKeys({ rows, replay, ids, selection, open, input, onOpen }: ListKeys) {
   const [marked, setMarked] = useState(-1);
   const id = ids[marked];

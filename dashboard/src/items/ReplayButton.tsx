@@ -8,7 +8,7 @@ interface ReplayButtonProps extends Pick<ButtonProps, "look" | "disabled"> {
   children: ReactNode;
 }
 
-/** Sends once more what was sent. */
+/** A button that replays one or several items. */
 export function ReplayButton({ isPending, onReplay, children, ...rest }: ReplayButtonProps) {
   return (
     <Button {...rest} icon={<RotateCcw size={14} aria-hidden />} busy={isPending} onClick={onReplay}>

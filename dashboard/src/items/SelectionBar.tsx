@@ -56,7 +56,7 @@ export function SelectionBar({ selection, filter, rows }: SelectionBarProps) {
   );
 }
 
-/** Whether a failure has a replay that is under way or went through. */
+/** Whether the item failed or is dead, and its latest replay is under way or succeeded. */
 function isMadeGood({ status, replayed_by: latest }: ItemRow): boolean {
   return (status === "FAILED" || status === "DEAD") && wentThrough(latest);
 }

@@ -15,8 +15,8 @@ export function SentHeaders({ event, attempts }: { event: ItemEvent; attempts: r
 }
 
 /**
- * The headers of the last attempt of a webhook item. The signature is made anew for each attempt and not
- * kept; secret values are masked by the service.
+ * The headers of the last attempt of a webhook item. Each attempt has its own signature, which is not stored; the service
+ * masks secret values.
  */
 function sentHeaders(event: ItemEvent, attempts: readonly Attempt[]): readonly (readonly [string, string])[] {
   const last = attempts.at(-1);

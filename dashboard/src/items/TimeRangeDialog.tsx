@@ -4,12 +4,12 @@ import { FormDialog } from "../controls/FormDialog.tsx";
 import { useTimeZone } from "../time/timeZone.ts";
 
 interface TimeRangeDialogProps {
-  /** Gets two times in Unix seconds with a `-` between, as the filter has them. */
+  /** Called with the value of the time filter: two times in Unix seconds with a `-` between. */
   onChoose: (range: string) => void;
   onClose: () => void;
 }
 
-/** Asks for a time range of one's own, in the time zone that the pages show. */
+/** Asks for a time range, in the time zone that the pages show. */
 export function TimeRangeDialog({ onChoose, onClose }: TimeRangeDialogProps) {
   const zone = useTimeZone();
   const [typed, setTyped] = useState({ from: "", to: "" });

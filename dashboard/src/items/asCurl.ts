@@ -1,6 +1,6 @@
 import { serviceUrl } from "../api/basePath.ts";
 
-/** A command that sends the same payload to the same target again, as a new item; the key is left for the reader. */
+/** A command that sends the same payload to the same target again, as a new item. It takes the key from `$POSTRIDER_KEY`. */
 export function asCurl(targetId: string, eventType: string, payload: string | undefined): string {
   const lines = [
     `curl ${serviceUrl}/t/${targetId}`,
@@ -12,7 +12,7 @@ export function asCurl(targetId: string, eventType: string, payload: string | un
   return lines.join(" \\\n");
 }
 
-/** One shell word, whatever the text holds. */
+/** Quotes any text as one shell word. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -2,7 +2,7 @@ import { given } from "../api/client.ts";
 import { Problem } from "../api/problem.ts";
 import type { Search } from "../shell/useUrlState.ts";
 
-/** The filter of the list of items; every part has its own name in the URL. */
+/** The filter of the list of items. Each field is a query parameter of the URL. */
 export interface ItemFilter {
   status?: string | undefined;
   target?: string | undefined;
@@ -10,7 +10,7 @@ export interface ItemFilter {
   customer?: string | undefined;
   type?: string | undefined;
   correlation?: string | undefined;
-  /** The id of the replay of many items that made it. */
+  /** The id of the replay job that created the item. */
   replay?: string | undefined;
   /** `1h`, `24h`, `7d`, `30d`, or two times in Unix seconds with a `-` between. */
   time?: string | undefined;
@@ -32,11 +32,11 @@ export function isFiltered(filter: ItemFilter): boolean {
   return filterKeys.some((key) => filter[key] !== undefined);
 }
 
-/** From (inclusive) and to (exclusive) in Unix seconds. @throws {Problem} 400 for a time that makes no sense. */
+/** From (inclusive) and to (exclusive) in Unix seconds. @throws {Problem} 400 for an invalid time. */
 function timeRange(time: string | undefined, nowMs: number): { from?: number; to?: number } {
   if (time === undefined) return {};
   const span = spans[time];
-  // Whole minutes, so that the same filter is the same request for a while.
+  // Whole minutes, so that the same filter makes the same request for up to a minute.
   if (span !== undefined) return { from: Math.floor(nowMs / 60_000) * 60 - span };
   const range = /^(\d{9,11})-(\d{9,11})$/.exec(time);
   if (range === null)
@@ -47,7 +47,7 @@ function timeRange(time: string | undefined, nowMs: number): { from?: number; to
   return { from: Number(range[1]), to: Number(range[2]) };
 }
 
-/** The filter as the list of items takes it. */
+/** The filter in the names of the service's interface. */
 export function eventsQuery(filter: ItemFilter, nowMs: number) {
   const { from, to } = timeRange(filter.time, nowMs);
   return given({

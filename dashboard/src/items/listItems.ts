@@ -21,7 +21,7 @@ export interface ItemRow {
 export const pageSize = 100;
 const fields = "attempts,last_status_code,next_attempt_at,duration_ms,replayed_by";
 
-/** A page of items, newest first; `before` is the id of the last one of the page before. @throws {Problem} */
+/** A page of items, newest first; `before` is the last id of the previous page. @throws {Problem} */
 export async function listItems(
   filter: ItemFilter,
   { before, limit = pageSize, signal }: { before?: string | undefined; limit?: number; signal?: AbortSignal },

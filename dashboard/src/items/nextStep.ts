@@ -2,7 +2,7 @@ import type { Attempt, ItemEvent } from "../api/shapes.ts";
 import { kindNamed } from "../targets/kinds/kinds.ts";
 import { duration } from "../time/wording.ts";
 
-/** The next step of an item, or its end, in words. */
+/** The next step of an item, or how it ended, as a sentence. */
 export function nextStep(event: ItemEvent, attempts: readonly Attempt[], nowMs: number): string {
   const last = attempts.at(-1);
   const total = event.max_retries + 1;

@@ -4,13 +4,13 @@ import type { Status } from "../api/shapes.ts";
 import type { ItemRow } from "./listItems.ts";
 import type { LatestReplay } from "./statuses.ts";
 
-/** Sends one item once more, as an item of its own. @throws {Problem} */
+/** Replays one item as a new item. @throws {Problem} */
 export async function replayItem({
   id,
   isNewWebhookId = false,
 }: {
   id: string;
-  /** Under a webhook-id of its own, so that a receiver which deduplicates applies it again. */
+  /** Gives the replay a new webhook-id, so that a receiver which deduplicates applies it again. */
   isNewWebhookId?: boolean;
 }): Promise<LatestReplay> {
   const body = isNewWebhookId ? { webhook_id: "new" as const } : {};
@@ -19,8 +19,8 @@ export async function replayItem({
 }
 
 /**
- * Reads again what shows items, and notes the replays at their sources, by their ids. A list of items reads only its first page
- * again: the other rows would look as if nobody had replayed them.
+ * Refreshes the queries of items, and enters each replay in the cached row of its source item, found by id. A list of items
+ * refreshes only its first page: without the entry, other rows would not show their replay.
  */
 export function noteReplays(queries: QueryClient, replays: ReadonlyMap<string, LatestReplay>): void {
   void queries.invalidateQueries({ queryKey: ["items"] });
@@ -34,16 +34,16 @@ export function noteReplays(queries: QueryClient, replays: ReadonlyMap<string, L
   );
 }
 
-/** At most this many replays are asked for at a time. */
+/** Largest number of replay requests in flight. */
 const atATime = 4;
 
 export interface ReplayOutcome {
-  /** By the id of their source. */
+  /** Keyed by the id of the source item. */
   replays: Map<string, LatestReplay>;
   failures: unknown[];
 }
 
-/** Replays the items one by one; one that is refused does not keep the others. */
+/** Replays the items, each with a request of its own. A refused replay does not stop the others. */
 export async function replayItems(ids: readonly string[]): Promise<ReplayOutcome> {
   const outcome: ReplayOutcome = { replays: new Map(), failures: [] };
   const queue = [...ids];

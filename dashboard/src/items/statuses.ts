@@ -6,7 +6,7 @@ interface StatusLook {
   look: string;
   /** Its meaning, as a sentence. */
   meaning: string;
-  /** Nothing more will happen by itself. */
+  /** Whether the status is final unless a user acts. */
   isEnd: boolean;
 }
 
@@ -62,7 +62,7 @@ export interface LatestReplay {
   status: Status;
 }
 
-/** Whether a replay is under way or went through, so that another one would send the item twice. */
+/** Whether a replay is under way or succeeded, so that another replay would send the item twice. */
 export function wentThrough(replay: LatestReplay | null | undefined): boolean {
   return !["FAILED", "DEAD", "CANCELED", "EXPIRED", "FILTERED"].includes(replay?.status ?? "FAILED");
 }

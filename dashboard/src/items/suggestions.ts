@@ -3,13 +3,13 @@ import { isUid } from "../customers/customerQueries.ts";
 import { type FilterKey, filterKeys, spanNames } from "./filter.ts";
 import { statuses } from "./statuses.ts";
 
-/** One line under the filter: what it reads, and what choosing it does. */
+/** One suggestion under the filter: its text, and what choosing it does. */
 export interface Suggestion {
   text: string;
   detail?: string;
-  /** The chip that it makes; without it, the text is taken into the input to be completed. */
+  /** The chip that the suggestion adds; without one, its text goes into the input to be completed. */
   chip?: { key: FilterKey; value: string };
-  /** It asks for more first. */
+  /** Opens a dialog that asks for the value. */
   asks?: "time";
 }
 

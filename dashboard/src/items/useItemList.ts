@@ -5,8 +5,8 @@ import type { ItemFilter } from "./filter.ts";
 import { type ItemRow, listItems, pageSize } from "./listItems.ts";
 
 /**
- * The items that match, newest first, page by page. Rows never move by themselves: what is new is counted and waits for
- * `showNew`, while the rows that are shown take on their new statuses in place.
+ * The items that match, newest first, page by page. Rows never move by themselves: new items are counted and wait for
+ * `showNew`, while the shown rows update their statuses in place.
  */
 export function useItemList(filter: ItemFilter) {
   const [generation, setGeneration] = useState(0);
@@ -18,7 +18,7 @@ export function useItemList(filter: ItemFilter) {
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 30_000,
     placeholderData: (previous) => previous,
-    // Comparing all pages with what they were, at each one more, is what stops a list of 100,000.
+    // Comparing all pages with their previous data at each new page would block the browser at 100,000 rows.
     structuralSharing: false,
   });
   const head = useQuery({
@@ -37,21 +37,24 @@ export function useItemList(filter: ItemFilter) {
   );
   return {
     list,
-    /** The first page as it was read last, and why it could not be read again. */
+    /** The query that refreshes the first page, with its error. */
     head,
     rows,
     newCount,
-    /** Rows that are shown and whose status has left the filter. Where there is none, items only ever come. */
+    /**
+     * Number of shown rows whose status no longer matches; 0 without a status filter, because items then never leave the
+     * list.
+     */
     goneCount: filter.status === undefined ? 0 : goneCount,
     showNew: () => {
       setGeneration((present) => present + 1);
-      // The new list is not to be measured by what was read before it.
+      // Otherwise the new list would be compared with an older first page.
       void head.refetch();
     },
   };
 }
 
-/** The same rows, with the statuses that were read last. */
+/** The same rows, with their latest statuses. */
 function withNews(rows: readonly ItemRow[], news: readonly ItemRow[]): readonly ItemRow[] {
   if (news.length === 0) return rows;
   const byId = new Map(news.map((row) => [row.id, row]));
@@ -60,7 +63,10 @@ function withNews(rows: readonly ItemRow[], news: readonly ItemRow[]): readonly 
 
 const noChange = { newCount: 0, goneCount: 0 };
 
-/** How many of the first page, as it was read last, are not listed, whenever they were accepted; and how many are listed that it would have. */
+/**
+ * Counts items of the refreshed first page that are not listed, whatever their age, and listed items that the refreshed first
+ * page should contain but does not.
+ */
 function changeOf(rows: readonly ItemRow[], news: readonly ItemRow[]): typeof noChange {
   const listed = new Set(rows.map(({ id }) => id));
   const present = new Set(news.map(({ id }) => id));

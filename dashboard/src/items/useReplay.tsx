@@ -9,32 +9,32 @@ import { toast } from "../controls/toasts.ts";
 import { noteReplays, replayItem } from "./replayItems.ts";
 import { type LatestReplay, wentThrough } from "./statuses.ts";
 
-/** The facts of an item to replay. */
+/** An item to replay. */
 interface Item {
   id: string;
   status: Status;
   replayed_by?: LatestReplay | null | undefined;
 }
 
-/** A replay that is asked about: under the webhook-id of its source, or one of its own. */
+/** A replay that waits for confirmation, with the webhook-id of its source or a new one. */
 interface Asked {
   id: string;
   isNewWebhookId: boolean;
-  /** Its meaning, in sentences. */
+  /** The consequence, in sentences. */
   meaning: string;
 }
 
 export interface Replay {
   isPending: boolean;
-  /** Replays a failure at once; asks first where the receiver has the item already. */
+  /** Replays a failed item at once; asks first if the receiver has the item already. */
   start: (item: Item) => void;
-  /** Asks, and replays under a webhook-id of its own. */
+  /** Asks first, then replays with a new webhook-id. */
   startAsNew: (item: Item) => void;
-  /** The question, to be rendered. */
+  /** The confirmation dialog, to be rendered. */
   dialog: ReactNode;
 }
 
-/** Replays one item, and offers to follow what came of it; who may not replay is told so. */
+/** Replays one item, and offers a link to the replay. A user whose role does not allow replays gets a message. */
 export function useReplay(): Replay {
   const mayReplay = useMay("member");
   const navigate = useNavigate();
@@ -93,7 +93,7 @@ export function useReplay(): Replay {
   };
 }
 
-/** Why a replay is asked about first; nothing for a failure that was not made good. */
+/** Why a replay needs confirmation: the receiver may have the item already. Undefined if it cannot. */
 function doubt({ status, replayed_by: latest }: Omit<Item, "id">): string | undefined {
   if (status === "DELIVERED")
     return "It was delivered already. Its receiver gets it once more, under the same webhook-id.";

@@ -1,6 +1,6 @@
 import { useMemo, useState } from "react";
 
-/** Which of the listed rows are selected. `anchor` is where a range begins. */
+/** The selected rows of a list. `anchor` is the row at which a range begins. */
 export function useSelection(ids: readonly string[]) {
   const [chosen, setSelected] = useState<ReadonlySet<string>>(new Set());
   const selected = useMemo(() => among(ids, chosen), [ids, chosen]);
@@ -25,7 +25,7 @@ export function useSelection(ids: readonly string[]) {
   };
 }
 
-/** The chosen rows that are listed: nobody sees the rest, such as those that a filter has taken out since. */
+/** The chosen rows that are still listed. Rows that a filter has since removed are not visible, and do not count. */
 function among(ids: readonly string[], chosen: ReadonlySet<string>): ReadonlySet<string> {
   return chosen.size === 0 ? chosen : new Set(ids.filter((id) => chosen.has(id)));
 }

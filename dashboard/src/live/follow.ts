@@ -16,7 +16,7 @@ const staleAfter: Record<string, readonly string[]> = {
   target: ["targets", "health"],
   mailbox: ["mailboxes", "health"],
   handoff: ["handoffs", "items"],
-  // No event reports changes between reading the page and following it, or while the page was paused or hidden.
+  // No event reports changes between the first reads and the start of the stream, or while the page was paused or hidden.
   begin: ["items", "stats", "mailboxes", "handoffs"],
   reset: ["items", "stats", "health", "targets", "mailboxes", "handoffs"],
 };
@@ -28,10 +28,10 @@ const refreshAfterMs: Record<string, number> = { health: 5000, mailboxes: 2000, 
 const silenceMs = 40_000;
 const firstRetryMs = 1000;
 const longestRetryMs = 5000;
-/** A service without the stream is asked again only now and then. */
+/** Wait before the next try if the service has no stream. */
 const withoutStreamMs = 60_000;
 
-/** Follows the stream while someone is signed in and looking; returns what ends it. */
+/** Follows the stream while a user is signed in and the page is visible. Returns a function that stops it. */
 export function followStream(queries: QueryClient): () => void {
   const stale = new Set<string>();
   const follower = new Follower((type) => {
@@ -43,7 +43,7 @@ export function followStream(queries: QueryClient): () => void {
     for (const key of stale) {
       const now = performance.now();
       if (now - (readAtMs.get(key) ?? Number.NEGATIVE_INFINITY) < (refreshAfterMs[key] ?? 0)) continue;
-      // A read that is under way may have begun before what the event tells of: once more after it.
+      // A read under way may have begun before the change of the event, so the query stays marked and is read once more.
       if (queries.isFetching({ queryKey: [key] }) === 0) stale.delete(key);
       readAtMs.set(key, now);
       void queries.invalidateQueries({ queryKey: [key] }, { cancelRefetch: false });
@@ -55,7 +55,7 @@ export function followStream(queries: QueryClient): () => void {
   };
   document.addEventListener("visibilitychange", followOrStop);
   const unsubscribe = subscribeLive(followOrStop);
-  // The user of a session that has ended may sign in again on this page.
+  // Starts again when the user of an ended session signs in again on this page.
   const unsubscribeSession = subscribeSession(followOrStop);
   followOrStop();
   return () => {
@@ -67,7 +67,7 @@ export function followStream(queries: QueryClient): () => void {
   };
 }
 
-/** One connection to the stream at a time, made again after it was lost. */
+/** Holds at most one connection to the stream, and reconnects after it is lost. */
 class Follower {
   readonly #onEvent: (type: string) => void;
   #reading: AbortController | undefined;

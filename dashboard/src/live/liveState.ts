@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** How fresh the page is: by the stream, by asking every few seconds, or on purpose not at all. */
+/** How the page learns of changes: by the stream, by polling every few seconds, or not at all while it is paused. */
 export type LiveState = "Live" | "Paused" | "Reconnecting" | "Polling";
 
 const listeners = new Set<() => void>();
@@ -35,7 +35,10 @@ function tell(): void {
   for (const listener of listeners) listener();
 }
 
-/** How often a query asks by itself, in milliseconds: only where no stream tells, and never while paused. */
+/**
+ * The refetch interval of a query in milliseconds: `liveMs` with the stream, `pollMs` without it, and false (never) while
+ * paused.
+ */
 export function useRefreshMs(pollMs = 5000, liveMs: number | false = false): number | false {
   const state = useLiveState();
   if (state === "Paused") return false;

@@ -6,8 +6,8 @@ export interface StreamEvent {
 }
 
 /**
- * Reads server-sent events from a response, calling `take` for each and `heard` for every piece, comments included.
- * EventSource cannot send the session's header, so the stream is read with fetch. Resolves at its end.
+ * Reads server-sent events from a response, calling `take` for each event and `heard` for each chunk, comments included.
+ * EventSource cannot send the session's header, so the stream is read with fetch. Resolves at the end of the stream.
  */
 export async function readStream(
   body: ReadableStream<Uint8Array>,
@@ -31,7 +31,7 @@ export async function readStream(
   }
 }
 
-/** WHATWG HTML, section 9.2.6, for one block without its empty line. */
+/** Parses one event without its final empty line (WHATWG HTML, section 9.2.6). */
 function parseBlock(block: string): StreamEvent | undefined {
   const event: StreamEvent = { id: undefined, type: "message", data: "" };
   const data: string[] = [];

@@ -1,14 +1,15 @@
 import { useCallback, useState } from "react";
 
 /**
- * Rows that do not move while they are pointed at: which they are and their order stays, what they say goes on. Rows that come
- * after the last of them move none, such as those of a page that is loaded by the keyboard, and are shown.
- * Spread `hold` over what surrounds them. `of` names what they are the rows of: those of another are not held back.
+ * Rows that do not move while the pointer is over them: the set of rows and their order stay, while their contents update.
+ * Rows after the last held row, such as a page that was loaded by the keyboard, are shown, because they move no other row.
+ * Spread `hold` on the element around the rows. `of` identifies the list: when it changes, the rows of the new list are
+ * shown.
  */
 export function useSteadyRows<T>(of: string, rows: readonly T[], idOf: (row: T) => string) {
   const [held, setHeld] = useState<{ of: string; rows: readonly T[] }>();
   const kept = held !== undefined && held.of === of && held.rows.length > 0 ? held.rows : undefined;
-  // An element that is taken away, as with the last row, is never left by the pointer.
+  // An element that is removed, for example with the last row, gets no `pointerleave`.
   const ref = useCallback(() => () => setHeld(undefined), []);
   return {
     rows: kept === undefined ? rows : steady(kept, rows, idOf),

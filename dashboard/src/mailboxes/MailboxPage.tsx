@@ -27,7 +27,7 @@ const tabs = [
   { id: "settings", name: "Settings" },
 ];
 
-/** One mailbox: what it holds, how fast it moves, and its messages. */
+/** One mailbox: its counts and rates, and its messages. */
 export function MailboxPage() {
   const id = usePathId();
   const query = useQuery(targetQuery(id));

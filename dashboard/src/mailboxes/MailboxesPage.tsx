@@ -13,7 +13,7 @@ import { NewTargetLink } from "../targets/NewTargetLink.tsx";
 import { useTargetHealths } from "../targets/useTargetHealths.ts";
 import { duration } from "../time/wording.ts";
 
-/** The mailboxes, with what each holds. */
+/** The mailboxes, with the counts of their messages. */
 export function MailboxesPage() {
   const targets = useQuery(targetsQuery);
   return (
@@ -31,7 +31,7 @@ export function MailboxesPage() {
   );
 }
 
-/** `isOld` says that it is said already from when they are. */
+/** `isOld`: the page already shows the age of its data. */
 function Mailboxes({ mailboxes: all, isOld }: { mailboxes: readonly Target[]; isOld: boolean }) {
   const [most, setMost] = useState(mostListed);
   const mailboxes = all.slice(0, most);

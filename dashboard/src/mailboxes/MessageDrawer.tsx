@@ -15,13 +15,13 @@ import { messageQuery } from "./mailboxQueries.ts";
 
 interface MessageDrawerProps {
   id: string | undefined;
-  /** As the list last had it, which is newer than what was read when it was opened. */
+  /** The message as the list has it, which is newer than the one read when the drawer was opened. */
   listed: Message | undefined;
   mailboxId: string;
   onClose: () => void;
 }
 
-/** One message, with its payload. Peeking changes nothing. */
+/** One message, with its payload. Reading it changes nothing. */
 export function MessageDrawer({ id, listed, mailboxId, onClose }: MessageDrawerProps) {
   if (id === undefined) return null;
   return (
@@ -36,7 +36,7 @@ function MessageDetail({
   listed,
   mailboxId,
 }: Omit<MessageDrawerProps, "id" | "onClose"> & { id: string }) {
-  // An item in the list is refreshed with the list, any other by itself.
+  // A message of the list is refreshed with the list; any other is polled.
   const pollMs = useRefreshMs(5000, 5000);
   const query = useQuery({ ...messageQuery(id), refetchInterval: listed === undefined ? pollMs : false });
   return (
@@ -112,7 +112,7 @@ function Interventions({ of: { interventions } }: { of: ReadMessage }) {
   );
 }
 
-/** The name of a key, or its id where the key is gone. */
+/** Returns the name of a key by its id, or the id if the key no longer exists. */
 function useKeyName(): (id: string) => string {
   const keys = useQuery(keysQuery);
   return (id) => keys.data?.find((key) => key.id === id)?.name ?? id;

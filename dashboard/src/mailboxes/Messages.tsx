@@ -24,7 +24,7 @@ interface MessagesProps {
   openId: string | undefined;
 }
 
-/** A mailbox's messages, oldest first. Looking changes nothing. */
+/** A mailbox's messages, oldest first. Reading them changes nothing. */
 export function Messages({ mailboxId, status, openId }: MessagesProps) {
   const [, change] = useUrlState();
   const { query, rows } = usePages({

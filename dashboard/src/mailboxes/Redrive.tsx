@@ -11,10 +11,10 @@ interface RedriveProps {
   onClose: () => void;
 }
 
-/** As the interface brings back in one call. */
+/** Largest number of messages that one call redrives. */
 const mostAtATime = 1_000;
 
-/** Brings dead messages back, oldest first. */
+/** Redrives dead messages, oldest first. */
 export function Redrive({ mailboxId, dead, isAtLeast, onClose }: RedriveProps) {
   const queries = useQueryClient();
   const redrive = useMutation({
@@ -45,7 +45,7 @@ function number(value: number): string {
   return value.toLocaleString("en");
 }
 
-/** Dead messages are UNREAD again; all of them, or those with these ids. @throws {Problem} */
+/** Makes dead messages UNREAD again: the oldest `mostAtATime`, or the messages with these ids. @throws {Problem} */
 export async function redriveMessages(mailboxId: string, ids?: string[]): Promise<{ redriven: number }> {
   return answer(
     client.POST("/api/v1/mailboxes/{mailbox_id}/redrive", {

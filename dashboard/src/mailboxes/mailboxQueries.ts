@@ -24,13 +24,13 @@ export async function listMessages(
   return (await answer(client.GET("/api/v1/mailboxes/{mailbox_id}/messages", { params, signal }))).messages;
 }
 
-/** A message and its payload as its bytes have it. Reading changes nothing. */
+/** A message and the exact text of its payload. Reading it changes nothing. */
 export function messageQuery(id: string) {
   return queryOptions({
     queryKey: ["message", id],
     queryFn: async ({ signal }) => {
       const text = await (await readText(`api/v1/mailbox-messages/${id}`, { signal })).text();
-      // The payload is the answer's last member and stands in it as it was sent.
+      // The payload is the last member of the response, exactly as it was sent.
       const begin = /,"payload":/.exec(text);
       if (begin === null) throw new Error("the message came without its payload");
       const message = JSON.parse(`${text.slice(0, begin.index)}}`) as ReadMessage;

@@ -19,7 +19,7 @@ import { duration, milliseconds } from "../time/wording.ts";
 
 const NeedsAttention = lazy(async () => ({ default: (await import("./NeedsAttention.tsx")).NeedsAttention }));
 
-/** How it goes, at a glance; a fresh organization is led to its first steps. */
+/** Key figures, outcomes and problems. An organization without targets is redirected to the first steps. */
 export function OverviewPage() {
   const [search, change] = useUrlState();
   const range = rangeOf(search["range"]);
@@ -41,7 +41,7 @@ export function OverviewPage() {
           </Loaded>
         </Card>
       )}
-      {/* Why targets cannot be read is said above. */}
+      {/* The error of the targets is shown above. */}
       {targets.data !== undefined && (
         <Suspense fallback={<SkeletonRows rows={2} />}>
           <NeedsAttention targets={targets.data} />

@@ -1,9 +1,9 @@
 import { useState } from "react";
 import type { JsonNode } from "./losslessJson.ts";
 
-/** Children beyond this many are shown on request. */
+/** Number of children shown at first, and of those that each click on “more” adds. */
 const atATime = 100;
-/** Open down to this depth at first. */
+/** Branches above this depth are open at first. */
 const openDepth = 2;
 
 /** A document as a tree of text nodes, whose closed branches are not rendered. */

@@ -13,7 +13,7 @@ import { JsonTree } from "./JsonTree.tsx";
 import { parseLossless } from "./losslessJson.ts";
 import { readText } from "../api/client.ts";
 
-/** Characters above which there is a raw preview in place of a tree. */
+/** Payloads with more characters are shown as a raw preview in place of a tree. */
 const treeLimit = 256 * 1024;
 const previewLength = 16 * 1024;
 
@@ -34,7 +34,7 @@ export function Payload({ id }: { id: string }) {
   );
 }
 
-/** A payload that is already at hand, such as a mailbox message's. */
+/** A payload that is already loaded, such as a mailbox message's. */
 export function PayloadText({ text }: { text: string }) {
   const [isRaw, setRaw] = useState(false);
   const tree = useMemo(() => (text.length > treeLimit ? undefined : parseLossless(text)), [text]);
@@ -76,7 +76,7 @@ function Raw({ text }: { text: string }) {
   );
 }
 
-/** Takes a payload along. */
+/** Buttons that copy and download a payload. */
 export function PayloadActions({ id, text }: { id: string; text: string }) {
   return (
     <div className="flex items-center gap-1">
@@ -101,7 +101,7 @@ function download(name: string, text: string): void {
   URL.revokeObjectURL(url);
 }
 
-/** The command that sends this payload again, to run elsewhere. */
+/** A button that copies a curl command, which sends this payload again. */
 export function CopyAsCurl({ id, targetId, eventType }: { id: string; targetId: string; eventType: string }) {
   const queries = useQueryClient();
   async function copy(): Promise<void> {
@@ -123,7 +123,10 @@ export function CopyAsCurl({ id, targetId, eventType }: { id: string; targetId: 
   );
 }
 
-/** The exact bytes of an item's payload, as text. They never change, but may be erased: read again at each opening. */
+/**
+ * The exact bytes of an item's payload, as text. They never change, but may be erased, so they are read again at each
+ * opening.
+ */
 function payloadQuery(id: string) {
   return queryOptions({
     queryKey: ["payload", id],

@@ -1,4 +1,4 @@
-/** JSON with its numbers as they stand in the bytes: 12345678901234567890 stays what it is. */
+/** Parsed JSON whose numbers keep their digits, such as 12345678901234567890. */
 export type JsonNode =
   | { kind: "object"; entries: readonly (readonly [key: string, value: JsonNode])[] }
   | { kind: "array"; items: readonly JsonNode[] }

@@ -1,9 +1,12 @@
 import { type JsonNode, parseLossless } from "./losslessJson.ts";
 
-/** Whether numbers are handed back as they were given, or compared as doubles, which may be rounded. */
+/** Whether the service returns the numbers exactly as given, or only compares them as doubles, where rounding is acceptable. */
 export type Numbers = "kept" | "compared";
 
-/** Names the first number that would be sent as another: JavaScript rounds whole numbers beyond 2^53, and 1e400 becomes null. */
+/**
+ * Names the first number that JavaScript would send with another value: it rounds whole numbers beyond 2^53, and 1e400
+ * becomes null.
+ */
 export function numberProblem(text: string, numbers: Numbers): string | undefined {
   const node = text.trim() === "" ? undefined : parseLossless(text);
   const found = node && changedNumber(node, numbers);
@@ -35,7 +38,7 @@ function firstOf(nodes: readonly JsonNode[], numbers: Numbers): string | undefin
   return undefined;
 }
 
-/** Whether the number is sent as another: 1e300, and 2^70 as JavaScript writes it, stay what they are. */
+/** Whether JavaScript would send the number with another value. It does not change 1e300, nor 2^70 as JavaScript writes it. */
 function isChanged(text: string, numbers: Numbers): boolean {
   const value = Number(text);
   if (!Number.isFinite(value)) return true;

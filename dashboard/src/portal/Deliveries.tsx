@@ -17,7 +17,7 @@ import { Ago } from "../time/Moment.tsx";
 import { DeliveryDrawer } from "./DeliveryDrawer.tsx";
 import { deliveriesQuery, deliveriesShown } from "./portalQueries.ts";
 
-/** The last deliveries of an endpoint, with a replay of failures. */
+/** The latest deliveries of an endpoint, with a button that replays failures. */
 export function Deliveries({ target }: { target: Target }) {
   const [status, setStatus] = useState<Status>();
   const [open, setOpen] = useState<string>();
@@ -72,7 +72,7 @@ function Row({ event, onOpen }: { event: EventSummary; onOpen: () => void }) {
   );
 }
 
-/** Sends once more what failed and was not made good: the latest ones, as many as a page shows. */
+/** Replays the latest failures, up to one page, without failures whose replay is under way or succeeded. */
 function ReplayFailures({ targetId }: { targetId: string }) {
   const queries = useQueryClient();
   const replay = useMutation({

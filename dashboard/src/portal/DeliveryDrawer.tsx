@@ -15,7 +15,7 @@ import { Loaded } from "../states/Loaded.tsx";
 import { kindNamed } from "../targets/kinds/kinds.ts";
 import { Moment } from "../time/Moment.tsx";
 
-/** One delivery beside the list that it stands in: what was sent, and what the receiver said. */
+/** One delivery in a drawer over its list: the payload and the receiver's responses. */
 export function DeliveryDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
   if (id === undefined) return null;
   return (

@@ -15,7 +15,7 @@ import { useTargetHealths } from "../targets/useTargetHealths.ts";
 import { mostListed, percent } from "../targets/health.ts";
 import { NewEndpoint } from "./NewEndpoint.tsx";
 
-/** The customer's endpoints, with a way to make another. */
+/** The customer's endpoints, with a button that creates one. */
 export function EndpointList() {
   const query = useQuery({ ...targetsQuery, refetchInterval: useRefreshMs(10_000) });
   const { healths } = useTargetHealths((query.data ?? []).slice(0, mostListed));

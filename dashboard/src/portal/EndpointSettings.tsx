@@ -9,7 +9,7 @@ import { FilterFields } from "../targets/FilterFields.tsx";
 import { HeaderFields } from "../targets/HeaderFields.tsx";
 import { useSettingsForm } from "../targets/useSettingsForm.ts";
 
-/** Where an endpoint is, what it gets, and what its deliveries carry beside. */
+/** The settings of an endpoint: URL, event types, headers and filter. */
 export function EndpointSettings({ target }: { target: Target }) {
   return (
     <Card title="Settings">

@@ -10,13 +10,13 @@ import { EventTypeDetail } from "./EventTypes.tsx";
 import { useCatalogue } from "./portalQueries.ts";
 
 interface EventTypeChoiceProps {
-  /** The types with commas between; empty takes all. */
+  /** Comma-separated event types; an empty text means all. */
   value: string;
   error?: string | undefined;
   onChange: (event: { target: { value: string } }) => void;
 }
 
-/** Which event types an endpoint gets: those of the catalogue to tick, and a field for patterns. */
+/** The event types of an endpoint: a checkbox for each type of the catalogue, and a field for patterns. */
 export function EventTypeChoice({ value, error, onChange }: EventTypeChoiceProps) {
   const { query, rows: types } = useCatalogue();
   const chosen = eventTypesOf(value);

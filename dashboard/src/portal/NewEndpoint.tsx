@@ -6,7 +6,7 @@ import { FormDialog } from "../controls/FormDialog.tsx";
 import { EventTypeChoice } from "./EventTypeChoice.tsx";
 import { eventTypesOf } from "../targets/eventTypesText.ts";
 
-/** Makes an endpoint; its secret is handed on, to be shown once. */
+/** Creates an endpoint, and gives its secret to `onMade`, to be shown once. */
 export function NewEndpoint({
   onClose,
   onMade,

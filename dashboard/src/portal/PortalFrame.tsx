@@ -41,10 +41,13 @@ export function PortalFrame({ portal, children }: { portal: Portal; children: Re
   );
 }
 
-/** In a frame, who is signed in is the surrounding page's matter. */
+/** In a frame, the surrounding page manages the session, so the portal offers no sign-out. */
 const isFramed = window.self !== window.top;
 
-/** Gives the page the organization's colour, as far as it can be read. By script: the page allows no inline style. */
+/**
+ * Sets the organization's colour as the accent, changed as far as reading requires. A script sets it, because the
+ * Content-Security-Policy allows no inline style.
+ */
 function useColour(colour: string | null): void {
   useEffect(() => {
     if (colour === null) return;

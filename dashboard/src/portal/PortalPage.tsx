@@ -11,7 +11,7 @@ import { EventTypes } from "./EventTypes.tsx";
 import { PortalFrame } from "./PortalFrame.tsx";
 import { portalQuery } from "./portalQueries.ts";
 
-/** Takes the code out of the address at once, so that it stays in no history. */
+/** Reads the code in the address, and removes it at once, so that it does not stay in the history. */
 function takeCode(): string | undefined {
   const code = new URLSearchParams(window.location.hash.slice(1)).get("code");
   if (code === null) return undefined;
@@ -21,7 +21,10 @@ function takeCode(): string | undefined {
 
 let taken: Promise<string | undefined> | undefined;
 
-/** Exchanges the address's code, once however often its effects run. @returns why there is no session of it. */
+/**
+ * Exchanges the code in the address for a session, once however often React runs the effect. @returns the error as a
+ * sentence, or undefined.
+ */
 function exchange(): Promise<string | undefined> {
   taken ??= (async () => {
     const code = takeCode();
@@ -38,7 +41,7 @@ function exchange(): Promise<string | undefined> {
   return taken;
 }
 
-/** An organization's pages for one of its customers: own endpoints, what they were sent, and nothing of anyone else. */
+/** The portal of one customer: its own endpoints and their deliveries, and no data of other customers. */
 export function PortalPage() {
   const session = useSession();
   const [refusal, setRefusal] = useState<string>();
@@ -51,7 +54,7 @@ export function PortalPage() {
       setRefusal(why);
       setReady(true);
     };
-    // A page that gives its frame a new link changes only what is behind the #, which loads nothing anew.
+    // When the surrounding page opens a new link in its frame, only the fragment changes, which does not reload the frame.
     const openNext = (): void => {
       if (!window.location.hash.includes("code=")) return;
       taken = undefined;

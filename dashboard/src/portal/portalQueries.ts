@@ -10,10 +10,10 @@ export const portalQuery = queryOptions({
   staleTime: 60_000,
 });
 
-/** As many as a page shows, and as a replay of failures takes at once. */
+/** Number of deliveries that a page shows, and the most that one replay of failures covers. */
 export const deliveriesShown = 50;
 
-/** The latest deliveries of an endpoint, of a status or of all. */
+/** The latest deliveries of an endpoint, with one status or all. */
 export function deliveriesQuery(targetId: string, status: Status | undefined) {
   return queryOptions({
     queryKey: ["items", "portal", targetId, status ?? ""],

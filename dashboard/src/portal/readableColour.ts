@@ -1,4 +1,4 @@
-/** The backgrounds of each theme that text in the accent's colour stands on, as `style.css` has them. */
+/** The backgrounds of text in the accent colour, for each theme; the same values as in `style.css`. */
 export const backgrounds = {
   light: ["#ffffff", "#f7f8fa", "#eef0f4"],
   dark: ["#161a21", "#0e1116", "#0a0d11"],
@@ -11,8 +11,8 @@ const steps = 64;
 type Rgb = readonly [red: number, green: number, blue: number];
 
 /**
- * A colour as it can be used in a theme: as near to the given one as it can be read on the theme's backgrounds, and black or
- * white for what stands on it. @param colour #rrggbb
+ * Adjusts a colour to a theme. `accent` is the nearest colour that is readable on the theme's backgrounds, and `onAccent` is
+ * black or white for text on it. @param colour #rrggbb
  */
 export function readableColour(
   colour: string,

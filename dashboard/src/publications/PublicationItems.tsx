@@ -20,7 +20,7 @@ interface PublicationItemsProps {
   counts: Record<Outcome, number>;
 }
 
-/** Where a publication went, a row for each target. */
+/** The items of a publication, one row for each target. */
 export function PublicationItems({ publication: { items }, counts }: PublicationItemsProps) {
   const targets = useQuery(targetsQuery);
   const [{ show }] = useUrlState();
@@ -71,7 +71,7 @@ interface ChoiceProps {
   wanted: Outcome | undefined;
 }
 
-/** Narrows the rows to what became of them; which is chosen stands in the URL. */
+/** Filters the rows by outcome. The URL holds the chosen outcome. */
 function Choice({ counts, total, wanted }: ChoiceProps) {
   const choices: (readonly [Outcome | undefined, string, number])[] = [
     [undefined, "All", total],

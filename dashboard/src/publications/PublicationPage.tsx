@@ -13,7 +13,7 @@ import { PublicationItems } from "./PublicationItems.tsx";
 import { publicationQuery } from "./publicationQueries.ts";
 import { ReplayPublication } from "./ReplayPublication.tsx";
 
-/** One publication and what became of each of its items, read again for as long as any is under way. */
+/** One publication with the outcome of each of its items, refreshed while an item is under way. */
 export function PublicationPage() {
   const id = usePathId();
   const pollMs = useRefreshMs(2000, 2000);
@@ -98,7 +98,7 @@ const looks: Record<Outcome, string> = {
   failed: "fill-failed",
 };
 
-/** The words above it as lengths: delivered first, failed last. */
+/** A bar of the outcomes that the text above counts: delivered first, failed last. */
 function OutcomeBar({ counts, total }: { counts: Record<Outcome, number>; total: number }) {
   if (total === 0) return null;
   let from = 0;

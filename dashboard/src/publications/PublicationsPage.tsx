@@ -21,7 +21,7 @@ export function PublicationsPage() {
   const customer = search["customer"];
   const { query, rows: read } = usePages({
     queryKey: ["publications", "list", customer ?? ""],
-    // No customer has such a uid: that is no mistake of who types it.
+    // No customer can have such a uid: the list is empty, so that the user sees no match instead of an error.
     read: async (before, signal) =>
       customer !== undefined && !isUid(customer) ? [] : listPublications(customer, { before, signal }),
     size: publicationPage,
@@ -37,7 +37,7 @@ export function PublicationsPage() {
     <div className="grid gap-4">
       <h1 className="text-page font-semibold">Publications</h1>
       <CustomerFilter
-        // The URL replaces typed text that was not submitted.
+        // A change of the URL replaces typed text that was not submitted.
         key={customer ?? ""}
         customer={customer}
         input={input}
@@ -88,7 +88,7 @@ interface CustomerFilterProps {
   onChange: (customer: string | undefined) => void;
 }
 
-/** The customer whose publications are shown; submitted with Enter. */
+/** The field for the customer whose publications are shown; Enter or the button submits it. */
 function CustomerFilter({ customer = "", input, onChange }: CustomerFilterProps) {
   const [typed, setTyped] = useState(customer);
   const listId = useId();

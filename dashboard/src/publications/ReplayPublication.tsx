@@ -9,11 +9,11 @@ import { type ReplayedTo, replayPublication } from "./publicationQueries.ts";
 
 interface ReplayPublicationProps {
   publication: Publication;
-  /** Its items that failed or are dead, and whose latest replay is no better. */
+  /** Number of its items that failed or are dead; a replayed item counts by the status of its latest replay. */
   failed: number;
 }
 
-/** Sends a publication once more: says before what that does, and afterwards what it came to. */
+/** Replays a publication. It explains the consequences before, and shows the result afterwards. */
 export function ReplayPublication({ publication, failed }: ReplayPublicationProps) {
   const [asks, setAsks] = useState<ReplayedTo>();
   const [result, setResult] = useState("");

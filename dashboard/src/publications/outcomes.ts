@@ -2,7 +2,7 @@ import type { PublicationItem, PublicationReplay, Status } from "../api/shapes.t
 import { statusLooks } from "../items/statuses.ts";
 import type { ReplayedTo } from "./publicationQueries.ts";
 
-/** The outcome of an item, in the terms of the page's filter. */
+/** The outcome of an item, as the page's filter groups it. */
 export type Outcome = "delivered" | "failed" | "waiting" | "ended";
 
 export const outcomeNames: Record<Outcome, string> = {
@@ -14,7 +14,7 @@ export const outcomeNames: Record<Outcome, string> = {
 
 export const outcomes = Object.keys(outcomeNames) as Outcome[];
 
-/** The final outcome of an item: that of its latest replay, if it was replayed. */
+/** The outcome of an item; for a replayed item, the outcome of its latest replay. */
 export function outcomeOf({ status, latest_replay: replay }: PublicationItem): Outcome {
   return outcomeOfStatus(replay?.status ?? status);
 }

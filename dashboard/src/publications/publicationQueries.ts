@@ -4,7 +4,7 @@ import type { Publication, PublicationReplay, PublicationSummary } from "../api/
 
 export const publicationPage = 50;
 
-/** A page of publications, newest first; `before` is the id of the last one of the page before. @throws {Problem} */
+/** A page of publications, newest first; `before` is the last id of the previous page. @throws {Problem} */
 export async function listPublications(
   customer: string | undefined,
   { before, signal }: { before: string | undefined; signal: AbortSignal },
@@ -22,7 +22,7 @@ export function publicationQuery(id: string) {
   });
 }
 
-/** The targets of a publication's replay. */
+/** The targets that a publication is replayed to. */
 export type ReplayedTo = "failed" | "added";
 
 /** @throws {Problem} 410 when its payload was erased. */
@@ -32,7 +32,7 @@ export async function replayPublication(
   isNewWebhookId: boolean,
 ): Promise<PublicationReplay> {
   const params = { path: { id } };
-  // Only a replay has an event whose webhook-id it could keep.
+  // Only items for failed targets have a source event, whose webhook-id they keep unless a new one is requested.
   const body = { to, ...(isNewWebhookId && { webhook_id: "new" as const }) };
   return answer(client.POST("/api/v1/publications/{id}/replay", { params, body }));
 }

@@ -1,10 +1,10 @@
 import type { ReplayJob } from "../api/shapes.ts";
 import { progressText } from "./replayWords.ts";
 
-/** How far a replay is: without an end until its set has been counted. */
+/** The progress of a replay job, indeterminate until the matching items have been counted. */
 export function Progress({ job }: { job: ReplayJob }) {
   const known = job.total === null ? {} : { value: job.replayed + job.skipped, max: Math.max(1, job.total) };
-  // A set that is empty is done.
+  // A job without matching items is complete.
   const { value } = job.total === 0 ? { value: 1 } : known;
   return (
     <progress

@@ -4,7 +4,7 @@ import type { ItemFilter } from "../items/filter.ts";
 import { refusalOf } from "./replayJobs.ts";
 import { StartReplay } from "./StartReplay.tsx";
 
-/** The second step of a selection: everything that matches the filter, shown or not, replayed as one job. */
+/** The second step of a selection: replays all items that match the filter, shown or not, as one job. */
 export function ReplayAllMatching({ filter }: { filter: ItemFilter }) {
   const [asks, setAsks] = useState(false);
   const refusal = refusalOf(filter);

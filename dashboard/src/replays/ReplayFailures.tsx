@@ -10,7 +10,7 @@ const spans = {
   "30d": "the last 30 days",
 };
 
-/** Replays what failed at one target since some time. */
+/** Replays the items of one target that failed in a chosen time span. */
 export function ReplayFailures({ targetId }: { targetId: string }) {
   const [asks, setAsks] = useState(false);
   const [since, setSince] = useState<string>("24h");

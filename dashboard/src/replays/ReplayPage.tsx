@@ -17,7 +17,7 @@ import { Progress } from "./Progress.tsx";
 import { cancelReplay, readReplay } from "./replayJobs.ts";
 import { averageRate, filterText, progressText, skippedText, stateNames } from "./replayWords.ts";
 
-/** One replay of many items, read again for as long as something of it is under way. */
+/** One replay job, refreshed while the job or one of its deliveries is under way. */
 export function ReplayPage() {
   const id = usePathId();
   const pollMs = useRefreshMs(1000, 1000);
@@ -33,7 +33,7 @@ export function ReplayPage() {
   );
 }
 
-/** Deliveries go on after the last item was replayed. */
+/** Whether the job has ended, and so have the deliveries of its items, which may take longer. */
 function isOver({ status, replayed, delivered, failed }: ReplayJob): boolean {
   return status !== "RUNNING" && replayed <= delivered + failed;
 }

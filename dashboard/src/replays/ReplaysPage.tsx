@@ -13,7 +13,7 @@ import { listReplays, replayPage } from "./replayJobs.ts";
 import { Progress } from "./Progress.tsx";
 import { filterText, progressText, stateNames } from "./replayWords.ts";
 
-/** Replays of many items, newest first: how far each is. */
+/** Replay jobs with their progress, newest first. */
 export function ReplaysPage() {
   const pollMs = useRefreshMs(2000, 2000);
   const list = useInfiniteQuery({
@@ -21,7 +21,7 @@ export function ReplaysPage() {
     queryFn: ({ pageParam, signal }) => listReplays(pageParam, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page) => (page.length < replayPage ? undefined : page.at(-1)?.id),
-    // Only what runs changes by itself; others may start one at any time.
+    // Only a running job changes by itself. Without one, the page polls less often, because other users may start a job.
     refetchInterval: ({ state }) =>
       pollMs !== false && !state.data?.pages.flat().some(({ status }) => status === "RUNNING")
         ? pollMs * 5

@@ -12,11 +12,11 @@ interface StartReplayProps {
   title: string;
   filter: ItemFilter;
   onClose: () => void;
-  /** The conditions of the filter. */
+  /** Fields that change the filter. */
   children?: ReactNode;
 }
 
-/** Says how many items match before they are replayed, and goes to the replay once it runs. */
+/** Shows how many items match, starts the replay job, and opens its page. */
 export function StartReplay({ title, filter, onClose, children }: StartReplayProps) {
   const [rate, setRate] = useState(String(usualRate));
   const [includeReplayed, setIncludeReplayed] = useState(false);

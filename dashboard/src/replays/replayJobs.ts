@@ -8,23 +8,23 @@ export interface Matching {
   count_is_exact: boolean;
 }
 
-/** How a replay of many items is made. */
+/** Options of a replay job. */
 export interface ReplayOptions {
   ratePerSecond: number;
-  /** Also the failures that have a replay which is under way or went through. */
+  /** Includes failed items whose replay is under way or succeeded. */
   includeReplayed: boolean;
-  /** Each under a webhook-id of its own. */
+  /** Gives each replay a new webhook-id. */
   isNewWebhookId: boolean;
 }
 
-/** How many are replayed a second unless somebody says otherwise. */
+/** Default number of replays per second. */
 export const usualRate = 50;
 export const highestRate = 1000;
 
 /** Final statuses that can be replayed. */
 const replayable: readonly string[] = ["DELIVERED", "FAILED", "FILTERED", "CANCELED", "ACKNOWLEDGED", "DEAD"];
 
-/** Why no replay can have this filter, as a sentence; nothing where one can. */
+/** Why no replay job can have this filter, as a sentence; undefined if one can. */
 export function refusalOf(filter: ItemFilter): string | undefined {
   if (filter.status !== undefined && !replayable.includes(filter.status))
     return `Items that are ${filter.status} are not replayed: only what has ended is.`;
@@ -33,7 +33,7 @@ export function refusalOf(filter: ItemFilter): string | undefined {
   return undefined;
 }
 
-/** How many items a replay of this filter would send. @throws {Problem} */
+/** Counts the items that a replay job with this filter would replay. @throws {Problem} */
 export async function countMatching(filter: ItemFilter, includeReplayed: boolean): Promise<Matching> {
   const body = { filter: replayFilter(filter), include_replayed: includeReplayed, dry_run: true };
   return (await answer(client.POST("/api/v1/replays", { body }))) as Matching;
@@ -55,7 +55,7 @@ export async function startReplay(
 
 export const replayPage = 50;
 
-/** A page of replays, newest first. @throws {Problem} */
+/** A page of replay jobs, newest first; `before` is the last id of the previous page. @throws {Problem} */
 export async function listReplays(before: string | undefined, signal: AbortSignal): Promise<ReplayJob[]> {
   const query = given({ limit: replayPage, before });
   return (await answer(client.GET("/api/v1/replays", { params: { query }, signal }))).replays;
@@ -71,7 +71,7 @@ export async function cancelReplay(id: string): Promise<ReplayJob> {
   return answer(client.POST("/api/v1/replays/{id}/cancel", { params: { path: { id } } }));
 }
 
-/** A filter of the page; the service refuses what a replay cannot be narrowed to. */
+/** The filter of the list of items as a replay's filter; the service refuses fields that a replay does not support. */
 function replayFilter(filter: ItemFilter) {
   return eventsQuery(filter, serviceNowMs()) as object;
 }

@@ -9,7 +9,7 @@ export const stateNames: Record<ReplayJob["status"], string> = {
   CANCELED: "Canceled",
 };
 
-/** The filter of the replay, in the form of the list of items. */
+/** The filter of a replay job as text, as the list of items writes it. */
 export function filterText(
   filter: ReplayJob["filter"],
   targets: readonly Target[] | undefined,
@@ -27,13 +27,13 @@ export function filterText(
   return parts.length === 0 ? "every item" : parts.join(", ");
 }
 
-/** `1,200 of 5,000 replayed`; the whole is not known until it has been counted. */
+/** `1,200 of 5,000`; while the total is being counted, `1,200 so far, still counting`. */
 export function progressText({ replayed, skipped, total }: ReplayJob): string {
   const done = (replayed + skipped).toLocaleString("en");
   return total === null ? `${done} so far, still counting` : `${done} of ${total.toLocaleString("en")}`;
 }
 
-/** New items a second on average, from its start to its end or now. */
+/** Average number of new items per second, from the job's start to its end or until now. */
 export function averageRate(job: ReplayJob, nowMs: number): string {
   const seconds = Math.max(1, (job.finished_at ?? nowMs / 1000) - job.created_at);
   return (job.replayed / seconds).toLocaleString("en", { maximumFractionDigits: 1 });
@@ -46,7 +46,7 @@ const skippedNames: Record<keyof ReplayJob["skipped_reasons"], string> = {
   expired: "their payload is gone",
 };
 
-/** Why some were passed over, such as `3 (2 their payload is gone, 1 had not ended)`. */
+/** Number of skipped items with the reasons, such as `3 (2 their payload is gone, 1 had not ended)`. */
 export function skippedText({ skipped, skipped_reasons: reasons }: ReplayJob): string {
   const parts = Object.entries(skippedNames)
     .map(([reason, name]) => [reasons[reason as keyof typeof reasons], name] as const)

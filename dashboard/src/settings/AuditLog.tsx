@@ -48,7 +48,7 @@ export function AuditLog() {
   );
 }
 
-/** @throws {Problem} 403 to who is no admin. */
+/** @throws {Problem} 403 unless the user is an admin. */
 async function readEntries(
   action: AuditAction | undefined,
   before: string | undefined,

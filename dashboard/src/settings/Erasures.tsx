@@ -15,7 +15,7 @@ import { Ago } from "../time/Moment.tsx";
 const queryKey = ["erasures"];
 const shown = 10;
 
-/** Removes what all items of a correlation id held, and lists who removed what. */
+/** Erases the content of all items with a correlation id, and lists the latest erasures. */
 export function Erasures() {
   const pollMs = useRefreshMs(2000, 2000);
   const query = useQuery({

@@ -6,7 +6,7 @@ import { OrganizationName } from "./OrganizationName.tsx";
 import { Password } from "./Password.tsx";
 import { Sessions } from "./Sessions.tsx";
 
-/** Keys, the organization, sessions, and how programs connect. */
+/** API keys, the organization, sessions, the password, and how programs connect. */
 export function GeneralSettings() {
   return (
     <div className="grid gap-4">

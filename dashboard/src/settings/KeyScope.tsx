@@ -7,7 +7,7 @@ import { isUid, uidRule } from "../customers/customerQueries.ts";
 import { Loaded } from "../states/Loaded.tsx";
 import { kindOf } from "../targets/kinds/kinds.ts";
 
-/** The chosen limit of a key. */
+/** The chosen scope of a key. */
 export interface ScopeDraft {
   scope: NonNullable<ApiKey["scope"]> | "";
   customerUid: string;
@@ -24,13 +24,13 @@ const meanings: Record<ScopeDraft["scope"], string> = {
   customer: "One customer",
 };
 
-/** Whether nothing is missing. */
+/** Whether every required field is filled in. */
 export function isWhole({ scope, customerUid, mailboxIds }: ScopeDraft): boolean {
   if (scope === "customer") return isUid(customerUid);
   return scope !== "consume" || mailboxIds.length > 0;
 }
 
-/** The request to the service. */
+/** The fields of the request that set the scope. */
 export function scopeFields({ scope, customerUid, mailboxIds }: ScopeDraft) {
   return {
     ...(scope !== "" && { scope }),

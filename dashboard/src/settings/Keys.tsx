@@ -13,7 +13,7 @@ import { ConfirmRemoval } from "./ConfirmRemoval.tsx";
 import { scopeText } from "./KeyScope.tsx";
 import { NewKey } from "./NewKey.tsx";
 
-/** The organization's API keys: made, seen by their first characters, revoked. */
+/** The organization's API keys, shown by their first characters, with actions that create and revoke keys. */
 export function Keys() {
   const query = useQuery(keysQuery);
   const [isMaking, setMaking] = useState(false);

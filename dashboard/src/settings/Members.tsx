@@ -49,7 +49,7 @@ function Row({ member, isAdmin }: { member: Member; isAdmin: boolean }) {
   const queries = useQueryClient();
   const [isRemoving, setRemoving] = useState(false);
   const field = useRef<HTMLSelectElement>(null);
-  // Chosen first and changed by a button: arrow keys pass every role on their way.
+  // A role is first chosen, then saved by a button, because arrow keys select every role on their way.
   const [choice, setChoice] = useState<Role>();
   const chosen = choice ?? member.role;
   const change = useMutation({

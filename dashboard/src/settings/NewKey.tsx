@@ -7,7 +7,7 @@ import { Modal } from "../controls/Modal.tsx";
 import { ShownOnce } from "../controls/ShownOnce.tsx";
 import { isWhole, ScopeFields, scopeFields, unlimited } from "./KeyScope.tsx";
 
-/** Makes a key and shows it this once; the dialog closes only after it was copied or declared saved. */
+/** Creates a key and shows it once. The dialog closes only after the user has copied the key or ticked that it is saved. */
 export function NewKey({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient();
   const [name, setName] = useState("");

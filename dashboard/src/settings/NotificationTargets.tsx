@@ -30,7 +30,7 @@ const notificationsQuery = {
       .notification_targets,
 };
 
-/** Which targets are told when something needs attention. */
+/** The targets that receive operational events. */
 export function NotificationTargets() {
   const query = useQuery(notificationsQuery);
   const targets = useQuery(targetsQuery);

@@ -14,7 +14,7 @@ import { Loaded } from "../states/Loaded.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { RevealSwitch } from "./RevealSwitch.tsx";
 
-/** The organization: its name, and what its admins may do. */
+/** The organization's name, and whether admins can reveal signing secrets. */
 export function OrganizationName() {
   const query = useQuery(organizationQuery);
   return (
@@ -32,7 +32,7 @@ export function OrganizationName() {
 }
 
 function NameForm({ organization }: { organization: Organization }) {
-  // A name that is being typed stays, whatever somebody else calls the organization meanwhile.
+  // A typed name stays, even if another user renames the organization meanwhile.
   const [typed, setTyped] = useState<string>();
   const name = typed ?? organization.name;
   const mayRename = useMay("admin");

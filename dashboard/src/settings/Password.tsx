@@ -8,7 +8,7 @@ import { NewPasswordField, PasswordField } from "../controls/SignInFields.tsx";
 import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 
-/** Changes the password of who is signed in, which ends their other sessions. */
+/** Changes the password of the signed-in user, which ends the user's other sessions. */
 export function Password() {
   const [present, setPresent] = useState("");
   const [next, setNext] = useState("");

@@ -15,7 +15,7 @@ import { ProblemCard } from "../states/ProblemCard.tsx";
 
 const settingsKey = ["portalSettings"];
 
-/** How customers see the organization in their portal, and whose pages may show it. */
+/** The organization's name, logo and colour in its customers' portal, and the origins that may embed the portal. */
 export function PortalSettings() {
   const query = useQuery({
     queryKey: settingsKey,
@@ -36,11 +36,12 @@ function getSettings(init: { signal?: AbortSignal } = {}): Promise<Settings> {
 function SettingsForm({ settings }: { settings: Settings }) {
   const mayChange = useMay("admin");
   const queries = useQueryClient();
-  // A save is known here before it is read again.
+  // Saved settings are known here before the query reads them again.
   const [known, setKnown] = useState({ read: settings, latest: settings });
   if (known.read !== settings) setKnown({ read: settings, latest: settings });
   const shown = textsOf(known.latest);
-  // Only the texts that were changed here: the others follow what is changed elsewhere, and are saved as they are there.
+  // Only the texts that were changed here. The other texts follow changes by other users, and a save keeps their current
+  // values.
   const [edits, setEdits] = useState<Partial<Texts>>({});
   const typed = { ...shown, ...edits };
   const isUnsaved = Object.keys(differing(edits, shown)).length > 0;

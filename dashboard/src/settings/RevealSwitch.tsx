@@ -8,7 +8,7 @@ import { Checkbox } from "../controls/Checkbox.tsx";
 import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 
-/** Whether admins can read signing secrets again; it takes effect when it is ticked. */
+/** A checkbox: whether admins can read signing secrets again. A click takes effect at once. */
 export function RevealSwitch({ organization }: { organization: Organization }) {
   const mayChange = useMay("admin");
   const meaning = useId();

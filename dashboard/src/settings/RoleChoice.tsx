@@ -19,7 +19,7 @@ interface RoleChoiceProps {
   onChange: (role: Role) => void;
 }
 
-/** A role out of the three; what each may stands in its tooltip. */
+/** A select of the three roles. Its tooltip says what the selected role may do. */
 export function RoleChoice({ label, role, field, onChange }: RoleChoiceProps) {
   return (
     <select

@@ -5,7 +5,7 @@ import { Button } from "../controls/Button.tsx";
 import { Card } from "../controls/Card.tsx";
 import { ConfirmButton } from "../controls/FormDialog.tsx";
 
-/** Signing out, here or everywhere. */
+/** Buttons that sign the user out, here or everywhere. */
 export function Sessions() {
   const session = useSession();
   const here = useMutation({

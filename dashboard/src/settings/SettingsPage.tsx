@@ -32,7 +32,7 @@ const auditLog: Tab = { id: "audit", name: "Audit", Content: AuditLogTab };
 export function SettingsPage() {
   const [search] = useUrlState();
   const isAdmin = useMay("admin");
-  // A link to the audit log says so itself where the role does not allow it.
+  // A link to the audit log opens the tab for every role: if the role does not allow it, the tab shows the service's error.
   const shown = isAdmin || search["tab"] === auditLog.id ? [...tabs, auditLog] : tabs;
   const { id, Content } = shown.find((tab) => tab.id === search["tab"]) ?? shown[0]!;
   return (

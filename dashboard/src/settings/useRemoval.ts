@@ -2,14 +2,14 @@ import { type QueryKey, useMutation, useQueryClient } from "@tanstack/react-quer
 import { toast } from "../controls/toasts.ts";
 
 export interface Removal {
-  /** The props of its list. */
+  /** The query key of the list. */
   queryKey: QueryKey;
   remove: () => Promise<unknown>;
   /** The message after success. */
   told: string;
 }
 
-/** Takes away what a list shows, says so, and has the list read again. */
+/** Removes an entry of a list, shows a message, and reads the list again. */
 export function useRemoval({ queryKey, remove, told }: Removal) {
   const queries = useQueryClient();
   return useMutation({

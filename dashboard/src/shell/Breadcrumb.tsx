@@ -7,7 +7,7 @@ import { pages } from "./pages.ts";
 
 const otherNames: Record<string, string> = { start: "Get started", billing: "Usage" };
 
-/** The page, and within it what is open: by its name where it has one. */
+/** The name of the page, and the name or id of the open object. */
 export function Breadcrumb() {
   const path = useRouterState({ select: (state) => state.location.pathname });
   const [first = "", id] = path.split("/").filter((part) => part !== "");
@@ -16,7 +16,7 @@ export function Breadcrumb() {
   const name = pages.find((one) => one.path === `/${first}`)?.name ?? otherNames[first] ?? "";
   const opened = id === undefined ? undefined : (target.data?.name ?? nameOf(first, id));
   useEffect(() => {
-    // So that tabs of the browser, and its history, can be told apart.
+    // The title distinguishes browser tabs and history entries.
     document.title = [opened, name, "Postrider"].filter(Boolean).join(" – ");
     return () => {
       document.title = "Postrider";
@@ -43,6 +43,6 @@ export function Breadcrumb() {
 
 function nameOf(page: string, id: string): string {
   if (id === "new") return "New";
-  // A customer's id is its own, and says more than its beginning.
+  // A customer's uid is a name that the organization chose, so it is shown in full.
   return page === "customers" ? id.replaceAll("%3A", ":") : `${id.slice(0, 8)}…`;
 }

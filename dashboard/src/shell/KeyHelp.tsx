@@ -17,7 +17,7 @@ const keys: readonly (readonly [string, string])[] = [
   ...pages.flatMap(({ key, name }) => (key === undefined ? [] : [[`g ${key}`, name] as const])),
 ];
 
-/** Every key, on one card. */
+/** A dialog with all keyboard shortcuts. */
 export function KeyHelp({ onClose }: { onClose: () => void }) {
   return (
     <Modal title="Keys" open onClose={onClose}>

@@ -8,7 +8,7 @@ const meanings: Record<LiveState, string> = {
   Polling: "The page asks every few seconds. Click, or press p, to pause.",
 };
 
-/** How fresh the page is; a click pauses it and lets it go on. */
+/** Shows how the page learns of changes; a click pauses the page or resumes it. */
 export function LiveBadge() {
   const state = useLiveState();
   return (

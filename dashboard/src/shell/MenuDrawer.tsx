@@ -1,7 +1,7 @@
 import { Dialog } from "@base-ui/react/dialog";
 import { Sidebar } from "./Sidebar.tsx";
 
-/** The sidebar where there is no room for it beside the page. */
+/** The sidebar as a drawer, for windows that are too narrow to show it beside the page. */
 export function MenuDrawer({ onClose }: { onClose: () => void }) {
   return (
     <Dialog.Root open onOpenChange={(open) => (open ? undefined : onClose())}>

@@ -12,7 +12,7 @@ interface Choice {
   go: () => void;
 }
 
-/** Goes to pages, targets and customers by their names, and takes the pasted id of anything. */
+/** The command palette. It opens pages, targets and customers by their names, and any object by its pasted id. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const [text, setText] = useState("");
   const [marked, setMarked] = useState(0);

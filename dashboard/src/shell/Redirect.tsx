@@ -9,7 +9,7 @@ interface RedirectProps {
 
 const noSearch: Search = {};
 
-/** Goes elsewhere once, whatever is rendered again meanwhile; the router's own would go anew at each rendering. */
+/** Navigates once, however often it is rendered; the router's own component would navigate at each rendering. */
 export function Redirect({ to, search = noSearch }: RedirectProps) {
   const navigate = useNavigate();
   useEffect(() => {

@@ -84,7 +84,7 @@ function useShellKeys(setOver: (over: Over) => void): void {
       gAtMs.current = Number.NEGATIVE_INFINITY;
       const page = pages.find(({ key }) => key === event.key);
       if (page === undefined) return;
-      // Before the page's own keys, of which `t` is one.
+      // Takes precedence over the page's own keys, such as `t`.
       event.preventDefault();
       event.stopImmediatePropagation();
       void navigate({ to: page.path, search: {} });

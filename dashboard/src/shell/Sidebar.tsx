@@ -3,7 +3,7 @@ import { basePath } from "../api/basePath.ts";
 import { toggleTimeZone, useTimeZone } from "../time/timeZone.ts";
 import { pages } from "./pages.ts";
 
-/** The pages, and at the foot what is needed less often. */
+/** Links to the pages, and at the foot links that are needed less often. */
 export function Sidebar({ onGone }: { onGone?: () => void }) {
   return (
     <nav aria-label="Pages" className="flex h-full flex-col gap-1 p-3">
@@ -40,7 +40,7 @@ export function Sidebar({ onGone }: { onGone?: () => void }) {
   );
 }
 
-/** Where the top bar has no room for it. */
+/** The choice of the time zone, for narrow windows, in which the top bar has no room for it. */
 function ZoneChoice() {
   const zone = useTimeZone();
   return (

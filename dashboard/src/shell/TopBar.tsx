@@ -8,7 +8,7 @@ import { toggleTheme, useTheme } from "./theme.ts";
 
 const AccountMenu = lazy(async () => ({ default: (await import("./AccountMenu.tsx")).AccountMenu }));
 
-/** Where one is, how fresh it is, and how it is shown. */
+/** The top bar: breadcrumb, palette, live state, time zone, theme and account. */
 export function TopBar({ onPalette, onMenu }: { onPalette: () => void; onMenu: () => void }) {
   const zone = useTimeZone();
   const isDark = useTheme() === "dark";

@@ -13,7 +13,7 @@ interface UnsavedProps {
   leave?: string;
 }
 
-/** Asks before a page with unsaved changes is left; the browser asks in its own words where the tab is closed or reloaded. */
+/** Asks before a page with unsaved changes is left. If the tab is closed or reloaded, the browser asks in its own words. */
 export function Unsaved({
   isUnsaved,
   title = "Discard unsaved changes?",
@@ -22,7 +22,7 @@ export function Unsaved({
   leave = "Discard",
 }: UnsavedProps) {
   const { status, proceed, reset } = useBlocker({
-    // A session that ended leads to the sign-in at once: nothing could be saved any more.
+    // The redirect to sign-in after the end of a session is not blocked: nothing could be saved any more.
     shouldBlockFn: ({ next }) => isUnsaved && next.pathname !== "/sign-in",
     enableBeforeUnload: () => isUnsaved,
     withResolver: true,

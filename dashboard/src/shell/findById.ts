@@ -2,12 +2,12 @@ import { answer, client } from "../api/client.ts";
 import { Problem } from "../api/problem.ts";
 import { pageOf } from "../targets/kinds/kinds.ts";
 
-/** The id within a pasted text: an id alone, or a link or log line that holds one. */
+/** The id within a pasted text, such as an id, a link or a log line. */
 export function idIn(text: string): string | undefined {
   return /(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])/i.exec(text)?.[0].toLowerCase();
 }
 
-/** Which page shows the thing with this id; undefined when the organization has none. @throws {Problem} */
+/** The path of the page for the object with this id; undefined if the organization has no such object. @throws {Problem} */
 export async function findById(id: string): Promise<string | undefined> {
   const path = { id };
   const places = [

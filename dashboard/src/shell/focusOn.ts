@@ -1,8 +1,8 @@
-/** Elements that can have the focus and are not disabled. */
+/** Selector of the controls that can get the focus. */
 export const controls =
   "a[href], button:not(:disabled), input:not(:disabled), select:not(:disabled), textarea:not(:disabled), summary";
 
-/** Lets an element without focus have it once. */
+/** Focuses an element. An element that cannot have the focus gets a `tabindex` until it loses the focus. */
 export function focusOn(place: HTMLElement | null | undefined): void {
   if (place === null || place === undefined) return;
   if (!place.matches(controls) && !place.hasAttribute("tabindex")) {
@@ -12,12 +12,12 @@ export function focusOn(place: HTMLElement | null | undefined): void {
   place.focus({ preventScroll: place.matches("main, h1") });
 }
 
-/** Focuses the page itself, below everything that surrounds it. */
+/** Focuses the open dialog, or the content of the page. */
 export function focusPage(): void {
   focusOn(pageOf());
 }
 
-/** The dialog that is open, or the page. */
+/** The open dialog, or the content of the page. */
 export function pageOf(): HTMLElement | undefined {
   const dialog = [...document.querySelectorAll<HTMLElement>("[role=dialog], [role=alertdialog]")].at(-1);
   return dialog ?? document.querySelector<HTMLElement>("main") ?? undefined;

@@ -1,9 +1,9 @@
 import { controls, focusOn, pageOf } from "./focusOn.ts";
 
 /**
- * Keeps the focus where somebody is, when what has it leaves the page or is disabled: a browser gives it to the document's
- * body, and the next Tab begins at the top. It goes to the same control of the next row; to the heading of what took the
- * place of a whole part; else to the heading above.
+ * Moves the focus to a place nearby when the focused element is removed or disabled. A browser would focus the document's
+ * body, so that the next Tab begins at the top. The focus goes to the same control of the next row, to the heading of the
+ * part that replaced a removed part, or else to the heading above.
  */
 export function keepFocus(): void {
   let held: HTMLElement | undefined;
@@ -12,14 +12,14 @@ export function keepFocus(): void {
     held = target instanceof HTMLElement ? target : undefined;
     left = undefined;
   };
-  // A click where there is nothing to focus means the body.
+  // A click on nothing that can have the focus is meant to focus the body.
   const release = (): void => {
     if (isNowhere(document.activeElement)) held = undefined;
   };
   const observer = new MutationObserver((records) => {
     if (held === undefined || left !== undefined || (held.isConnected && !held.matches(":disabled"))) return;
     left = leftBy(held, records) ?? "nowhere";
-    // By then a dialog that closed has given the focus back, if there is where.
+    // After two frames, a dialog that closed has returned the focus, if it could.
     requestAnimationFrame(() => requestAnimationFrame(settle));
   });
   function settle(): void {
@@ -33,7 +33,7 @@ export function keepFocus(): void {
   observer.observe(document.body, { childList: true, subtree: true, attributeFilter: ["disabled"] });
 }
 
-/** Where the focus was: what was taken out, its place, and the how-manieth of its controls had the focus. */
+/** Where the focus was: the removed element, its place, and the index of the focused control among its controls. */
 interface Left {
   removed: HTMLElement;
   parent: Element;

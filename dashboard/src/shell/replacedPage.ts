@@ -1,9 +1,9 @@
 import { isAnythingTyped } from "../api/typedForms.ts";
 
 /**
- * Watches for parts of the page that cannot be loaded. A tab that is open while the service is upgraded asks for what is
- * there no longer: it is then loaded anew, which would be no help where the service is merely away. Links ask for their page
- * as soon as the pointer is over them: where something was typed, only a click on Retry loads anew.
+ * Reloads the page when a part of it cannot be loaded because the service was upgraded: a tab that was open before requests
+ * scripts that no longer exist. While the service is only unreachable, a reload would not help. A page with unsaved input is
+ * reloaded only by a click on Retry, because links load their page as soon as the pointer is over them.
  */
 export function reloadWhenReplaced(): void {
   addEventListener("vite:preloadError", () => void reloadIfReplaced());
@@ -17,13 +17,13 @@ async function reloadIfReplaced(): Promise<void> {
     const page = await response.text();
     if (page.includes('id="root"') && !page.includes(`src="${script}"`)) location.reload();
   } catch {
-    // It is away: what shows that the part is not there has a way on.
+    // The service is unreachable: the error card of the missing part offers Retry.
   }
 }
 
 /**
- * Loads the page anew, by which alone every browser asks again for a script that it could not have, but only once the service
- * answers: a reload before would end in the browser's own error page. Until then `stay` is called.
+ * Reloads the page if the service answers; otherwise calls `stay`. In some browsers, only a reload requests a failed script
+ * again, and a reload while the service is unreachable would end in the browser's own error page.
  */
 export async function reloadWhenBack(stay: () => void): Promise<void> {
   try {

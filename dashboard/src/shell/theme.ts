@@ -4,7 +4,7 @@ export type Theme = "light" | "dark";
 
 const listeners = new Set<() => void>();
 
-/** `public/theme.js` has set it before the first paint. */
+/** The current theme. `public/theme.js` sets it before the first paint. */
 function theme(): Theme {
   return document.documentElement.dataset["theme"] === "dark" ? "dark" : "light";
 }
@@ -15,7 +15,7 @@ export function toggleTheme(): void {
   try {
     localStorage.setItem("postrider.theme", next);
   } catch {
-    // It holds for this visit.
+    // Storage is forbidden: the theme holds for this visit.
   }
   for (const listener of listeners) listener();
 }

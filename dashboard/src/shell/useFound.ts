@@ -4,7 +4,7 @@ import { targetsQuery } from "../api/queries.ts";
 import { isUid, listCustomers } from "../customers/customerQueries.ts";
 import { kindOf, pageOf } from "../targets/kinds/kinds.ts";
 
-/** A target or a customer that a typed text finds. */
+/** A target or customer that matches the typed text. */
 export interface Found {
   name: string;
   path: string;
@@ -13,7 +13,10 @@ export interface Found {
 const most = 8;
 const pauseMs = 150;
 
-/** Targets by a part of their name, URL, uid or customer; customers by the beginning of their uid. Nothing while nothing is typed. */
+/**
+ * Finds targets by a part of their name, URL, uid or customer, and customers by the beginning of their uid. An empty text
+ * finds nothing.
+ */
 export function useFound(typed: string): readonly Found[] {
   const text = useSettled(typed.trim());
   const targets = useQuery({ ...targetsQuery, enabled: text !== "" });
@@ -40,7 +43,7 @@ export function useFound(typed: string): readonly Found[] {
   return [...ofTargets, ...ofCustomers];
 }
 
-/** The text once nobody has typed for a moment. */
+/** The text, debounced by `pauseMs`. */
 function useSettled(text: string): string {
   const [settled, setSettled] = useState(text);
   useEffect(() => {

@@ -3,10 +3,10 @@ import { useEffect, useRef } from "react";
 /** Keyboard shortcuts by `KeyboardEvent.key`; `Shift+x` for a capital. */
 export type Keys = Record<string, ((event: KeyboardEvent) => void) | undefined>;
 
-/** Keys that go on for as long as they are held down; every other one acts once. */
+/** Keys that repeat while they are held down; every other key acts once. */
 const steps = new Set(["j", "k", "[", "]"]);
 
-/** Single keys that work wherever nothing is being typed and no dialog asks something. */
+/** Shortcuts of single keys. They do not act while the user types or a dialog is open. */
 export function useKeys(keys: Keys, isEnabled = true): void {
   const latest = useRef(keys);
   useEffect(() => {

@@ -3,7 +3,7 @@ import { useNavigate, useSearch as useRouterSearch } from "@tanstack/react-route
 /** The query parameters of a page, as text. */
 export type Search = Record<string, string | undefined>;
 
-/** The page's state, which is its URL, and a way to change parts of it. `undefined` takes a part out. */
+/** The page's state, which the URL holds, and a function that changes parts of it. `undefined` removes a part. */
 export function useUrlState(): readonly [Search, (changes: Search, how?: "push" | "replace") => void] {
   const search = useRouterSearch({ strict: false }) as Search;
   const navigate = useNavigate();

@@ -19,7 +19,7 @@ export function AuthCard({ title, children, foot }: { title: string; children: R
   );
 }
 
-/** The foot of a card that somebody came to from signing in. */
+/** The foot of a card that users reach from the sign-in card. */
 export function BackToSignIn() {
   return (
     <Link to="/sign-in" className="text-accent underline">

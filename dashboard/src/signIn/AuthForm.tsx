@@ -10,12 +10,15 @@ interface AuthFormProps {
   asked: { error: Error | null; data: object | undefined; isPending: boolean };
   submit: string;
   onSubmit: () => void;
-  /** Below the button. */
+  /** Content below the button. */
   foot?: ReactNode;
   children: ReactNode;
 }
 
-/** Fields for who has no session, why it did not work, the service's neutral answer, and the button, which waits after too many tries. */
+/**
+ * A form for users without a session: fields, the error, the service's neutral answer, and the button, which a 429 disables
+ * for a while.
+ */
 export function AuthForm({ asked, submit, onSubmit, foot, children }: AuthFormProps) {
   const secondsLeft = useSecondsLeft(asked.error);
   return (
@@ -31,7 +34,7 @@ export function AuthForm({ asked, submit, onSubmit, foot, children }: AuthFormPr
   );
 }
 
-/** Why signing in or up did not work; too many tries count down until the next is taken. */
+/** The error of the request; after a 429, the time until the next try. */
 function AuthProblem({ error, secondsLeft }: { error: Error | null; secondsLeft: number }) {
   if (error === null) return null;
   const isWrong = error instanceof Problem && error.status === 401;
@@ -50,7 +53,7 @@ function AuthProblem({ error, secondsLeft }: { error: Error | null; secondsLeft:
   );
 }
 
-/** How long a 429 still keeps the form from being sent. */
+/** Seconds until the form can be sent again after a 429. */
 function useSecondsLeft(error: Error | null): number {
   const now = useNow();
   if (!(error instanceof Problem) || error.status !== 429) return 0;

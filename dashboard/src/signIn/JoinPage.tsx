@@ -10,7 +10,7 @@ import { AuthCard } from "./AuthCard.tsx";
 import { AuthForm } from "./AuthForm.tsx";
 import { useFragment } from "./useFragment.ts";
 
-/** Accepts an invitation. Its token stands behind the `#`, which browsers send nowhere. */
+/** Accepts an invitation. Its token is in the URL's fragment, which browsers never send. */
 export function JoinPage() {
   const token = useFragment();
   return <JoinCard key={token} token={token} />;

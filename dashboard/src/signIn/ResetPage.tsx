@@ -9,7 +9,7 @@ import { AuthCard, BackToSignIn } from "./AuthCard.tsx";
 import { AuthForm } from "./AuthForm.tsx";
 import { useFragment } from "./useFragment.ts";
 
-/** Sets a new password by the token of a mailed link. */
+/** Sets a new password with the token of a mailed link. */
 export function ResetPage() {
   const token = new URLSearchParams(useFragment()).get("token") ?? "";
   return <ResetCard key={token} token={token} />;

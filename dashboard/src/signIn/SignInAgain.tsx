@@ -3,7 +3,7 @@ import { Button } from "../controls/Button.tsx";
 import { Modal } from "../controls/Modal.tsx";
 import { SignInForm } from "./SignInForm.tsx";
 
-/** Asks who typed something to sign in again, over the page that keeps it. */
+/** Asks the user of an ended session to sign in again, over the page with the unsaved input. */
 export function SignInAgain({ email }: { email: string }) {
   return (
     <Modal title="Your session has ended" open dismissible={false} onClose={endSession}>

@@ -7,14 +7,14 @@ import { OwnEmailField, PasswordField } from "../controls/SignInFields.tsx";
 import { AuthForm } from "./AuthForm.tsx";
 
 interface SignInFormProps {
-  /** The user who has to sign in, where nobody else can. */
+  /** The email of the only user who can sign in. */
   email?: string;
   onSignedIn?: () => void;
-  /** Other ways, below the button. */
+  /** Other actions, below the button. */
   children?: ReactNode;
 }
 
-/** The fields that start a session, and its start. */
+/** The fields for email and password; submitting them starts a session. */
 export function SignInForm({ email: known, onSignedIn, children }: SignInFormProps) {
   const [email, setEmail] = useState(known ?? "");
   const [password, setPassword] = useState("");

@@ -4,7 +4,7 @@ import { type Search, useUrlState } from "../shell/useUrlState.ts";
 import { AuthCard } from "./AuthCard.tsx";
 import { SignInForm } from "./SignInForm.tsx";
 
-/** Sign in, and go on where the session ended. */
+/** Sign-in page. Afterwards, the page in `next` is opened, where the last session ended. */
 export function SignInPage() {
   const [search] = useUrlState();
   const navigate = useNavigate();
@@ -37,7 +37,7 @@ function OtherWays() {
   );
 }
 
-/** A place within this page only: what stands in a link must not lead elsewhere. */
+/** Accepts only a path of this dashboard: a link must not redirect to another site. */
 function placeOf(next: string | undefined): { to: string; search: Search } {
   if (next === undefined || !next.startsWith("/")) return { to: "/", search: {} };
   const { pathname, searchParams } = new URL(`http://here${next}`);

@@ -8,7 +8,7 @@ import { keep } from "../start/kept.ts";
 import { AuthCard } from "./AuthCard.tsx";
 import { AuthForm } from "./AuthForm.tsx";
 
-/** Sign up. A taken email is answered in the same neutral words, so that nobody learns who has an account. */
+/** Sign-up page. A taken email gets the same neutral answer as a free one, so that nobody learns who has an account. */
 export function SignUpPage() {
   const navigate = useNavigate();
   const [email, setEmail] = useState("");

@@ -1,9 +1,9 @@
 import { useEffect, useLayoutEffect, useState } from "react";
 
 /**
- * The text behind the `#` of the address, where links carry tokens because browsers send it nowhere. It is taken out of the
- * address once the page is shown, so that it stays in no history. Another link that is opened on the same page brings another text,
- * without a reload.
+ * The fragment of the URL, in which links carry tokens because browsers never send it. It is removed from the address once
+ * the page is shown, so that it does not stay in the history. If another link is opened on the same page, its fragment is
+ * returned without a reload.
  *
  * Rendering only reads the address: React may drop an unfinished first render, with its state, and begin again.
  */

@@ -8,7 +8,7 @@ import { TextField } from "../controls/Field.tsx";
 import { For } from "../controls/For.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 
-/** Makes an API key for the first steps. @throws {Problem} */
+/** Creates an API key for the first steps. @throws {Problem} */
 export async function createFirstKey(): Promise<string> {
   const { key } = await answer(client.POST("/api/v1/keys", { body: { name: "first steps" } }));
   return key;
@@ -19,7 +19,7 @@ interface KeyToSendProps {
   onKey: (key: string) => void;
 }
 
-/** The key that the snippets carry: the one that signing up made, a new one, or one that somebody has. */
+/** The API key in the snippets: the key from sign-up, a new key, or a key that the user pastes. */
 export function KeyToSend({ value, onKey }: KeyToSendProps) {
   if (value === undefined) return <ChooseKey onKey={onKey} />;
   return (

@@ -12,12 +12,12 @@ import { curlSnippet, typescriptSnippet } from "../targets/sendSnippets.ts";
 interface SendStepProps {
   target: Target;
   apiKey: string | undefined;
-  /** Gets the key that was made because there was none. */
+  /** Called with the key that was created because there was none. */
   onKey: (key: string) => void;
   onSent: (itemId: string) => void;
 }
 
-/** Snippets to run elsewhere, or a button that does the same from here. */
+/** Snippets that send an item, and a button that sends the same item from here. */
 export function SendStep({ target, apiKey, onKey, onSent }: SendStepProps) {
   const mayMakeKeys = useMay("admin");
   const [language, setLanguage] = useState<"curl" | "TypeScript">("curl");
@@ -68,7 +68,7 @@ export function SendStep({ target, apiKey, onKey, onSent }: SendStepProps) {
   );
 }
 
-/** The item of the snippets. Sending takes a key, never a session. @throws {Problem} */
+/** Sends the item of the snippets. Sending needs an API key; a session is not accepted. @throws {Problem} */
 async function sendFirstItem(targetId: string, apiKey: string): Promise<{ id: string }> {
   return answer(
     client.POST("/t/{target_id}", {

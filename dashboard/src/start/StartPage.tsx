@@ -18,7 +18,7 @@ import { keep, kept } from "./kept.ts";
 
 const WatchStep = lazy(async () => ({ default: (await import("./WatchStep.tsx")).WatchStep }));
 
-/** Three steps to a first item: make a target, send, watch it arrive. It goes on by itself. */
+/** Three steps to a first item: create a target, send, watch the item arrive. The page advances by itself. */
 export function StartPage() {
   const targets = useQuery(targetsQuery);
   return (

@@ -18,7 +18,7 @@ interface WatchStepProps {
   onArrival: (itemId: string) => void;
 }
 
-/** Waits for the first item of the target, sent from wherever, and shows what becomes of it. */
+/** Waits for the first item of the target, wherever it is sent from, and shows its progress. */
 export function WatchStep({ target, itemId, onArrival }: WatchStepProps) {
   const latest = useQuery({
     queryKey: ["items", "first", target.id],

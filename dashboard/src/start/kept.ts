@@ -1,10 +1,10 @@
 import { keepForSession, keptForSession } from "../api/session.ts";
 
-/** Values of the first steps that cannot be read again. They survive a reload and end with signing out. */
+/** Values of the first steps that cannot be read again. They survive a reload, and end with the session. */
 interface Kept {
-  /** The API key that signing up gave, or that was made for the snippets. */
+  /** The API key from sign-up, or the key that was created for the snippets. */
   apiKey?: string;
-  /** The signing secret of a target that was made here, until it was saved. */
+  /** The signing secret of a target that was created here, until the user has saved it. */
   secret?: { targetId: string; value: string };
 }
 
@@ -12,7 +12,7 @@ export function kept(): Kept {
   return keptForSession("start") ?? {};
 }
 
-/** Keeps these parts; `undefined` takes a part out. */
+/** Stores these values; `undefined` removes a value. */
 export function keep(changes: { [name in keyof Kept]: Kept[name] | undefined }): void {
   keepForSession("start", { ...kept(), ...changes });
 }

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-/** Nothing here yet, with what to do about it; or nothing that matches, with the way back. */
+/** An empty list: nothing yet, with the next action; or no match, with an action that clears the filter. */
 export function Empty({
   title,
   children,

@@ -19,7 +19,7 @@ export function Loaded<T>({
 }: {
   query: UseQueryResult<T>;
   skeleton?: ReactNode;
-  /** The page's heading where what it shows cannot be read, for a page that is about one thing. */
+  /** The heading above the error, for a page about one object. */
   title?: string;
   children: (data: T) => ReactNode;
 }) {
@@ -44,17 +44,17 @@ export function Loaded<T>({
   );
 }
 
-/** A query that has data and was refused when it was read again. */
+/** A query with data whose latest refetch failed. */
 export interface ReadBefore {
   error: unknown;
   dataUpdatedAt: number;
   refetch: () => Promise<unknown>;
 }
 
-/** Says from when what is shown is. */
+/** Shows the time of stale data, why it could not be read again, and Retry. */
 export function AsOf({ query }: { query: ReadBefore }) {
   const zone = useTimeZone();
-  // Data that was never refreshed is as old as its first display.
+  // `dataUpdatedAt` is 0 for data that was never refreshed: it is as old as its first display.
   const [shownAtMs] = useState(Date.now);
   return (
     <div className="mb-2 grid gap-2">

@@ -22,16 +22,16 @@ interface HasPages {
 
 interface PagedListProps {
   query: PagedQuery;
-  /** Refreshes the first page where the list itself is not refreshed. */
+  /** The query that refreshes the first page, if the list's own query is not refreshed. */
   newest?: ReadBefore & { isError: boolean };
   isEmpty: boolean;
   empty: ReactNode;
-  /** Beside why it cannot be read: a way on. */
+  /** An action below the error, such as one that clears the filter. */
   wayOn?: ReactNode;
   children: ReactNode;
 }
 
-/** Rows read page by page, in each of their states, with a way to the next page. */
+/** Rows that are read page by page, with their loading, error and empty states, and a button for the next page. */
 export function PagedList({ query, newest, isEmpty, empty, wayOn, children }: PagedListProps) {
   const error = useLastError(query);
   const isRefused = query.isLoadingError || (query.isPending && error !== undefined);
@@ -53,7 +53,7 @@ export function PagedList({ query, newest, isEmpty, empty, wayOn, children }: Pa
   );
 }
 
-/** A way to the next page, where there is one. */
+/** The button that loads the next page, if there is one. */
 export function NextPage({ query }: { query: HasPages }) {
   if (!query.hasNextPage) return null;
   return (
@@ -65,7 +65,7 @@ export function NextPage({ query }: { query: HasPages }) {
   );
 }
 
-/** A way to the rest of a list that is there as a whole; nothing where all of it is shown. */
+/** The button that shows more of a list that is loaded as a whole; nothing when all of it is shown. */
 export function MoreRows({ shown, of, onMore }: { shown: number; of: number; onMore: () => void }) {
   if (shown >= of) return null;
   const number = (value: number): string => value.toLocaleString("en");
@@ -80,25 +80,25 @@ export function MoreRows({ shown, of, onMore }: { shown: number; of: number; onM
 
 interface Pages<Row> {
   queryKey: QueryKey;
-  /** Reads the page behind the row that has this cursor; the first without one. */
+  /** Reads the page after the row with this cursor; without a cursor, the first page. */
   read: (cursor: string | undefined, signal: AbortSignal) => Promise<Row[]>;
-  /** The rows of a full page: behind a shorter one there is none. */
+  /** Number of rows of a full page; a shorter page is the last. */
   size: number;
   cursorOf: (row: Row) => string;
-  /** How often it is read again, if at all. */
+  /** Refetch interval in milliseconds; false for never. */
   refreshMs?: number | false;
   staleTime?: number;
-  /** Shows the rows of the query before until the first page is there. */
+  /** Shows the rows of the previous query until the first page is loaded. */
   keepsShown?: boolean;
 }
 
-/** The rows of a list that the service gives page by page, for a `PagedList`. */
+/** Reads a list page by page (keyset pagination), for a `PagedList`. */
 export function usePages<Row>({ read, size, cursorOf, refreshMs = false, keepsShown, ...rest }: Pages<Row>) {
   const query = useInfiniteQuery({
     queryFn: ({ pageParam, signal }) => read(pageParam, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (page: Row[]) => (page.length < size ? undefined : cursorOf(page.at(-1)!)),
-    // Beyond the first pages, reading everything again costs more than it tells.
+    // A refetch reads all pages again, which is too expensive beyond the first three.
     refetchInterval: ({ state }) => ((state.data?.pages.length ?? 0) > 3 ? false : refreshMs),
     placeholderData: (previous) => (keepsShown === true ? previous : undefined),
     ...rest,

@@ -33,7 +33,7 @@ export function ProblemCard({ error, onRetry }: { error: unknown; onRetry?: () =
   );
 }
 
-/** When a request that came too soon is taken again. */
+/** Counts down the time until a rate-limited request may be repeated. */
 function NextTry({ problem: { atMs, retryAfterSeconds = 60 } }: { problem: Problem }) {
   return (
     <p>
@@ -43,7 +43,7 @@ function NextTry({ problem: { atMs, retryAfterSeconds = 60 } }: { problem: Probl
 }
 
 function WayOn({ status, code }: { status: number | undefined; code: string | undefined }) {
-  // The pages that it leads to are not a portal's.
+  // The linked pages do not exist in a portal.
   if (portalOrganization !== undefined) return null;
   if (status === 402)
     return (
@@ -81,7 +81,7 @@ function UsageLink() {
   );
 }
 
-/** A whole page that is not there. */
+/** The page for an unknown address. */
 export function NotFoundPage() {
   return (
     <main className="grid justify-items-start gap-3 p-6">

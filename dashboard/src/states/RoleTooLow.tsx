@@ -1,6 +1,6 @@
 import { Link } from "@tanstack/react-router";
 
-/** Why something is not offered, or was refused. */
+/** Says that an action is missing or was refused because of the user's role. */
 export function RoleTooLow() {
   return (
     <p>

@@ -6,14 +6,14 @@ interface Read extends ReadBefore {
   isError: boolean;
 }
 
-/** The state of several queries together. */
+/** The combined state of several queries. */
 export interface Unread {
   isPending: boolean;
-  /** Why the first of those that could not be read was refused. */
+  /** The error of the first query that failed without data. */
   error: unknown;
   isRefused: boolean;
   retry: () => void;
-  /** The age of the oldest stale data; undefined when everything is fresh. */
+  /** The oldest stale data; undefined when everything is fresh. */
   old: ReadBefore | undefined;
 }
 

@@ -3,7 +3,7 @@ import { useState } from "react";
 
 type Failing = Pick<UseQueryResult, "error" | "isError" | "isFetching" | "errorUpdateCount">;
 
-/** The error of a query, also while it is read again without data: the query itself forgets it then. */
+/** The error of a query, also while a query without data is read again: the query itself drops the error then. */
 export function useLastError(query: Failing): unknown {
   const [last, setLast] = useState<unknown>();
   if (query.isError && query.error !== last) setLast(query.error);

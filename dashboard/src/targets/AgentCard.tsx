@@ -9,7 +9,7 @@ import { toast } from "../controls/toasts.ts";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { Ago } from "../time/Moment.tsx";
 
-/** An agent's card, its signature, and the error that prevents a new reading. */
+/** An agent's card, its signature, and the error of the latest refresh. */
 export function AgentCard({ target }: { target: Target }) {
   const refresh = useRefreshCard(target.id);
   return (

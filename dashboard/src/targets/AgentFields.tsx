@@ -1,7 +1,7 @@
 import { SelectField, TextField } from "../controls/Field.tsx";
 import type { ChoiceFieldsProps } from "./kinds/kind.ts";
 
-/** Where a new agent's card is, and how the agent is authenticated to. */
+/** The URL of a new agent's card, and the credentials for the agent. */
 export function AgentFields({ texts, field }: ChoiceFieldsProps) {
   const secret = {
     type: "password",

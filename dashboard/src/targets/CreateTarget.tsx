@@ -17,7 +17,10 @@ interface Inputs {
   own: OwnInputs;
 }
 
-/** Creates a target: first its destination, then what that needs. A refusal is shown beside its field. */
+/**
+ * Creates a target: first its destination, then the fields for that. The service's error is shown beside the field that it
+ * concerns.
+ */
 export function CreateTarget({
   choice: initial,
   customerUid = "",
@@ -25,7 +28,7 @@ export function CreateTarget({
   onMade,
 }: {
   choice?: string | undefined;
-  /** The proposed customer. */
+  /** The initial value of the customer field. */
   customerUid?: string | undefined;
   /** Called when a field is changed. */
   onTyped?: () => void;
@@ -40,7 +43,7 @@ export function CreateTarget({
     onSuccess: (target) => {
       void queries.invalidateQueries({ queryKey: ["targets"] });
       const { secret, ...rest } = target;
-      // A secret from the form need not be shown again.
+      // A secret that the user typed is not shown again.
       onMade(secret === undefined || secret === inputs.own.secret.trim() ? rest : target);
     },
   });
@@ -87,7 +90,10 @@ function newTarget(choice: Choice, { texts, own }: Inputs): NewTarget {
 
 const commonFields: readonly string[] = ["name", "customer_uid", "uid", "secret"];
 
-/** The field that a refusal is about: the service's error begins with the field's name. If two names fit, the longer one counts. */
+/**
+ * The field that an error concerns: the service's error begins with the field's name. If two names fit, the longer one
+ * counts.
+ */
 function fieldOf(error: unknown, names: readonly string[]): string | undefined {
   if (!(error instanceof Problem) || (error.status !== 400 && error.code !== "uid_taken")) return undefined;
   const sentence = error.message.replace(/^body\//, "");

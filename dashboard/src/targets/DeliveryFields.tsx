@@ -2,7 +2,7 @@ import { TextField } from "../controls/Field.tsx";
 import { RetryAxis } from "./RetryAxis.tsx";
 import type { SettingsField, SettingsForm } from "./useSettingsForm.ts";
 
-/** The fields of `deliverySettings`: retries, with when they come, and the owner's limits. */
+/** The fields of `deliverySettings`: retries with their schedule, and the owner's limits. */
 export function DeliveryFields({ form: { draft, field } }: { form: SettingsForm }) {
   const [retries, interval] = [field("max_retries"), field("retry_interval_seconds")];
   const hasSchedule = retries.error === undefined && interval.error === undefined;

@@ -9,7 +9,7 @@ import { toast } from "../controls/toasts.ts";
 import { healthQuery } from "./health.ts";
 import { useEnabling, useTargetChange } from "./useTargetChange.ts";
 
-/** Pauses a target, or enables it again; where items are held, after asking what becomes of them. */
+/** Pauses or enables a target. If items are held, it asks first whether to send or discard them. */
 export function Enabling({ target }: { target: Target }) {
   const health = useQuery(healthQuery(target.id));
   const enabling = useEnabling();

@@ -11,7 +11,7 @@ interface EventTypesFieldProps {
 
 const mostProposed = 50;
 
-/** A target's event types, with those of the catalogue proposed for the one that is being typed. */
+/** The event types of a target. The catalogue's types are suggested for the type that is being typed. */
 export function EventTypesField({ value, error, onChange }: EventTypesFieldProps) {
   const listId = useId();
   const start = value.lastIndexOf(",") + 1;

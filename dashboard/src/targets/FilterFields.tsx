@@ -10,12 +10,12 @@ import { filterProblem } from "./filterText.ts";
 
 interface FilterFieldsProps {
   value: string;
-  /** Why the service refused it. */
+  /** The service's error about the filter. */
   error?: string | undefined;
   onChange: (value: string) => void;
 }
 
-/** Which items a target gets by what is in them, and a sample to try that on. */
+/** The field for a target's filter, and a form that tries the filter on a sample. */
 export function FilterFields({ value, error, onChange }: FilterFieldsProps) {
   const isTryable = value.trim() !== "" && filterProblem(value) === undefined;
   return (
@@ -33,7 +33,7 @@ export function FilterFields({ value, error, onChange }: FilterFieldsProps) {
   );
 }
 
-/** Says what the filter as it stands in the form would do with a sample. */
+/** Tries the filter that is in the form, saved or not, on a sample. */
 function TryFilter({ filter }: { filter: Record<string, unknown> }) {
   const [sample, setSample] = useState("");
   const [eventType, setEventType] = useState("");
@@ -51,7 +51,7 @@ function TryFilter({ filter }: { filter: Record<string, unknown> }) {
         }),
       ),
   });
-  // A verdict is of what was asked: it goes when the filter or the sample is changed.
+  // A verdict is hidden once the filter or the sample has changed.
   const isOfThis = trial.variables === asked && !trial.isPending;
   return (
     <details>

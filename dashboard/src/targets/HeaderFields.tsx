@@ -73,7 +73,7 @@ function HeaderRow({ header, number, onChange, onRemove }: HeaderRowProps) {
           type="checkbox"
           className="size-4 accent-accent"
           checked={header.isSecret}
-          // A secret that is kept cannot be shown: it has to be given anew.
+          // A stored secret cannot be shown, so its value must be typed again.
           onChange={(event) =>
             onChange({ ...header, isSecret: event.target.checked, value: isKept ? "" : header.value })
           }

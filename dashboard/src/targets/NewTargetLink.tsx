@@ -4,13 +4,13 @@ import { buttonLook } from "../controls/Button.tsx";
 import { For } from "../controls/For.tsx";
 
 interface NewTargetLinkProps {
-  /** The proposed choice of `CreateTarget` and customer. */
+  /** The initial kind and customer in `CreateTarget`. */
   search?: { kind?: string; customer?: string };
   look?: "plain" | "primary";
   children: ReactNode;
 }
 
-/** The link to the page that creates a target, for roles that may. */
+/** The link to the page that creates a target, for roles that may create one. */
 export function NewTargetLink({ search, look = "primary", children }: NewTargetLinkProps) {
   return (
     <For least="member">

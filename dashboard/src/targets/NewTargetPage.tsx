@@ -9,7 +9,7 @@ import { pathOf } from "./kinds/kinds.ts";
 import { SecretOnce } from "./SecretOnce.tsx";
 import { OrRoleTooLow } from "../states/OrRoleTooLow.tsx";
 
-/** The wizard that makes a target of any kind. */
+/** The page that creates a target of any kind. */
 export function NewTargetPage() {
   const [search] = useUrlState();
   const navigate = useNavigate();

@@ -3,7 +3,7 @@ import { TextField } from "../controls/Field.tsx";
 import { uidInput } from "../customers/customerQueries.ts";
 import { ProposedCustomers } from "../customers/ProposedCustomers.tsx";
 
-/** The organization's own names and notes of a target. */
+/** The optional texts of a new target. */
 export interface OwnInputs {
   customerUid: string;
   uid: string;
@@ -17,7 +17,7 @@ interface OwnFieldsProps {
   onChange: (own: OwnInputs) => void;
 }
 
-/** To whom the target belongs, what it is called elsewhere, and a secret that its receiver knows: none has to be given. */
+/** Optional fields of a new target: its customer, its uid, and a signing secret that the receiver already has. */
 export function OwnFields({ own, takesSecret, errorOf, onChange }: OwnFieldsProps) {
   const [isOpen, setOpen] = useState(own.customerUid !== "");
   const isRefused = ["customer_uid", "uid", "secret"].some((name) => errorOf(name) !== undefined);
@@ -57,7 +57,7 @@ interface UidProps {
   onChange: (uid: string) => void;
 }
 
-/** A customer by its uid, with those proposed that begin with what is typed. */
+/** A field for the uid of a customer, which suggests uids that begin with the typed text. */
 export function CustomerField({ value, error, onChange }: UidProps) {
   const listId = useId();
   return (
@@ -76,7 +76,7 @@ export function CustomerField({ value, error, onChange }: UidProps) {
   );
 }
 
-/** The organization's own id of a target. */
+/** A field for the organization's own id of a target. */
 export function UidField({ value, error, onChange }: UidProps) {
   return (
     <TextField

@@ -3,7 +3,7 @@ import type { Target } from "../api/shapes.ts";
 import { CopyButton } from "../controls/Copy.tsx";
 import { Metadata } from "../customers/Metadata.tsx";
 
-/** To whom a target belongs, and what the organization noted of it; nothing where none of it is there. */
+/** The customer, uid and metadata of a target; nothing if it has none. */
 export function OwnNames({ target }: { target: Target }) {
   const { customer_uid: customer, uid, metadata } = target;
   const hasMetadata = metadata !== undefined && Object.keys(metadata).length > 0;

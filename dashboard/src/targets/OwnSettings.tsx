@@ -9,7 +9,7 @@ interface OwnSettingsProps {
   onChange: (changes: Draft) => void;
 }
 
-/** The organization's own names and notes of a target. */
+/** Fields for the customer, uid and metadata of a target. */
 export function OwnSettings({ draft, errorOf, onChange }: OwnSettingsProps) {
   return (
     <>

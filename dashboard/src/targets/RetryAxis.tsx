@@ -2,7 +2,10 @@ import { Fragment } from "react";
 import { duration } from "../time/wording.ts";
 import { retrySchedule } from "./retrySchedule.ts";
 
-/** The attempts of an item that always fails, on an axis of time. The axis is logarithmic, as the waits are. */
+/**
+ * The attempts of an item that always fails, on a time axis. The axis is logarithmic, because each wait is a multiple of the
+ * one before.
+ */
 export function RetryAxis({ maxRetries, intervalSeconds }: { maxRetries: number; intervalSeconds: number }) {
   const times = retrySchedule(maxRetries, intervalSeconds);
   const last = times.at(-1) ?? 0;

@@ -9,15 +9,15 @@ import { Card } from "../controls/Card.tsx";
 import { SecretText } from "../controls/ShownOnce.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 
-/** How long a secret stays on the page when nobody hides it. */
+/** Milliseconds after which a revealed secret is hidden. */
 const shownMs = 60_000;
 
-/** Lets an admin read a signing secret again, where the organization has switched that on. */
+/** Lets an admin read a signing secret again, if the organization's settings allow it. */
 export function RevealSecret({ target }: { target: Target }) {
   const mayReveal = useMay("admin");
   const organization = useQuery({ ...organizationQuery, enabled: mayReveal });
   if (!mayReveal || organization.data?.secrets_can_be_revealed !== true) return null;
-  // A change of the target hides what is shown, because it may be a rotation.
+  // A change of the target hides the revealed secret, because it may be a rotation.
   return <Revealing key={`${target.id} ${target.updated_at}`} targetId={target.id} />;
 }
 
@@ -29,7 +29,7 @@ function Revealing({ targetId }: { targetId: string }) {
       answer(
         client.POST("/api/v1/targets/{id}/signing-secret/reveal", { params: { path: { id: targetId } } }),
       ),
-    // The secret leaves memory with the page.
+    // The secret leaves memory when the page is left.
     gcTime: 0,
   });
   useEffect(() => {

@@ -6,7 +6,7 @@ import { Options, SelectField, TextField } from "../controls/Field.tsx";
 import { FormDialog } from "../controls/FormDialog.tsx";
 import { toast } from "../controls/toasts.ts";
 
-/** When the previous secret may end, in seconds; nothing is when it is deleted. */
+/** Seconds until the previous secret expires; with the empty value it is valid until it is deleted. */
 const ends = [
   ["", "When I delete it"],
   ["3600", "In an hour"],
@@ -17,12 +17,12 @@ const ends = [
 
 interface RotateDialogProps {
   target: Target;
-  /** Gets a secret that was made; one that was given needs no showing. */
+  /** Called with a secret that the service created; a secret that the user typed is not shown again. */
   onSecret: (secret: string) => void;
   onClose: () => void;
 }
 
-/** Asks how the present secret ends, and whether the new one is known already. */
+/** Asks when the current secret expires, and for a new secret if the receiver already has one. */
 export function RotateDialog({ target, onSecret, onClose }: RotateDialogProps) {
   const [endsIn, setEndsIn] = useState("");
   const [known, setKnown] = useState("");
@@ -72,7 +72,7 @@ export function RotateDialog({ target, onSecret, onClose }: RotateDialogProps) {
 }
 
 interface Rotation {
-  /** Seconds as they stand in the form. */
+  /** Seconds, as the text of the form. */
   endsIn: string;
   known: string;
 }
@@ -91,7 +91,7 @@ function useRotation(id: string, { onRotated }: { onRotated: (made: string | und
         }),
       ),
     onSuccess: ({ secret, ...rotated }, { known }) => {
-      // The secret is shown once and kept nowhere.
+      // The secret is shown once, so it does not go into the query cache.
       queries.setQueryData(["targets", id], rotated);
       onRotated(known === "" ? secret : undefined);
     },

@@ -5,7 +5,7 @@ import { verificationSnippet } from "./verification.ts";
 
 type SecretOnceProps = Pick<Parameters<typeof ShownOnce>[0], "secret" | "onDone" | "isKept">;
 
-/** A signing secret, shown this once. */
+/** A signing secret, shown only once. */
 export function SecretOnce(props: SecretOnceProps) {
   return (
     <Card title="Signing secret: shown only once" takesFocus>

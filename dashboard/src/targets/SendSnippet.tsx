@@ -4,7 +4,7 @@ import { Snippet } from "../controls/Copy.tsx";
 import { kindOf } from "./kinds/kinds.ts";
 import { curlSnippet, typescriptSnippet } from "./sendSnippets.ts";
 
-/** Commands that send to a target, and those that consume its items where consumers do. */
+/** Commands that send to a target, and for a mailbox also commands that consume its messages. */
 export function SendSnippet({ target }: { target: Pick<Target, "id" | "kind"> }) {
   const { Consuming } = kindOf(target);
   return (

@@ -8,7 +8,7 @@ import { Modal } from "../controls/Modal.tsx";
 import { ProblemCard } from "../states/ProblemCard.tsx";
 import { milliseconds } from "../time/wording.ts";
 
-/** Makes one delivery that is no item, at once, and shows what the receiver said. */
+/** Sends one test delivery at once, without an item, and shows the receiver's response. */
 export function SendTest({ targetId }: { targetId: string }) {
   const [isOpen, setOpen] = useState(false);
   const test = useMutation({

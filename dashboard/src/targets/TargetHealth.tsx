@@ -11,7 +11,7 @@ import { duration } from "../time/wording.ts";
 import { circuits, type Health, healthQuery, percent } from "./health.ts";
 import { RetryAxis } from "./RetryAxis.tsx";
 
-/** How deliveries to one target go: now, in the last day, and what happens when they fail. */
+/** The health of one target: current figures, the last 24 hours, and the retry schedule. */
 export function TargetHealth({ target }: { target: Target }) {
   const health = useQuery({ ...healthQuery(target.id), refetchInterval: useRefreshMs(5000, 10_000) });
   const stats = useQuery(statsQuery("24h", target.id));

@@ -22,7 +22,7 @@ import { TargetHealth } from "./TargetHealth.tsx";
 import { TargetSettings } from "./TargetSettings.tsx";
 import { healthQuery } from "./health.ts";
 
-/** One target: what happens there, how it does, and everything that can be set. */
+/** One target: its activity, its health and its settings. */
 export function TargetPage() {
   const id = usePathId();
   const query = useQuery({ ...targetQuery(id), refetchInterval: useRefreshMs(10_000) });

@@ -6,7 +6,7 @@ import { EnabledPill } from "./EnabledPill.tsx";
 import { percent } from "./health.ts";
 import { hostOf, kindOf, pathOf } from "./kinds/kinds.ts";
 
-/** The grid that the names of the columns share with the rows. */
+/** Grid classes of the rows and of the column names. */
 export const targetColumns =
   "grid grid-cols-[20px_minmax(0,1fr)_auto] items-center gap-x-3 gap-y-1 px-3 md:grid-cols-[20px_minmax(0,1.2fr)_minmax(0,1fr)_96px_72px_64px_140px]";
 

@@ -21,7 +21,7 @@ import { targetColumns, TargetRow } from "./TargetRow.tsx";
 import { useEnabling } from "./useTargetChange.ts";
 import { useTargetHealths } from "./useTargetHealths.ts";
 
-/** Where items go, and how each place does. */
+/** The targets, with their health. */
 export function TargetsPage() {
   const query = useQuery({ ...targetsQuery, refetchInterval: useRefreshMs(10_000) });
   return (
@@ -59,7 +59,7 @@ function NoTargets() {
   );
 }
 
-/** `isOld` says that it is said already from when they are. */
+/** `isOld`: the page already shows the age of its data. */
 function TargetList({ targets, isOld }: { targets: readonly Target[]; isOld: boolean }) {
   const [search, change] = useUrlState();
   const wanted = (search["name"] ?? "").toLowerCase();

@@ -6,7 +6,7 @@ import { EventTypesField } from "./EventTypesField.tsx";
 import { HeaderFields } from "./HeaderFields.tsx";
 import type { SettingsForm } from "./useSettingsForm.ts";
 
-/** The settings of a webhook, besides those of every kind. */
+/** The settings of a webhook, in addition to those of every kind. */
 export function WebhookSettings({ target, form }: { target: Target; form: SettingsForm }) {
   return (
     <>

@@ -1,4 +1,4 @@
-/** A list of event types as it is typed. */
+/** Parses a comma-separated list of event types. */
 export function eventTypesOf(text: string): string[] {
   return text
     .split(",")

@@ -1,15 +1,15 @@
 import type { Target, TargetChanges } from "../api/shapes.ts";
 
-/** One header as it stands in the form. */
+/** One header in the form. */
 export interface HeaderDraft {
-  /** Tells rows apart while their names change. */
+  /** Identifies the row while its name changes. */
   key: number;
   name: string;
   value: string;
   isSecret: boolean;
 }
 
-/** Shown in place of a secret value, and sent back to keep it. */
+/** The service's placeholder for a secret value; sending it back keeps the value. */
 export const keptValue = "***";
 export const mostHeaders = 20;
 
@@ -21,12 +21,12 @@ export function headersOf({ headers = {} }: Target): readonly HeaderDraft[] {
   );
 }
 
-/** An empty row under the others. */
+/** An empty header for a new row. */
 export function newHeader(headers: readonly HeaderDraft[]): HeaderDraft {
   return { key: Math.max(-1, ...headers.map(({ key }) => key)) + 1, name: "", value: "", isSecret: true };
 }
 
-/** Their faults, before the service is asked. */
+/** The first error of the headers as a sentence, checked before the request; undefined if there is none. */
 export function headersProblem(headers: readonly HeaderDraft[]): string | undefined {
   if (headers.some(({ name }) => name.trim() === "")) return "Each header needs a name";
   const emptied = headers.find(({ value, isSecret }) => isSecret && value === "");
@@ -36,7 +36,7 @@ export function headersProblem(headers: readonly HeaderDraft[]): string | undefi
   return twice === undefined ? undefined : `${twice} is there twice`;
 }
 
-/** All headers as a change takes them; nothing when they are as they were. */
+/** The headers as part of a request body; empty if they have not changed. */
 export function headersChange(
   target: Target,
   headers: readonly HeaderDraft[],

@@ -3,7 +3,7 @@ import { answer, callJson, client } from "../api/client.ts";
 import { Problem } from "../api/problem.ts";
 import type { Target } from "../api/shapes.ts";
 
-/** How a target does, as `GET /api/v1/targets/:id/health` says. */
+/** A target's health, as `GET /api/v1/targets/:id/health` returns it. */
 export interface Health {
   target_id: string;
   enabled: boolean;
@@ -20,7 +20,7 @@ export interface Health {
   last_success_at: number | null;
 }
 
-/** More targets than these are not asked about at once. */
+/** Number of targets that a list shows at first, and that one request for health covers. */
 export const mostListed = 100;
 
 /** The health of targets with their last 24 hours, in one request for each {@link mostListed} of them. */
@@ -43,7 +43,7 @@ export function isFailing(target: Pick<Target, "disabled_reason" | "failing_sinc
   return target.disabled_reason !== undefined || target.failing_since !== undefined;
 }
 
-/** A target's health; null from a service that does not tell it. */
+/** A target's health; null from a service without this endpoint. */
 export function healthQuery(id: string) {
   return queryOptions({
     queryKey: ["health", id],
@@ -58,7 +58,7 @@ export function healthQuery(id: string) {
   });
 }
 
-/** A circuit's states, in the words that every page has for them. */
+/** Names and meanings of the circuit states, the same on every page. */
 export const circuits: Record<Health["circuit"], { name: string; meaning: string }> = {
   closed: { name: "Closed", meaning: "attempts are made as they come due" },
   open: {
@@ -70,6 +70,6 @@ export const circuits: Record<Health["circuit"], { name: string; meaning: string
 
 export function percent(rate: number | null | undefined): string {
   if (rate === null || rate === undefined) return "–";
-  // Rounded down, so that 99.96 % is not shown as all.
+  // Rounded down, so that 99.96 % is not shown as 100 %.
   return `${(Math.floor(rate * 1000) / 10).toFixed(rate === 1 || rate === 0 ? 0 : 1)} %`;
 }

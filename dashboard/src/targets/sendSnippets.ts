@@ -17,7 +17,7 @@ await postrider.sendItem(
 );`;
 }
 
-/** The lines that make a client of the SDK. */
+/** The lines that create a client of the SDK. */
 export function clientLines(key: string): string {
   return `import { createClient } from "@postrider/sdk";
 

@@ -7,9 +7,9 @@ export type SettingName = keyof TargetChanges;
 export interface Setting {
   name: SettingName;
   read: (target: Target) => string;
-  /** The fault of the text as a sentence, before the service is asked. */
+  /** The error of the text as a sentence, checked before the request; undefined for a valid text. */
   fault: (text: string) => string | undefined;
-  /** The change, for a text without a fault. */
+  /** The request field for a valid text. */
   write: (text: string) => TargetChanges;
 }
 
@@ -26,7 +26,7 @@ export function setting<Name extends SettingName>(
   return { name, read, fault, write: (text) => ({ [name]: write(text) }) };
 }
 
-/** A number that may be left empty: the service's own choice. */
+/** An optional number. If it is empty, the service's default applies. */
 export function optionalNumber(
   name: "rate_limit_per_second" | "rate_limit_burst" | "max_concurrency" | "max_claims",
   fault: (text: string) => string | undefined,
@@ -38,7 +38,7 @@ export function optionalNumber(
   });
 }
 
-/** The fault of a text that is no whole number in this range. */
+/** Returns a check that a text is a whole number in this range. */
 export function notWhole(low: number, high: number, orNothing = ", or nothing") {
   return (text: string): string | undefined =>
     /^\d{1,6}$/.test(text) && Number(text) >= low && Number(text) <= high

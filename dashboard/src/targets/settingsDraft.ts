@@ -5,7 +5,7 @@ import { filterProblem } from "./filterText.ts";
 import { kindOf } from "./kinds/kinds.ts";
 import { type Setting, setting, type SettingName } from "./settingTexts.ts";
 
-/** A target's settings as they stand in the form: texts. */
+/** A target's settings, as texts of the form. */
 export type Draft = Readonly<Partial<Record<SettingName, string>>>;
 
 /** The settings of every kind. */
@@ -42,18 +42,18 @@ export function draftOf(target: Target): Draft {
   return Object.fromEntries(settingsOf(target).map(({ name, read }) => [name, read(target)]));
 }
 
-/** The faults of the texts by field, before the service is asked. */
+/** The errors of the texts by field, checked before the request. */
 export function problemOf(target: Target, draft: Draft): Draft {
   const faults = settingsOf(target).map(({ name, fault }) => [name, fault(draft[name] ?? "")] as const);
   return Object.fromEntries(faults.filter(([, fault]) => fault !== undefined));
 }
 
-/** The settings whose texts differ from the target as it is. */
+/** The settings whose texts differ from the target. */
 export function changedSettings(target: Target, draft: Draft): readonly Setting[] {
   return settingsOf(target).filter(({ name, read }) => (draft[name] ?? "") !== read(target));
 }
 
-/** The request body for the changed settings. Only for a draft without faults. */
+/** The request body for the changed settings of a valid draft. */
 export function toChanges(target: Target, draft: Draft): TargetChanges {
   const changes = changedSettings(target, draft).map(({ name, write }) => write(draft[name] ?? ""));
   return Object.assign({}, ...changes) as TargetChanges;

@@ -17,9 +17,8 @@ export type SettingsField = (name: SettingName) => {
 export type SettingsForm = ReturnType<typeof useSettingsForm>;
 
 /**
- * A target's settings while they are being changed: the texts, what is wrong with each, and what saves the difference.
- * Changes made elsewhere are shown once nothing is unsaved here. Fields that were typed in while they were being saved stay
- * as they are, unsaved.
+ * The form of a target's settings: the texts, the error of each, and a function that saves the difference. Changes by other
+ * users are shown once nothing is unsaved here. Text that is typed during a save stays, unsaved.
  */
 export function useSettingsForm(target: Target) {
   const [base, setBase] = useState(target);

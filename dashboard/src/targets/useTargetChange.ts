@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { answer, client } from "../api/client.ts";
 import type { Target, TargetChanges } from "../api/shapes.ts";
 
-/** Changes a target, and shows the change everywhere at once. */
+/** Changes a target, and updates all cached queries of targets. */
 export function useTargetChange(id: string) {
   const queries = useQueryClient();
   return useMutation({
@@ -20,7 +20,10 @@ async function changeTarget(id: string, changes: TargetChanges): Promise<Target>
   return answer(client.PATCH("/api/v1/targets/{id}", { params: { path: { id } }, body: changes }));
 }
 
-/** Enables or disables several at once. It shows before it is done, and goes back where it was refused. */
+/**
+ * Enables or disables several targets. The list shows the change before the service has made it, and takes it back after an
+ * error.
+ */
 export function useEnabling() {
   const queries = useQueryClient();
   return useMutation({

@@ -10,7 +10,7 @@ export function useTargetHealths(targets: readonly Target[]) {
   const query = useQuery({
     ...healthsQuery(ids),
     refetchInterval: useRefreshMs(10_000, 10_000),
-    // The figures of rows that stay are shown while those of more are read.
+    // Keeps the figures of the shown rows while figures of more rows are read.
     placeholderData: (previous) => previous,
   });
   return {

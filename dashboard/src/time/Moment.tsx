@@ -2,12 +2,12 @@ import { useTimeZone } from "./timeZone.ts";
 import { useNow } from "./useNow.ts";
 import { distance, duration, fullTime, shortTime } from "./wording.ts";
 
-/** A point in time, in Unix seconds, as the chosen time zone has it. */
+/** A point in time in the chosen time zone; `at` is in Unix seconds. */
 export function Moment({ at }: { at: number }) {
   return <Time at={at} words={shortTime(at, useTimeZone())} />;
 }
 
-/** `3 min ago`, kept true while it is shown. */
+/** A relative time such as `3 min ago`, updated every second. */
 export function Ago({ at }: { at: number }) {
   return <Time at={at} words={distance(at, useNow())} />;
 }
@@ -25,7 +25,7 @@ function Time({ at, words }: { at: number; words: string }) {
   );
 }
 
-/** The time left; `ended` when there is none. */
+/** The time left, or `ended` when no time is left. */
 export function Countdown({ until, ended }: { until: number; ended: string }) {
   const left = until - useNow() / 1000;
   return <span className="figures whitespace-nowrap">{left > 0 ? duration(left) : ended}</span>;

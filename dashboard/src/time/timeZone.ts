@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** Whether times are shown as on this machine's clock or in UTC. Kept across visits. */
+/** Whether times are shown in this machine's time zone or in UTC. The choice is stored across visits. */
 export type TimeZone = "local" | "UTC";
 
 const key = "postrider.timeZone";
@@ -22,7 +22,7 @@ export function toggleTimeZone(): void {
   try {
     localStorage.setItem(key, current);
   } catch {
-    // It holds for this visit.
+    // Storage is forbidden: the choice holds for this visit.
   }
   for (const listener of listeners) listener();
 }

@@ -5,7 +5,7 @@ const listeners = new Set<() => void>();
 let nowMs = serviceNowMs();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-/** The service's time in Unix milliseconds, which moves on each second for all that show it. */
+/** The service's time in Unix milliseconds, updated every second for all components that show it. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => nowMs);
 }

@@ -10,7 +10,7 @@ export function shortTime(atSeconds: number, zone: TimeZone, nowMs: number = ser
   return isToday ? clock(at, zone) : `${day(at, zone)} ${clock(at, zone)}`;
 }
 
-/** Whole, for a tooltip. */
+/** The full date and time, for a tooltip. */
 export function fullTime(atSeconds: number, zone: TimeZone): string {
   return `${formats(zone).full.format(atSeconds * 1000)} ${zone === "UTC" ? "UTC" : localZone}`;
 }
@@ -37,7 +37,10 @@ interface Formats {
 
 const made = new Map<TimeZone, Formats>();
 
-/** Made once: `toLocaleTimeString` makes one for each call, which was most of what a scrolled list cost. */
+/**
+ * Creates the formatters of a time zone once: `toLocaleTimeString` creates one at each call, which was most of the cost of
+ * scrolling a list.
+ */
 function formats(zone: TimeZone): Formats {
   const present = made.get(zone);
   if (present !== undefined) return present;
@@ -52,7 +55,7 @@ function formats(zone: TimeZone): Formats {
   return next;
 }
 
-/** A tick of a time axis: `12:05`, or the day where steps are days and at midnight. */
+/** The label of a tick on a time axis: `12:05`, or the day if steps are days or the tick is at midnight. */
 export function tickName(atSeconds: number, stepSeconds: number, zone: TimeZone): string {
   const at = new Date(atSeconds * 1000);
   const time = clock(at, zone).slice(0, 5);

@@ -11,7 +11,7 @@ const answers = [
   ["410", "410, which disables the target"],
 ] as const;
 
-/** How the tryout answers, so that failures and retries can be seen before a real receiver has them. */
+/** Chooses the status with which the tryout answers, so that users see failures and retries before a real receiver has them. */
 export function AnswerWith({ target }: { target: Target }) {
   const change = useTargetChange(target.id);
   const [address = "", query = ""] = (target.url ?? "").split("?");

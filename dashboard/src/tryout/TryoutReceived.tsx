@@ -11,7 +11,7 @@ import { Moment } from "../time/Moment.tsx";
 import { AnswerWith } from "./AnswerWith.tsx";
 import { type ReceivedRequest, receivedQuery } from "./received.ts";
 
-/** The requests that a receiver of one's own would have got, live. */
+/** The requests that the tryout target received, live. */
 export function TryoutReceived({ target }: { target: Target }) {
   const query = useQuery({ ...receivedQuery(target.id), refetchInterval: useRefreshMs(1000, 1000) });
   return (

@@ -2,7 +2,7 @@ import { queryOptions } from "@tanstack/react-query";
 import { answer, client } from "../api/client.ts";
 import type { components } from "../api/interface.generated.ts";
 
-/** One request that a tryout target received, as a receiver would have had it. */
+/** One request that a tryout target received. */
 export type ReceivedRequest = components["schemas"]["TryoutRequest"];
 
 /** The last requests to a tryout target, newest first. */

@@ -28,7 +28,7 @@ const states: Record<Status, { look: string; icon: LucideIcon; text: string }> =
   },
 };
 
-/** The billing state with what it blocks. That billing is disabled is a calm state, not an error. */
+/** The billing state and what it blocks. Disabled billing is shown as information, not as an error. */
 export function BillingState({
   status,
   isEnabled,

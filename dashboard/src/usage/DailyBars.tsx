@@ -3,7 +3,7 @@ import { Card } from "../controls/Card.tsx";
 import { type Stats, statsQuery } from "../figures/stats.ts";
 import { Loaded } from "../states/Loaded.tsx";
 
-/** Accepted items by day, as far as the service tells them. */
+/** Accepted items per day in the last 30 days. */
 export function DailyBars() {
   const stats = useQuery(statsQuery("30d"));
   return (
@@ -62,7 +62,7 @@ function Bars({ stats }: { stats: Stats }) {
   );
 }
 
-/** Days of usage are UTC days, whatever clock the page shows. */
+/** Days of usage are UTC days, whatever time zone the page shows. */
 function dayName(atSeconds: number): string {
   return dayFormat.format(atSeconds * 1000);
 }

@@ -47,7 +47,7 @@ export function Invoices() {
   );
 }
 
-/** Only an https address is made a link, whoever wrote it. */
+/** Only an https URL becomes a link, whatever the payment processor sends. */
 function InvoiceLink({ url }: { url: string | null }) {
   if (url === null || URL.parse(url)?.protocol !== "https:") return null;
   return (

@@ -66,7 +66,7 @@ export function UsagePage() {
   );
 }
 
-/** Months of usage are UTC months, whatever clock the page shows. */
+/** Months of usage are UTC months, whatever time zone the page shows. */
 const monthFormat = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", month: "long", year: "numeric" });
 
 function ThisMonth({ currency, isCharged }: { currency: string; isCharged: boolean }) {
@@ -113,7 +113,7 @@ function BillingButtons({ hasMethod }: { hasMethod: boolean }) {
         where === "checkout" ? client.POST("/api/v1/billing/checkout") : client.GET("/api/v1/billing/portal");
       return (await answer(call as Promise<{ data?: { url: string }; response: Response }>)).url;
     },
-    // The processor's own pages; leaving is what the button is for.
+    // The button leads to a page of the payment processor.
     onSuccess: (url) => window.location.assign(url),
   });
   return (

@@ -6,7 +6,7 @@ it.each([
   [10, "eur", "€0.10"],
   [1234, "jpy", "¥1,234"],
   [1234, "kwd", "KWD 1.234"],
-  // Browsers show no fraction of it; the processor counts hundredths all the same.
+  // Browsers show no decimal digits of this currency, but the payment processor counts in hundredths.
   [123_400, "huf", "HUF 1,234.00"],
 ])("an amount counts the smallest unit of its currency: %d %s", (amount, currency, text) => {
   expect(money(amount, currency).replaceAll("\u00A0", " ")).toBe(text);

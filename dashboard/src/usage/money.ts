@@ -1,4 +1,7 @@
-/** Digits that the processor's smallest unit of a currency stands behind the point, where these are not two. Its list differs from the browser's. */
+/**
+ * Number of decimal digits of currencies that do not have two, in the payment processor's list, which differs from the
+ * browser's.
+ */
 const digitsOf: Record<string, number> = {
   ...Object.fromEntries(
     "BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF".split(" ").map((code) => [code, 0]),
@@ -6,7 +9,7 @@ const digitsOf: Record<string, number> = {
   ...Object.fromEntries("BHD JOD KWD OMR TND".split(" ").map((code) => [code, 3])),
 };
 
-/** An amount in the currency's smallest unit, as the payment processor counts it. */
+/** Formats an amount that the payment processor gives in the smallest unit of the currency. */
 export function money(amount: number, currency: string): string {
   const code = currency.toUpperCase();
   const digits = digitsOf[code] ?? 2;

@@ -4,7 +4,7 @@ import { lazyPage } from "../../shell/lazyPage.ts";
 import { deliverySettings } from "../settingTexts.ts";
 import type { ChoiceTexts, Kind } from "./kind.ts";
 
-/** An agent with an A2A card. The tasks of its items are shown in the folder `handoffs`. */
+/** An agent with an A2A card. The components for the tasks of its items are in the folder `handoffs`. */
 export const a2a: Kind = {
   label: "Agent",
   icon: Bot,
@@ -45,7 +45,7 @@ export const a2a: Kind = {
 
 type AuthType = "none" | "bearer" | "api_key";
 
-/** The fields that a kind of authentication shows, as refusals name them. */
+/** The fields of each kind of authentication, as the service's errors name them. */
 const authFields: Record<AuthType, readonly string[]> = {
   none: [],
   bearer: ["auth.token", "auth"],

@@ -5,17 +5,17 @@ import type { Setting } from "../settingTexts.ts";
 import type { SettingsForm } from "../useSettingsForm.ts";
 
 /**
- * Everything that pages know of one kind of target. A page asks the kind's value, and never compares its name. Every page loads
- * the values; parts that only some pages show are loaded when they are shown (`lazyPage`).
+ * Everything that pages know about one kind of target. A page reads these properties, and never compares the name of the
+ * kind. Every page loads the kinds; parts that only some pages show are loaded when they are shown (`lazyPage`).
  */
 export interface Kind {
-  /** One target of it, in a word. */
+  /** The name of one target of the kind. */
   label: string;
   icon: LucideIcon;
   pages: { list: "/targets" | "/mailboxes"; one: "/targets/$id" | "/mailboxes/$id" };
   /** Whether consumers claim its items. Items of the other kinds are sent, in attempts. */
   isPulled: boolean;
-  /** Whether its items become tasks of an agent. Such targets are told no operational events. */
+  /** Whether its items become tasks of an agent. Such targets cannot receive operational events. */
   isHandoff: boolean;
   /** Whether customers create and change such targets in the portal. */
   isInPortal: boolean;
@@ -25,7 +25,7 @@ export interface Kind {
   canReplayFiltered: boolean;
   /** Whether receivers deduplicate by a webhook-id, which a replay keeps or renews. */
   hasWebhookId: boolean;
-  /** The ways to create one. */
+  /** The ways to create a target of the kind. */
   choices: readonly Choice[];
   /** The settings that not every kind has, as texts of the form. */
   settings: readonly Setting[];
@@ -64,9 +64,9 @@ export interface Choice {
   /** Whether the owner may choose the signing secret. */
   takesSecret: boolean;
   Fields?: ComponentType<ChoiceFieldsProps>;
-  /** The names of the shown fields, as the service's refusals begin with them. */
+  /** The names of the shown fields, with which the service's errors begin. */
   fieldNames: (texts: ChoiceTexts) => readonly string[];
-  /** The request; its name is for a target that nobody named. */
+  /** The request body; its `name` is the default name. */
   request: (texts: ChoiceTexts) => NewTarget;
 }
 
@@ -75,7 +75,7 @@ export type ChoiceTexts = Readonly<Record<string, string>>;
 
 export interface ChoiceFieldsProps {
   texts: ChoiceTexts;
-  /** The props of a field. `alsoRefusedAs` is another name in refusals of this field. */
+  /** The props of a field. `alsoRefusedAs` is another name that the service's errors use for this field. */
   field: (
     name: string,
     alsoRefusedAs?: string,

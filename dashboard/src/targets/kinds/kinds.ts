@@ -2,7 +2,7 @@ import type { Target } from "../../api/shapes.ts";
 import type { Kind } from "./kind.ts";
 import { kindsByName } from "./kinds.generated.ts";
 
-/** Every kind, in the order in which they are offered. */
+/** Every kind, in the order in which pages offer them. */
 export const kinds: readonly Kind[] = Object.values(kindsByName);
 
 export function kindNamed(name: Target["kind"]): Kind {
@@ -13,7 +13,7 @@ export function kindOf({ kind }: Pick<Target, "kind">): Kind {
   return kindsByName[kind];
 }
 
-/** The host that deliveries go to; nothing for a target without a URL. */
+/** The host that deliveries go to; an empty text for a target without a URL. */
 export function hostOf({ url }: Pick<Target, "url">): string {
   return url === undefined ? "" : (URL.parse(url)?.host ?? url);
 }
