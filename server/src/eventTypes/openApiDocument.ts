@@ -1,7 +1,7 @@
 import { isJsonObject } from "../http/contract/json.ts";
 import { maxJsonBytes } from "./schemas.ts";
 
-/** The value that a reference of the form `#/a/b` points to within a document (RFC 6901); undefined for nothing. */
+/** The value to which a reference of the form `#/a/b` points in a document (RFC 6901); undefined if there is none. */
 export function resolveLocal(document: unknown, reference: string): { value: unknown } | undefined {
   if (reference === "#") return { value: document };
   const segments = segmentsOf(reference);

@@ -7,7 +7,7 @@ import { maxEventTypes } from "./schemas.ts";
 import type { Keywords } from "./subschemas.ts";
 import { isJsonObject } from "../http/contract/json.ts";
 
-/** The event types that an OpenAPI document describes, and the webhooks that could not become one. */
+/** The event types that an OpenAPI document describes, and the webhooks that could not be read as one. */
 export interface ReadWebhooks {
   types: CheckedEventType[];
   refused: { name: string; reason: string }[];

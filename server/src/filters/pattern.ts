@@ -179,7 +179,7 @@ function stepsOfFolding(length: number): number {
   return length + stepsOfHashing(length);
 }
 
-/** A prefix or suffix: a text, or `{"equals-ignore-case": text}`. */
+/** Reads a prefix or suffix: a text, or `{"equals-ignore-case": text}`. */
 function readAffix(operand: unknown, path: string): { text: string; ignoresCase: boolean } {
   if (!isJsonObject(operand)) return { text: readText(operand, path), ignoresCase: false };
   return { text: readText(onlyOperand(operand, "equals-ignore-case", path), path), ignoresCase: true };
@@ -252,7 +252,7 @@ const comparisons: Readonly<Record<string, (value: number, bound: number) => boo
   ">=": (value, bound) => value >= bound,
 };
 
-/** `["<", 10]`, or a range such as `[">=", 0, "<", 10]`. */
+/** Reads a comparison such as `["<", 10]`, or a range such as `[">=", 0, "<", 10]`. */
 function readComparisons(operand: unknown, path: string): (value: number) => boolean {
   const form = 'is a comparison such as ["<", 10], or a range such as [">=", 0, "<", 10]';
   if (!Array.isArray(operand) || (operand.length !== 2 && operand.length !== 4))

@@ -142,7 +142,7 @@ function describeOperation(route: RouteRecord, named: NamedSchemas): Operation {
   };
 }
 
-/** A body that may be null may also be absent. */
+/** Whether the schema allows null. A body that may be null may also be absent. */
 function allowsNull({ type }: JsonSchema): boolean {
   return Array.isArray(type) && type.includes("null");
 }

@@ -135,7 +135,7 @@ const refusals: Readonly<Record<string, RefusedItem["outcome"]>> = {
   p: "pending",
 };
 
-/** `codes` has one character per item, or is null when all were accepted. */
+/** Reads the answer of `accept_items`. Its `codes` has one character per item, or is null when all items were accepted. */
 function readAcceptances(
   row: RowOf<"accept_items">,
   items: readonly NewItem[],

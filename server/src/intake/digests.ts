@@ -22,7 +22,7 @@ export function keyDigestOf({ idempotencyKey, targetId }: NewItem): Buffer | nul
   return digest;
 }
 
-/** Null without an idempotency key. */
+/** The digest of the payload; null without an idempotency key. */
 export function bodyDigestOf({ idempotencyKey, payload }: NewContent): Buffer | null {
   return idempotencyKey === null ? null : digestOf(payload);
 }

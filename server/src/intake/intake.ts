@@ -47,9 +47,9 @@ export interface IntakeLimits {
   /** The owner of an API key. Owners have equal shares of each batch and of the queue. */
   ownerOf: (key: string) => string;
   filters: KnownFilters;
-  /** Consumers of mailboxes, which slow down producers while they are behind. When absent, no item waits for them. */
+  /** The state of consumers: while they are behind, items of busy mailboxes wait. When absent, no item waits for consumers. */
   consumers?: BusyConsumers;
-  /** Nothing is accepted while this process's clock is too far from the database's. */
+  /** Refuses all items while this process's clock differs too much from the database's. */
   clock?: Pick<ClockCheck, "refuseApart"> | undefined;
 }
 

@@ -78,7 +78,7 @@ export type AttemptOutcome =
     }
   /** Failed for good; later items of the target may still succeed. */
   | { kind: "failed"; error: string }
-  /** Failed for good, and the target wants no more. */
+  /** Failed for good, and the receiver wants no more deliveries: the target is disabled. */
   | { kind: "gone"; error: string }
   /**
    * Nothing was sent, because this process lacked a resource such as file descriptors. It does not count as an attempt: the

@@ -231,7 +231,7 @@ async function refuseUnknown(
   if (!isId(mailboxId) || !(await isMailboxOf(deps.pool, key, mailboxId))) throw notFound();
 }
 
-/** @throws {ApiError} 401 when the key is unknown. */
+/** The answer's entry for one message. @throws {ApiError} 401 when the API key is unknown. */
 function resultOf(id: string, outcome: ChangeResult): Result {
   if (outcome === "unauthorized") throw unauthorized();
   const refusal = changeRefusal(outcome);
@@ -239,5 +239,5 @@ function resultOf(id: string, outcome: ChangeResult): Result {
   return { id, ok: false, status: refusal.status, error: refusal.message };
 }
 
-/** Claiming the messages of one mailbox and ending their claims, many at a time. */
+/** Routes that claim messages of one mailbox and end their claims, many at a time. */
 export const consumerRoutes = [claimRoute, acknowledgeRoute, extendRoute, releaseRoute, rejectRoute];

@@ -4,7 +4,7 @@ import { Turns } from "../runtime/turns.ts";
 const busyRequests = 10;
 /** Ready messages left by a claim from which on consumers count as behind. */
 const behindReady = 8;
-/** Time that a mailbox stays busy. If producers took turns with consumers only now and then, their batches would be smaller. */
+/** Time that a mailbox stays busy. Producers that take turns with consumers only now and then make more and smaller batches. */
 const busyMs = 200;
 const maxMailboxes = 1_000;
 

@@ -132,7 +132,7 @@ async function force(
   }
 }
 
-/** A single message: reading, claiming and acknowledging it. */
+/** Routes that read, claim and acknowledge a single message. */
 export const messageRoutes = [readRoute, claimRoute, acknowledgeRoute];
 
 /** Interventions of a user in a message that a consumer may have claimed. */

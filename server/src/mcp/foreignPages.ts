@@ -12,7 +12,7 @@ export interface OwnNames {
 /**
  * Refuses requests that a page of another site could have sent, also by a host name that resolves to this service (DNS
  * rebinding): `Host` must be one of the service's names or an IP address, and `Origin`, which browsers send, one of its names.
- * @throws {ApiError} 403
+ * @throws {ApiError} 403 for such a request.
  */
 export function refuseForeignPages({ host, origin }: IncomingHttpHeaders, own: OwnNames): void {
   const name = hostnameOfHost(host);

@@ -14,7 +14,7 @@ export interface InterfaceCall {
 
 /**
  * Sends a request to the interface with the credential of the tools' caller.
- * @returns the body of a successful answer. @throws {CallRefusedError}
+ * @returns the body of a successful answer. @throws {CallRefusedError} for any other answer.
  */
 export type CallInterface = (call: InterfaceCall) => Promise<Buffer>;
 

@@ -29,7 +29,7 @@ export interface Tool {
   annotations: Annotations;
   inputSchema: TObject;
   outputSchema: TObject;
-  /** @throws {ArgumentError} @throws {CallRefusedError} */
+  /** @throws {ArgumentError} for wrong arguments. @throws {CallRefusedError} when the interface refuses. */
   run: (input: unknown, context: ToolContext) => Promise<Record<string, unknown>>;
 }
 

@@ -19,7 +19,7 @@ export interface Waiting {
 
 export type Handler = (request: PacedRequest, response: ServerResponse) => void;
 
-/** A request whose head was read. */
+/** A request whose head was read, with its response. */
 interface Exchange {
   request: PacedRequest;
   response: ServerResponse;

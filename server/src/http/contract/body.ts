@@ -80,13 +80,13 @@ interface BodyLimits {
   take: (bytes: number) => boolean;
 }
 
-/** The size that is allocated for a body before it arrives. */
+/** The least size of the buffer that is allocated for a body. */
 const firstBytes = 16 * 1024;
 
 /**
  * Reads a body into one buffer, which grows with the body: a large stated length or many small pieces cost no more memory than
  * the bytes themselves.
- * @throws {ApiError} 413 when it is too large, 503 when there is no room, 400 when it ends early.
+ * @throws {ApiError} 413 when the body is too large, 503 when there is no room, 400 when the body ends early.
  */
 function readBody(source: Readable, limits: BodyLimits): Promise<Buffer> {
   const { maxBytes, statedBytes, take } = limits;

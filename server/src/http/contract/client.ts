@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
  */
 export const clientDisconnected = new AsyncLocalStorage<AbortSignal>();
 
-/** A signal that aborts when the client disconnects before the answer has left. */
+/** A signal that aborts when the client disconnects before the answer was sent. */
 export function disconnectSignal(reply: FastifyReply): AbortSignal {
   const ownCall = clientDisconnected.getStore();
   if (ownCall !== undefined) return ownCall;

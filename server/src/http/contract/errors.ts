@@ -80,14 +80,14 @@ export const errorCodes = {
 
 export type ErrorCode = keyof typeof errorCodes;
 
-/** The challenge of every 401 (RFC 9110, section 15.5.2; RFC 6750, section 3). */
+/** The value of `WWW-Authenticate` in every 401 (RFC 9110, section 15.5.2; RFC 6750, section 3). */
 export const challenge = 'Bearer realm="postrider"';
 
-/** The headers that an error adds to its answer. */
+/** The additional headers of an error's answer. */
 export function errorHeaders({ status, retryAfterSeconds, code }: ApiError): [name: string, value: string][] {
   const headers: [string, string][] = [];
   if (status === 401) headers.push(["www-authenticate", challenge]);
-  // RFC 9110, section 15.5.16.
+  // A 415 for a content coding names the accepted codings (RFC 9110, section 15.5.16).
   if (code === "content_encoding_unsupported") headers.push(["accept-encoding", "identity"]);
   if (retryAfterSeconds !== undefined) headers.push(["retry-after", String(retryAfterSeconds)]);
   if (code !== undefined) headers.push(["x-error-code", code]);

@@ -9,7 +9,7 @@ export function headProblem({ httpVersion, headers, rawHeaders }: IncomingMessag
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
     return new ApiError(505, "the protocol must be HTTP/1.1");
   }
-  // RFC 9112, section 3.2.
+  // HTTP/1.1 requires Host (RFC 9112, section 3.2).
   if (headers.host === undefined && httpVersion === "1.1") {
     return new ApiError(400, "the Host header is missing");
   }
@@ -20,7 +20,7 @@ export function headProblem({ httpVersion, headers, rawHeaders }: IncomingMessag
     return new ApiError(400, "HTTP/1.0 has no Transfer-Encoding");
   }
   const coding = headers["transfer-encoding"];
-  // RFC 9112, section 6.1.
+  // An unknown transfer coding gets 501 (RFC 9112, section 6.1).
   if (coding !== undefined && !/^chunked$/i.test(coding)) {
     return new ApiError(501, "the only transfer coding is chunked");
   }
@@ -38,7 +38,7 @@ export function isFramingFaulty({
   return httpVersion === "1.0" && headers["transfer-encoding"] !== undefined;
 }
 
-/** `uri-host [ ":" port ]` (RFC 9110, section 7.2; RFC 3986, section 3.2.2). A host may be empty. */
+/** The form `uri-host [ ":" port ]` (RFC 9110, section 7.2; RFC 3986, section 3.2.2). The host may be empty. */
 const hostPattern =
   /^(?:(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*|\[[0-9A-Fa-f:.]+\]|\[v[0-9A-Fa-f]+\.[A-Za-z0-9._~!$&'()*+,;=:-]+\])(?::[0-9]*)?$/;
 

@@ -35,7 +35,7 @@ export class ReadTurns {
   }
 
   /**
-   * Runs `read` when it is the caller's turn.
+   * Runs `read` when the caller's turn comes.
    * @param read is called with a signal that aborts when the client has disconnected.
    * @throws {ApiError} 429 when too many requests of the organization wait, 503 when the turn does not come within 30 s.
    */
@@ -116,7 +116,7 @@ export class ReadTurns {
     return !hasLong && this.#longUnderWay < this.#mostLong;
   }
 
-  /** @param turn Undefined for a request that did not begin. */
+  /** Ends a request and begins the next ones. @param turn undefined for a request that did not begin. */
   #end(orgId: string, line: Line, turn: Turn | undefined): void {
     if (turn !== undefined) {
       line.underWay.splice(line.underWay.indexOf(turn), 1);

@@ -41,7 +41,7 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
  */
 export type Credential = "none" | "session" | "apiKey" | "either" | "portal" | "apiKeyInSql";
 
-/** The audit log's action or actions for a successful change; or the reason why the change is not in the audit log. */
+/** The audit log's action or actions for a successful change, or the reason why the change is not in the audit log. */
 export type Audit = Action | readonly Action[] | { none: string };
 
 /** A route's documentation, and the schemas of its inputs and answers. */
@@ -136,7 +136,7 @@ export interface WholeRequest {
 /** The answer of a route on the fast path. */
 export interface FastAnswer {
   status: number;
-  /** JSON. */
+  /** The body, as JSON text. */
   text: string;
   /** Headers in addition to those of every answer. */
   headers?: readonly (readonly [name: string, value: string])[] | undefined;

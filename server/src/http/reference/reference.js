@@ -1,7 +1,7 @@
-// Remembers the language of the samples, and copies them. The pages say the same without it.
+// Remembers the chosen language of the samples, and adds buttons that copy them. The pages also work without this script.
 const key = "postrider.reference.language";
 
-// Storage may be forbidden: then the choice lasts as long as the page.
+// The browser may forbid storage: then the choice is lost with the page.
 function read() {
   try {
     return localStorage.getItem(key);
@@ -14,7 +14,7 @@ function keep(language) {
   try {
     localStorage.setItem(key, String(language));
   } catch {
-    // As above.
+    // The browser forbids storage.
   }
 }
 
@@ -33,7 +33,7 @@ for (const sample of navigator.clipboard === undefined
   button.addEventListener("click", () => {
     const code = sample.querySelector("code");
     const copied = () => (button.textContent = "Copied");
-    // A browser may refuse: then the text is selected, and the keyboard copies it.
+    // The browser may refuse the copy: then the text is selected, so that the user can copy it with the keyboard.
     const refused = () => getSelection().selectAllChildren(code);
     void navigator.clipboard.writeText(code.textContent).then(copied, refused);
   });

@@ -1,6 +1,6 @@
 import type { ClaimOutcome, ClaimRequest } from "./claimMessages.ts";
 
-/** A claim that waits for messages when there are none. */
+/** A claim that waits up to `waitMs` if there is no message (long poll). */
 export interface WaitingClaim extends ClaimRequest {
   waitMs: number;
   /** Aborts when the client has disconnected. */

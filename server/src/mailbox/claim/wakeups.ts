@@ -7,7 +7,7 @@ export interface WakeupsDeps {
   pool: pg.Pool;
   log: Pick<Log, "warn">;
   wake: (mailboxIds: Iterable<string>) => void;
-  /** The mailboxes that this node's waiters wait for. */
+  /** Returns the mailboxes for which this node has waiters. */
   waitedFor: () => string[];
   retentionMs: number;
 }

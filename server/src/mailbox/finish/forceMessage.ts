@@ -9,7 +9,7 @@ export interface ForceDeps extends Pick<Parts, "pool" | "nowMs" | "onMailboxItem
   retentionMs: number;
 }
 
-/** An intervention: a person changes a message, even while a consumer has claimed it. */
+/** An intervention: a user changes a message, even while a consumer has claimed it. */
 export interface ForcedChange {
   orgId: string;
   userId: string;
@@ -53,7 +53,7 @@ export async function forceMessage(deps: ForceDeps, change: ForcedChange): Promi
 /** The codes of `force_message`. */
 const outcomes = { k: "done", n: "not_found", c: "unclaimed", e: "ended", x: "expired", b: "busy" } as const;
 
-/** Deletes the records of interventions at messages whose items are past retention. @returns how many. */
+/** Deletes the records of interventions in messages whose items are past retention. @returns how many. */
 export async function forgetInterventions(pool: pg.Pool, firstKeptId: string): Promise<number> {
   const { rowCount } = await pool.query({
     name: "forget_interventions",

@@ -3,7 +3,7 @@ import { callFunction } from "../../postgres/hot/callFunction.ts";
 
 const messagesPerCall = 1_000;
 const rowsPerStatement = 10_000;
-/** The ledger keeps one row per minute for so many minutes; older minutes are added up. */
+/** Minutes for which the ledger keeps one row per minute; older minutes are added up. */
 const minutesKept = 60;
 
 /**
@@ -19,7 +19,7 @@ export async function sweepExpiredMessages(pool: pg.Pool, retentionMs: number): 
     });
     const swept = rows[0]!.sweep_messages!;
     total += swept;
-    // A full bucket may hold more.
+    // A call that removed the maximum of a bucket may have left more messages there.
     if (swept < messagesPerCall) return total;
   }
 }

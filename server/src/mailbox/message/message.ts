@@ -24,7 +24,7 @@ export interface ClaimedMessage {
   payload: string;
 }
 
-/** When a message was accepted and when it expires, in Unix seconds. */
+/** The times at which a message was accepted and expires, in Unix seconds. */
 export function messageTimes(id: string, retentionMs: number): { created_at: number; expires_at: number } {
   const acceptedAtMs = idTimeMs(id);
   return {

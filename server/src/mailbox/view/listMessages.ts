@@ -42,7 +42,7 @@ export async function listMessages(
       mailbox.expiredBefore,
       after,
       request.limit,
-      // Two messages may have one position.
+      // Two messages may have the same position, so the page also needs an id to start after.
       ...(page.order === "position" ? [request.after ?? unknownId] : []),
     ],
   });

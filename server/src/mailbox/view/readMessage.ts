@@ -112,7 +112,7 @@ export async function readMessage(deps: ReadDeps, orgId: string, id: string): Pr
   });
   const row = rows[0];
   if (row === undefined) return undefined;
-  // A message that is in neither table, not expired and not erased was canceled, and so is in no mailbox.
+  // A message in neither table that is not expired and not erased was canceled, and belongs to no mailbox.
   if (row.status === null && row.payload !== null && id >= mailbox.expiredBefore) return undefined;
   const message = { ...messageOf(row, mailbox), interventions: row.interventions ?? [] };
   return withPayload(message, message.status === "EXPIRED" ? "null" : (row.payload ?? "null"));

@@ -120,6 +120,6 @@ export type Senders = Record<DeliveredKind, Sender>;
 export interface SendDeps extends Pick<Parts, "outbound" | "nowMs"> {
   /** The limit of one attempt, in milliseconds. */
   timeoutMs: number;
-  /** Makes one attempt at handing an item to an agent. */
+  /** Makes one attempt to hand over an item to an agent. */
   sendHandoff: (delivery: Delivery, target: TargetConfig) => Promise<AttemptResult>;
 }

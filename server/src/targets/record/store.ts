@@ -24,7 +24,7 @@ export const tooManyTargets = `a workspace has at most ${maxTargetsPerOrganizati
 
 /** Steps of a kind's creation, within the transaction that stores the target. */
 export interface CreationSteps {
-  /** Refuses before anything is written. */
+  /** Checks made before anything is written. */
   check?: (transaction: Queries) => Promise<Refused | undefined>;
   /** Writes the target's rows in other tables. */
   save?: (transaction: Queries, target: StoredTarget) => Promise<void>;
@@ -120,13 +120,13 @@ export async function listTargets(
     .execute();
 }
 
-/** Names a target of an organization. */
+/** The key of a target of an organization. */
 export interface TargetKey {
   orgId: string;
   id: string;
 }
 
-/** Undefined when the organization has no such target. */
+/** Reads a target; undefined when the organization has no such target. */
 export async function readTarget(queries: Queries, key: TargetKey): Promise<StoredTarget | undefined> {
   return selectTarget(queries, key).executeTakeFirst();
 }
@@ -152,7 +152,7 @@ export interface TargetChange {
   action: Action;
   columns: Updateable<TargetRow>;
   beside?: Beside | undefined;
-  /** Decides the rest of the change once the target is locked, before anything is written. */
+  /** Decides the rest of the change after the target is locked and before anything is written. */
   decide?: ((transaction: Queries, present: StoredTarget) => Promise<Decision | Refused>) | undefined;
 }
 

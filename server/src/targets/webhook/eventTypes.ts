@@ -6,7 +6,7 @@ import { operationalEventTypes } from "../../notifications/store.ts";
 
 /**
  * Why a target's `event_types` are refused: no item's type can match an entry. An entry is a type, or a prefix that ends with
- * `.*`. Without this check, every item would be FILTERED, and the owner would get no error.
+ * `.*`. Items that match no entry are FILTERED, so that without this check, a useless entry would give no error.
  */
 export function eventTypesFault(eventTypes: readonly string[] | undefined): string | undefined {
   for (const [index, type] of (eventTypes ?? []).entries()) {
