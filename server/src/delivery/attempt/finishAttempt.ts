@@ -8,17 +8,17 @@ import type { AttemptRecorder } from "./recordAttempts.ts";
 import { nextDelayMs } from "./retryPolicy.ts";
 
 export interface FinishDeps {
-  /** A pool that sees the control plane, for the health in a target's row and for the audit log when a target is disabled. */
+  /** Pool with access to the control plane, for the health in a target's row and the audit entry when a target is disabled. */
   control: pg.Pool;
   log: Log;
   recorder: AttemptRecorder;
   changes: Changes;
   nowMs: () => number;
-  /** At least 0, less than 1. */
+  /** Returns a random number ≥ 0 and < 1. */
   random: () => number;
 }
 
-/** An attempt whose request has ended; not one that is `unsent`, for which nothing is recorded. */
+/** An attempt whose request has ended. An `unsent` request is not an attempt and is not recorded. */
 export interface EndedAttempt {
   delivery: Delivery;
   target: TargetConfig;
@@ -28,14 +28,14 @@ export interface EndedAttempt {
 }
 
 /**
- * Decides from an attempt's result what becomes of its delivery (done, retried later, failed), and records both. Returns
- * at once: the record is written with others in a batch.
+ * Decides from an attempt's result whether its delivery is done, is retried later or has failed, and records both. Returns at
+ * once; the record is written in a batch with others.
  */
 export function finishAttempt(deps: FinishDeps, ended: EndedAttempt): void {
   const { delivery, target, result, attemptedAtMs } = ended;
   const step = nextStep(deps, ended);
   const error = result.outcome.kind === "delivered" ? null : storable(result.outcome.error);
-  // Not the delivery itself: its payload need not wait in memory for the record.
+  // Copies the fields, so that the record does not keep the delivery's payload in memory.
   deps.recorder.record({
     eventId: delivery.eventId,
     rowId: delivery.rowId,
@@ -56,14 +56,16 @@ export function finishAttempt(deps: FinishDeps, ended: EndedAttempt): void {
   noteHealth(deps, ended);
 }
 
-/** The number of the set of the target's own headers that an attempt carried; 0 for none. */
+/** Number of the set of the target's own headers that the attempt carried; 0 for none. */
 function headerSetOf({ headers }: TargetConfig): number {
   return headers === null || "fault" in headers ? 0 : headers.set;
 }
 
 const maxErrorLength = 1_000;
 
-/** An error may quote the receiver. Text that PostgreSQL refuses would keep the attempt from being recorded at all. */
+/**
+ * Cleans an error text, which may quote the receiver: PostgreSQL rejects some characters, and the attempt would not be recorded.
+ */
 function storable(error: string): string {
   return error.slice(0, maxErrorLength).replaceAll("\0", "\ufffd").toWellFormed();
 }
@@ -96,7 +98,7 @@ function nextStep(deps: FinishDeps, { delivery, target, result }: EndedAttempt):
   }
 }
 
-/** Keeps the target's health in its row: written when it changes, never for each attempt. */
+/** Updates the target's health in its row: only when it changes, not for each attempt. */
 function noteHealth(deps: FinishDeps, { delivery, target, result: { outcome } }: EndedAttempt): void {
   if (outcome.kind === "delivered" && target.failingSince === null) return;
   const { enabled, failingSince } = target;
@@ -104,7 +106,7 @@ function noteHealth(deps: FinishDeps, { delivery, target, result: { outcome } }:
   const note = { targetId: target.id, eventId: delivery.eventId, nowSeconds };
   let change: Promise<unknown> | undefined;
   if (outcome.kind === "gone") {
-    // At once, so that nothing that waits in memory for the target is sent.
+    // Set at once, so that no delivery that waits in memory for the target is sent.
     target.enabled = false;
     change = disableTarget(deps.control, note, "the receiver answered 410 Gone");
   } else if (outcome.kind === "delivered") {
@@ -120,7 +122,7 @@ function noteHealth(deps: FinishDeps, { delivery, target, result: { outcome } }:
   }
   change = change?.then(() => deps.changes.publishTarget(target.orgId, target.id));
   change?.catch((error: unknown) => {
-    // As the database has it still, so that the next attempt is noted in its place.
+    // Restores the value that the database still has, so that the next attempt tries to write the change again.
     if (outcome.kind === "gone") target.enabled = enabled;
     else target.failingSince = failingSince;
     deps.log.warn({ err: error, target_id: target.id }, "the target's health could not be noted");

@@ -8,13 +8,13 @@ import { finishDeliveries } from "../rows/store.ts";
 /** Records attempts by group commit. */
 export interface AttemptRecorder {
   /**
-   * Reports the attempt once it is durable, or is found to have lost its lease. Tries again while the database is away,
-   * because the receiver already has the item.
+   * Queues an attempt. It is reported when it is stored, or when its lease turns out to be lost. Storing is retried while the
+   * database is unreachable, because the receiver already has the item.
    */
   record(attempt: MadeAttempt): void;
   pending(): number;
   drained(): Promise<void>;
-  /** Tries no more: attempts that are not stored are lost, their leases lapse, and the items are delivered again. */
+  /** Stops retrying. Attempts that are not stored are lost; their leases lapse, and the items are delivered again. */
   stop(): void;
 }
 
@@ -22,9 +22,9 @@ const maxBatch = 512;
 const maxBatchBytes = 4 * 1024 * 1024;
 const recordBytes = 128;
 /**
- * No caller waits for the record, so a batch may gather; a crash before its commit repeats the delivery (at least
- * once). Below 400 attempts a second a batch waits for `few`: at 100/s, `finish_deliveries` runs 12 times a second instead of 42,
- * and a crash repeats no more than 8 deliveries.
+ * No caller waits for the record, so a batch may grow before it is written. A crash before its commit repeats the deliveries
+ * (at-least-once). Below 400 attempts a second, a batch waits for `few`: at 100/s, `finish_deliveries` runs 12 times a second
+ * instead of 42, and a crash repeats at most 8 deliveries.
  */
 const gather = { count: 256, ms: 20, few: { count: 8, ms: 100 } };
 const retryDelayMs = 250;

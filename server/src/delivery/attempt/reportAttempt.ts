@@ -9,25 +9,25 @@ import type { TargetConfig } from "../../targets/record/targetConfig.ts";
 import type { Span } from "../../telemetry/traces.ts";
 import { endAttempt } from "./traceAttempt.ts";
 
-/** An attempt as it is recorded, with the fields that only the log, traces and streams use. */
+/** An attempt as it is recorded, with additional fields for the log, traces and streams. */
 export interface MadeAttempt extends AttemptRecord {
   kind: Delivery["kind"];
   span: Span | null;
-  /** The number of the attempt, from 1. */
+  /** Number of the attempt, starting at 1. */
   number: number;
   target: TargetConfig;
 }
 
 /** Reports recorded attempts to the log, metrics, traces and streams. */
 export interface AttemptReport {
-  /** @param isStored False when the lease had passed to another holder, so that the attempt was not stored. */
+  /** @param isStored False if the lease had passed to another holder, so that the attempt was not stored. */
   recorded: (isStored: boolean, attempt: MadeAttempt) => void;
   lost: (error: unknown, attempt: MadeAttempt) => void;
 }
 
 const outcomeNames = { 1: "delivered", 2: "retry", 3: "failed" } as const;
 
-/** In the words of the interface. */
+/** The outcomes as the HTTP interface names them. */
 const outcomesTold = { 1: "delivered", 2: "retrying", 3: "failed" } as const;
 
 export function createAttemptReport(metrics: DeliveryMetrics, log: Log, changes: Changes): AttemptReport {

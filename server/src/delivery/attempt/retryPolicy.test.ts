@@ -46,7 +46,7 @@ test("every wait is a whole number of milliseconds within ±20 % of the schedule
   );
 });
 
-test("the envelope never shrinks from one attempt to the next", () => {
+test("the range of possible delays never shrinks from one attempt to the next", () => {
   fc.assert(
     fc.property(scheduleArbitrary, (schedule) => {
       const now = nextDelayMs({ ...first, ...schedule, maxRetries: 5000 }) ?? -1;
@@ -61,7 +61,7 @@ test("the envelope never shrinks from one attempt to the next", () => {
   );
 });
 
-test("Retry-After is the least wait: never under the schedule's delay or 1 s, at most 24 h", () => {
+test("Retry-After is a minimum: the wait is never below the schedule's delay or 1 s, and at most 24 h", () => {
   const seconds = fc.integer({ min: 0, max: 10_000_000 });
   fc.assert(
     fc.property(scheduleArbitrary, seconds, fc.boolean(), (schedule, asked, asDate) => {
@@ -109,7 +109,7 @@ test.each([
   expect(nextDelayMs({ ...first, retryAfter })).toBe(30_000);
 });
 
-test("no Retry-After whatever makes the wait unusable", () => {
+test("no Retry-After value makes the delay invalid", () => {
   fc.assert(
     fc.property(fc.string(), (retryAfter) => {
       const delay = nextDelayMs({ ...first, retryAfter });

@@ -6,8 +6,8 @@ import type { Traces } from "../../telemetry/traces.ts";
 import { startAttempt } from "./traceAttempt.ts";
 
 /**
- * Makes one attempt by the sender of the target's kind and calls `ended` once, after it has returned. An exception of our
- * own counts as a failed attempt, so that neither the item nor its lane is lost.
+ * Makes one attempt with the sender of the target's kind. Calls `ended` once, after this function has returned. An exception
+ * within the service counts as a failed attempt, so that neither the item nor its lane is lost.
  */
 export function sendAttempt(
   { senders, log, traces }: { senders: Senders; log: Log; traces?: Traces | undefined },
@@ -32,7 +32,7 @@ export function sendAttempt(
   try {
     senders[delivery.kind](delivery, target, end)?.catch(failed);
   } catch (error) {
-    // Deferred: a synchronous callback would re-enter the dispatcher's loop over the lanes.
+    // Deferred, because a synchronous callback would re-enter the dispatcher's loop over the lanes.
     queueMicrotask(() => failed(error));
   }
 }

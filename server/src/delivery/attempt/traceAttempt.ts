@@ -4,8 +4,8 @@ import type { TraceContext } from "../../telemetry/traceContext.ts";
 import { messaging, type Span, type Traces } from "../../telemetry/traces.ts";
 
 /**
- * Begins the span of an attempt, whose context goes to the receiver. It names the URL's server only: paths and queries hold
- * secrets of receivers.
+ * Begins the span of an attempt; the receiver gets the span's context. The span records only the server of the URL, because
+ * paths and queries contain secrets of receivers.
  */
 export function startAttempt(
   traces: Traces,
@@ -41,7 +41,7 @@ interface EndedAttempt {
   durationMs: number;
 }
 
-/** Ends the span of an attempt once it is recorded, with the moment of the receiver's answer as its end. */
+/** Ends the span of an attempt after it was recorded. The span's end is the time of the receiver's answer. */
 export function endAttempt(
   span: Span,
   outcome: "delivered" | "retry" | "failed" | "stale" | "lost",

@@ -28,7 +28,7 @@ function stageWith(maxInFlight = 512): Stage {
   return { admission, buffer, ready, newLane };
 }
 
-/** Starts as many as both budgets allow, and says how many that were. */
+/** Starts as many requests as both budgets allow. @returns how many were started. */
 function fill(admission: Admission, lane: Lane): number {
   let started = 0;
   while (admission.hasBudget(lane.reputation) && admission.hasOrgBudget(lane.org!, lane.reputation)) {
@@ -47,7 +47,7 @@ const timedOut: AttemptResult = {
   retryAfter: null,
 };
 
-test("each reputation has its budget, and leaves what the prompt need", () => {
+test("each reputation has its own budget and leaves the part reserved for prompt targets", () => {
   const { admission, newLane } = stageWith();
   expect(fill(admission, newLane("a", "hanging"))).toBe(64);
   expect(fill(admission, newLane("b", "untried"))).toBe(32);
@@ -56,14 +56,14 @@ test("each reputation has its budget, and leaves what the prompt need", () => {
   expect(admission.inFlight()).toBe(480);
 });
 
-test("an organization alone leaves an eighth to others, and the more are at it the less each has", () => {
+test("one organization leaves an eighth of the requests free, and each gets less the more organizations are active", () => {
   const { admission, newLane } = stageWith();
   expect(fill(admission, newLane("first", "prompt"))).toBe(448);
   expect(fill(admission, newLane("second", "prompt"))).toBe(56);
   expect(fill(admission, newLane("third", "prompt"))).toBe(7);
 });
 
-test("what several dispatchers share is counted once, and they have the first choice of it by turns", () => {
+test("several dispatchers count shared requests once and alternate in going first", () => {
   const { admission, newLane } = stageWith();
   const asked: string[] = [];
   for (const name of ["a", "b", "c"]) admission.addDispatcher(() => asked.push(name));
@@ -74,7 +74,7 @@ test("what several dispatchers share is counted once, and they have the first ch
   expect(asked.join("")).toBe("bcacababc");
 });
 
-test("some untried targets are tried however many of those that were trusted hang", () => {
+test("some untried targets are tried even if many formerly trusted targets hang", () => {
   const { admission, newLane } = stageWith();
   const trusted = newLane("a", "prompt");
   expect(fill(admission, trusted)).toBe(448);
@@ -95,7 +95,7 @@ test("a process with a single request under way serves every reputation", () => 
   }
 });
 
-test("what waits and is under way counts to the lane's reputation, whatever it becomes, and to nothing in the end", () => {
+test("a lane's deliveries and requests count under its current reputation, and all counts end at zero", () => {
   const { admission, buffer, ready, newLane } = stageWith();
   const lane = newLane("a", "untried");
   const org = lane.org!;
@@ -107,7 +107,7 @@ test("what waits and is under way counts to the lane's reputation, whatever it b
   expect([admission.unproven(), org.unproven, org.waitingUnproven]).toEqual([1, 1, 3]);
   lane.end();
   expect(lane.noteResult({ ...timedOut, outcome: { kind: "delivered" }, durationMs: 1 }, 1)).toBeUndefined();
-  // A prompt target stands in another queue, which it has not entered yet.
+  // A prompt target belongs to another queue, which the lane has not entered yet.
   expect([lane.reputation, org.waitingUnproven, ready.isEmpty()]).toEqual(["prompt", 0, true]);
   for (const nowMs of [2, 3]) {
     lane.take();
@@ -123,13 +123,13 @@ test("what waits and is under way counts to the lane's reputation, whatever it b
   expect(admission.orgOf("a")).toBeUndefined();
 });
 
-/** Lanes in the ready queue, in the order of their names; those of one organization begin with its letter. */
+/** Lanes in the ready queue, in the order of their names. The first letter of a name is its organization. */
 function queue({ newLane }: Stage, reputation: Reputation, names: string[]): Lane[] {
   return names.map((name) => {
     const lane = newLane(name[0]!, reputation, name);
     lane.put(delivery);
     lane.enterQueue();
-    // A lane stands in the queue once.
+    // A lane is in the queue only once.
     lane.enterQueue();
     return lane;
   });
@@ -145,19 +145,19 @@ function orderOf({ ready }: Stage): string[] {
   return order;
 }
 
-test("organizations take turns, and the targets of each in the order they came", () => {
+test("organizations take turns, and an organization's targets are taken in the order in which they were added", () => {
   const stage = stageWith();
   queue(stage, "prompt", ["a1", "a2", "a3", "a4", "b1", "c1", "c2"]);
   expect(orderOf(stage)).toEqual(["a1", "b1", "c1", "a2", "c2", "a3", "a4"]);
 });
 
-test("of untried targets the newest and the oldest come by turns", () => {
+test("the newest and the oldest untried targets are taken alternately", () => {
   const stage = stageWith();
   queue(stage, "untried", ["a1", "a2", "a3", "a4", "a5"]);
   expect(orderOf(stage)).toEqual(["a5", "a1", "a4", "a2", "a3"]);
 });
 
-test("a lane that has left the queue has no turn", () => {
+test("a lane that has left the queue gets no turn", () => {
   const stage = stageWith();
   queue(stage, "hanging", ["a1", "a2", "b1"]);
   const [left] = queue(stage, "hanging", ["a3"]);

@@ -1,27 +1,31 @@
 import { isUnproven, type Reputation } from "./reputation.ts";
 
 /**
- * Parts of all requests that may be under way. A request that hangs cannot be had back before its timeout, so
- * the part that prompt targets may need is never given to others: of 512 the slow and the unproven have 256, of these the
- * unproven 192, and of these the targets that are known to hang 64.
+ * Parts of the requests that may be in flight. A request that hangs occupies its place until its timeout, so the part reserved
+ * for prompt targets is never given to others. Slow and unproven targets together may have 256 of 512 requests, unproven targets
+ * alone 192, and hanging targets alone 64.
  */
 const slowPart = 1 / 2;
 const unprovenPart = 3 / 8;
 const hangingPart = 1 / 8;
 /**
- * Untried targets may have this part of what the unproven have left. The more of them turn out to hang, the
- * fewer are tried at a time, and there is always one to be tried next (Choudhury and Hahne, "Dynamic queue length
- * thresholds", 1998). The same rule with the numbers below keeps room for the next target and for other organizations.
+ * The part of the free unproven budget that untried targets may have. The more of them turn out to hang, the fewer are tried at
+ * a time, and one can always be tried next (Choudhury and Hahne, "Dynamic queue length thresholds", 1998). The same rule with
+ * the constants below keeps room for the next target and for other organizations.
  */
 const untriedPartOfFree = 1 / 4;
-/** Untried targets always have this part of all, however much hangs: each stays untried for a second or so at most. */
+/**
+ * Untried targets may always have this part of all requests, even if many hang: each stays untried for about a second at most.
+ */
 const untriedReservePart = 1 / 64;
 const targetPartOfFree = 1 / 8;
-/** An organization alone has seven eighths of all and three quarters of the budget for the unproven. */
+/**
+ * An organization that is alone may have seven eighths of all requests, and three quarters of the budget for unproven targets.
+ */
 const orgTimesFree = 7;
 const orgTimesUnprovenFree = 3;
 
-/** The load of one organization in this process; counted by {@link Admission} and the delivery buffer alone. */
+/** The load of one organization in this process. Only {@link Admission} and the delivery buffer change it. */
 export class OrgLoad {
   readonly id: string;
   #lanes = 0;
@@ -37,17 +41,17 @@ export class OrgLoad {
     return this.#inFlight;
   }
 
-  /** Requests under way to targets that are unproven. */
+  /** Requests in flight to unproven targets. */
   get unproven(): number {
     return this.#unproven;
   }
 
-  /** Deliveries that wait in memory for targets that are unproven. */
+  /** Deliveries that wait in memory for unproven targets. */
   get waitingUnproven(): number {
     return this.#waitingUnproven;
   }
 
-  /** @returns how many lanes its targets have now. */
+  /** @returns the new number of the organization's lanes. */
   countLanes(change: 1 | -1): number {
     return (this.#lanes += change);
   }
@@ -63,8 +67,9 @@ export class OrgLoad {
 }
 
 /**
- * Admission control: bounds the requests under way by reputation and organization (bulkheads), so that receivers which
- * hang leave requests to those that answer. The dispatchers of several cells share one, because the bound is the process's.
+ * Admission control: limits the requests in flight by reputation and organization (bulkheads), so that hanging receivers leave
+ * capacity for receivers that answer. The dispatchers of several cells share one instance, because the limit applies to the
+ * process.
  */
 export class Admission {
   readonly #maxInFlight: number;
@@ -78,7 +83,7 @@ export class Admission {
   #first = 0;
   #total = 0;
 
-  /** @param maxInFlight Requests under way in all. */
+  /** @param maxInFlight Maximum number of requests in flight in total. */
   constructor(maxInFlight: number) {
     this.#maxInFlight = maxInFlight;
     this.#slowLimit = atLeastOne(maxInFlight * slowPart);
@@ -91,17 +96,17 @@ export class Admission {
     return this.#total;
   }
 
-  /** Requests under way to targets that are unproven. */
+  /** Requests in flight to unproven targets. */
   unproven(): number {
     return this.#inFlight.untried + this.#inFlight.hanging;
   }
 
-  /** Whether more hangs than the budget allows: targets that answered until a moment ago have begun to hang. */
+  /** Whether more requests hang than the budget allows, because targets that answered recently have begun to hang. */
   isStrained(): boolean {
     return this.unproven() > this.#unprovenLimit;
   }
 
-  /** How many requests one target may have under way. */
+  /** Maximum number of requests in flight to one target. */
   targetShare(): number {
     return atLeastOne(this.#free() * targetPartOfFree);
   }
@@ -120,7 +125,7 @@ export class Admission {
     return untried < (this.#unprovenLimit - hanging) * untriedPartOfFree;
   }
 
-  /** Whether the organization leaves enough to others with one more request to a target of this reputation. */
+  /** Whether the organization leaves enough capacity for others if it sends one more request to a target of this reputation. */
   hasOrgBudget(org: OrgLoad, reputation: Reputation): boolean {
     if (org.inFlight >= this.#free() * orgTimesFree) return false;
     if (reputation === "prompt" || reputation === "slow") return true;
@@ -129,14 +134,14 @@ export class Admission {
     return org.unproven < Math.max(1, free * orgTimesUnprovenFree);
   }
 
-  /** Counts requests that begin (or, below zero, end) to a target of this reputation. */
+  /** Counts requests to a target of this reputation that begin; a negative `change` counts requests that end. */
   count(reputation: Reputation, org: OrgLoad | undefined, change: number): void {
     this.#total += change;
     this.#inFlight[reputation] += change;
     org?.countRequests(reputation, change);
   }
 
-  /** The organization of a new lane, which it keeps until {@link leaveOrg}. */
+  /** Returns the organization's load for a new lane, which holds it until {@link leaveOrg}. */
   enterOrg(orgId: string): OrgLoad {
     let org = this.#orgs.get(orgId);
     if (org === undefined) this.#orgs.set(orgId, (org = new OrgLoad(orgId)));
@@ -152,7 +157,7 @@ export class Admission {
     return this.#orgs.get(orgId);
   }
 
-  /** @param startReady Has a dispatcher start what it can. */
+  /** @param startReady Starts the requests that a dispatcher can start. */
   addDispatcher(startReady: () => void): void {
     this.#dispatchers.push(startReady);
   }
@@ -161,7 +166,7 @@ export class Admission {
     return this.#dispatchers.length > 1;
   }
 
-  /** Has each dispatcher start what it can; the first one is another each time. */
+  /** Lets each dispatcher start the requests it can. The dispatcher that goes first changes with each call. */
   startReady(): void {
     this.#first++;
     const count = this.#dispatchers.length;

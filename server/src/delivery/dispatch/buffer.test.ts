@@ -3,7 +3,7 @@ import { collectGarbage } from "../../../test/support/collectGarbage.ts";
 import type { Delivery } from "../../items/delivery.ts";
 import { DeliveryQueue } from "./buffer.ts";
 
-it("a queue of deliveries holds none that was taken, also while more wait", async () => {
+it("a queue of deliveries keeps no reference to a delivery that was taken out", async () => {
   const queue = new DeliveryQueue();
   for (let size = 1; size <= 10; size++) queue.push({ payload: Buffer.alloc(size) } as Delivery);
   const taken = Array.from({ length: 4 }, () => new WeakRef(queue.take()!));

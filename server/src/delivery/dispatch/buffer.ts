@@ -5,29 +5,32 @@ import { isUnproven, type Reputation } from "./reputation.ts";
 
 const maxDeliveries = 8_192;
 const maxBytes = 128 * 1024 * 1024;
-/** Deliveries in memory for unproven targets: few, because they are sent late and their leases run meanwhile. */
+/** Maximum deliveries in memory for unproven targets. The number is small, because they are sent late while their leases run. */
 const maxUnproven = 1_024;
 const maxUnprovenBytes = 16 * 1024 * 1024;
-/** Deliveries to hanging targets that wait in memory, so that one can start when a request to a hanging target ends. */
+/** Maximum deliveries in memory for hanging targets, so that one can start when another request to a hanging target ends. */
 const maxHanging = 16;
-/** How many deliveries one untried target may have in memory; a hanging one has one. */
+/** Maximum deliveries in memory for one untried target; a hanging target may have one. */
 const maxOfUntried = 8;
 /**
- * One target may have this part of what is still free. The more targets are behind, the less each of them holds, and
- * something is left for the next; the same holds for organizations among the unproven.
+ * The part of the free memory that one target may have. The more targets have a backlog, the less each of them may have, so that
+ * some room remains for the next. The same rule applies to organizations with unproven targets.
  */
 const targetPartOfFree = 1 / 8;
 const orgTimesFree = 3;
-/** The number of taken deliveries after which a queue's array is cut. */
+/** Number of removed deliveries after which a queue's array is compacted. */
 const maxTaken = 1_024;
-/** The part of the room for accepted items of targets without a lane, whose organization is not known. Claims have the rest. */
+/**
+ * The part of the room that accepted items may use whose target has no lane and whose organization is unknown. The rest is for
+ * claims.
+ */
 const unknownPart = 3 / 4;
 
 /** The deliveries of one lane, first in, first out. */
 export class DeliveryQueue {
-  /** Undefined where one was taken, so that the array does not keep its payload in memory. */
+  /** Removed entries become undefined, so that the array does not keep their payloads in memory. */
   readonly #deliveries: (Delivery | undefined)[] = [];
-  /** Index of the first one; the array is cut when many are used up. */
+  /** Index of the first delivery; the array is compacted when many entries before it are unused. */
   #head = 0;
   #bytes = 0;
 
@@ -35,12 +38,12 @@ export class DeliveryQueue {
     return this.#deliveries.length - this.#head;
   }
 
-  /** The size of all payloads. */
+  /** Total size of the payloads in bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** The delivery that {@link take} would take out. */
+  /** The delivery that {@link take} returns next. */
   get next(): Delivery | undefined {
     return this.#deliveries[this.#head];
   }
@@ -77,15 +80,15 @@ export class DeliveryQueue {
   }
 }
 
-/** How much more fits in memory. */
+/** Room left in memory. */
 export interface Room {
   deliveries: number;
   bytes: number;
-  /** How many of the deliveries may be for unproven targets. */
+  /** Number of the deliveries that may be for unproven targets. */
   unproven: number;
 }
 
-/** The bound on leased deliveries that wait in memory. Lanes hold and count them; this says for whom there is room. */
+/** Limits the leased deliveries that wait in memory. Lanes hold and count them; this class tells which targets have room. */
 export class DeliveryBuffer {
   #deliveries = 0;
   #bytes = 0;
@@ -97,7 +100,7 @@ export class DeliveryBuffer {
     return this.#deliveries;
   }
 
-  /** Counts deliveries that a lane of this reputation takes in (or, below zero, gives out). */
+  /** Counts deliveries that a lane of this reputation adds; negative numbers count deliveries that leave it. */
   count(reputation: Reputation, org: OrgLoad | undefined, deliveries: number, bytes: number): void {
     this.#deliveries += deliveries;
     this.#bytes += bytes;
@@ -131,7 +134,7 @@ export class DeliveryBuffer {
     );
   }
 
-  /** The same for a target without a lane, of which no more than the reputation is known. */
+  /** Whether one more delivery may wait in memory for a target without a lane, of which only the reputation is known. */
   hasRoomForUnknown(reputation: Reputation): boolean {
     if (this.#deliveries >= maxDeliveries || reputation === "hanging") return false;
     return (
@@ -141,8 +144,8 @@ export class DeliveryBuffer {
   }
 
   /**
-   * Whether one more unproven target may have something in memory.
-   * @param chosen How many targets of this reputation have been chosen for the next claim, in all and of this organization.
+   * Whether one more unproven target may have deliveries in memory.
+   * @param chosen Number of targets of this reputation already chosen for the next claim: in total, and of this organization.
    */
   hasUnprovenRoom(
     reputation: Reputation,

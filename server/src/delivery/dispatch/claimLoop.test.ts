@@ -10,7 +10,7 @@ import { file, databaseTest } from "../../../test/support/fixtures.ts";
 import { storeOrganization, storeTarget } from "../../../test/support/storedItems.ts";
 
 const it = databaseTest()
-  /** A target with as many due items, each in a row of its own. */
+  /** Creates a target with a backlog of due items, each in its own row. */
   .extend("makeBacklog", file, ({ pool }) => async (): Promise<string> => {
     const org = newId(0, Date.now());
     const target = newId(7, Date.now());
@@ -39,7 +39,7 @@ const stored = 600;
 /** How many deliveries a claim takes of a target that is alone. */
 const share = 512;
 
-it("a claim that filled its target is not repeated until there is room, and then brings the rest", async ({
+it("a claim that filled its target is repeated only when there is room, and then brings the rest", async ({
   makeBacklog,
   pool,
 }) => {
@@ -69,7 +69,7 @@ it("a claim that filled its target is not repeated until there is room, and then
   });
   loop.start();
   expect(await takes[0]!.promise).toBe(share);
-  // By then a loop that goes on has asked for the next.
+  // By now, a loop that did not pause would have made the next claim.
   await new Promise(setImmediate);
   expect(asked).toBe(1);
   expect(loop.wantsRoom(target)).toBe(true);

@@ -27,38 +27,38 @@ export interface ClaimLoopDeps {
   traces?: Traces | undefined;
   quiet: Quiet;
   newLease: () => Lease;
-  /** How much more fits in memory. */
+  /** Room left in memory. */
   room: () => Room;
-  /** Targets that can take no more in memory now. */
+  /** Targets for which no more deliveries may wait in memory now. */
   fullTargets: () => string[];
-  /** Targets that ended at least `count` attempts in the present or the last period. */
+  /** Targets for which at least `count` attempts ended in the current or in the previous period. */
   targetsEnding: (count: number) => string[];
-  /** Chooses, from targets with something due, those that there is room for. */
+  /** Chooses from the targets with due items those that there is room for. */
   choose: (due: readonly DueTarget[]) => Chosen;
   take: (deliveries: Delivery[]) => void;
 }
 
-/** How long the loop waits before it asks the database again, if nothing was due. */
+/** How long the loop waits before the next claim if nothing was due. */
 const pollMs = 200;
-/** The same while the process is quiet. A retry is late by as much; whatever else becomes due here wakes the loop. */
+/** The poll interval while the process is quiet. A retry can be late by this time; all other due items wake the loop. */
 const quietPollMs = 5_000;
 const errorPauseMs = 1_000;
 /**
- * A claim that brings less than this was mostly spent on targets that wait for a later moment. Such claims pause for as
- * long as they took, so that thousands of those targets cost a fraction of a core and not a whole one.
+ * A claim that returns fewer deliveries than this spent most of its time on targets whose items are due later. The loop then
+ * pauses for as long as the claim took, so that thousands of such targets cost a fraction of a core, not a whole core.
  */
 const sparseClaim = 16;
-/** The pause after a whole circle that brought nothing, as a multiple of the time that the circle took. */
+/** The pause after a full circle over all targets that found nothing, as a multiple of the circle's duration. */
 const idlePauses = 4;
 const maxIdlePauseMs = 1_000;
 /**
- * When more targets than this have no room in memory, or no unproven target has any, the loop first looks which targets have
- * something due, and then claims from chosen ones only.
+ * If more targets than this have no room in memory, or there is no room for unproven targets, the loop first looks up which
+ * targets have due items, and then claims only from the targets it chooses.
  */
 const manyFull = 64;
-/** The pause after a look that brought little, as a multiple of the time that the look took. */
+/** The pause after a look-up that found little, as a multiple of the look-up's duration. */
 const lookPauses = 4;
-/** How long targets that have more due are claimed from again without another look. */
+/** How long the loop keeps claiming from targets with more due items before it looks up the due targets again. */
 const lookEveryMs = 200;
 
 /** Reads ahead: claims due deliveries from the database into memory while there is room. */
@@ -67,11 +67,11 @@ export class ClaimLoop {
   readonly #sleeper = createSleeper();
   #cursor = firstCursor;
   #seen = nothingSeen;
-  /** Targets that the last claim passed over for want of room, and whether memory was too short for a whole claim. */
+  /** Targets that the last claim skipped because they had no room, and whether memory was too short for a full claim. */
   #skipped = new Set<string>();
   #wasMemoryShort = false;
   #circleMs = 0;
-  /** Proven targets of the last look that had more due than the claim took, and when to look again. */
+  /** Proven targets of the last look-up that have more due items than the claim took, and the time of the next look-up. */
   #unfinished: string[] = [];
   #lookAtMs = 0;
   #stopping = new AbortController();
@@ -88,17 +88,17 @@ export class ClaimLoop {
     this.#ended = repeatUntil(this.#stopping.signal, this.#sleeper, () => this.#claimOnce());
   }
 
-  /** Something is due: look now rather than at the next poll. */
+  /** Called when something became due: claims now instead of at the next poll. */
   wake(): void {
     this.#sleeper.wake();
   }
 
-  /** Whether the last claim left something for want of room, of this target's or in memory. */
+  /** Whether the last claim left items in the database because this target or the whole memory had no room. */
   wantsRoom(targetId: string): boolean {
     return this.#wasMemoryShort || this.#skipped.has(targetId);
   }
 
-  /** The target, and so the memory, has room again: look now, if that was wanted. */
+  /** Called when the target, and so the memory, has room again: claims now if room was missing. */
   roomAppeared(targetId: string): void {
     if (!this.wantsRoom(targetId)) return;
     this.#skipped.delete(targetId);
@@ -147,8 +147,9 @@ export class ClaimLoop {
   }
 
   /**
-   * Claims when most of the waiting targets have no room in memory: looks first what is due, which is cheap, chooses, and
-   * claims that alone. Chosen proven targets with more due are claimed from again until the next look.
+   * Used when most of the waiting targets have no room in memory: looks up the due targets, which is cheap, chooses from them,
+   * and claims only from the chosen ones. Chosen proven targets with more due items are claimed from again until the next
+   * look-up.
    */
   async #claimChosen(size: ClaimSize): Promise<Claim> {
     const unfinished = this.#unfinished.filter((targetId) => !this.#skipped.has(targetId));
@@ -182,9 +183,9 @@ export class ClaimLoop {
   }
 
   /**
-   * Hands over what a claim brought.
-   * @param pauseMs How long to wait after a claim that brought little.
-   * @returns how long to wait before the next.
+   * Passes the claimed deliveries on.
+   * @param pauseMs How long to wait after a claim that returned few deliveries.
+   * @returns how long to wait before the next claim, in milliseconds.
    */
   #take({ deliveries, cursor, isCircleClosed }: Claim, pauseMs: number): number {
     this.#cursor = cursor;
@@ -204,7 +205,7 @@ export class ClaimLoop {
     return Math.max(this.#deps.quiet.isQuiet() ? quietPollMs : pollMs, idleMs);
   }
 
-  /** Whether these have no more room; the first that has some again wakes the loop. */
+  /** Whether none of these targets has room. The first target that has room again wakes the loop. */
   #areFull(targets: ReadonlySet<string>): boolean {
     this.#skipped = new Set(this.#deps.fullTargets());
     return targets.isSubsetOf(this.#skipped);

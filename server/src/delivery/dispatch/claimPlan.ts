@@ -7,16 +7,19 @@ import { isUnproven, type Reputation } from "./reputation.ts";
 
 export const maxPerClaim = 576;
 /**
- * The part of a claim that the targets of the last claim share. The rest lets it go on to the other targets and close its circle,
- * so that no further claim is needed to learn that nothing else is due.
+ * The part of a claim that is divided among the targets of the last claim. The rest leaves capacity for other targets, so that
+ * the claim can complete its circle over all targets, and no further claim is needed to learn that nothing else is due.
  */
 const sharedPerClaim = 512;
-/** How many deliveries a claim takes of a target that has not shown that it takes more; fewer when memory is short, so that many targets can hang. */
+/**
+ * Number of deliveries that a claim takes of a target not known to take more. It is lower when memory is short, so that many
+ * hanging targets fit.
+ */
 const maxFew = 16;
 const fewPartOfRoom = 1 / 64;
-/** Unproven targets have an eighth of the room. */
+/** Unproven targets have an eighth of the room in memory. */
 const unprovenPerFew = 8;
-/** The assumed size of a payload until the first claim has shown how large they are. */
+/** Assumed size of a payload until the first claim has shown the real sizes. */
 const firstGuessBytes = 64 * 1024;
 
 /** The targets of the last claim, and the average size of payloads. */
@@ -25,10 +28,10 @@ export interface Seen {
   bytesPerDelivery: number;
 }
 
-/** Before the first claim. */
+/** The state before the first claim. */
 export const nothingSeen: Seen = { targets: new Set(), bytesPerDelivery: firstGuessBytes };
 
-/** How much a claim may bring. */
+/** The limits of one claim. */
 export interface ClaimSize {
   limit: number;
   perTarget: number;
@@ -45,12 +48,15 @@ export function sizeClaim(room: Room, seen: Seen): ClaimSize {
   return { limit, few, perTarget: Math.max(few, shareOfClaim(limit, seen.targets.size)) };
 }
 
-/** How many deliveries of a claim each of its targets may have. */
+/** How many deliveries one target may have in a claim. */
 export function shareOfClaim(limit: number, targets: number): number {
   return Math.ceil(Math.min(limit, sharedPerClaim) / Math.max(1, targets));
 }
 
-/** Moving average of payload sizes: up at once, down slowly, because an estimate too low overruns memory. */
+/**
+ * Moving average of payload sizes. It rises at once and falls slowly, because an estimate that is too low would exceed the
+ * memory bound.
+ */
 export function lookAt(deliveries: readonly Delivery[], before: Seen): Seen {
   const targets = new Set<string>();
   let bytes = 0;
@@ -63,17 +69,17 @@ export function lookAt(deliveries: readonly Delivery[], before: Seen): Seen {
   return { targets, bytesPerDelivery: average };
 }
 
-/** The targets with something due from which to claim now. */
+/** The targets with due items from which to claim now. */
 export interface Chosen {
-  /** Targets that answer: as much of each as a claim brings. */
+  /** Targets that answer; a claim takes as many of their deliveries as its limit allows. */
   proven: string[];
-  /** Untried and hanging targets: one item of each. */
+  /** Untried and hanging targets; a claim takes one item of each. */
   unproven: string[];
-  /** How many of the targets looked at are chosen or passed over; the next look goes on behind them. */
+  /** Number of due targets that were chosen or rejected; the next look starts after them. */
   lookedAt: number;
 }
 
-/** Chooses from the targets that have something due, in their order, for how many of each reputation there is room. */
+/** Chooses from the targets with due items, in their order, as many of each reputation as there is room for. */
 export function chooseDue(lanes: Lanes, due: readonly DueTarget[]): Chosen {
   const { admission, buffer } = lanes.deps;
   const nowMs = performance.now();
@@ -103,7 +109,7 @@ export function chooseDue(lanes: Lanes, due: readonly DueTarget[]): Chosen {
   return chosen;
 }
 
-/** A target untried by this process whose last attempt anywhere failed counts as hanging. */
+/** A target that is untried in this process counts as hanging if its last attempt on any node failed. */
 function reputationOf(lanes: Lanes, { id, isFailing }: DueTarget): Reputation {
   const reputation = lanes.reputationOf(id);
   return reputation === "untried" && isFailing ? "hanging" : reputation;

@@ -18,7 +18,7 @@ import { Dispatcher } from "./dispatcher.ts";
 export interface DeliveryDeps {
   config: Pick<Config, "deliveryTimeoutMs" | "maxInFlight" | "roles" | "targetConcurrency">;
   pool: pg.Pool;
-  /** Pool of the cell's connections to the server that holds it. */
+  /** Pool of direct connections to the server that holds the cell. */
   direct: pg.Pool;
   box: SecretBox;
   log: Log;
@@ -28,9 +28,9 @@ export interface DeliveryDeps {
   nowMs: () => number;
   senders: Senders;
   quiet: Quiet;
-  /** Makes lease tokens; see `createLeaseTokens`. */
+  /** Creates lease tokens; see `createLeaseTokens`. */
   newToken: () => number;
-  /** Shared by the cells of a process; a dispatcher has its own unless told. */
+  /** Shared by the cells of a process. If absent, the dispatcher creates its own. */
   admission?: Admission | undefined;
 }
 

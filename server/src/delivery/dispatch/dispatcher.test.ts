@@ -73,7 +73,7 @@ const taken: AttemptResult = {
   retryAfter: null,
 };
 
-it("whatever a sender throws, at once or later, is one failed attempt, and the others' go on", async ({
+it("an error that a sender throws, at once or later, is one failed attempt and does not stop other attempts", async ({
   makeTarget,
   dispatcherWith,
   pool,

@@ -29,42 +29,42 @@ export interface DispatcherDeps extends FinishDeps {
   metrics: DeliveryMetrics;
   traces?: Traces | undefined;
   senders: Senders;
-  /** Ended by claims that bring something. */
+  /** Quiet mode of the process; a claim that returns deliveries ends it. */
   quiet: Quiet;
-  /** Written when circuits open and close. */
+  /** Records which circuits this process has open. */
   circuits: OpenCircuits;
-  /** Whether this process dispatches at all; when not, everything is left to the nodes that do. */
+  /** Whether this process dispatches at all. If not, it leaves all items in the database for other nodes. */
   enabled: boolean;
   /** The time limit of a whole attempt. */
   timeoutMs: number;
-  /** Requests under way to one target. */
+  /** Maximum number of requests in flight to one target. */
   targetConcurrency: number;
-  /** Requests under way in all. */
+  /** Maximum number of requests in flight in total. */
   maxInFlight: number;
-  /** Shared by the dispatchers of several cells; a dispatcher has its own unless told. */
+  /** Shared by the dispatchers of several cells. If absent, the dispatcher creates its own. */
   admission?: Admission | undefined;
-  /** Names this dispatcher among all that share the database, as an id. */
+  /** Id of this dispatcher, unique among all dispatchers that share the database. */
   nodeId: string;
-  /** A whole random number below 2^53, for lease tokens. */
+  /** Returns a random integer below 2^53 for a lease token. */
   newToken: () => number;
 }
 
 /**
- * A lease outlives an attempt by the margin, which is how long an item may wait in memory; the reserve of it must be left
- * when the attempt starts.
+ * A lease lasts as long as an attempt may take, plus the margin. The margin limits how long an item may wait in memory. At least
+ * the reserve must remain when the attempt starts.
  */
 const lease = { marginMs: 10_000, reserveMs: 2_000 };
-/** The period in which silent targets, late deliveries and idle lanes are looked for. */
+/** Interval of the timer that looks for silent targets, late deliveries and idle lanes. */
 const periodMs = 500;
-/** Attempts that may wait to be recorded before no more are started. */
+/** Number of attempts that may wait to be recorded; at this number, no new attempts start. */
 const maxUnrecorded = 4_096;
-/** How long a target is left alone after this process lacked resources to send to it (such as file descriptors). */
+/** How long to pause a target after this process lacked a resource (such as file descriptors) to send to it. */
 const unsentPauseMs = 500;
 
 /**
- * Delivers: items that this node accepted come from memory, all others are claimed. One lane per target keeps the targets
- * apart, so that none delays another. README.md has the protocol: who may write what, what wakes whom, which bound holds
- * where.
+ * Delivers items. Items that this node accepted come from memory; all other items are claimed from the database. Each target has
+ * its own lane, so that no target delays another. README.md describes the protocol: what each component may write, what wakes
+ * each component, and where each bound applies.
  */
 export class Dispatcher implements DeliveryGauges {
   readonly #deps: DispatcherDeps;
@@ -124,7 +124,7 @@ export class Dispatcher implements DeliveryGauges {
     this.#claims.start();
   }
 
-  /** Stops claiming, lets what is under way end within the attempt's timeout, and gives the rest back. */
+  /** Stops claiming, waits until running attempts end (at most the attempt's timeout), and releases all waiting deliveries. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#lookups.stop();
@@ -149,22 +149,22 @@ export class Dispatcher implements DeliveryGauges {
     return this.#deps.enabled && !this.#isStopping && this.#lanes.hasRoom(targetId);
   }
 
-  /** Targets of which no more may wait in memory now. */
+  /** Targets for which no more deliveries may wait in memory now. */
   fullTargets(): string[] {
     return this.#lanes.full();
   }
 
-  /** Takes an item that this node has just accepted, under the lease it was stored with. */
+  /** Queues an item that this node has just accepted, under the lease with which its row was inserted. */
   take(item: NewItem, leased: LeasedItem): void {
     const lane = this.#lanes.open(item.targetId);
     lane.put(acceptedDelivery(item, leased));
     this.#startLane(lane);
   }
 
-  /** Something became due that this node does not hold; of one target, when it is named. */
+  /** Called when an item became due that this node does not hold. `targetId` is given when the item's target is known. */
   onDue(targetId?: string): void {
     if (targetId !== undefined) this.#lanes.find(targetId)?.noteMoreDue(true);
-    // An item without room now is claimed when there is some, or at the next poll.
+    // If there is no room for the item now, it is claimed when room appears, or at the next poll.
     if (targetId === undefined || this.#lanes.hasRoom(targetId)) this.#claims.wake();
   }
 
@@ -185,9 +185,9 @@ export class Dispatcher implements DeliveryGauges {
   }
 
   /**
-   * One attempt from start to end: admit → send → classify → schedule → record → next. The delivery was put into its lane by
-   * {@link take} or by the claim loop; that the budgets allow one more request is the caller's to know.
-   * @returns false when the lane has to wait for something; true when a request was started, or deliveries were given back.
+   * Makes one attempt from start to end: admit → send → classify → schedule → record → next. The delivery was put into its lane
+   * by {@link take} or by the claim loop. The caller must have checked that the budgets allow one more request.
+   * @returns true when a request was started or deliveries were released; false when the lane must wait.
    */
   #startAttempt(lane: Lane): boolean {
     const nowMs = performance.now();
@@ -217,7 +217,7 @@ export class Dispatcher implements DeliveryGauges {
       if (result.outcome.kind === "unsent") this.#takeBack(lane, delivery, result.outcome.error);
       else {
         this.#learn(lane, result);
-        // Schedules a retry, or none, and records the attempt by group commit.
+        // Schedules a retry if one is due, and records the attempt by group commit.
         finishAttempt(this.#deps, { delivery, target, result, attemptedAtMs });
       }
       this.#startNext(lane);
@@ -225,7 +225,7 @@ export class Dispatcher implements DeliveryGauges {
     return true;
   }
 
-  /** The lane's window, circuit breaker and reputation follow from how its requests end. */
+  /** Updates the lane's window, circuit breaker and reputation from the result of a request. */
   #learn(lane: Lane, result: AttemptResult): void {
     const nowMs = performance.now();
     const circuit = lane.noteResult(result, nowMs);
@@ -235,7 +235,10 @@ export class Dispatcher implements DeliveryGauges {
     this.#releases.add(lane.takeAll());
   }
 
-  /** Nothing was sent, and the receiver is not to blame: no attempt, and no failure of the target. */
+  /**
+   * Releases a delivery that was not sent for a reason within this process. This counts neither as an attempt nor as a failure
+   * of the target.
+   */
   #takeBack(lane: Lane, delivery: Delivery, why: string): void {
     delivery.span?.end({ attributes: { "postrider.outcome": "unsent" }, error: "unsent" });
     this.#releases.addUnsent(delivery, why);
@@ -243,7 +246,10 @@ export class Dispatcher implements DeliveryGauges {
     lane.pause(performance.now() + unsentPauseMs);
   }
 
-  /** One more request may start: the lane's next, unless other lanes wait; and more is claimed when the lane has room. */
+  /**
+   * Called after a request has ended: starts the lane's next request, unless other lanes wait, and claims more if the lane has
+   * room.
+   */
   #startNext(lane: Lane): void {
     if (this.#ready.isEmpty() && !this.#admission.isShared()) this.#startLane(lane);
     else {
@@ -254,7 +260,7 @@ export class Dispatcher implements DeliveryGauges {
     if (this.#inFlight === 0) this.#onIdle?.();
   }
 
-  /** Starts as many requests of one lane as it can have, ahead of the ready queue: no other lane waits. */
+  /** Starts as many requests of one lane as the budgets allow, without the ready queue. Only valid while no other lane waits. */
   #startLane(lane: Lane): void {
     if (lane.isInReadyQueue) return;
     const { org } = lane;
@@ -278,7 +284,10 @@ export class Dispatcher implements DeliveryGauges {
     this.#ready.run(this.#mayStartMore, this.#startOne);
   }
 
-  /** Puts the lane into the ready queue when it can take a request, and asks for what it lacks. */
+  /**
+   * Puts the lane into the ready queue if it can start a request. Otherwise requests its configuration or permits if they are
+   * missing.
+   */
   #queue(lane: Lane): void {
     if (lane.org === undefined) {
       if (lane.waiting > 0) this.#lookups.ask(lane);
@@ -288,7 +297,10 @@ export class Dispatcher implements DeliveryGauges {
     lane.enterQueueIfReady(performance.now());
   }
 
-  /** Wakes the claim loop when it left something of this target for want of room, and the lane has room again. */
+  /**
+   * Wakes the claim loop if the last claim left items of this target in the database because memory was full, and the lane has
+   * room again.
+   */
   #claimMore(lane: Lane): void {
     if (!this.#isRunning || isUnproven(lane.reputation)) return;
     if (!lane.hasMoreDue && !this.#claims.wantsRoom(lane.targetId)) return;
@@ -325,36 +337,36 @@ export class Dispatcher implements DeliveryGauges {
     });
   }
 
-  /** A lane's target was read: gives back what waits for a deleted or disabled one. */
+  /** Called when a lane's target was loaded: releases the waiting deliveries if the target is deleted or disabled. */
   #configure(lane: Lane, config: TargetConfig | undefined, askedAtMs: number): void {
-    // Forgotten while its target was looked up.
+    // The lane was closed while its target was loaded.
     if (this.#lanes.find(lane.targetId) !== lane) return;
     const { limiter } = lane;
     lane.configure(config, askedAtMs);
     if (limiter !== undefined && lane.limiter === undefined) this.#permits.close(limiter);
-    // The next claim cancels what waits for a deleted target, or leaves it held for a disabled one.
+    // The next claim cancels the items of a deleted target, and leaves those of a disabled target held.
     if (config === undefined || !config.enabled) this.#releases.add(lane.takeAll());
     else this.#queue(lane);
   }
 
   #onPermit(lane: Lane): void {
-    // The delivery that may be sent now may be in the database.
+    // The next delivery of the lane may still be in the database.
     if (lane.waiting === 0) this.#claims.wake();
     this.#queue(lane);
     this.#startReady();
   }
 
-  /** The owner's limit allows nothing for a while: other nodes may send what waits here. */
+  /** The owner's limit permits no attempt for now: releases the waiting deliveries, so that other nodes may send them. */
   #onNoPermit(lane: Lane, untilMs: number): void {
     lane.waitForPermit(untilMs);
     this.#releases.add(lane.takeAll());
     void this.#releases.flush();
   }
 
-  /** Notices what causes no event: targets that are silent, deliveries that wait too long, lanes that are idle. */
+  /** Checks for conditions that cause no event: silent targets, deliveries that wait too long, idle lanes. */
   #beginPeriod(): void {
     const nowMs = performance.now();
-    // After a pause of this process itself (SIGSTOP, a starved event loop) silence says nothing about the targets.
+    // If this process itself was suspended (SIGSTOP, a blocked event loop), silence says nothing about the targets.
     const wasAway = nowMs - this.#periodBeganAtMs > 2 * periodMs;
     this.#periodBeganAtMs = nowMs;
     const isLate = (delivery: Delivery): boolean => this.#isLate(delivery, nowMs);
@@ -362,7 +374,7 @@ export class Dispatcher implements DeliveryGauges {
       lane.beginPeriod(nowMs, periodMs, wasAway);
       if (lane.noteStall(nowMs)) this.#releases.add(lane.takeAll());
       lane.noteSilence(nowMs);
-      // So that another node may send it.
+      // Released, so that another node may send it.
       this.#releases.add(lane.takeLate(isLate));
       this.#releases.add(lane.takeSurplus());
       this.#permits.trim(lane);
@@ -379,7 +391,7 @@ export class Dispatcher implements DeliveryGauges {
     if (limiter !== undefined) this.#permits.close(limiter);
   }
 
-  /** Whether an attempt that starts now might outlive the lease. */
+  /** Whether an attempt that starts now could run longer than the lease. */
   #isLate(delivery: Delivery, nowMs: number): boolean {
     return delivery.leaseDeadlineMs - nowMs < this.#deps.timeoutMs + lease.reserveMs;
   }

@@ -7,37 +7,37 @@ import type { ReadyQueue } from "./readyQueue.ts";
 import { isTimeout, isUnproven, type Reputation, Responsiveness } from "./reputation.ts";
 import { Window } from "./window.ts";
 
-/** Read-ahead of one target: at least max(8, 4 × window) deliveries, at most 1,024. */
+/** Number of deliveries read ahead for one target: at least max(8, 4 × window), at most 1,024. */
 const minAhead = 8;
 const windowsAhead = 4;
 const maxAhead = 1_024;
-/** For a target whose rate is limited, as many deliveries stay in memory as may be sent in this many seconds. */
+/** For a target with a rate limit, memory keeps the deliveries that may be sent in this many seconds. */
 const keptSeconds = 2;
 /**
- * A target's configuration is looked up again before use when no acceptance or claim confirmed it for this long. An item
- * that waits in memory may miss for as long that its target was deleted, disabled or changed.
+ * A configuration older than this is loaded again before use, unless an acceptance or a claim has confirmed it since. During
+ * this time, an item in memory may miss that its target was deleted, disabled or changed.
  */
 const configAgeLimitMs = 200;
-/** How long a lane that has nothing to do is kept after its circuit has closed. */
+/** How long an idle lane is kept after its circuit has closed. */
 const circuitMemoryMs = 60_000;
 
-/** The counts and the queue that all lanes of a dispatcher share. */
+/** The counters and the queue that all lanes of a dispatcher share. */
 export interface LaneDeps {
   admission: Admission;
   buffer: DeliveryBuffer;
   ready: ReadyQueue;
-  /** How many requests a target may have under way, unless its owner says less. */
+  /** Maximum number of requests in flight to one target, unless its owner has set a lower limit. */
   targetConcurrency: number;
-  /** How long a prompt receiver takes at most. */
+  /** The longest duration of an exchange that still counts as prompt. */
   promptMs: number;
 }
 
 /**
- * One target as this dispatcher works on it: the deliveries that wait in memory, the requests under way, and how many
- * requests the target can take.
+ * The state of one target in this dispatcher: the deliveries that wait in memory, the requests in flight, and how many requests
+ * the target can take.
  *
- * A lane owns its fields: only the methods below write them, and each that changes what waits or is under way also counts
- * it in the shared `admission` and `buffer`. README.md has the protocol. Moments are of the monotonic clock.
+ * Only the methods below write a lane's fields. Each method that changes the waiting deliveries or the requests in flight also
+ * counts them in the shared `admission` and `buffer`. README.md describes the protocol. Times are on the monotonic clock.
  */
 export class Lane {
   readonly targetId: string;
@@ -49,12 +49,12 @@ export class Lane {
   #reputation: Reputation;
   #org: OrgLoad | undefined;
   #config: TargetConfig | undefined;
-  /** When `#config` was last known to be current. */
+  /** When `#config` was last confirmed to be current. */
   #checkedAtMs = 0;
   #limiter: Limiter | undefined;
   #isInReadyQueue = false;
   #hasMoreDue = false;
-  /** Attempts that ended in the present and the last accounting period. */
+  /** Numbers of attempts that ended in the current and in the previous accounting period. */
   #recent = 0;
   #previous = 0;
 
@@ -70,7 +70,7 @@ export class Lane {
     return this.#reputation;
   }
 
-  /** Known with the target's configuration. */
+  /** Undefined until the target's configuration is loaded. */
   get org(): OrgLoad | undefined {
     return this.#org;
   }
@@ -79,7 +79,7 @@ export class Lane {
     return this.#config;
   }
 
-  /** Where the target's owner has set a limit. */
+  /** Undefined unless the target's owner has set a limit. */
   get limiter(): Limiter | undefined {
     return this.#limiter;
   }
@@ -88,7 +88,7 @@ export class Lane {
     return this.#inFlight;
   }
 
-  /** How many deliveries wait in memory. */
+  /** Number of deliveries that wait in memory. */
   get waiting(): number {
     return this.#queue.length;
   }
@@ -97,12 +97,12 @@ export class Lane {
     return this.#isInReadyQueue;
   }
 
-  /** Something was left in the database for want of room in memory. */
+  /** Whether the last claim left due items of the target in the database because the memory bound was reached. */
   get hasMoreDue(): boolean {
     return this.#hasMoreDue;
   }
 
-  /** No request starts before this moment: the circuit is open, or the lane is paused. */
+  /** No request starts before this time, because the circuit is open or the lane is paused. */
   get closedUntilMs(): number {
     return this.#window.closedUntilMs;
   }
@@ -111,32 +111,32 @@ export class Lane {
     return this.waiting === 0 && this.#inFlight === 0;
   }
 
-  /** Puts a delivery behind those that wait; one of the known version confirms the configuration. */
+  /** Adds a delivery to the end of the queue. If its target version is the known one, it confirms the configuration. */
   put(delivery: Delivery): void {
     this.#push(delivery);
     if (this.#config?.version === delivery.targetVersion) this.#checkedAtMs = performance.now();
   }
 
-  /** The delivery that {@link take} would take out. */
+  /** The delivery that {@link take} returns next. */
   get next(): Delivery | undefined {
     return this.#queue.next;
   }
 
-  /** Takes the next delivery out. */
+  /** Removes and returns the next delivery. */
   take(): Delivery | undefined {
     const delivery = this.#queue.take();
     if (delivery !== undefined) this.#countWaiting(-1, -delivery.payload.length);
     return delivery;
   }
 
-  /** Takes everything out. */
+  /** Removes and returns all deliveries. */
   takeAll(): Delivery[] {
     if (this.waiting === 0) return [];
     this.leaveQueue();
     return this.#takeAll();
   }
 
-  /** Takes out what has waited too long to be sent. */
+  /** Removes and returns the deliveries that have waited too long to be sent. */
   takeLate(isLate: (delivery: Delivery) => boolean): Delivery[] {
     const late: Delivery[] = [];
     while (this.next !== undefined && isLate(this.next)) late.push(this.take()!);
@@ -144,7 +144,7 @@ export class Lane {
     return late;
   }
 
-  /** Takes out what the owner's rate limit keeps from being sent in the next seconds. */
+  /** Removes and returns the deliveries that the owner's rate limit does not let this node send in the next seconds. */
   takeSurplus(): Delivery[] {
     const perSecond = this.#limiter?.limits.perSecond ?? null;
     const kept = perSecond === null ? this.waiting : Math.ceil(perSecond * keptSeconds);
@@ -155,27 +155,28 @@ export class Lane {
   }
 
   /**
-   * Whether more should be read into memory: as much as the target has lately ended in a period, so that a fast target
-   * never runs dry between two claims and a slow one never holds what another node could deliver.
-   * @param maxDeliveries What the target may have in memory at most, as `maxBytes`.
+   * Whether more deliveries should be read into memory. The limit grows with the number of attempts that ended in a recent
+   * period: a fast target never runs out of deliveries between two claims, and a slow target never holds deliveries that another
+   * node could send.
+   * @param maxDeliveries The maximum number of the target's deliveries in memory; `maxBytes` is their maximum size.
    */
   wantsMore(maxDeliveries: number, maxBytes: number): boolean {
     const count = this.waiting;
     if (count === 0) return true;
     const perSecond = this.#limiter?.limits.perSecond;
-    // A claim brings what may be sent in a second, at most.
+    // A claim brings at most the deliveries of one second.
     if (typeof perSecond === "number" && count >= perSecond / 2) return false;
     const wanted =
       Math.max(minAhead, this.#window.size * windowsAhead) + Math.max(this.#recent, this.#previous);
     return count < Math.min(maxAhead, wanted, maxDeliveries) && this.#queue.bytes < maxBytes;
   }
 
-  /** Notes whether the database has more due of the target than was claimed. */
+  /** Records whether the database has more due items of the target than were claimed. */
   noteMoreDue(hasMoreDue: boolean): void {
     this.#hasMoreDue = hasMoreDue;
   }
 
-  /** Takes over what was read of the target; undefined when it is gone. @param askedAtMs When the query began. */
+  /** Stores the target's configuration; undefined if the target was deleted. @param askedAtMs When the query began. */
   configure(config: TargetConfig | undefined, askedAtMs: number): void {
     this.#config = config;
     this.#checkedAtMs = askedAtMs;
@@ -183,11 +184,11 @@ export class Lane {
     this.#setLimits(config);
     if (this.#org !== undefined) return;
     this.#recount(() => (this.#org = this.#deps.admission.enterOrg(config.orgId)));
-    // Its last attempt on any node failed.
+    // The target's last attempt on any node failed.
     if (this.#reputation === "untried" && config.failingSince !== null) this.#setReputation("hanging");
   }
 
-  /** Whether the configuration can be used for a delivery that was accepted or claimed at this version of the target. */
+  /** Whether the configuration is recent enough for a delivery that was accepted or claimed at this version of the target. */
   isConfigured(version: number, nowMs: number): boolean {
     return (
       this.#config !== undefined &&
@@ -196,35 +197,35 @@ export class Lane {
     );
   }
 
-  /** The lane is forgotten: it leaves its organization, and has no limiter any more. */
+  /** Closes the lane: removes its limiter and its reference to the organization. */
   close(): void {
     this.#limiter = undefined;
     if (this.#org !== undefined) this.#deps.admission.leaveOrg(this.#org);
   }
 
-  /** Whether the target could take one more request now, whatever others want. */
+  /** Whether the target could take one more request now, regardless of budgets and other lanes. */
   isReady(nowMs: number): boolean {
     return (
       this.isOpen(nowMs) && (this.#limiter === undefined || this.#limiter.mayBegin(this.#inFlight, nowMs))
     );
   }
 
-  /** The same, whatever limits its owner has set. */
+  /** Whether the target could take one more request now if its owner had set no limits. */
   isOpen(nowMs: number): boolean {
     return this.waiting > 0 && this.#window.admits(this.#inFlight, nowMs);
   }
 
-  /** Whether nothing starts now, because the circuit is open or the lane is paused. */
+  /** Whether no request may start now, because the circuit is open or the lane is paused. */
   isClosed(nowMs: number): boolean {
     return this.#window.closedUntilMs > nowMs;
   }
 
-  /** Whether failures keep requests from the target for now. */
+  /** Whether the circuit breaker blocks requests to the target now. */
   isCircuitOpen(nowMs: number): boolean {
     return this.#window.isCircuitOpen(nowMs);
   }
 
-  /** Enters the ready queue, if the target can take a request. */
+  /** Enters the ready queue if the target can take a request. */
   enterQueueIfReady(nowMs: number): void {
     if (!this.#isInReadyQueue && this.#org !== undefined && this.isReady(nowMs)) this.enterQueue();
   }
@@ -241,12 +242,12 @@ export class Lane {
     this.#deps.ready.remove(this, this.#org!);
   }
 
-  /** The ready queue has taken the lane out. */
+  /** Called by the ready queue after it has removed the lane. */
   leftQueue(): void {
     this.#isInReadyQueue = false;
   }
 
-  /** A request begins. */
+  /** Called when a request begins. */
   begin(nowMs: number): void {
     if (this.#inFlight === 0) this.#responsiveness.noteProgress(nowMs);
     this.#limiter?.begin(nowMs);
@@ -254,15 +255,15 @@ export class Lane {
     this.#deps.admission.count(this.#reputation, this.#org, 1);
   }
 
-  /** A request has ended; unless nothing was sent, {@link noteResult} follows. */
+  /** Called when a request has ended. {@link noteResult} follows, unless nothing was sent. */
   end(): void {
     this.#inFlight--;
     this.#deps.admission.count(this.#reputation, this.#org, -1);
   }
 
   /**
-   * Learns from a request's result how many the target can take, and its reputation.
-   * @returns "open" when the circuit is open now, "closed" when it has just closed.
+   * Updates the window and the target's reputation from the result of a request.
+   * @returns "open" if the circuit is open now, "closed" if it has just closed.
    */
   noteResult(result: AttemptResult, nowMs: number): "open" | "closed" | undefined {
     const { outcome } = result;
@@ -278,29 +279,32 @@ export class Lane {
     return wasTripped && !this.#window.isTripped() ? "closed" : undefined;
   }
 
-  /** Starts nothing before that moment, and fewer at a time after it; counts as no failure. */
+  /** Starts no request before `untilMs` and halves the window; does not count as a failure. */
   pause(untilMs: number): void {
     this.#window.pause(untilMs);
   }
 
-  /** Starts nothing before that moment, because the owner's limit does not allow it. */
+  /** Starts no request before `untilMs`, because the owner's limit does not permit one. */
   waitForPermit(untilMs: number): void {
     this.#window.closeUntil(untilMs);
   }
 
-  /** Begins an accounting period of `periodMs`. @param wasAway This process itself stood still: no silence of the target. */
+  /**
+   * Begins an accounting period of `periodMs`. @param wasAway Whether this process was suspended, so that silence does not
+   * count.
+   */
   beginPeriod(nowMs: number, periodMs: number, wasAway: boolean): void {
     this.#previous = this.#recent;
     this.#recent = 0;
     if (wasAway) this.#responsiveness.noteProgress(nowMs - periodMs);
   }
 
-  /** Whether the target ended at least `count` attempts in the present or the last period. */
+  /** Whether at least `count` attempts ended in the current or in the previous period. */
   hasEnded(count: number): boolean {
     return this.#recent >= count || this.#previous >= count;
   }
 
-  /** Counts the target as hanging if its requests under way have brought nothing for too long. @returns whether it did. */
+  /** Marks the target as hanging if its requests in flight had no result for too long. @returns whether it was marked now. */
   noteStall(nowMs: number): boolean {
     if (this.#inFlight === 0 || this.#reputation === "hanging") return false;
     if (!this.#responsiveness.isStalled(this.#reputation, nowMs)) return false;
@@ -308,13 +312,13 @@ export class Lane {
     return true;
   }
 
-  /** Counts a target as untried again that has not answered lately, while more requests hang than their budget allows. */
+  /** Marks a target that has not answered recently as untried again, while more requests hang than their budget allows. */
   noteSilence(nowMs: number): void {
     if (isUnproven(this.#reputation) || !this.#deps.admission.isStrained()) return;
     if (this.#inFlight === 0 && this.#responsiveness.isSilent(nowMs)) this.#setReputation("untried");
   }
 
-  /** Whether the lane can be forgotten. */
+  /** Whether the lane can be removed. */
   isIdle(nowMs: number): boolean {
     return this.isEmpty() && this.#previous === 0 && this.closedUntilMs < nowMs - circuitMemoryMs;
   }
@@ -340,7 +344,7 @@ export class Lane {
     this.#recount(() => (this.#reputation = reputation));
   }
 
-  /** Moves what waits and is under way from one budget to another. */
+  /** Moves the waiting deliveries and the requests in flight from one budget to another. */
   #recount(change: () => void): void {
     const { admission, buffer } = this.#deps;
     admission.count(this.#reputation, this.#org, -this.#inFlight);

@@ -5,7 +5,7 @@ import type { Log } from "../../telemetry/log.ts";
 import { Lane, type LaneDeps } from "./lane.ts";
 import { isUnproven, KnownReputations, type Reputation } from "./reputation.ts";
 
-/** The lanes of a dispatcher, one for each target that has something in memory or had until a moment ago. */
+/** The lanes of a dispatcher: one for each target that has deliveries in memory or had some recently. */
 export class Lanes {
   readonly deps: LaneDeps;
   readonly #lanes = new Map<string, Lane>();
@@ -23,7 +23,7 @@ export class Lanes {
     return this.#lanes.get(targetId);
   }
 
-  /** The target's lane, which is made if there is none. */
+  /** Returns the target's lane; creates it if it does not exist. */
   open(targetId: string): Lane {
     let lane = this.#lanes.get(targetId);
     if (lane === undefined) {
@@ -48,13 +48,13 @@ export class Lanes {
       : buffer.hasRoom(lane, performance.now());
   }
 
-  /** Targets that can take no more in memory now. */
+  /** Targets for which no more deliveries may wait in memory now. */
   full(): string[] {
     const nowMs = performance.now();
     return this.#idsOf((lane) => !this.deps.buffer.hasRoom(lane, nowMs));
   }
 
-  /** Targets that ended at least `count` attempts in the present or the last period. */
+  /** Targets for which at least `count` attempts ended in the current or in the previous period. */
   ending(count: number): string[] {
     return this.#idsOf((lane) => lane.hasEnded(count));
   }
@@ -73,7 +73,7 @@ export class Lanes {
     return count;
   }
 
-  /** Forgets a target that has nothing in memory or under way, apart from its reputation. */
+  /** Removes the lane of a target that has nothing in memory and no request in flight; keeps only its reputation. */
   forget(lane: Lane): void {
     this.#lanes.delete(lane.targetId);
     lane.close();
@@ -91,13 +91,13 @@ export interface TargetLookupsDeps {
   pool: pg.Pool;
   box: SecretBox;
   log: Log;
-  /** Takes one answer: undefined when the target is gone. `askedAtMs` is of the monotonic clock. */
+  /** Receives one target's configuration, or undefined if the target was deleted. `askedAtMs` is on the monotonic clock. */
   found: (lane: Lane, config: TargetConfig | undefined, askedAtMs: number) => void;
-  /** Called after the answers of one query were taken. */
+  /** Called after the results of one query were passed to `found`. */
   answered: () => void;
 }
 
-/** Reads the configuration of lanes' targets, for all lanes that ask in one query at a time. */
+/** Loads the configuration of the lanes' targets. One query at a time serves all lanes that wait for it. */
 export class TargetLookups {
   readonly #deps: TargetLookupsDeps;
   readonly #asking = new Set<Lane>();
@@ -108,7 +108,7 @@ export class TargetLookups {
     this.#deps = deps;
   }
 
-  /** Asks for a lane's target; a lane that asks again before the answer asks once. */
+  /** Requests a lane's target. Repeated calls before the query starts count as one. */
   ask(lane: Lane): void {
     this.#asking.add(lane);
     if (!this.#isAsking) void this.#askAll();
@@ -118,7 +118,7 @@ export class TargetLookups {
     this.#isStopping = true;
   }
 
-  /** Never rejects. */
+  /** The promise never rejects. */
   async #askAll(): Promise<void> {
     const { pool, box, log, found, answered } = this.#deps;
     this.#isAsking = true;
@@ -132,7 +132,7 @@ export class TargetLookups {
         for (const lane of lanes) found(lane, configs.get(lane.targetId), askedAtMs);
       } catch (error) {
         log.warn({ err: error }, "targets could not be read; trying again");
-        // The lane asks again when its next request could start.
+        // The lane requests its target again when its next request could start.
         break;
       }
       answered();

@@ -9,7 +9,7 @@ function granted(grant: Partial<PermitGrant>): PermitGrant {
   return { targetId: "t", permits: 0, firstInMs: 0, intervalMs: null, burst: 1, requests: null, ...grant };
 }
 
-test("permits are used in their order, none before its moment, and what is past may begin at once", () => {
+test("permits are used in order, none before its time, and permits whose time has come may be used at once", () => {
   const limiter = new Limiter({ perSecond: 10, maxConcurrency: null });
   expect(limiter.mayBegin(0, 0)).toBe(false);
   expect(limiter.nextBeginMs()).toBe(Number.POSITIVE_INFINITY);
@@ -25,7 +25,7 @@ test("permits are used in their order, none before its moment, and what is past 
   expect(limiter.mayBegin(0, 1_100)).toBe(true);
 });
 
-test("a permit is lost when it was not used in time", () => {
+test("a permit expires if it is not used in time", () => {
   const limiter = new Limiter({ perSecond: 10, maxConcurrency: null });
   limiter.takeGrant(granted({ permits: 3, intervalMs: 100 }), { askedAtMs: 0, nowMs: 0, startableMs });
   limiter.dropLate(250);
@@ -35,7 +35,7 @@ test("a permit is lost when it was not used in time", () => {
   expect(limiter.wishFor(5, 0)).toEqual({ permits: 4, requests: 0 });
 });
 
-test("what is late is made up for at a tenth more than the rate", () => {
+test("late attempts are caught up on at a rate at most a tenth above the limit", () => {
   fc.assert(
     fc.property(
       fc.array(fc.double({ min: 0, max: 200, noNaN: true }), { minLength: 1, maxLength: 200 }),
@@ -76,7 +76,7 @@ test("what is late is made up for at a tenth more than the rate", () => {
   );
 });
 
-test("with items waiting, nearly all of the rate is used by a node whose timers are late", () => {
+test("a node with late timers still uses nearly all of the rate while items wait", () => {
   const intervalMs = 10;
   fc.assert(
     fc.property(
@@ -107,7 +107,7 @@ test("with items waiting, nearly all of the rate is used by a node whose timers 
   );
 });
 
-test("no more is under way than the share, and nothing begins on one that lapses", () => {
+test("the share limits the requests in flight, and no request begins under a lapsed share", () => {
   const limiter = new Limiter({ perSecond: null, maxConcurrency: 5 });
   expect(limiter.mayBegin(0, 0)).toBe(false);
   limiter.takeGrant(granted({ requests: 2 }), { askedAtMs: 0, nowMs: 5, startableMs });
@@ -115,7 +115,7 @@ test("no more is under way than the share, and nothing begins on one that lapses
   expect(limiter.mayBegin(0, startableMs)).toBe(false);
 });
 
-test("wants as much as it could use, and its share anew before it lapses", () => {
+test("the limiter wants as much as it could use, and renews its share before it lapses", () => {
   const limiter = new Limiter({ perSecond: null, maxConcurrency: 5 });
   limiter.takeGrant(granted({ requests: 2 }), { askedAtMs: 0, nowMs: 5, startableMs });
   expect(limiter.wishFor(1, 1)).toEqual({ permits: 0, requests: 2 });
@@ -126,7 +126,7 @@ test("wants as much as it could use, and its share anew before it lapses", () =>
   expect(limiter.isShortOf({ permits: 0, requests: 0 }, startableMs)).toBe(false);
 });
 
-test("a limit that the database does not know any more holds nothing back", () => {
+test("a limit that was removed in the database no longer delays attempts", () => {
   const limiter = new Limiter({ perSecond: 1, maxConcurrency: 1 });
   limiter.takeGrant(granted({}), { askedAtMs: 0, nowMs: 0, startableMs });
   expect(limiter.mayBegin(100, 0)).toBe(true);

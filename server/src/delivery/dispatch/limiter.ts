@@ -1,40 +1,40 @@
 import type { PermitGrant } from "../rows/permits.ts";
 
-/** The limits that a target's owner has set: one of the two, or both. */
+/** The limits that a target's owner has set: at least one of the two. */
 export interface OwnerLimits {
-  /** Attempts per second, on all nodes together; null: any. */
+  /** Attempts per second, over all nodes; null if unlimited. */
   perSecond: number | null;
-  /** Requests under way, on all nodes together; null: as many as the service has for a target. */
+  /** Requests in flight, over all nodes; null if only the service's own limit applies. */
   maxConcurrency: number | null;
 }
 
-/** Permits and requests that a node wants to have. */
+/** The numbers of permits and of requests in flight that a node asks for. */
 export interface Wish {
   permits: number;
   requests: number;
 }
 
-/** A permit that was not used for so long is lost: many late ones would be a burst that nobody allowed. */
+/** A permit that is unused for this long expires. Many late permits would allow a burst above the owner's limit. */
 const permitLifeMs = 250;
-/** The multiple of the rate at which a node makes up for late attempts. */
+/** The multiple of the rate at which a node catches up on late attempts. */
 const catchUp = 1.1;
-/** The error of timers in a busy process. */
+/** How late a timer of a busy process may fire. */
 const timerSlackMs = 25;
 
 /**
- * The rate limiter of one target on this node: it spends permits, each for one attempt, and a share of the requests that
- * the target may have under way. The database gives both ({@link takeGrant}), so that the limits hold on all nodes
- * together. Moments are of the monotonic clock, in milliseconds.
+ * The rate limiter of one target on this node. It holds permits, each for one attempt, and a share of the requests that the
+ * target may have in flight. The database grants both ({@link takeGrant}), so that the limits hold over all nodes. Times are on
+ * the monotonic clock, in milliseconds.
  */
 export class Limiter {
   #limits: OwnerLimits;
-  /** From which moment on each permit may be used, ascending. */
+  /** The time from which each permit is valid, ascending. */
   readonly #permits: number[] = [];
   #intervalMs = 0;
   #burst = 1;
-  /** When the node's own attempts are evenly spaced again: late ones are made up for, and not all at once. */
+  /** When the node's own attempts are evenly spaced again. Late attempts are caught up on gradually, not all at once. */
   #evenAtMs = 0;
-  /** The share: requests that may be under way, until when one may begin, and when to renew it. */
+  /** The share: the number of requests that may be in flight, until when a request may begin, and when to renew the share. */
   #requests = 0;
   #requestsUntilMs = 0;
   #renewAtMs = 0;
@@ -51,17 +51,17 @@ export class Limiter {
     return this.#permits;
   }
 
-  /** How many requests the share allows. */
+  /** Number of requests that the share allows. */
   get requests(): number {
     return this.#requests;
   }
 
-  /** The owner changed the limits. */
+  /** Called when the owner has changed the limits. */
   setLimits(limits: OwnerLimits): void {
     this.#limits = limits;
   }
 
-  /** The permits and requests that the node wants for the deliveries in memory and the requests under way. */
+  /** The permits and requests needed for the deliveries in memory and the requests in flight. */
   wishFor(waiting: number, inFlight: number): Wish {
     const { perSecond, maxConcurrency } = this.#limits;
     return {
@@ -70,24 +70,27 @@ export class Limiter {
     };
   }
 
-  /** Whether the wish is for more than the node has, or the node's share ends soon. */
+  /** Whether the wish exceeds what the node has, or the node's share must be renewed. */
   isShortOf(wish: Wish, nowMs: number): boolean {
     return (
       wish.permits > 0 || wish.requests > this.#requests || (wish.requests > 0 && nowMs >= this.#renewAtMs)
     );
   }
 
-  /** Uses no more of the share than this from now on: the node is about to give the rest back. */
+  /** Reduces the share to at most `requests`, because the node is about to return the rest. */
   keepAtMost(requests: number): void {
     this.#requests = Math.min(this.#requests, requests);
   }
 
-  /** Takes over a grant of the database. @param askedAtMs When it asked. @param startableMs For how long a share is good. */
+  /**
+   * Stores a grant of the database. @param askedAtMs When the node asked for it. @param startableMs How long the share may be
+   * used to begin requests.
+   */
   takeGrant(
     grant: PermitGrant,
     { askedAtMs, nowMs, startableMs }: { askedAtMs: number; nowMs: number; startableMs: number },
   ): void {
-    // The database knows first when a limit is lifted; the lane then looks its target up before it begins anything.
+    // The database may know earlier that a limit was removed. The lane then loads its target before it begins a request.
     this.#limits = {
       perSecond: grant.intervalMs === null ? null : this.#limits.perSecond,
       maxConcurrency: grant.requests === null ? null : this.#limits.maxConcurrency,
@@ -102,14 +105,14 @@ export class Limiter {
     this.#renewAtMs = askedAtMs + startableMs / 2;
   }
 
-  /** Forgets permits that are too old. */
+  /** Removes expired permits. */
   dropLate(nowMs: number): void {
     let late = 0;
     while (late < this.#permits.length && this.#permits[late]! < nowMs - permitLifeMs) late++;
     if (late > 0) this.#permits.splice(0, late);
   }
 
-  /** Whether an attempt may begin now, with so many under way. */
+  /** Whether an attempt may begin now, given the number of requests in flight. */
   mayBegin(inFlight: number, nowMs: number): boolean {
     const { perSecond, maxConcurrency } = this.#limits;
     if (maxConcurrency !== null && (inFlight >= this.#requests || nowMs >= this.#requestsUntilMs))
@@ -117,7 +120,7 @@ export class Limiter {
     return perSecond === null || this.nextBeginMs() <= nowMs;
   }
 
-  /** When the permits allow the next attempt; infinity without a permit. */
+  /** When the permits allow the next attempt; infinity if there is no permit. */
   nextBeginMs(): number {
     const [permit] = this.#permits;
     if (permit === undefined) return Number.POSITIVE_INFINITY;
@@ -127,7 +130,7 @@ export class Limiter {
     return Math.max(permit, this.#evenAtMs - toleranceMs);
   }
 
-  /** An attempt begins and uses a permit. */
+  /** Called when an attempt begins: uses one permit. */
   begin(nowMs: number): void {
     if (this.#limits.perSecond === null) return;
     this.#permits.shift();

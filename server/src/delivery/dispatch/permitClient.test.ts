@@ -18,7 +18,7 @@ const it = databaseTest({ poolSize: 4 });
 const delivery = { payload: Buffer.from("{}") } as Delivery;
 const maxConcurrency = 4;
 
-it("what a node gives back of its share it does not use any more, however long the call takes", async ({
+it("a node stops using the returned part of its share at once, even if the call takes long", async ({
   pool,
 }) => {
   const orgId = await storeOrganization(pool);
@@ -51,7 +51,7 @@ it("what a node gives back of its share it does not use any more, however long t
     () => countLockWaits(pool),
     (waits) => waits === 1,
   );
-  // The database may have given the share to another node by now, whose answer is as far away.
+  // By now, the database may have given the share to another node, whose response takes as long.
   lane.put(delivery);
   expect(isReady()).toBe(false);
   await letGo();

@@ -7,59 +7,62 @@ import type { Limiter, Wish } from "./limiter.ts";
 export interface PermitClientDeps {
   pool: pg.Pool;
   log: Log;
-  /** Names this dispatcher, as an id. */
+  /** Id of this dispatcher. */
   nodeId: string;
   /** The time limit of a whole attempt. */
   timeoutMs: number;
-  /** The lane may have something to begin now. */
+  /** Called when the lane may be able to begin a request. */
   ready: (lane: Lane) => void;
-  /** Nothing may begin before that moment of the monotonic clock: another node may send what waits in memory. */
+  /**
+   * Called when no request may begin before `untilMs` (monotonic clock). Another node may send the deliveries that wait in
+   * memory.
+   */
   refused: (lane: Lane, untilMs: number) => void;
 }
 
 /**
- * The least and the most time ahead for which permits are taken. A target at its limit costs a few calls a second. A database
- * that answers slowly is asked for more permits at a time, so that they last until it has answered.
+ * Permits are taken at least and at most for this time ahead. A target at its limit costs a few calls a second. If the database
+ * answers slowly, each call asks for more permits, so that they last until the next answer.
  */
 const leastAheadMs = 250;
 const mostAheadMs = 2_000;
 const callsAhead = 4;
-/** At the limit, the database is not asked more often than this. */
+/** The shortest pause between two calls for a target that is at its limit. */
 const leastPauseMs = 50;
-/** A delivery whose attempt may not begin for longer does not wait in memory. */
+/** A delivery whose attempt may not begin for longer than this is not kept in memory. */
 const waitLimitMs = 1_000;
-/** How long a share can be used to begin attempts; it lasts until these have timed out. */
+/** How long a share can be used to begin attempts. The lease of the share lasts until these attempts have timed out. */
 const startableMs = 14_000;
 const leaseMarginMs = 1_000;
-/** A node without a share asks again after so many milliseconds, doubled up to the second number. */
+/** Pause of a node that got no share, in milliseconds; doubled after each refusal, up to the second value. */
 const firstRefusalMs = 200;
 const longestRefusalMs = 3_200;
-/** A target that may have nothing is looked at again after this long, because its owner may have changed its limits. */
+/** The longest pause of a target that may send nothing; its owner may change the limits meanwhile. */
 const longestWaitMs = 5_000;
 const errorPauseMs = 1_000;
 
-/** The exchange with the database about one limiter. */
+/** The state of the exchange with the database for one limiter. */
 interface Account {
   lane: Lane;
   limiter: Limiter;
   isAsking: boolean;
-  /** The earliest moment at which to ask again. */
+  /** The earliest time of the next call. */
   askAtMs: number;
-  /** How many times in a row the database had no share to give. */
+  /** Number of consecutive calls for which the database had no share to give. */
   refusals: number;
   timer: NodeJS.Timeout | undefined;
 }
 
-/** Takes permits and shares from the database, for all lanes that want some in one call at a time. */
+/** Takes permits and shares from the database. One call at a time serves all lanes that need some. */
 export class PermitClient {
   readonly #deps: PermitClientDeps;
   readonly #accounts = new Map<Limiter, Account>();
   readonly #asking = new Set<Account>();
-  /** Targets whose share goes back: they have no lane or no limits any more. */
+  /** Targets whose share is to be returned, because they have no lane or no limits any more. */
   readonly #returning = new Set<string>();
   #aheadMs = leastAheadMs;
   #isAsking = false;
-  /** The end of the last round of calls. */
+  /** Settles when the last round of calls has ended. */
   #asked: Promise<void> | undefined;
   #isStopping = false;
 
@@ -67,7 +70,7 @@ export class PermitClient {
     this.#deps = deps;
   }
 
-  /** Asks for what a limited lane with something to send lacks, and calls `ready` when it may begin. */
+  /** Asks for the permits or share that a limited lane with waiting deliveries needs, and calls `ready` when it may begin. */
   want(lane: Lane): void {
     const { limiter } = lane;
     if (limiter === undefined || this.#isStopping) return;
@@ -81,11 +84,11 @@ export class PermitClient {
       return;
     }
     const next = limiter.nextBeginMs();
-    // A request that may begin now needs no timer: the lane waits in the ready queue.
+    // A request that may begin now needs no timer, because its lane waits in the ready queue.
     this.#wakeAt(account, Math.min(next > nowMs ? next : Infinity, isShort ? account.askAtMs : Infinity));
   }
 
-  /** Gives back what the lane has of its share and does not need. */
+  /** Returns the part of the share that the lane does not need. */
   trim(lane: Lane): void {
     const { limiter } = lane;
     if (limiter === undefined || this.#isStopping) return;
@@ -94,7 +97,7 @@ export class PermitClient {
     if (limiter.wishFor(lane.waiting, lane.inFlight).requests < limiter.requests) this.#ask(account);
   }
 
-  /** The limiter is used no more: its lane is forgotten, or its target has no limits any more. */
+  /** Stops using the limiter: its lane was removed, or its target has no limits any more. */
   close(limiter: Limiter): void {
     const account = this.#accounts.get(limiter);
     if (account === undefined) return;
@@ -106,12 +109,12 @@ export class PermitClient {
     if (!this.#isAsking) this.#asked = this.#askAll();
   }
 
-  /** Takes no more. */
+  /** Stops taking permits and shares. */
   stop(): void {
     this.#isStopping = true;
   }
 
-  /** Gives everything back: nothing is under way any more. */
+  /** Returns all shares. Only called when no request is in flight. */
   async returnAll(): Promise<void> {
     if (this.#asked === undefined) return;
     await this.#asked;
@@ -137,10 +140,10 @@ export class PermitClient {
     if (!this.#isAsking) this.#asked = this.#askAll();
   }
 
-  /** Never rejects. */
+  /** The promise never rejects. */
   async #askAll(): Promise<void> {
     this.#isAsking = true;
-    // Deferred, so that all lanes that ask in this turn of the event loop are in one call.
+    // Deferred by a microtask, so that one call serves all lanes that ask in this turn of the event loop.
     await Promise.resolve();
     while (this.#asking.size + this.#returning.size > 0 && !this.#isStopping) {
       const asked = new Map<string, Asked>();
@@ -182,10 +185,10 @@ export class PermitClient {
       account.isAsking = false;
       const grant = grants.get(targetId);
       if (this.#accounts.get(limiter) !== account) {
-        // Closed while it asked.
+        // The account was closed during the call.
         if ((grant?.requests ?? 0) > 0 && lane.limiter === undefined) this.#returning.add(targetId);
       } else if (grant === undefined) {
-        // The target is gone, which its lane learns by itself.
+        // The target was deleted; its lane learns this when it loads the target.
         account.askAtMs = nowMs + (hasFailed ? errorPauseMs : leastPauseMs);
         this.want(lane);
       } else {
@@ -222,7 +225,7 @@ export class PermitClient {
 
 interface Asked {
   wish: PermitWish;
-  /** Absent where a share only goes back. */
+  /** Absent if the target's share is only returned. */
   account?: Account;
 }
 
@@ -231,11 +234,13 @@ interface Granted {
   grant: PermitGrant;
   wish: Wish;
   nowMs: number;
-  /** How far ahead permits were asked for. */
+  /** The time ahead for which permits were requested. */
   aheadMs: number;
 }
 
-/** The wish for an account. The rest of the share is given up at once: another node may have it before this one is answered. */
+/**
+ * The wish of an account. The rest of the share is given up at once, because another node may get it before this call returns.
+ */
 function askedOf(account: Account): Asked {
   const { lane, limiter } = account;
   const wish = limiter.wishFor(lane.waiting, lane.inFlight);
@@ -243,7 +248,7 @@ function askedOf(account: Account): Asked {
   return { wish: { targetId: lane.targetId, ...wish }, account };
 }
 
-/** How long the lane waits before it asks again; 0 while it gets what it wants. */
+/** How long to wait before the next call; 0 if the wish was granted in full. */
 function pauseOf({ account, grant, wish, nowMs, aheadMs }: Granted): number {
   const pauses: number[] = [];
   const last = account.limiter.permits.at(-1);

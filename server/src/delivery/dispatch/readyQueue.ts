@@ -3,8 +3,9 @@ import type { Lane } from "./lane.ts";
 import { type Reputation, reputations } from "./reputation.ts";
 
 /**
- * Lanes that could start a request and wait until a budget allows it: one fair queue per reputation, because each has a
- * budget of its own. A lane enters and leaves by its own methods ({@link Lane.enterQueue}), and stands here once at most.
+ * Lanes that could start a request and wait for a budget. There is one fair queue per reputation, because each reputation has
+ * its own budget. Lanes enter and leave through their own methods ({@link Lane.enterQueue}); a lane is in the queue at most
+ * once.
  */
 export class ReadyQueue {
   readonly #admission: Admission;
@@ -29,20 +30,19 @@ export class ReadyQueue {
     return prompt.length + slow.length + untried.length + hanging.length === 0;
   }
 
-  /** For {@link Lane} alone: puts a lane whose organization is known behind the others of its reputation. */
+  /** Only for {@link Lane}: adds a lane whose organization is known behind the other lanes of its reputation. */
   push(lane: Lane, org: OrgLoad): void {
     this.#queues[lane.reputation].push(lane, org);
   }
 
-  /** For {@link Lane} alone: takes the lane out from wherever it stands. */
+  /** Only for {@link Lane}: removes the lane from any position. */
   remove(lane: Lane, org: OrgLoad): void {
     this.#queues[lane.reputation].remove(lane, org);
   }
 
   /**
-   * Has one lane after the other start a request until none can start any more. Which reputation has the first choice of
-   * what is free changes with each call.
-   * @param start Starts one request of the lane, or gives back what waits for it; false when it did neither.
+   * Starts one request per lane in turn until no lane can start another. The reputation that goes first changes with each call.
+   * @param start Starts one request of the lane or releases its waiting deliveries; returns false if it did neither.
    */
   run(mayGoOn: () => boolean, start: (lane: Lane) => boolean): void {
     this.#first++;
@@ -69,8 +69,8 @@ interface OrgQueue {
 }
 
 /**
- * Lanes of one reputation. Organizations take turns (round robin), and within each its targets: one with a thousand
- * targets is one step of the round, as is one with a single target.
+ * Lanes of one reputation. Organizations take turns (round robin), and so do the targets of each organization. An organization
+ * with a thousand targets gets as many turns as one with a single target.
  */
 class OrgRoundRobin {
   readonly #reputation: Reputation;
@@ -84,7 +84,7 @@ class OrgRoundRobin {
     this.#reputation = reputation;
   }
 
-  /** How many lanes wait. */
+  /** Number of waiting lanes. */
   get length(): number {
     return this.#length;
   }
@@ -102,10 +102,10 @@ class OrgRoundRobin {
   }
 
   /**
-   * Takes out the next lane of the first organization in the round that has room.
+   * Removes and returns the next lane of the first organization in the round that has room.
    *
-   * Untried targets are taken from both ends: one that was set up a moment ago is tried at once although a thousand older
-   * ones wait, and the oldest still comes.
+   * Untried targets are taken from both ends alternately: a newly created target is tried at once although a thousand older ones
+   * wait, and the oldest still get their turn.
    */
   take(hasRoom: (org: OrgLoad) => boolean): Lane | undefined {
     for (let passed = 0; passed < this.#round.length; passed++) {

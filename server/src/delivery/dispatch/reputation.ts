@@ -1,45 +1,48 @@
 import type { AttemptResult } from "../../items/delivery.ts";
 
 /**
- * How a target's receiver answered this process, which decides the budget that requests to it count to:
- * `prompt` answers, or refuses, at once; `slow` answers, but takes its time; `untried` has not answered this process yet;
- * `hanging` held a connection for long without an answer, the last time or at this moment.
+ * How a target's receiver answered this process; it determines the budget of requests to the target. `prompt`: answers or
+ * refuses at once. `slow`: answers, but slowly. `untried`: has not answered this process yet. `hanging`: held a connection for
+ * long without an answer, in the last request or now.
  */
 export type Reputation = "prompt" | "slow" | "untried" | "hanging";
 
 export const reputations: readonly Reputation[] = ["prompt", "slow", "untried", "hanging"];
 
-/** Whether the target is untried or hangs: nothing shows that it answers. */
+/** Whether the target is untried or hanging: nothing shows that it answers. */
 export function isUnproven(reputation: Reputation): boolean {
   return reputation === "untried" || reputation === "hanging";
 }
 
-/** An exchange that takes longer than this, or than half of the timeout if that is less, is slow or hangs. */
+/** An exchange is slow or hangs if it takes longer than this, or longer than half of the timeout if that is shorter. */
 const maxPromptMs = 1_000;
-/** A target that has answered before hangs when it takes this many times its last duration, or the limit for prompt answers if that is longer. */
+/**
+ * A target that has answered before counts as hanging when a request takes this many times the last duration, or this many times
+ * the limit for prompt answers if that is longer.
+ */
 const provenTimes = 2;
-/** How long a target is trusted after its last answer while more requests hang than their budget allows. */
+/** How long a target is trusted after its last answer, while more requests hang than their budget allows. */
 const trustMs = 5_000;
 
-/** @param timeoutMs Of a whole attempt. @returns how long a prompt receiver takes at most. */
+/** @param timeoutMs The time limit of a whole attempt. @returns the longest duration of a prompt exchange. */
 export function promptLimitMs(timeoutMs: number): number {
   return Math.min(maxPromptMs, timeoutMs / 2);
 }
 
 /**
- * Whether the request held its connection for long without an answer of the receiver: 504 and the like come from something
- * that waited in vain for the receiver itself.
+ * Whether the request held its connection for long without an answer from the receiver. Statuses such as 504 count as timeouts,
+ * because a gateway sends them after it waited for the receiver in vain.
  */
 export function isTimeout({ outcome, statusCode, durationMs }: AttemptResult, promptMs: number): boolean {
   return durationMs >= promptMs && outcome.kind === "retry" && (outcome.slowDown || statusCode === 0);
 }
 
-/** When one target's receiver answered, and how fast. Moments are of the monotonic clock. */
+/** When one target's receiver answered, and how fast. Times are on the monotonic clock. */
 export class Responsiveness {
   readonly #promptMs: number;
-  /** When a request last ended, or the first of those under way began. */
+  /** When a request last ended, or when the first request in flight began. */
   #progressAtMs = 0;
-  /** When the receiver last answered, or refused at once. */
+  /** When the receiver last answered or refused at once. */
   #answeredAtMs = 0;
   #lastDurationMs = 0;
 
@@ -47,12 +50,15 @@ export class Responsiveness {
     this.#promptMs = promptMs;
   }
 
-  /** The first of the requests under way begins; or this process stood still until then, which is no silence of the target. */
+  /**
+   * Called when the first request in flight begins, or when this process was suspended until `atMs`, so that silence before that
+   * does not count.
+   */
   noteProgress(atMs: number): void {
     this.#progressAtMs = Math.max(this.#progressAtMs, atMs);
   }
 
-  /** A request has ended. @returns the target's reputation from now on. */
+  /** Called when a request has ended. @returns the target's new reputation. */
   noteResult(result: AttemptResult, nowMs: number): Reputation {
     this.#lastDurationMs = result.durationMs;
     this.#progressAtMs = nowMs;
@@ -61,7 +67,7 @@ export class Responsiveness {
     return result.durationMs >= this.#promptMs ? "slow" : "prompt";
   }
 
-  /** Whether requests under way have brought nothing for so long that the target counts as hanging. */
+  /** Whether the requests in flight had no result for so long that the target counts as hanging. */
   isStalled(reputation: Reputation, nowMs: number): boolean {
     const limitMs =
       reputation === "untried"
@@ -70,26 +76,26 @@ export class Responsiveness {
     return nowMs - this.#progressAtMs > limitMs;
   }
 
-  /** Whether the last answer is too long ago to trust the target while others that answered have begun to hang. */
+  /** Whether the last answer is too old to trust the target while other targets have begun to hang. */
   isSilent(nowMs: number): boolean {
     return nowMs - this.#answeredAtMs > trustMs;
   }
 }
 
-/** Targets remembered, some megabytes; the oldest give way. */
+/** Maximum number of remembered targets (some megabytes); the oldest entries are removed first. */
 const maxRemembered = 65_536;
 
 /** The reputations of targets that have nothing in memory or under way. */
 export class KnownReputations {
   readonly #known = new Map<string, Reputation>();
 
-  /** `untried` where nothing is known. */
+  /** Returns `untried` for an unknown target. */
   of(targetId: string): Reputation {
     return this.#known.get(targetId) ?? "untried";
   }
 
   remember(targetId: string, reputation: Reputation): void {
-    // At the end of the Map's insertion order, which is evicted from the front (LRU).
+    // Moves the target to the end of the Map's insertion order; entries are evicted from the front (LRU).
     this.#known.delete(targetId);
     if (reputation === "untried") return;
     this.#known.set(targetId, reputation);
@@ -98,7 +104,7 @@ export class KnownReputations {
     this.#known.delete(oldest!);
   }
 
-  /** Gives what was remembered, and forgets it. */
+  /** Returns the remembered reputation and removes it. */
   recall(targetId: string): Reputation {
     const reputation = this.of(targetId);
     this.#known.delete(targetId);

@@ -5,7 +5,7 @@ it("a pause does not shorten how long the circuit is open", () => {
   const window = new Window(32);
   for (let failure = 0; failure < 40; failure++) window.noteFailure(false, false, 0);
   expect(window.isCircuitOpen(29_999)).toBe(true);
-  // A request that was sent before the circuit opened ends for want of a resource of this process.
+  // A request that was sent before the circuit opened ends because this process lacks a resource.
   window.pause(500);
   expect(window.isCircuitOpen(29_999)).toBe(true);
   expect(window.admits(0, 29_999)).toBe(false);

@@ -1,13 +1,15 @@
 /** The window doubles with each round of successes: a receiver reaches the usual 32 after five rounds. */
 const firstWindow = 1;
-/** How many failures, or timeouts, in a row open the circuit, and for how long. A timeout held a connection for a whole attempt. */
+/**
+ * How many consecutive failures or timeouts open the circuit, and for how long. Two timeouts suffice, because each holds a
+ * connection for a whole attempt.
+ */
 const circuit = { failures: 10, timeouts: 2, firstOpenMs: 1_000, maxOpenMs: 30_000 };
 
 /**
- * How many requests a target can take: a window by AIMD (additive increase, multiplicative decrease), +1 with each success
- * and halved when the receiver hangs or is overloaded, so that one that is untried or hangs never holds more than a few
- * connections; and a circuit breaker, which closes the window for a while after failures in a row. Moments are of the monotonic
- * clock.
+ * How many requests a target can take. The window follows AIMD (additive increase, multiplicative decrease): +1 with each
+ * success, halved when the receiver hangs or is overloaded. An untried or hanging receiver therefore never holds more than a few
+ * connections. The circuit breaker closes the window for a while after consecutive failures. Times are on the monotonic clock.
  */
 export class Window {
   #size = firstWindow;
@@ -20,7 +22,7 @@ export class Window {
     this.#max = max;
   }
 
-  /** How many requests may be under way now. */
+  /** The maximum number of requests in flight now. */
   get size(): number {
     return this.#size;
   }
@@ -30,25 +32,25 @@ export class Window {
     return this.#openUntilMs;
   }
 
-  /** Changes how far the window opens; what is under way beyond it ends by itself. */
+  /** Sets the window's maximum. Requests in flight above it are not interrupted. */
   setMax(max: number): void {
     this.#max = max;
     this.#size = Math.max(1, Math.min(this.#size, max));
   }
 
-  /** Whether one more request may start beside those under way. */
+  /** Whether one more request may start, given the number of requests in flight. */
   admits(inFlight: number, nowMs: number): boolean {
     if (inFlight >= this.#size || this.#openUntilMs > nowMs) return false;
-    // Half-open: after an open circuit one request probes the target before others follow.
+    // Half-open: after an open circuit, one request probes the target before others start.
     return inFlight === 0 || !this.isTripped();
   }
 
-  /** Whether failures keep requests from the target for now. */
+  /** Whether the circuit breaker blocks requests to the target now. */
   isCircuitOpen(nowMs: number): boolean {
     return this.#openUntilMs > nowMs && this.isTripped();
   }
 
-  /** Whether there were so many failures in a row that the circuit is open or half-open. */
+  /** Whether there were enough consecutive failures that the circuit is open or half-open. */
   isTripped(): boolean {
     return this.#failures >= circuit.failures || this.#timeouts >= circuit.timeouts;
   }
@@ -60,10 +62,10 @@ export class Window {
     if (this.#size < this.#max) this.#size++;
   }
 
-  /** @param slowDown The target is overloaded or hangs, rather than refuses. */
+  /** @param slowDown Whether the target is overloaded or hangs, as opposed to refusing the request. */
   noteFailure(slowDown: boolean, isTimeout: boolean, nowMs: number): void {
     this.#failures++;
-    // While the circuit is open, timeouts are of requests sent before it opened, and do not count again.
+    // Timeouts during an open circuit belong to requests that were sent before it opened, and do not count again.
     if (!isTimeout) this.#timeouts = 0;
     else if (this.#openUntilMs <= nowMs) this.#timeouts++;
     if (slowDown || this.isTripped()) this.#halve();
@@ -73,13 +75,13 @@ export class Window {
     this.#openUntilMs = nowMs + Math.min(circuit.maxOpenMs, circuit.firstOpenMs * 2 ** doublings);
   }
 
-  /** Starts nothing before that moment, and fewer at a time after it; counts as no failure. */
+  /** Starts no request before `untilMs` and halves the window; does not count as a failure. */
   pause(untilMs: number): void {
     this.closeUntil(untilMs);
     this.#halve();
   }
 
-  /** Starts nothing before that moment. */
+  /** Starts no request before `untilMs`. */
   closeUntil(untilMs: number): void {
     this.#openUntilMs = Math.max(this.#openUntilMs, untilMs);
   }

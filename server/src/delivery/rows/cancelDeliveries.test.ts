@@ -6,12 +6,15 @@ import { file, databaseTest } from "../../../test/support/fixtures.ts";
 import { storeDueItems, storeOrganization, storeTarget } from "../../../test/support/storedItems.ts";
 
 const target = newId(7, Date.now());
-/** Noon, so that nothing is dropped with its day. */
+/** Noon, so that no item is dropped together with its day's partition. */
 const noonMs = Math.floor(Date.now() / dayMs) * dayMs + dayMs / 2;
 const retention = { retentionDays: 30, nowMs: noonMs + 30 * dayMs };
 
 const it = databaseTest()
-  /** A row of waiting items under an id of its own time or none, accepted one millisecond after the other from `atMs` on. */
+  /**
+   * Stores a row of waiting items, accepted one millisecond apart from `atMs` on. The row's id is that of a single item; for
+   * several items it is an id of a much later time.
+   */
   .extend(
     "storeWaiting",
     file,
@@ -42,7 +45,7 @@ it.beforeAll(async ({ pool }) => {
   await ensurePartitions(pool, noonMs);
 });
 
-it("what still waits at the end of its retention is CANCELED; what is under way or younger goes on", async ({
+it("items that wait past their retention are CANCELED; leased and younger items stay due", async ({
   storeWaiting,
   pool,
   column,
@@ -51,7 +54,7 @@ it("what still waits at the end of its retention is CANCELED; what is under way 
   const tried = "update deliveries set attempts = 2, due_at = $2 where id = $1";
   await pool.query(tried, [old.at(-1), noonMs + 20 * dayMs]);
   const underWay = await storeWaiting(noonMs - 1_000, 1, true);
-  // Its last item is not old enough yet.
+  // The row's last item is not old enough yet.
   const border = await storeWaiting(noonMs - 2, 4);
   const young = await storeWaiting(noonMs + 1_000, 1);
   const ofDroppedDay = await storeWaiting(noonMs - dayMs, 1);
@@ -62,7 +65,7 @@ it("what still waits at the end of its retention is CANCELED; what is under way 
   expect(await cancelExpired(pool, retention)).toBe(0);
 });
 
-it("more than a statement takes is canceled too", async ({ pool }) => {
+it("more items than one statement takes are canceled too", async ({ pool }) => {
   await pool.query("truncate deliveries");
   await pool.query(
     `insert into deliveries (bucket, kind, id, target_id, org_id, due_at, event_ids)
@@ -73,7 +76,7 @@ it("more than a statement takes is canceled too", async ({ pool }) => {
   expect(await cancelExpired(pool, retention)).toBe(2_500);
 });
 
-it("what waits for deleted targets is canceled, and nothing else", async ({ pool }) => {
+it("only items of deleted targets are canceled", async ({ pool }) => {
   await pool.query("truncate deliveries");
   const orgId = await storeOrganization(pool);
   const ids = [1, 7, 200].map((bucket) => newId(bucket, Date.now()));

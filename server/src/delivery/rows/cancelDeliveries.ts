@@ -9,8 +9,8 @@ const rowsPerCall = 5_000;
 const itemsPerCall = 2_000;
 
 /**
- * Cancels deliveries that wait for deleted targets. Nothing depends on it: such events read as canceled from the
- * moment the target is gone; this only clears the hot table. @returns how many deliveries there were.
+ * Cancels deliveries that wait for deleted targets. Correctness does not depend on it: such events read as canceled as soon as
+ * the target is deleted; this only cleans up the hot table. @returns the number of canceled deliveries.
  */
 export async function cancelOrphans(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ bucket: number; target_id: string }>(
@@ -39,8 +39,8 @@ export async function cancelOrphans(pool: pg.Pool): Promise<number> {
 }
 
 /**
- * Cancels items that still wait when their retention is over, such as those held for a target that nobody enabled: they
- * read as CANCELED until their day is dropped. In bounded transactions. @returns how many items there were.
+ * Cancels items that still wait when their retention ends, such as items held for a target that was never enabled. They read as
+ * CANCELED until their day's partition is dropped. Runs in bounded transactions. @returns the number of canceled items.
  */
 export async function cancelExpired(
   pool: pg.Pool,

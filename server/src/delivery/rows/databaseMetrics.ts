@@ -16,7 +16,10 @@ const gauges = {
   postrider_oldest_xmin_age: "Age in transactions of the oldest snapshot; it pins dead rows.",
 } as const;
 
-/** Gauges of what the database holds, the same from every process, so they are not summed over processes. They keep their last value while it is away. */
+/**
+ * Gauges of the database's content. Every process reports the same values, so they must not be summed over processes. While the
+ * database is unreachable, they keep their last value.
+ */
 export function registerDatabaseMetrics(registry: Registry, pool: pg.Pool): void {
   const values = keepReading(() => readValues(pool));
   const gauge = gaugesOn(registry);
@@ -35,7 +38,7 @@ async function readValues(pool: pg.Pool): Promise<Record<string, unknown>> {
   return { ...waiting.rows[0]!, ...table.rows[0]! };
 }
 
-/** The number of items of each row that waits for target `t`. */
+/** SQL: the number of items in each row that waits for target `t`. */
 const itemsOfTarget = `
   select cardinality(d.event_ids) as items
   from deliveries d
@@ -43,7 +46,10 @@ const itemsOfTarget = `
     and d.target_id = t.target_id
     and d.lease_until is null`;
 
-/** Up to 10,000 waiting targets, so that what is held for a target that is disabled is not looked through for what is due. */
+/**
+ * Reads up to 10,000 waiting targets. Counts per target, so that the search for due items does not scan items held for disabled
+ * targets.
+ */
 const waitingText = `
   with recursive now as (
     select extract(epoch from clock_timestamp()) * 1000 as ms
@@ -87,7 +93,7 @@ const waitingText = `
     ) as postrider_leased_deliveries
   from due, held, now`;
 
-/** Apart from the statement above: Citus plans no recursion beside catalogues. */
+/** A separate statement, because Citus cannot plan a recursive query that also reads catalogues. */
 const tableText = `
   select
     (

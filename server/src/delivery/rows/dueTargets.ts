@@ -6,21 +6,23 @@ import type { ClaimCursor } from "./store.ts";
 export interface DueTarget {
   id: string;
   orgId: string;
-  /** Its deliveries have failed since it last took one. */
+  /** Whether its deliveries have failed since its last success. */
   isFailing: boolean;
 }
 
 export interface DueTargets {
-  /** In the order of the circle, from the cursor on. */
+  /** In the order of the circle, starting at the cursor. */
   targets: DueTarget[];
-  /** The cursor behind the last target that was looked at; undefined when that was the last one of the circle. */
+  /** Cursor after the last target that was checked; undefined if that was the last target of the circle. */
   cursor: ClaimCursor | undefined;
 }
 
-/** How many waiting targets one look passes, some 8 µs each: a longer look holds a core that answers are waiting for. */
+/**
+ * How many waiting targets one call checks, at some 8 µs each. A longer call would occupy a core that answers are waiting for.
+ */
 const maxTargetsPerLook = 256;
 
-/** Looks, without taking anything, which targets have something due. */
+/** Finds the waiting targets that have due items, without claiming any. */
 export async function dueTargets(pool: pg.Pool, cursor: ClaimCursor): Promise<DueTargets> {
   const rows = await callFunction(pool, "due_targets", {
     p_bucket: cursor.bucket,

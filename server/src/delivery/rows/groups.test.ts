@@ -16,8 +16,8 @@ import { finishDeliveries } from "./store.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
 /*
- * Items of one batch share a row of `deliveries` until something sets them apart. Whatever happens to some of them, in
- * whatever order, each item is named by one row as long as it is due, and by none afterwards.
+ * Items of one batch share a row of `deliveries` until they are treated differently. Whatever happens to some of them, in any
+ * order, each item is in exactly one row while it is due, and in none afterwards.
  */
 
 const it = databaseTest()
@@ -33,7 +33,7 @@ it.beforeAll(async ({ pool }) => {
 it.beforeEach(({ clear }) => clear());
 
 describe("rows of several items", () => {
-  it("keep each item in one row, whatever happens to the others in whatever order", async ({
+  it("keep each due item in exactly one row, in any order of changes to the others", async ({
     clear,
     player,
     pool,
@@ -51,7 +51,7 @@ describe("rows of several items", () => {
     );
   });
 
-  it("hold what came in one batch for one target, up to 64, and tell immediate items from others", async ({
+  it("hold items of one batch and one target, up to 64, and separate immediate items from others", async ({
     player,
     pool,
   }) => {
@@ -68,7 +68,7 @@ describe("rows of several items", () => {
     expect(rows[0]!.id).toBe(one.id);
   });
 
-  it("leave out what was refused or replayed", async ({ player, pool }) => {
+  it("leave out refused and replayed items", async ({ player, pool }) => {
     const same = Array.from({ length: 5 }, () => ({
       ...player.item(player.targets[0]),
       idempotencyKey: "the same",
@@ -82,7 +82,7 @@ describe("rows of several items", () => {
     expect((await storedRows(pool)).map(({ ids }) => ids)).toEqual([[winner && "id" in winner && winner.id]]);
   });
 
-  it("are finished by two at once without a deadlock", async ({ player, pool }) => {
+  it("are finished by two processes at once without a deadlock", async ({ player, pool }) => {
     const batches: Delivery[][] = [];
     for (let batch = 0; batch < 8; batch++) {
       const items = Array.from({ length: 20 }, () => player.item(player.targets[0]));
@@ -99,7 +99,7 @@ describe("rows of several items", () => {
     expect([...due.values()]).toEqual(Array.from({ length: 40 }, () => ({ attempts: 1, token: null })));
   });
 
-  it("are recorded together where they were delivered at the first try, each with its own result", async ({
+  it("are recorded as a group when delivered at the first attempt, each item with its own result", async ({
     player,
     pool,
   }) => {
@@ -119,7 +119,7 @@ describe("rows of several items", () => {
       responseBody: n % 3 === 0 ? Buffer.from(`answer ${n}`) : null,
       headerSet: 0,
     }));
-    // In pieces and out of order; the last has one that was not delivered, and one came too late.
+    // Finished in parts and out of order. The last part has one item that was not delivered, and one that came too late.
     expect(await finishDeliveries(pool, [made[4]!, made[0]!, made[2]!])).toEqual([true, true, true]);
     const late = { ...made[1]!, leaseToken: made[1]!.leaseToken + 1 };
     expect(await finishDeliveries(pool, [made[3]!, late, made[5]!])).toEqual([true, false, true]);

@@ -7,8 +7,8 @@ import { file, databaseTest } from "../../../test/support/fixtures.ts";
 import { tuplesRead } from "../../../test/support/tuplesRead.ts";
 
 /*
- * Tuples read are counted by the database, which is exact where times are not. The plans of the functions are cached
- * while the tables are empty, as they are on a fresh service.
+ * Counts the tuples that the database reads, because that number is exact and durations are not. As on a fresh service, the
+ * functions' plans are cached while the tables are empty.
  */
 
 const it = databaseTest({ poolSize: 1 })
@@ -27,7 +27,7 @@ const it = databaseTest({ poolSize: 1 })
       () =>
         tuplesRead(pool, "deliveries"),
   )
-  /** A whole circle; what it brought, and how many tuples of `deliveries` it read. */
+  /** Claims a whole circle. @returns the claimed items, and the number of tuples of `deliveries` that were read. */
   .extend(
     "claim",
     file,
@@ -57,7 +57,7 @@ it.beforeAll(async ({ pool, org }) => {
   await storeOrganization(pool, org);
 });
 
-it("a claim reads as much with 40,000 held items of disabled targets as without", async ({
+it("a claim reads as many tuples with 40,000 held items of disabled targets as without", async ({
   newTarget,
   pool,
   org,
@@ -67,7 +67,7 @@ it("a claim reads as much with 40,000 held items of disabled targets as without"
   const disabled = await Promise.all([newTarget(false), newTarget(false)]);
   const due = (count: number, targetId: string): Promise<void> =>
     storeDueItems(pool, { orgId: org, targetId, count });
-  // Plans are made and kept from the fifth run on.
+  // PostgreSQL may cache a generic plan from the fifth execution on.
   for (let times = 0; times < 8; times++) {
     await due(10, healthy);
     await claim();

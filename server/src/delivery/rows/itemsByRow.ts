@@ -1,4 +1,4 @@
-/** An item with the row that it waits in, and the token of that row's lease. */
+/** An item with its row and the token of that row's lease. */
 export interface RowItem {
   eventId: string;
   rowId: string;
@@ -6,16 +6,16 @@ export interface RowItem {
 }
 
 export interface ItemsByRow {
-  /** The items' indexes in the input: row by row, and in a row in ascending order of their ids. */
+  /** The items' indexes in the input, ordered by row, and within a row by item id. */
   order: number[];
   /** The id and the lease token of each row, ascending by id. */
   ids: string[];
   tokens: number[];
-  /** The running total of items after each row. */
+  /** Cumulative number of items up to and including each row. */
   ends: number[];
 }
 
-/** Rows are locked in the order of their ids by every statement, so that two of them cannot deadlock. */
+/** Groups items by row. Every statement locks rows in the order of their ids, so that two statements cannot deadlock. */
 export function byRow(items: readonly RowItem[]): ItemsByRow {
   const parts = partsOfRows(items);
   const grouped: ItemsByRow = { order: [], ids: [], tokens: [], ends: [] };
@@ -33,20 +33,20 @@ export function byRow(items: readonly RowItem[]): ItemsByRow {
   return grouped;
 }
 
-/** The items of one row and lease, by their indexes in the input. */
+/** The items of one row under one lease, as indexes in the input. */
 interface PartOfRow {
   rowId: string;
   leaseToken: number;
   indexes: number[];
 }
 
-/** Keyed by row and token: attempts under an old and a new lease of one row may meet in one batch. */
+/** Keyed by row and token, because one batch may contain attempts under an old and a new lease of the same row. */
 function partsOfRows(items: readonly RowItem[]): PartOfRow[] {
   const parts = new Map<string, PartOfRow>();
   let part: PartOfRow | undefined;
   for (let index = 0; index < items.length; index++) {
     const { rowId, leaseToken } = items[index]!;
-    // Neighbours mostly share their row.
+    // Neighbouring items mostly share their row.
     if (part?.rowId !== rowId || part.leaseToken !== leaseToken) {
       const name = `${rowId}${leaseToken}`;
       part = parts.get(name);

@@ -3,34 +3,34 @@ import type { Changes } from "../../items/changes.ts";
 import { bucketOf } from "../../postgres/ids.ts";
 import type { Log } from "../../telemetry/log.ts";
 
-/** Lets other nodes see which circuits this one has opened. */
+/** Records which circuits this node has opened, so that other nodes can see them. */
 export interface OpenCircuits {
-  /** Nothing is sent to the target for `forMs`; then one request probes it (half-open). */
+  /** Records that no request is sent to the target for `forMs`; then one request probes it (half-open). */
   opened(targetId: string, forMs: number): void;
-  /** The target answers again. */
+  /** Records that the target answers again. */
   closed(targetId: string): void;
-  /** Deletes this node's circuits: it sends no more. */
+  /** Deletes this node's circuits, because it stops sending. */
   stop(): Promise<void>;
 }
 
-/** How long changes gather before they are written: a circuit opens and closes at most once a second. */
+/** How long changes are collected before they are written. A circuit opens and closes at most once a second. */
 const gatherMs = 100;
 
 export interface OpenCircuitsDeps {
   pool: pg.Pool;
   log: Log;
-  /** Told of a target once its circuit can be read. */
+  /** Notified of a target after the change of its circuit was stored. */
   changes: Changes;
-  /** Names this process, as an id. */
+  /** Id of this process. */
   nodeId: string;
 }
 
 /**
- * Stores changes in the background, each target's last state only. A change that could not be stored is stored with the next
- * one; nothing waits for it, and deliveries do not depend on it.
+ * Stores changes in the background, only the last state of each target. A change that could not be stored is stored with the
+ * next one. Nothing waits for it, and deliveries do not depend on it.
  */
 export function createOpenCircuits({ pool, log, changes, nodeId }: OpenCircuitsDeps): OpenCircuits {
-  /** By target: the moment of the monotonic clock until which it is open, or null when it is closed. */
+  /** By target: the end of the open period on the monotonic clock, or null if the circuit is closed. */
   const changed = new Map<string, number | null>();
   let timer: NodeJS.Timeout | undefined;
   let writing = Promise.resolve();
@@ -110,10 +110,10 @@ async function writeCircuits(pool: pg.Pool, nodeId: string, { open, closed }: Ch
   });
 }
 
-/** A circuit whose end is this long ago counts as closed: its node died or forgot it. */
+/** A circuit whose open period ended this long ago counts as closed, because its node has died or removed the lane. */
 export const circuitMemoryMs = 60_000;
 
-/** Removes circuits of nodes that died. @returns how many there were. */
+/** Removes circuits of nodes that died. @returns the number of removed circuits. */
 export async function sweepCircuits(pool: pg.Pool): Promise<number> {
   const { rowCount } = await pool.query({
     name: "sweep_open_circuits",

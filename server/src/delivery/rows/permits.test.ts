@@ -51,8 +51,8 @@ async function sharesOf(targetId: string): Promise<number> {
   return rows[0].sum ?? 0;
 }
 
-it("gives a burst, then permits by the rate for as far ahead as was asked, and then says when the next is due", async () => {
-  // One in ten seconds: no call here takes that long.
+it("gives a burst, then permits at the rate up to the requested time ahead, and then the time of the next permit", async () => {
+  // One permit in ten seconds: no call here takes that long.
   const targetId = await makeTarget({ perSecond: 0.1, burst: 4 });
   const wish = { targetId, permits: 10, requests: 0 };
   const [first] = await take(one, [wish]);
@@ -64,7 +64,7 @@ it("gives a burst, then permits by the rate for as far ahead as was asked, and t
   expect(second!.firstInMs).toBeLessThanOrEqual(10_000);
 });
 
-it("gives no two nodes permits for one moment, however they ask", async () => {
+it("never gives two nodes permits for the same time", async () => {
   const targetId = await makeTarget({ perSecond: 40 });
   const startedAtMs = Date.now();
   const grants = await Promise.all(
@@ -74,12 +74,12 @@ it("gives no two nodes permits for one moment, however they ask", async () => {
   );
   const elapsedMs = Date.now() - startedAtMs;
   const given = grants.flat().reduce((sum, { permits }) => sum + permits, 0);
-  // A tenth of a second's worth at once, and one for each 25 ms up to 250 ms ahead.
+  // Permits for a tenth of a second at once, then one per 25 ms up to 250 ms ahead.
   expect(given).toBeGreaterThanOrEqual(4 + 10);
   expect(given).toBeLessThanOrEqual(4 + Math.floor((elapsedMs + 250) / 25) + 1);
 });
 
-it("goes on at a higher rate at once", async () => {
+it("applies a higher rate at once", async () => {
   const targetId = await makeTarget({ perSecond: 0.001 });
   const wish = { targetId, permits: 1, requests: 0 };
   await take(one, [wish]);
@@ -88,7 +88,7 @@ it("goes on at a higher rate at once", async () => {
   expect((await take(one, [wish]))[0]!.firstInMs).toBeLessThanOrEqual(251);
 });
 
-it("shares the requests under way, never more than the bound, until they are given back or lapse", async () => {
+it("divides the requests in flight, never above the limit, until shares are returned or lapse", async () => {
   const targetId = await makeTarget({ maxConcurrency: 5 });
   const wish = (requests: number): PermitWish[] => [{ targetId, permits: 0, requests }];
   expect((await take(one, wish(3)))[0]).toMatchObject({ requests: 3, intervalMs: null });
@@ -111,7 +111,7 @@ it("gives a node without a share no permits", async () => {
   expect((await take(other, wish))[0]).toMatchObject({ permits: 0, requests: 0 });
 });
 
-it("knows nothing of targets that are gone, and forgets their rows", async () => {
+it("ignores deleted targets and removes their rows", async () => {
   const [gone, limited] = [await makeTarget({ perSecond: 1 }), await makeTarget({ perSecond: 1 })];
   const wishes = [gone, limited].map((targetId) => ({ targetId, permits: 1, requests: 0 }));
   expect(await take(one, wishes)).toHaveLength(2);

@@ -2,41 +2,41 @@ import type pg from "pg";
 import { int4Array, uuidArray } from "../../postgres/hot/binaryArray.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 
-/** A node's request for permits and a share of one target. */
+/** A node's request for permits and for a share of one target. */
 export interface PermitWish {
   targetId: string;
-  /** Permits to begin an attempt, where the rate is limited. */
+  /** Permits to begin an attempt, if the rate is limited. */
   permits: number;
-  /** How many requests it wants to have under way, where these are bounded; 0 gives its share back. */
+  /** Number of requests it wants to have in flight, if these are limited; 0 returns its share. */
   requests: number;
 }
 
 export interface PermitGrant {
   targetId: string;
   permits: number;
-  /** From when on the first permit holds, in milliseconds from now; negative when it could have been used before. */
+  /** Milliseconds from now until the first permit is valid; negative if it was valid earlier. */
   firstInMs: number;
-  /** Milliseconds between two permits; null where the rate is not limited. */
+  /** Milliseconds between two permits; null if the rate is not limited. */
   intervalMs: number | null;
   /** How many attempts may begin at once after a pause. */
   burst: number;
-  /** Null where requests under way are not bounded. */
+  /** Null if requests in flight are not limited. */
   requests: number | null;
 }
 
 export interface PermitRequest {
   nodeId: string;
-  /** At most one of each target. */
+  /** At most one wish per target. */
   wishes: readonly PermitWish[];
-  /** Permits are given for moments that are at most so far away. */
+  /** Permits are given for times up to this far ahead. */
   aheadMs: number;
-  /** For how long shares are given. */
+  /** Duration of a share's lease. */
   leaseMs: number;
 }
 
-/** Takes permits and shares. The result has nothing for targets that are gone. */
+/** Takes permits and shares. Deleted targets are missing from the result. */
 export async function takePermits(pool: pg.Pool, request: PermitRequest): Promise<PermitGrant[]> {
-  // Locked in the order of their ids by every node, so that two cannot deadlock.
+  // Every node locks rows in the order of target ids, so that two nodes cannot deadlock.
   const wishes = request.wishes.toSorted((one, other) => (one.targetId < other.targetId ? -1 : 1));
   const rows = await callFunction(pool, "take_permits", {
     p_node: request.nodeId,
@@ -56,12 +56,12 @@ export async function takePermits(pool: pg.Pool, request: PermitRequest): Promis
   }));
 }
 
-/** Gives back all shares of a node. */
+/** Returns all shares of a node. */
 export async function returnShares(pool: pg.Pool, nodeId: string): Promise<void> {
   await pool.query("delete from target_shares where node_id = $1", [nodeId]);
 }
 
-/** Removes the rows of stopped nodes and deleted targets. @returns how many there were. */
+/** Removes the rows of stopped nodes and deleted targets. @returns the number of removed rows. */
 export async function sweepPermits(pool: pg.Pool): Promise<number> {
   const { rowCount: shares } = await pool.query({
     name: "sweep_shares",

@@ -3,16 +3,16 @@ import type { Delivery } from "../../items/delivery.ts";
 import type { Log } from "../../telemetry/log.ts";
 import { releaseDeliveries } from "./store.ts";
 
-/** Gives back, some at a time, deliveries that were leased and are not attempted. */
+/** Releases, in batches, deliveries that were leased but are not attempted. */
 export interface Releases {
   add(deliveries: readonly Delivery[]): void;
-  /** The same for a delivery that could not be sent because this process lacked a resource, such as file descriptors. */
+  /** Adds a delivery that could not be sent because this process lacked a resource, such as file descriptors. */
   addUnsent(delivery: Delivery, why: string): void;
-  /** Gives back what was added so far. Never rejects. */
+  /** Releases all added deliveries. The promise never rejects. */
   flush(): Promise<void>;
 }
 
-/** The time between two log lines: thousands of requests may meet the same shortage in a second. */
+/** Minimum time between two log lines, because thousands of requests per second may fail for the same shortage. */
 const quietMs = 10_000;
 
 export function createReleases(pool: pg.Pool, log: Log): Releases {
@@ -44,7 +44,7 @@ export function createReleases(pool: pg.Pool, log: Log): Releases {
       try {
         await releaseDeliveries(pool, released);
       } catch (error) {
-        // Their leases lapse, and sweep_deliveries makes them due again.
+        // The leases lapse, and sweep_deliveries makes the deliveries due again.
         log.warn({ err: error, deliveries: released.length }, "leases could not be given back");
       }
     },

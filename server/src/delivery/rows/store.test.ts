@@ -8,13 +8,13 @@ import { storeOrganization, storeTarget } from "../../../test/support/storedItem
 const orgId = newId(0, Date.now());
 
 const it = databaseTest()
-  /** Makes a target whose place in the circle over all targets follows from its bucket. */
+  /** Creates a target whose position in the circle over all targets follows from its bucket. */
   .extend("makeTarget", file, ({ pool }) => async (bucket: number, version = 0): Promise<string> => {
     const id = newId(bucket, Date.now());
     return storeTarget(pool, orgId, { id, version });
   })
   .extend("target", ({ makeTarget }) => makeTarget(1))
-  /** Stores a due item and gives its id. */
+  /** Stores a due item and returns its id. */
   .extend("store", file, ({ pool }) => async (targetId: string, item: Item = {}): Promise<string> => {
     const id = newId(bucketOf(targetId), Date.now());
     const { payload = "{}", kind = 1, attempts = 0, scheduleAttempts = 0 } = item;
@@ -73,7 +73,7 @@ function countByTarget({ deliveries }: Claim): Record<string, number> {
   return counts;
 }
 
-/** Repeats a change until `work` has ended. */
+/** Repeats `change` until `work` has ended. */
 async function changeUntil(work: Promise<unknown>, change: () => Promise<unknown>): Promise<void> {
   const ended = new AbortController();
   const over = work.finally(() => ended.abort());
@@ -82,7 +82,7 @@ async function changeUntil(work: Promise<unknown>, change: () => Promise<unknown
 }
 
 describe("a claim", () => {
-  it("brings what a delivery needs as it was stored", async ({ makeTarget, store, claim }) => {
+  it("returns a delivery's fields as they were stored", async ({ makeTarget, store, claim }) => {
     const plain = await makeTarget(1);
     const changed = await makeTarget(2, 2 ** 40);
     const bare = await store(plain);
@@ -137,7 +137,7 @@ describe("a claim", () => {
     expect((await claim()).deliveries).toEqual([]);
   });
 
-  it("passes over an item whose event is gone, and takes none for one of another row", async ({
+  it("skips an item whose event is gone, and does not return another row's item for it", async ({
     target,
     store,
     pool,
@@ -154,7 +154,7 @@ describe("a claim", () => {
     ]);
   });
 
-  it("looks at one target alone when told so", async ({ makeTarget, store, claim }) => {
+  it("reads only the targets in `only`", async ({ makeTarget, store, claim }) => {
     const [before, only, after] = [await makeTarget(7), await makeTarget(7), await makeTarget(7)].sort();
     for (const target of [before!, only!, after!])
       for (let count = 0; count < 4; count++) await store(target);
@@ -163,14 +163,14 @@ describe("a claim", () => {
     expect(countByTarget(first)).toEqual({ [only!]: 3 });
     expect(countByTarget(await claim(request))).toEqual({ [only!]: 1 });
     expect(await claim(request)).toMatchObject({ deliveries: [], isCircleClosed: true });
-    // The last one there is, after which the circle begins anew.
+    // The last target, after which the circle starts again.
     const last = { only: [after!], wide: [after!], perTarget: 100 };
     expect(countByTarget(await claim(last))).toEqual({ [after!]: 4 });
     expect(await claim(last)).toMatchObject({ deliveries: [], isCircleClosed: true });
     expect(countByTarget(await claim())).toEqual({ [before!]: 2 });
   });
 
-  it("takes what comes after that which another claim is about to take", async ({
+  it("takes targets that follow the ones another claim is about to take", async ({
     target,
     store,
     pool,
@@ -188,13 +188,13 @@ describe("a claim", () => {
     expect(deliveries.map(({ eventId }) => eventId)).toEqual(ids.slice(30, 35).sort());
   });
 
-  it("leases every row that it gives, also one that another transaction changes at the same time", async ({
+  it("leases every row that it returns, even a row that another transaction changes at the same time", async ({
     makeTarget,
     store,
     pool,
     claim,
   }) => {
-    // The rows of the last target are locked last, long after the claim's snapshot.
+    // The rows of the last target are locked last, long after the claim's snapshot was taken.
     const targets: string[] = [];
     for (let bucket = 1; bucket <= 60; bucket++) targets.push(await makeTarget(bucket));
     const last = targets.at(-1)!;
@@ -208,7 +208,7 @@ describe("a claim", () => {
         shared.toSorted(),
       ]);
       const claimed = claim({ leaseToken: round + 1, few: 16 });
-      // As a cancellation, or another node's claim of a part, changes a row that goes on to wait.
+      // Changes a row that stays due, as a cancellation or another node's partial claim does.
       const changing = changeUntil(claimed, () =>
         pool.query(
           "update deliveries set event_ids = event_ids where target_id = $1 and lease_until is null",
@@ -224,7 +224,7 @@ describe("a claim", () => {
     }
   });
 
-  it("does not say that nothing is due where another claim is under way", async ({
+  it("does not report that nothing is due while another claim is running", async ({
     target,
     store,
     pool,
@@ -242,7 +242,7 @@ describe("a claim", () => {
     expect(countByTarget(await claim(request))).toEqual({ [target]: 1 });
   });
 
-  it("takes few of a target, more of a wide one, and none of one to skip", async ({
+  it("takes few items of a normal target, more of a wide one, and none of a skipped one", async ({
     makeTarget,
     store,
     claim,
@@ -253,7 +253,7 @@ describe("a claim", () => {
     expect(countByTarget(await claim())).toEqual({ [narrow]: 2, [wide]: 1, [skipped]: 2 });
   });
 
-  it("takes of a wide target what it may, from however many rows, with each item's own event", async ({
+  it("takes up to the limit of a wide target from several rows, each item with its own event", async ({
     target,
     makeTarget,
     store,
@@ -277,7 +277,7 @@ describe("a claim", () => {
     const other = await makeTarget(2);
     await store(other);
     const { deliveries, isCircleClosed } = await claim({ wide: [target], perTarget: 21 });
-    // The row that reaches the limit is the last.
+    // The row that reaches the limit is the last one.
     const taken = rows.slice(0, 19);
     const said = new Map(
       deliveries
@@ -290,19 +290,19 @@ describe("a claim", () => {
     expect(said).toEqual(
       new Map(taken.flat().map((eventId) => [eventId, { correlationId: "same", isOwn: true }])),
     );
-    // In the same claim, because the limit for all was not reached.
+    // The same claim goes on to the next target, because its overall limit was not reached.
     expect(deliveries.at(-1)).toMatchObject({ targetId: other, correlationId: null });
     expect(isCircleClosed).toBe(true);
     expect(countByTarget(await claim({ wide: [target], perTarget: 21 }))).toEqual({ [target]: 1 });
   });
 
-  it("takes no more than the limit of several targets, and leaves the rest to the next one", async ({
+  it("takes no more than the limit over several targets, and leaves the rest to the next claim", async ({
     makeTarget,
     store,
     claim,
   }) => {
     const targets = [await makeTarget(1), await makeTarget(2), await makeTarget(3)];
-    // More rows than a claim looks at before it leases any.
+    // More rows than a claim reads before it leases any.
     for (const target of targets) for (let count = 0; count < 20; count++) await store(target);
     const request = { wide: targets, perTarget: 18, limit: 40 };
     const one = await claim(request);
@@ -317,7 +317,7 @@ describe("a claim", () => {
     expect(await claim(request)).toMatchObject({ deliveries: [], isCircleClosed: true });
   });
 
-  it("goes on from where the last one ended, and says when the circle is closed", async ({
+  it("starts where the last claim ended, and reports when the circle is closed", async ({
     makeTarget,
     store,
     claim,

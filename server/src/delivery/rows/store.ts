@@ -19,7 +19,7 @@ import { messaging, type Traces } from "../../telemetry/traces.ts";
 import { latencyRange } from "../../items/latencyRanges.ts";
 import { byRow, type RowItem } from "./itemsByRow.ts";
 
-/** The position of a node in its circle (round robin) over the waiting targets. */
+/** A node's position in its circle (round robin) over the waiting targets. */
 export interface ClaimCursor {
   bucket: number;
   targetId: string;
@@ -34,32 +34,32 @@ export interface DeliveryClaimRequest {
   /** Targets for which this node has no room. */
   skip: readonly string[];
   limit: number;
-  /** The most items of one target when it is in `wide`, and when it is not. */
+  /** Maximum number of items of a target that is in `wide`. */
   perTarget: number;
   few: number;
-  /** Targets that have shown that they take many at a time. */
+  /** Targets that have shown that they take many deliveries at a time. */
   wide: readonly string[];
-  /** The targets to look at, wherever `cursor` is; all when absent. */
+  /** The only targets to read, regardless of `cursor`; all targets if absent. */
   only?: readonly string[];
 }
 
 type ClaimRow = RowOf<"claim_deliveries">;
 
 /**
- * How many waiting targets one claim looks at. Each costs some 0.1 ms and each row as much again, and while one core works at
- * a claim, other targets' items wait for it.
+ * How many waiting targets one claim reads. Each target costs some 0.1 ms, and each row as much again. While a claim occupies
+ * one core, the items of other targets wait for it.
  */
 export const maxTargetsPerClaim = 64;
 
 export interface Claim {
   deliveries: Delivery[];
-  /** Where the next claim goes on. */
+  /** Cursor: the position at which the next claim starts. */
   cursor: ClaimCursor;
-  /** Whether every waiting target was looked at, so that nothing else is due now. */
+  /** Whether every waiting target was read, so that nothing else is due now. */
   isCircleClosed: boolean;
 }
 
-/** Leases due deliveries to the caller, a few from each target, going on from `cursor`. */
+/** Leases due deliveries to the caller, a few from each target, starting at `cursor`. */
 export async function claimDeliveries(
   pool: pg.Pool,
   request: DeliveryClaimRequest,
@@ -92,7 +92,7 @@ export async function claimDeliveries(
   };
 }
 
-/** Gives items of publications their payloads, which are stored once for all of a publication's items. */
+/** Adds the payloads of items of publications; a publication's payload is stored once for all of its items. */
 async function fillPayloads(pool: pg.Pool, rows: readonly ClaimRow[]): Promise<void> {
   const published = rows.filter((row) => row.publication_ids !== null);
   if (published.length === 0) return;
@@ -104,17 +104,17 @@ async function fillPayloads(pool: pg.Pool, rows: readonly ClaimRow[]): Promise<v
   }
 }
 
-/** JSON has at least one byte. */
+/** Marks an erased payload: a JSON payload is never empty. */
 const erased = Buffer.alloc(0);
 
 function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadlineMs: number): Delivery[] {
   const deliveries: Delivery[] = [];
   for (const row of rows) {
-    // Null where every item's event is gone.
+    // Null if the events of all items are gone.
     const { event_ids: eventIds, event_types, correlation_ids, payloads, trace_contexts } = row;
     if (eventIds === null) continue;
     for (let item = 0; item < eventIds.length; item++) {
-      // An erasure came between; it has taken the lease away.
+      // The payload was erased meanwhile; the erasure has also ended the lease.
       if (payloads![item]!.length === 0) continue;
       deliveries.push({
         eventId: eventIds[item]!,
@@ -139,7 +139,7 @@ function toDeliveries(rows: readonly ClaimRow[], leaseToken: number, leaseDeadli
   return deliveries;
 }
 
-/** Records a span for each traced item: the claim that brought it to this node. */
+/** Records a span for each traced item: the claim by which this node got it. */
 function traceClaim(traces: Traces, deliveries: readonly Delivery[], startMs: number): void {
   for (const delivery of deliveries) {
     const { eventId, targetId, traceContext } = delivery;
@@ -168,12 +168,12 @@ export interface AttemptRecord {
   statusCode: number;
   error: string | null;
   responseBody: Buffer | null;
-  /** The number of the set of its target's own headers that it carried; 0 for none. */
+  /** Number of the set of the target's own headers that the attempt carried; 0 for none. */
   headerSet: number;
 }
 
 /**
- * Stores attempts and moves their deliveries on. The lease token is a fencing token: nothing is written for a delivery whose
+ * Stores attempts and updates their deliveries. The lease token is a fencing token: nothing is written for a delivery whose
  * lease has passed to another holder. @returns for each attempt whether it was stored.
  */
 export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptRecord[]): Promise<boolean[]> {
@@ -212,12 +212,12 @@ export async function finishDeliveries(pool: pg.Pool, records: readonly AttemptR
   return isStored;
 }
 
-/** The range of the latency from acceptance to the receiver's answer. */
+/** The histogram range of the time from acceptance to the receiver's answer. */
 function latencyOf({ eventId, attemptedAtMs, durationMs }: AttemptRecord): number {
   return latencyRange(attemptedAtMs + durationMs - idTimeMs(eventId));
 }
 
-/** Ends the leases of deliveries that are not attempted: the next claim of any node gets them. */
+/** Ends the leases of deliveries that are not attempted, so that the next claim of any node gets them. */
 export async function releaseDeliveries(pool: pg.Pool, deliveries: readonly RowItem[]): Promise<void> {
   for (let from = 0; from < deliveries.length; from += maxPerRelease) {
     const part = deliveries.slice(from, from + maxPerRelease);
@@ -232,5 +232,5 @@ export async function releaseDeliveries(pool: pg.Pool, deliveries: readonly RowI
   }
 }
 
-/** Items per statement: some 50 ms, and the rows' ends fit a smallint. */
+/** Items per statement, which takes some 50 ms; a row's end must also fit a smallint. */
 const maxPerRelease = 4_096;

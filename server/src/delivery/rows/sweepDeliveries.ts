@@ -2,15 +2,15 @@ import type pg from "pg";
 import type { TokenRange } from "../../items/item.ts";
 import { callFunction } from "../../postgres/hot/callFunction.ts";
 
-/** Makes deliveries due again whose node died, or stalled past its lease. @returns how many there were. */
+/** Makes deliveries due again whose node died or exceeded its lease. @returns the number of these deliveries. */
 export async function sweepDeliveries(pool: pg.Pool): Promise<number> {
   const rows = await callFunction(pool, "sweep_deliveries", {});
   return rows[0]!.sweep_deliveries!;
 }
 
 /**
- * Ends every lease at once. Only for a service that has the database to itself and has just started: whatever is
- * leased then belongs to a process that is gone.
+ * Ends all leases at once. Only valid at the start of a service that uses the database alone: every lease then belongs to a
+ * process that no longer runs.
  */
 export async function endAllLeases(pool: pg.Pool): Promise<number> {
   await pool.query("delete from target_shares");
@@ -20,8 +20,8 @@ export async function endAllLeases(pool: pg.Pool): Promise<number> {
 const allTokens: TokenRange = { first: 0, last: Number.MAX_SAFE_INTEGER };
 
 /**
- * Ends the leases of a process. The process must have ended for certain, because an item that it still sent would be sent twice.
- * @returns how many items are due again.
+ * Ends the leases of a process. The process must certainly have ended, because an item that it still sends would be sent twice.
+ * @returns the number of items that are due again.
  */
 export async function endLeasesOf(pool: pg.Pool, { first, last }: TokenRange): Promise<number> {
   await pool.query(

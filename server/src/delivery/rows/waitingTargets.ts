@@ -1,7 +1,7 @@
 /**
- * A loose scan for a statement that begins `with recursive`: `waiting` has each target for which something waits without a
- * lease, with the moment at which its first delivery is due, by one step of the index deliveries_due per target, however many rows
- * the target has. The scan begins at a row whose bucket is -1.
+ * A loose index scan for a statement that begins with `with recursive`: `waiting` has each target that has a row without a
+ * lease, and the time at which its first delivery is due. It reads one entry of the index deliveries_due per target, however
+ * many rows the target has. Its first row is a dummy with bucket -1.
  */
 export const waitingTargets = `waiting as (
     select
