@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { parseNetworks, refusedKind } from "./addressGuard.ts";
 
-/** Nothing exempt: the guard as it should run in production. */
+/** No exempt networks, as in production. */
 const noNetworks = parseNetworks("");
 
 test.each([
@@ -124,7 +124,7 @@ test("no IPv6 address outside 2000::/3 passes, and none that carries an IPv4 add
   );
 });
 
-test("every spelling that carries an IPv4 address is refused, whatever it carries", () => {
+test("every notation that embeds an IPv4 address is refused, even for public addresses", () => {
   fc.assert(
     fc.property(fc.ipV4(), (ip) => {
       for (const carrier of [`::ffff:${ip}`, `::ffff:0:${ip}`, `64:ff9b::${ip}`, `64:ff9b:1::${ip}`]) {
@@ -154,7 +154,7 @@ test("exempting NAT64 or 6to4 does not open the private addresses behind them", 
   expect(refusedKind("::ffff:169.254.169.254", networks)).toMatch(/metadata/);
 });
 
-test("everything is allowed where every network is exempt", () => {
+test("every address is allowed if all networks are exempt", () => {
   const networks = parseNetworks("0.0.0.0/0,::/0");
   fc.assert(
     fc.property(fc.oneof(fc.ipV4(), fc.ipV6()), (ip) => {
@@ -163,7 +163,7 @@ test("everything is allowed where every network is exempt", () => {
   );
 });
 
-test("a network lets through exactly the addresses it holds", () => {
+test("a network allows exactly the addresses it contains", () => {
   fc.assert(
     fc.property(fc.ipV4(), fc.integer({ min: 0, max: 32 }), fc.ipV4(), (network, bits, ip) => {
       fc.pre(isIPv4(network));

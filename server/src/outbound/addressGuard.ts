@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
-/** Networks exempt from the guard. Made by {@link parseNetworks}. */
+/** Networks exempt from the guard; created by {@link parseNetworks}. */
 export interface ParsedNetworks {
   readonly ranges: readonly Range[];
 }
@@ -10,18 +10,18 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = readonly [Address, number];
 
 /**
- * The same words for every refused address, whether it was given or looked up: the kind of an address, or the meaning of
- * a name inside a network, is not the caller's business.
+ * The same message for every refused address, whether it was a literal or a DNS result: callers must not learn the kind of an
+ * address or the resolution of an internal name.
  */
 export const refusedAddress = "points to an address that is not allowed";
 
 /**
- * The reason to refuse an address (`loopback`, `private`, …), or null when the service may talk to it.
+ * Returns the reason to refuse an address (`loopback`, `private`, …), or null if the service may connect to it.
  *
- * @param ip An IPv4 or IPv6 address in the usual notation, as resolvers and sockets give it.
+ * @param ip An IPv4 or IPv6 address in the usual notation, as resolvers and sockets return it.
  *
- * An IPv6 address that carries an IPv4 address (mapped, NAT64, 6to4, …) is refused as such; where its
- * network is exempt, the carried address is checked in its place, so that exempting NAT64 does not open 127.0.0.1.
+ * An IPv6 address that embeds an IPv4 address (mapped, NAT64, 6to4, …) is refused for that reason. If its network is exempt, the
+ * embedded address is checked instead, so that exempting NAT64 does not allow 127.0.0.1.
  */
 export function refusedKind(ip: string, allowed: ParsedNetworks): string | null {
   if (isIP(ip) === 0) return "not an IP address";
@@ -34,9 +34,10 @@ export function refusedKind(ip: string, allowed: ParsedNetworks): string | null 
 }
 
 /**
- * Reads networks in CIDR notation, from a comma-separated text or a list. A bare address is a network of one.
+ * Parses networks in CIDR notation, from a comma-separated text or a list. An address without a prefix is a network of one
+ * address.
  *
- * @throws Error naming the entry that is not a network.
+ * @throws Error naming the first entry that is not a network.
  */
 export function parseNetworks(networks: string | readonly string[]): ParsedNetworks {
   const entries = (typeof networks === "string" ? networks.split(",") : networks)
@@ -58,7 +59,10 @@ function parseNetwork(entry: string): Range {
   return [parseAddress(address), bits];
 }
 
-/** `URL` writes IPv6 in hexadecimal first, because ipaddr.js takes `::1.2.3.4` for the mapped `::ffff:1.2.3.4`. */
+/**
+ * Normalizes IPv6 with `URL`, which writes it in hexadecimal, because ipaddr.js parses `::1.2.3.4` as the mapped
+ * `::ffff:1.2.3.4`.
+ */
 function parseAddress(ip: string): Address {
   return ipaddr.parse(ip.includes(":") ? new URL(`http://[${ip}]`).hostname.slice(1, -1) : ip);
 }
@@ -67,7 +71,7 @@ function contains([network, bits]: Range, address: Address): boolean {
   return network.kind() === address.kind() && address.match(network, bits);
 }
 
-/** Ranges that never belong to a receiver on the Internet; the first that matches gives the reason. */
+/** Ranges that never belong to a receiver on the Internet. The first matching range gives the reason. */
 const refusedRanges: readonly (readonly [Range, string])[] = (
   [
     ["169.254.169.254/32", "a cloud metadata address"],
@@ -114,7 +118,7 @@ const refusedRanges: readonly (readonly [Range, string])[] = (
   ] as const
 ).map(([network, kind]) => [parseNetwork(network), kind] as const);
 
-/** The only part of IPv6 that is given out for the Internet; all else is refused, known by name or not. */
+/** The only IPv6 range allocated for the Internet; every address outside of it is refused, named above or not. */
 const globalIpv6 = parseNetwork("2000::/3");
 
 function rangeKind(address: Address): string | null {
@@ -132,7 +136,7 @@ function carriedIpv4(address: ipaddr.IPv6): string | null {
   const { parts } = address;
   const plain = parts.slice(0, 7).every((part) => part === 0) && (parts[7] ?? 0) <= 1;
   if (plain) {
-    // `::` and `::1` lie in ::/96 and carry nothing.
+    // `::` and `::1` lie in ::/96 but embed no IPv4 address.
     return null;
   }
   if (ipv4InLast32Bits.some((range) => contains(range, address)) || contains(nat64Local, address)) {

@@ -10,18 +10,18 @@ export interface ConnectDeps {
   networks: ParsedNetworks;
   resolve: Resolve;
   deadlines: Deadlines;
-  /** For DNS, TCP and TLS together. */
+  /** Time limit for DNS, TCP and TLS together. */
   connectTimeoutMs: number;
-  /** Certificate authorities to trust in place of the system's; PEM. */
+  /** Trusted certificate authorities, instead of the system's; PEM. */
   ca?: string | Buffer | undefined;
 }
 
 const tcpKeepAliveMs = 60_000;
 
 /**
- * The only place that opens outbound connections, and so the only place where addresses matter. The guard sees
- * what is really used: a literal host, every address a name resolves to, and once more the socket's own
- * peer before anything is written to it. A name that resolves differently from one moment to the next gains nothing.
+ * The only place that opens outbound connections, and therefore the only place where addresses must be checked. The guard checks
+ * the addresses that are really used: a literal host, every address that a name resolves to, and the socket's peer address
+ * before any byte is written. A name that resolves differently at each lookup (DNS rebinding) gains nothing.
  */
 export function createConnect(deps: ConnectDeps): Connect {
   const sessions = createSessionCache();
@@ -58,7 +58,7 @@ export function createConnect(deps: ConnectDeps): Connect {
     }
 
     deps.deadlines.add(attempt);
-    // A literal host is not looked up, so the lookup's guard would not see it.
+    // Node does not look up a literal host, so the guard in the lookup would not check it.
     const isRefused = isIP(peer.hostname) !== 0 && refusedKind(peer.hostname, deps.networks) !== null;
     if (isRefused) {
       process.nextTick(end, refused());
@@ -94,7 +94,7 @@ function openTcp(deps: ConnectDeps, peer: Peer, end: (error: Error) => void): So
   return tcp;
 }
 
-/** Looks a name up and leaves only the addresses that may be connected to. */
+/** Resolves a name and keeps only the addresses that are allowed. */
 function guardedLookup({ resolve, networks }: ConnectDeps): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname).then(
@@ -127,7 +127,7 @@ function openTls(
   const tls = connectTls({
     socket: tcp,
     host: name,
-    // Server names are names: RFC 6066 §3 forbids addresses.
+    // SNI accepts only host names: RFC 6066 §3 forbids addresses.
     servername: isIP(name) === 0 ? name : "",
     ALPNProtocols: ["http/1.1"],
     session: sessions.get(sessionKey),
@@ -140,8 +140,8 @@ function openTls(
 const maxTlsSessions = 1024;
 
 /**
- * TLS sessions by host and port. Resuming one skips the check of the certificate's name, so the key
- * holds exactly the name that was checked. A session comes only after that check, and the oldest gives way.
+ * TLS sessions by host and port. Resuming a session skips the check of the certificate's name, so the key contains exactly the
+ * name that was checked. A session is stored only after that check; the oldest is evicted first.
  */
 function createSessionCache() {
   const sessions = new Map<string, Buffer>();

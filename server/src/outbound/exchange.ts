@@ -11,7 +11,7 @@ export interface ExchangeDeps {
 }
 
 export interface ExchangeInput {
-  /** They include the origin. */
+  /** Include the origin. */
   options: Dispatcher.DispatchOptions;
   timeoutMs: number;
   bodyLimitBytes: number;
@@ -22,10 +22,10 @@ const noHeaders: ExchangeHeaders = Object.freeze({});
 const noBody = Buffer.alloc(0);
 
 /**
- * One request and its answer, from dispatch to the end of the body that is read. It is undici's handler, the
- * deadline's item and the transport's job in one object, because this path runs for every delivery.
+ * One request and its answer, from dispatch to the end of the body that is read. One object serves as undici's handler, the
+ * deadline's item and the transport's job, because this path runs for every delivery.
  *
- * Calls `ended` exactly once, after it was dispatched, and never throws: undici would turn a throw into an abort.
+ * Calls `ended` exactly once, after the request was dispatched, and never throws: undici would turn an exception into an abort.
  */
 export class Exchange implements Job, Expiring {
   readonly options: Dispatcher.DispatchOptions;
@@ -41,11 +41,11 @@ export class Exchange implements Job, Expiring {
   /** Set when undici begins to write the request. */
   #controller: Dispatcher.DispatchController | null = null;
   #repeatable: boolean;
-  /** Something of the request may have reached the peer. */
+  /** Part of the request may have reached the peer. */
   #sent = false;
-  /** It went out on a connection that had carried another exchange before. */
+  /** The request was sent on a connection that had already carried another exchange. */
   #onUsedConnection = false;
-  /** A first byte of an answer has come. */
+  /** The first byte of an answer has arrived. */
   #answering = false;
   #status = 0;
   #headers: ExchangeHeaders = noHeaders;
@@ -117,7 +117,7 @@ export class Exchange implements Job, Expiring {
   onResponseEnd(): void {
     if (this.hasEnded) return;
     this.connection?.endExchange();
-    // undici frees the connection in a `setImmediate` of its own after this callback.
+    // undici frees the connection in its own `setImmediate` after this callback.
     queueMicrotask(() =>
       setImmediate(() => {
         const result = this.#answer(false);
@@ -129,13 +129,13 @@ export class Exchange implements Job, Expiring {
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.hasEnded) return;
     if (this.#isStale(error)) {
-      // Once only: a peer may close every connection.
+      // Repeated only once, because a peer may close every connection.
       this.#repeatable = false;
       this.#discard();
       this.connection = null;
       this.#controller = null;
-      // The pool takes the first free connection in its list, which is the broken one: it opens a new socket, while other
-      // idle sockets may have met the same race. Deferred: a synchronous dispatch would re-enter undici.
+      // undici's pool takes the first free connection in its list. That is the broken one, which opens a new socket; other idle
+      // sockets may have hit the same race. Deferred, because a synchronous dispatch would re-enter undici.
       queueMicrotask(() => this.#deps.transport.dispatch(this.options, this));
       return;
     }
@@ -145,20 +145,23 @@ export class Exchange implements Job, Expiring {
   }
 
   /**
-   * The keep-alive race (RFC 9112, section 9.3.1): the peer closed a reused connection, mostly by its idle timeout,
-   * while the request was under way and before any byte of an answer. The peer may have read it, so this is only for
-   * requests that may arrive twice, as at-least-once deliveries may.
+   * The keep-alive race (RFC 9112, section 9.3.1): the peer closed a reused connection, mostly by its idle timeout, after the
+   * request was sent and before the first byte of an answer. The peer may have read the request, so only a request that may
+   * arrive twice is repeated (at-least-once).
    */
   #isStale(error: Error): boolean {
     return this.#repeatable && this.#onUsedConnection && !this.#answering && isClosedByPeer(error);
   }
 
-  /** Closes the connection at once; its next event is ignored. */
+  /** Closes the connection at once. The connection's next event is ignored. */
   #discard(): void {
     this.#controller?.abort(new Error("the connection is not wanted any more"));
   }
 
-  /** Most answers come in one chunk, and an empty array would make room for many with the first. */
+  /**
+   * The array is created with its first chunk: most answers have one chunk, and pushing to an empty array allocates room for
+   * many.
+   */
   #keep(chunk: Buffer): void {
     if (this.#chunks === null) {
       this.#chunks = [chunk];
@@ -183,12 +186,12 @@ export class Exchange implements Job, Expiring {
     this.#endLater({ kind: "error", code, message, durationMs, sent: this.#sent });
   }
 
-  /** Deferred to a microtask: a request dispatched here would re-enter undici's parser. */
+  /** Deferred to a microtask: a request dispatched by `ended` would otherwise re-enter undici's parser. */
   #endLater(result: ExchangeResult): void {
     if (this.#markEnded()) queueMicrotask(() => this.#ended(result));
   }
 
-  /** Whether this is the first end. */
+  /** Marks the exchange as ended. @returns false if it had ended before. */
   #markEnded(): boolean {
     if (this.hasEnded) return false;
     this.hasEnded = true;
@@ -219,7 +222,7 @@ const kept = [
 function pickHeaders(headers: IncomingHttpHeaders): ExchangeHeaders {
   const picked: ExchangeHeaders = {};
   for (const name of kept) {
-    // Node's type knows its own parser, which joins; undici's gives an array for a repeated header.
+    // Node's type describes Node's own parser, which joins repeated headers; undici gives an array.
     const value = headers[name] as string | string[] | undefined;
     if (value !== undefined) picked[name] = typeof value === "string" ? value : value.join(", ");
   }

@@ -1,27 +1,25 @@
-/**
- * The result of one outbound request. Failures are values: nothing in `outbound/` throws for what a peer does.
- */
+/** The result of one outbound request. Failures are values: code in `outbound/` never throws because of a peer's behaviour. */
 export type ExchangeResult = ExchangeResponse | ExchangeError;
 
 export interface ExchangeResponse {
   kind: "response";
   status: number;
   headers: ExchangeHeaders;
-  /** As received, not decompressed, cut at the request's body limit. */
+  /** As received, not decompressed, cut off at the request's body limit. */
   body: Buffer;
-  /** True when the peer had more to say than the limit; the connection was then closed. */
+  /** True if the body was longer than the limit; the connection was then closed. */
   truncated: boolean;
   durationMs: number;
 }
 
-/** A status in words. @param location where a redirect leads, as it may be shown. */
+/** Describes a status in words. @param location The redirect's destination in a form that may be shown. */
 export function statusText(who: string, status: number, location: string | undefined): string {
   if (status < 300 || status > 399) return `${who} answered ${status}`;
   const to = location ? ` redirect to ${location}` : "";
   return `${who} answered ${status}${to}; redirects are not followed`;
 }
 
-/** The response headers somebody in the service reads; a repeated header is joined by `, `. */
+/** The response headers that the service reads. Repeated headers are joined by `, `. */
 export interface ExchangeHeaders {
   "retry-after"?: string;
   location?: string;
@@ -32,7 +30,10 @@ export interface ExchangeHeaders {
   "content-encoding"?: string;
 }
 
-/** The fault of a body that is compressed, although no request asks for it, so as to follow its subject; undefined without. */
+/**
+ * Describes the fault of a compressed body (no request asks for compression) as the rest of a sentence; undefined if there is
+ * none.
+ */
 export function compressionText({ "content-encoding": coding }: ExchangeHeaders): string | undefined {
   if (coding === undefined || /^(?:identity)?$/i.test(coding.trim())) return undefined;
   return `is compressed (Content-Encoding: ${coding.replace(/[^ -~]/g, "?").slice(0, 50)}), which was not asked for`;
@@ -41,10 +42,10 @@ export function compressionText({ "content-encoding": coding }: ExchangeHeaders)
 export interface ExchangeError {
   kind: "error";
   code: ExchangeErrorCode;
-  /** One plain phrase for a person, such as `connection refused`. */
+  /** A short phrase for people, such as `connection refused`. */
   message: string;
   durationMs: number;
-  /** False when certainly nothing of the request reached the peer; true when some of it may have. */
+  /** False if certainly no byte of the request reached the peer; true if some may have. */
   sent: boolean;
 }
 
@@ -57,6 +58,6 @@ export type ExchangeErrorCode =
   | "reset"
   | "tls"
   | "bad_response"
-  /** This process lacks what it needs to send, such as a file descriptor: the receiver has nothing to do with it. */
+  /** This process lacks a resource to send, such as a file descriptor; the receiver is not the cause. */
   | "local"
   | "other";

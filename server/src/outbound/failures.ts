@@ -2,13 +2,13 @@ import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import type { ExchangeErrorCode } from "./exchangeResult.ts";
 
-/** Why a request failed: a code for programs and one plain phrase for a person. */
+/** Why a request failed: a code for programs and a short phrase for people. */
 export interface Failure {
   code: ExchangeErrorCode;
   message: string;
 }
 
-/** A connection that could not be made. Carries no `code` of its own, because undici acts on some of those. */
+/** An error of connecting. It has no `code` property, because undici acts on some codes. */
 export class ConnectFailure extends Error {
   readonly failure: Failure;
 
@@ -19,7 +19,7 @@ export class ConnectFailure extends Error {
   }
 }
 
-/** Names what went wrong while connecting, before a byte of the request was written. */
+/** Describes an error while connecting, before a byte of the request was written. */
 export function describeConnectError(error: Error, hostname: string): Failure {
   const code = errorCode(error);
   const shortage = localShortage(error);
@@ -45,7 +45,7 @@ export function describeConnectError(error: Error, hostname: string): Failure {
   }
 }
 
-/** The scarce resource of this process or machine. */
+/** The resource of this process or machine that ran out, by error code. */
 const shortages: Record<string, string> = {
   EMFILE: "this process has no file descriptors left",
   ENFILE: "this machine has no file descriptors left",
@@ -54,15 +54,15 @@ const shortages: Record<string, string> = {
   EADDRNOTAVAIL: "this machine has no free port for another connection",
 };
 
-/** Names the shortage that kept a connection from being made; undefined when it was something else. */
+/** Describes the missing resource that prevented a connection; undefined for other causes. */
 function localShortage(error: Error): string | undefined {
-  // Several addresses were tried, and each failed.
+  // An AggregateError means that several addresses were tried and all failed.
   const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error];
   for (const cause of causes) {
     const shortage = shortages[errorCode(cause)];
     if (shortage !== undefined) return shortage;
   }
-  // A resolver that cannot open a socket or a file says that there is no such name, or no server.
+  // If the resolver cannot open a socket or a file, it reports that the name or the server does not exist.
   return isDnsError(error) && isOutOfDescriptors() ? shortages["EMFILE"] : undefined;
 }
 
@@ -90,13 +90,13 @@ const certificateFaults: Record<string, string> = {
   ECONNRESET: "the connection was closed during the TLS handshake",
 };
 
-/** Names what went wrong between the TCP connection and the end of the TLS handshake. */
+/** Describes an error between the TCP connection and the end of the TLS handshake. */
 export function describeTlsError(error: Error): Failure {
   const code = errorCode(error);
   return { code: "tls", message: certificateFaults[code] ?? `the TLS handshake failed (${code})` };
 }
 
-/** Names what went wrong with a request that had a connection. */
+/** Describes an error of a request that had a connection. */
 export function describeExchangeError(error: Error, progress: AnswerProgress): Failure {
   if (error instanceof ConnectFailure) return error.failure;
   const code = errorCode(error);
@@ -120,7 +120,7 @@ export function describeExchangeError(error: Error, progress: AnswerProgress): F
     case "UND_ERR_CLOSED":
       return shuttingDown;
     case "ERR_ASSERTION":
-      // undici's parser takes any three digits for a status, and asserts at the end of the answer that they are at least 100.
+      // undici's parser accepts any three digits as a status, and asserts at the end of the answer that it is at least 100.
       return progress === "headers"
         ? { code: "bad_response", message: "the answer is not valid HTTP: its status is below 100" }
         : { code: "other", message: `the request failed (${code})` };
@@ -137,7 +137,7 @@ function closed(progress: AnswerProgress): Failure {
   return { code: "reset", message: closings[progress] };
 }
 
-/** True when the peer closed the connection, which for a kept-alive one may have happened before the request. */
+/** True if the peer closed the connection. On a reused connection, this may have happened before the request was sent. */
 export function isClosedByPeer(error: Error): boolean {
   const code = errorCode(error);
   return (
@@ -148,7 +148,7 @@ export function isClosedByPeer(error: Error): boolean {
 }
 
 function errorCode(error: Error): string {
-  // undici's parser errors carry the parser's own code, or none; their name tells them apart.
+  // undici's parser errors have the parser's own code or none, so they are recognized by name.
   if (error.name === "HTTPParserError") return error.name;
   return "code" in error && typeof error.code === "string" ? error.code : error.name;
 }
@@ -158,10 +158,10 @@ function isDnsError(error: Error): boolean {
   return syscall === "getaddrinfo" || syscall.startsWith("query");
 }
 
-/** How far the answer had come when it ended. */
+/** Which part of the answer had arrived when the exchange ended. */
 type AnswerProgress = "nothing" | "headers" | "body";
 
-/** Error codes of undici's parser with their meaning; the first that the message contains applies. */
+/** Substrings of undici's parser errors with their meaning; the first substring that the message contains applies. */
 const parserFaults: readonly (readonly [string, string])[] = [
   ["Expected HTTP/", 'it does not begin with "HTTP/"'],
   ["Expected dot", "its version is not one of HTTP/1"],
@@ -175,7 +175,7 @@ const parserFaults: readonly (readonly [string, string])[] = [
   ["Missing expected LF", "its lines do not end with CR LF"],
 ];
 
-/** Says what is wrong with an answer that undici could not read, for a person. */
+/** Describes for people why undici could not parse an answer. */
 function describeParserError(error: Error): string {
   if (isTlsRecord((error as { data?: unknown }).data)) {
     return "the port speaks TLS: the URL has to begin with https://";
@@ -185,21 +185,21 @@ function describeParserError(error: Error): string {
   return `the answer is not valid HTTP${why}`;
 }
 
-/** The type of the record, and the first byte of its version. */
+/** The first two bytes of a TLS record: its type and the major version. */
 const tlsBeginnings = ["\u0015\u0003", "\u0016\u0003"];
 
-/** An alert, or a handshake, of some version of TLS; a server says so to who does not speak it. */
+/** Whether the data is a TLS alert or handshake record, which TLS servers send to a client that does not use TLS. */
 function isTlsRecord(data: unknown): boolean {
   return typeof data === "string" && tlsBeginnings.some((bytes) => data.startsWith(bytes));
 }
 
-/** Two lengths that differ, a length beside chunks, or one past all numbers. */
+/** Two different lengths, a length together with chunked encoding, or a length that is too large. */
 const contradictoryLength =
   "the answer is not valid HTTP: its Content-Length contradicts another header, or is too large";
 
 /**
- * The answer is none to the request that was sent. undici ends the connection at a 100 (Continue) that no `Expect` asked for,
- * though more follows, and takes the other answers below 200 for what they are.
+ * Describes an answer that does not belong to the request. undici ends the connection at a 100 (Continue) that no `Expect` asked
+ * for, though the final answer follows; it handles other interim answers (below 200) correctly.
  * @param said undici's message, which begins with "bad".
  */
 function describeStrayAnswer(said: string): string {

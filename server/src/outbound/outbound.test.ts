@@ -9,7 +9,7 @@ function post(url: string, more: Partial<OutboundRequest> = {}): OutboundRequest
   return { method: "POST", url, headers, body: Buffer.from('{"a":1}'), ...more };
 }
 
-test("sends method, path, headers and body as given, and nothing the caller did not ask for", async () => {
+test("sends method, path, headers and body as given, and no other headers but its own", async () => {
   const receiver = await receiverThat((socket) => socket.write(ok));
   await outboundWith().request(post(`${receiver.url}?a=b%20c`, { headers: ["webhook-id", "x"] }));
   expect(receiver.requests).toEqual([
@@ -26,7 +26,7 @@ test("sends method, path, headers and body as given, and nothing the caller did 
   ]);
 });
 
-test("an answer comes back with its status, the headers that matter, and its body", async () => {
+test("returns an answer with its status, the relevant headers, and its body", async () => {
   const head = "HTTP/1.1 429 Too Many\r\nretry-after: 7\r\ncontent-type: text/plain\r\nset-cookie: a=b\r\n";
   const receiver = await receiverThat((socket) =>
     socket.write(`${head}etag: "e"\r\ncache-control: a\r\ncache-control: b\r\ncontent-length: 4\r\n\r\nbusy`),
@@ -51,7 +51,7 @@ test("sequential requests share a connection, also with GET and without a body",
   expect(receiver.connections).toBe(1);
 });
 
-test("a receiver that refuses the connection", async () => {
+test("a receiver that refuses the connection gives an error", async () => {
   const gone = await startRawReceiver(() => undefined);
   await gone.stop();
   expect(await outboundWith().request(post(gone.url))).toMatchObject({
@@ -62,7 +62,7 @@ test("a receiver that refuses the connection", async () => {
   });
 });
 
-/** Long enough for a busy machine to connect, to send a request, and to read the first bytes of its answer. */
+/** Long enough on a busy machine to connect, send a request, and read the first bytes of the answer. */
 const patientMs = 2_000;
 
 test("a receiver that hangs ends at the timeout, and its connection is closed", async () => {
@@ -72,7 +72,7 @@ test("a receiver that hangs ends at the timeout, and its connection is closed", 
   await receiver.closed(1);
 });
 
-/** A receiver that begins like this, and sends a byte every 10 ms from then on. */
+/** A receiver that sends `begin` and then one byte every 10 ms. */
 function dripping(begin: string) {
   return (socket: Socket): void => {
     socket.write(begin);
@@ -136,7 +136,7 @@ test("a redirect is an answer and is not followed", async () => {
   expect(elsewhere.connections).toBe(0);
 });
 
-test("a body of 100 MB is read up to the limit, the answer counts, and the connection is closed at once", async () => {
+test("a body of 100 MB is read up to the limit, counts as an answer, and its connection is closed at once", async () => {
   const block = Buffer.alloc(64 * 1024, "x");
   const receiver = await receiverThat((socket) => {
     socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${100 * 1024 * 1024}\r\n\r\n`);
@@ -152,7 +152,7 @@ test("a body of 100 MB is read up to the limit, the answer counts, and the conne
   await receiver.closed(1);
 });
 
-test("a body of exactly the limit is whole, and a larger limit reads more", async () => {
+test("a body of exactly the limit is complete, and a larger limit reads more", async () => {
   const body = "x".repeat(100);
   const receiver = await receiverThat((socket) =>
     socket.write(`HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n${body}`),
@@ -203,7 +203,7 @@ test.each([
   await receiver.closed(1);
 });
 
-test("interim answers are passed over", async () => {
+test("interim answers are ignored", async () => {
   const early = "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\nretry-after: 9\r\n\r\n";
   const receiver = await receiverThat((socket) => socket.write(`${early}${early}${ok}`));
   expect(await outboundWith().request(post(receiver.url))).toMatchObject({
@@ -224,7 +224,7 @@ test("204 has no body and leaves the connection usable", async () => {
   expect(receiver.connections).toBe(1);
 });
 
-test("a compressed body is left as it is", async () => {
+test("a compressed body is not decompressed", async () => {
   const receiver = await receiverThat((socket) =>
     socket.write("HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 4\r\n\r\nGZIP"),
   );
@@ -233,7 +233,7 @@ test("a compressed body is left as it is", async () => {
   expect(receiver.requests[0]).not.toMatch(/accept-encoding/i);
 });
 
-test("a kept connection that the receiver closes under the request is tried once more on a new one", async () => {
+test("a request on a kept-alive connection that the receiver closes is repeated once on a new connection", async () => {
   const receiver = await receiverThat((socket, number) => {
     if (number === 2) {
       socket.resetAndDestroy();
@@ -248,7 +248,7 @@ test("a kept connection that the receiver closes under the request is tried once
   expect(receiver.connections).toBe(2);
 });
 
-test("it is tried only once more, and not at all when the request must not arrive twice", async () => {
+test("a request is repeated only once, and never if it must not arrive twice", async () => {
   const receiver = await receiverThat((socket, number) => {
     if (number === 1 || number === 4) {
       socket.write(ok);
@@ -265,7 +265,7 @@ test("it is tried only once more, and not at all when the request must not arriv
   expect(receiver.requests).toHaveLength(5);
 });
 
-test("connections to one origin are bounded, and what waits is served", async () => {
+test("connections to one origin are limited, and waiting requests are served later", async () => {
   const receiver = await receiverThat((socket) => setImmediate(() => socket.write(ok)));
   const outbound = outboundWith({ maxConnectionsPerOrigin: 3 });
   const results = await Promise.all(Array.from({ length: 100 }, () => outbound.request(post(receiver.url))));
@@ -273,7 +273,7 @@ test("connections to one origin are bounded, and what waits is served", async ()
   expect(receiver.connections).toBe(3);
 });
 
-test("a request that never got a connection says so and is not held against the receiver", async () => {
+test("a request that never got a connection ends with an error that does not blame the receiver", async () => {
   const receiver = await receiverThat(() => undefined);
   const outbound = outboundWith({ maxConnectionsPerOrigin: 1 });
   const first = outbound.request(post(receiver.url, { timeoutMs: patientMs }));
@@ -314,7 +314,7 @@ test("a connection that is never accepted ends at the connect timeout", async ()
   });
 });
 
-test("a name that does not exist", async () => {
+test("a name that does not exist gives a DNS error", async () => {
   const error = Object.assign(new Error("queryA ENOTFOUND"), { code: "ENOTFOUND", syscall: "queryA" });
   const outbound = outboundWith({ resolve: () => Promise.reject(error) });
   expect(await outbound.request(post("http://nowhere.example/"))).toMatchObject({
@@ -332,7 +332,7 @@ test.each([
   expect(await outboundWith().request(post(url))).toMatchObject({ kind: "error", code, sent: false });
 });
 
-test("a header that cannot be sent is an error value, and the connection survives it", async () => {
+test("a header that cannot be sent gives an error value and does not break the connection", async () => {
   const receiver = await receiverThat((socket) => socket.write(ok));
   const outbound = outboundWith();
   const bad = post(receiver.url, { headers: ["x-event-type", "a\r\nb: c"] });
@@ -346,7 +346,7 @@ test("a header that cannot be sent is an error value, and the connection survive
   expect(receiver.requests).toHaveLength(1);
 });
 
-test("closing ends what is under way and what waits, and takes nothing new", async () => {
+test("closing ends running and waiting requests and refuses new ones", async () => {
   const receiver = await receiverThat(() => undefined);
   const outbound = outboundWith({ maxConnectionsPerOrigin: 1 });
   const under = outbound.request(post(receiver.url));

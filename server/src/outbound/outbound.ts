@@ -12,26 +12,26 @@ import { Transport } from "./transport.ts";
 export interface OutboundOptions {
   /** Permit `http:` URLs. */
   allowHttp: boolean;
-  /** Exempt from the address guard. */
+  /** Networks exempt from the address guard. */
   networks: ParsedNetworks;
   userAgent: string;
-  /** For DNS, TCP and TLS together; 5 s unless told. */
+  /** Time limit for DNS, TCP and TLS together; default 5 s. */
   connectTimeoutMs?: number;
-  /** Connections to one origin at a time, 256 unless told; further requests wait for one. */
+  /** Maximum connections to one origin, default 256; further requests wait for a free connection. */
   maxConnectionsPerOrigin?: number;
-  /** Idle connections kept in all, 1,024 unless told. */
+  /** Maximum idle connections in total, default 1,024. */
   maxIdleConnections?: number;
-  /** How long an idle connection is kept when the peer does not say; 10 s unless told. */
+  /** How long an idle connection is kept if the peer sends no hint; default 10 s. */
   keepAliveTimeoutMs?: number;
-  /** Certificate authorities to trust in place of the system's; PEM. */
+  /** Trusted certificate authorities, instead of the system's; PEM. */
   ca?: string | Buffer;
   /** Replaces DNS in tests. */
   resolve?: Resolve;
-  /** Takes the requests to one origin within this process. */
+  /** Receives the requests to one origin within this process. */
   local?: LocalReceiver | undefined;
 }
 
-/** A receiver within this process: a request to a URL below its origin opens no connection. */
+/** A receiver within this process: requests to URLs of its origin open no connection. */
 export interface LocalReceiver {
   origin: string;
   /** Calls `ended` once, after it has returned. */
@@ -41,18 +41,18 @@ export interface LocalReceiver {
 export interface OutboundRequest {
   method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD";
   url: string;
-  /** Names and values in turn, the cheapest form for undici. `host`, `user-agent` and `content-length` are added. */
+  /** Names and values alternate, the cheapest form for undici. `host`, `user-agent` and `content-length` are added. */
   headers: readonly string[];
-  /** Lower-case names of headers whose values nobody may read again. */
+  /** Lower-case names of headers whose values must not be shown again. */
   secretNames?: ReadonlySet<string>;
   body?: Buffer | null;
-  /** From dispatch to the end of the body; 15 s unless told. */
+  /** Time limit from dispatch to the end of the body; default 15 s. */
   timeoutMs?: number;
-  /** Body bytes to keep, 16 KiB unless told; a longer answer still succeeds, cut there. */
+  /** Maximum body bytes to keep, default 16 KiB; a longer answer still succeeds with a truncated body. */
   bodyLimitBytes?: number;
   /**
-   * True unless told: the request may arrive twice. It is then sent once more when a kept-alive connection turns
-   * out to have been closed by the peer before it answered anything.
+   * Whether the request may arrive twice; default true. If so, it is sent once more when the peer closed a kept-alive connection
+   * before it answered.
    */
   repeatable?: boolean;
 }
@@ -62,7 +62,7 @@ export type Outbound = ReturnType<typeof createOutbound>;
 const defaultTimeoutMs = 15_000;
 const defaultBodyLimitBytes = 16 * 1024;
 
-/** The one client for everything the service sends: webhooks, agent cards, A2A and key sets. */
+/** The only client for outbound requests: webhooks, agent cards, A2A and key sets. */
 export function createOutbound(options: OutboundOptions) {
   const deadlines = createDeadlines();
   const transport = new Transport({
@@ -99,7 +99,7 @@ export function createOutbound(options: OutboundOptions) {
         path: destination.path,
         headers: [...request.headers, "user-agent", options.userAgent],
         body: request.body ?? null,
-        // A connection carries one request at a time anyway: undici need not go through its queue at each answer.
+        // undici may skip its queue at each answer, because a connection carries one request at a time anyway.
         blocking: false,
       },
       timeoutMs: request.timeoutMs ?? defaultTimeoutMs,
@@ -112,15 +112,15 @@ export function createOutbound(options: OutboundOptions) {
   }
 
   return {
-    /** Never rejects: whatever happens comes back as a value. Redirects, cookies and compression are left alone. */
+    /** The promise never rejects: errors are values. Redirects are not followed, cookies not kept, bodies not decompressed. */
     request: (request: OutboundRequest): Promise<ExchangeResult> =>
       new Promise((resolve) => send(request, resolve)),
     /**
-     * The same with a callback, which is called once, after `send` has returned. A request that `ended` sends to the same
-     * origin finds the connection of the answer free.
+     * Sends a request like `request`, but calls `ended` once, after `send` has returned. If `ended` sends a request to the same
+     * origin, the answer's connection is free again.
      */
     send,
-    /** Ends every connection at once; requests under way come back as errors. Let them finish first. */
+    /** Closes all connections at once; running requests end with errors. Callers should let requests finish first. */
     close(): void {
       closed = true;
       transport.end();
@@ -128,7 +128,7 @@ export function createOutbound(options: OutboundOptions) {
   };
 }
 
-/** The outbound client that the configuration describes. */
+/** Creates the outbound client from the configuration. */
 export function connectOutbound(
   config: Pick<Config, "allowHttpTargets" | "connectTimeoutMs" | "maxInFlight">,
   networks: ParsedNetworks,
@@ -140,7 +140,7 @@ export function connectOutbound(
     networks,
     userAgent: `Postrider/${version}`,
     connectTimeoutMs: config.connectTimeoutMs,
-    // The dispatcher bounds what is under way; targets that share a host must not wait for each other.
+    // The dispatcher limits the requests in flight; targets on the same host must not wait for each other.
     maxConnectionsPerOrigin: config.maxInFlight,
   });
 }
@@ -158,7 +158,7 @@ type DestinationRules = Pick<OutboundOptions, "allowHttp" | "local">;
 
 const maxDestinations = 4096;
 
-/** Parses URLs once: a target's URL comes back with each of its items. */
+/** Caches parsed URLs, because the same target URL is used for many items. */
 function createDestinations(rules: DestinationRules): (url: string) => Destination {
   const known = new Map<string, Destination>();
   return (url) => {

@@ -29,16 +29,16 @@ test.each(["127.0.0.1", "[::1]", "2130706433", "0x7f.1", "[::ffff:127.0.0.1]", "
   },
 );
 
-test("the error is the same for every address, given or looked up", async () => {
+test("the error is the same for every refused address, whether literal or resolved", async () => {
   const { request } = await start({ resolve: () => Promise.resolve(["10.0.0.1"]) });
   for (const host of ["127.0.0.1", "[fd00:ec2::254]", "inside.example", "localhost"]) {
     expect(await request(host)).toMatchObject({ message: refusal });
   }
 });
 
-test("a name that changes from an allowed to a refused address gets nothing (DNS rebinding)", async () => {
+test("a name that changes from an allowed to a refused address is never connected to (DNS rebinding)", async () => {
   const answers = [["127.0.0.2"], ["127.0.0.1"], ["127.0.0.1"]];
-  // 127.0.0.2 stands for the public address here: it is the only one exempt, and the receiver listens on 127.0.0.1.
+  // 127.0.0.2 plays the public address: only it is exempt, and the receiver listens on 127.0.0.1.
   const { receiver, request } = await start({
     networks: parseNetworks("127.0.0.2/32"),
     resolve: () => Promise.resolve(answers.shift() ?? []),
@@ -49,7 +49,7 @@ test("a name that changes from an allowed to a refused address gets nothing (DNS
   expect(receiver.connections).toBe(0);
 });
 
-test("of several addresses only the allowed are tried", async () => {
+test("only the allowed addresses of a name are tried", async () => {
   const { receiver, request } = await start({
     networks: parseNetworks("127.0.0.1/32"),
     resolve: () => Promise.resolve(["10.255.255.1", "127.0.0.1", "fd00::1"]),

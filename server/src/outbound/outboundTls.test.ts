@@ -53,7 +53,7 @@ test("a certificate for another name is refused", async () => {
   expect(receiver.requests).toEqual([]);
 });
 
-test("a session made under one name does not carry over to another", async () => {
+test("a TLS session of one name is not used for another", async () => {
   const { request } = await start({ ca: cert, keepAliveTimeoutMs: 1 });
   for (let count = 0; count < 3; count += 1) {
     expect(await request("receiver.test")).toMatchObject({ status: 200 });
@@ -61,10 +61,10 @@ test("a session made under one name does not carry over to another", async () =>
   }
 });
 
-test("a port that does not speak TLS", async () => {
+test("a port that does not speak TLS gives a TLS error", async () => {
   const plain = await receiverThat(() => undefined);
   const { request } = await start({ ca: cert });
-  // A TLS client speaks first; a plain server that only reads never ends the handshake.
+  // The TLS client speaks first; a plain server that only reads never answers the handshake.
   const silent = await start({ ca: cert, connectTimeoutMs: 150 });
   expect(await silent.request("receiver.test", plain.port)).toMatchObject({ code: "connect_timeout" });
   await plain.closed(1);

@@ -12,10 +12,10 @@ afterEach(() => {
   }
 });
 
-/** Answers of record type to addresses as bytes; undefined means silence, and an empty list that there are none. */
+/** Record types with their addresses as bytes; undefined: the server does not answer; an empty list: no addresses. */
 type Answers = Record<number, number[][] | undefined>;
 
-/** A name server that gives every name the same answers. */
+/** A name server that returns the same answers for every name. */
 async function startNameServer(answers: Answers, lateMs: Record<number, number> = {}) {
   const socket = createSocket("udp4");
   const questions: number[] = [];
@@ -55,29 +55,29 @@ async function startNameServer(answers: Answers, lateMs: Record<number, number> 
 const ipv4 = [192, 0, 2, 7];
 const ipv6 = [0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7];
 
-test("gives the addresses of both families", async () => {
+test("returns the addresses of both families", async () => {
   const { server } = await startNameServer({ [typeA]: [ipv4], [typeAaaa]: [ipv6] });
   const resolve = createResolve({ servers: [server] });
   expect(await resolve("both.example")).toEqual(["192.0.2.7", "2001:db8::7"]);
 });
 
-test("one family is enough, and a silent answer for the other does not hold it up", async () => {
+test("addresses of one family suffice, and a missing answer for the other does not delay them", async () => {
   const onlyV6 = await startNameServer({ [typeA]: [], [typeAaaa]: [ipv6] });
   expect(await createResolve({ servers: [onlyV6.server] })("six.example")).toEqual(["2001:db8::7"]);
   const silentV6 = await startNameServer({ [typeA]: [ipv4] });
   expect(await createResolve({ servers: [silentV6.server] })("four.example")).toEqual(["192.0.2.7"]);
-  // The resolver repeats an unanswered question once. Had the lookup waited for IPv6, there would be three questions.
+  // The resolver repeats an unanswered query once. If the lookup had waited for IPv6, there would be three queries.
   expect(silentV6.questions).toHaveLength(2);
 });
 
-test("either family may answer first, and with nothing", async () => {
+test("either family may answer first, and may have no addresses", async () => {
   const lateA = await startNameServer({ [typeA]: [ipv4], [typeAaaa]: [] }, { [typeA]: 50 });
   expect(await createResolve({ servers: [lateA.server] })("a.example")).toEqual(["192.0.2.7"]);
   const lateAaaa = await startNameServer({ [typeA]: [], [typeAaaa]: [ipv6] }, { [typeAaaa]: 50 });
   expect(await createResolve({ servers: [lateAaaa.server] })("b.example")).toEqual(["2001:db8::7"]);
 });
 
-test("concurrent questions for one name are asked once", async () => {
+test("concurrent lookups of one name share one query", async () => {
   const { questions, server } = await startNameServer({ [typeA]: [ipv4], [typeAaaa]: [] });
   const resolve = createResolve({ servers: [server] });
   const answers = await Promise.all(Array.from({ length: 50 }, () => resolve("same.example")));
@@ -85,13 +85,13 @@ test("concurrent questions for one name are asked once", async () => {
   expect(questions.toSorted((one, two) => one - two)).toEqual([typeA, typeAaaa]);
 });
 
-test("a name server that is silent gives an error, and does not send the name to the worker threads", async () => {
+test("a silent name server gives an error, and the name is not looked up on the worker threads", async () => {
   const { server } = await startNameServer({});
   const resolve = createResolve({ servers: [server], queryTimeoutMs: 50 });
   await expect(resolve("silent.example")).rejects.toMatchObject({ code: "ETIMEOUT" });
 });
 
-test("localhost is loopback without asking anyone", async () => {
+test("localhost is loopback without a DNS query", async () => {
   const { questions, server } = await startNameServer({ [typeA]: [ipv4], [typeAaaa]: [ipv6] });
   const resolve = createResolve({ servers: [server] });
   for (const name of ["localhost", "LOCALHOST.", "a.localhost"]) {
@@ -100,7 +100,7 @@ test("localhost is loopback without asking anyone", async () => {
   expect(questions).toEqual([]);
 });
 
-test("a name that nobody knows is an error", async () => {
+test("an unknown name gives an error", async () => {
   const { server } = await startNameServer({ [typeA]: [], [typeAaaa]: [] });
   await expect(createResolve({ servers: [server] })("unknown.invalid")).rejects.toMatchObject({
     code: expect.stringMatching(/^(ENOTFOUND|EAI_AGAIN)$/),

@@ -1,30 +1,30 @@
 import { lookup, Resolver } from "node:dns/promises";
 import { within } from "../runtime/within.ts";
 
-/** The addresses of a host name, at least one; rejects with the resolver's error. */
+/** Returns the addresses of a host name, at least one; rejects with the resolver's error. */
 export type Resolve = (hostname: string) => Promise<readonly string[]>;
 
 export interface ResolveOptions {
-  /** Name servers in place of the system's, as `address:port`. */
+  /** Name servers instead of the system's, as `address:port`. */
   servers?: readonly string[];
-  /** For one question, asked twice at most; 2 s unless told. */
+  /** Time limit of one query, which is sent at most twice; default 2 s. */
   queryTimeoutMs?: number;
 }
 
-/** More addresses than a connect attempt can try are of no use. */
+/** A connect attempt cannot try more addresses than this. */
 const maxAddresses = 8;
 const queryTimeoutMs = 2000;
 const queryTries = 2;
-/** How long AAAA may lag behind A (RFC 8305 §3 suggests 50 ms for the opposite order). */
+/** How long to wait for AAAA after A (RFC 8305 §3 suggests 50 ms for the opposite order). */
 const lateAnswerMs = 100;
 
 /**
- * A resolver that a slow name server cannot clog.
+ * Creates a resolver that slow name servers cannot block.
  *
- * `dns.lookup` runs on the process's four shared worker threads, so a few names that never answer would hold up
- * every other connection, and password hashing with them. This one asks the name servers directly, and
- * falls back to `dns.lookup` (the hosts file, search domains) only when they have answered that there is nothing.
- * Concurrent questions for one name share an answer; nothing is kept after it.
+ * `dns.lookup` runs on the process's four shared worker threads, so a few names that never resolve would delay every other
+ * connection, and password hashing too. This resolver queries the name servers directly. It falls back to `dns.lookup` (hosts
+ * file, search domains) only after they answered that the name has no addresses. Concurrent lookups of one name share an answer;
+ * nothing is cached afterwards.
  */
 export function createResolve(options: ResolveOptions = {}): Resolve {
   const resolver = new Resolver({ timeout: options.queryTimeoutMs ?? queryTimeoutMs, tries: queryTries });
@@ -42,7 +42,7 @@ export function createResolve(options: ResolveOptions = {}): Resolve {
 
 const localhostAddresses = ["127.0.0.1", "::1"];
 
-/** `localhost` and names under it are loopback by definition (RFC 6761 §6.3), whatever a name server says. */
+/** `localhost` and names below it are always loopback (RFC 6761 §6.3), even if a name server says otherwise. */
 export function isLocalhost(hostname: string): boolean {
   return /^(?:.+\.)?localhost\.?$/i.test(hostname);
 }
@@ -50,7 +50,7 @@ export function isLocalhost(hostname: string): boolean {
 async function ask(resolver: Resolver, hostname: string): Promise<readonly string[]> {
   const ipv4 = resolver.resolve4(hostname);
   const ipv6 = resolver.resolve6(hostname);
-  // It may fail before anyone waits for it.
+  // Handled at once, because the query may fail before its result is awaited.
   const ipv6InTime = ipv6.catch(() => []);
   const [first, second] = await Promise.allSettled([
     ipv4,

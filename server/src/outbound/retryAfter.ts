@@ -3,8 +3,8 @@ const rfc850Date = /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2
 const asctimeDate = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 
 /**
- * `Retry-After` as milliseconds from now (RFC 9110 §10.2.3: seconds, or one of the three forms of an HTTP date),
- * or null when it is neither. The forms are checked before `Date.parse`, which takes nearly anything for a date.
+ * Parses `Retry-After` into milliseconds from now (RFC 9110 §10.2.3: seconds, or one of three date formats); null if it is
+ * invalid. The formats are checked before `Date.parse`, which accepts nearly any text.
  */
 export function retryAfterMs(header: string, nowMs: number): number | null {
   const value = header.trim();

@@ -3,7 +3,7 @@ import { ok, outboundWith, receiverThat } from "../../test/support/outboundParts
 import type { ExchangeResult } from "./exchangeResult.ts";
 import type { Outbound } from "./outbound.ts";
 
-/** Sends `count` requests, each from inside the end of the one before, and gives what came of them. */
+/** Sends `count` requests, each when the previous one ends, and returns their results. */
 function sendInTurn(outbound: Outbound, urls: string[], count: number): Promise<ExchangeResult[]> {
   return new Promise((resolve) => {
     const results: ExchangeResult[] = [];
@@ -27,7 +27,7 @@ function statuses(results: ExchangeResult[]): (number | string)[] {
 }
 
 describe("requests that start at the end of an answer", () => {
-  test("go out on its connection, in order", async () => {
+  test("use its connection, in order", async () => {
     const one = await receiverThat((socket) => socket.write(ok));
     expect(statuses(await sendInTurn(outboundWith(), [one.url], 300))).toEqual([200]);
     expect(one.connections).toBe(1);
@@ -36,7 +36,7 @@ describe("requests that start at the end of an answer", () => {
     );
   });
 
-  test("go to other origins as well, on connections of theirs", async () => {
+  test("go to other origins on separate connections", async () => {
     const two = await Promise.all([0, 1].map(() => receiverThat((socket) => socket.write(ok))));
     const results = await sendInTurn(outboundWith(), [two[0]!.url, two[0]!.url, two[1]!.url], 300);
     expect(statuses(results)).toEqual([200]);
@@ -51,7 +51,7 @@ describe("requests that start at the end of an answer", () => {
       const send = (generation: number, url: string): void =>
         outbound.send({ method: "GET", url, headers: [], timeoutMs: 5_000 }, (result) => {
           results.push(result);
-          // 3 + 9 + … + 243 requests, all waiting for each other's ends.
+          // 3 + 9 + … + 243 requests, each starting at the end of another.
           if (generation < 5) for (let each = 0; each < 3; each++) send(generation + 1, two[each % 2]!.url);
           if (results.length === 1 + 3 + 9 + 27 + 81 + 243) resolve();
         });
@@ -60,7 +60,7 @@ describe("requests that start at the end of an answer", () => {
     expect(statuses(results)).toEqual([200]);
   });
 
-  test("survive a receiver that closes after each answer, whether it says so or not", async () => {
+  test("survive a receiver that closes after each answer, with or without announcing it", async () => {
     const saying = await receiverThat((socket) => {
       socket.end("HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok");
     });
@@ -69,7 +69,7 @@ describe("requests that start at the end of an answer", () => {
     expect(statuses(await sendInTurn(outboundWith(), [silent.url], 50))).toEqual([200]);
   });
 
-  test("survive answers that are cut, that break off and that are no HTTP", async () => {
+  test("survive answers that are truncated, broken off or not HTTP", async () => {
     let number = 0;
     const answers = [
       ok,
@@ -88,7 +88,7 @@ describe("requests that start at the end of an answer", () => {
     expect(results.filter(({ kind }) => kind === "response").length).toBeGreaterThan(15);
   });
 
-  test("come back as errors once the client is closed", async () => {
+  test("end with errors after the client is closed", async () => {
     const one = await receiverThat((socket) => socket.write(ok));
     const outbound = outboundWith();
     const results = await new Promise<ExchangeResult[]>((resolve) => {

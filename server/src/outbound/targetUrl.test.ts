@@ -89,7 +89,7 @@ test.each([
   });
 });
 
-test("a name with one refused address among public ones is refused with the words of every refused address", async () => {
+test("a name with one refused address among public ones is refused with the same message as a refused address", async () => {
   const resolve = () => Promise.resolve(["93.184.215.14", "10.9.8.7"]);
   expect(await checkTargetUrl("https://rebind.example/", { ...strict, resolve })).toEqual({
     ok: false,
@@ -97,12 +97,12 @@ test("a name with one refused address among public ones is refused with the word
   });
 });
 
-test("a name that does not resolve is accepted: its receiver may come up later", async () => {
+test("a name that does not resolve is accepted, because its receiver may be set up later", async () => {
   const resolve = () => Promise.reject(new Error("ENOTFOUND"));
   expect(await checkTargetUrl("https://later.example/", { ...strict, resolve })).toMatchObject({ ok: true });
 });
 
-test("a name server that never answers does not hold the caller", async () => {
+test("a name server that never answers does not block the caller", async () => {
   const resolve = () => new Promise<string[]>(() => undefined);
   vi.useFakeTimers();
   try {

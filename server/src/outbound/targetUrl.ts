@@ -20,10 +20,10 @@ const resolveTimeoutMs = 3000;
 const defaultResolve = createResolve();
 
 /**
- * Judges a URL that somebody wants the service to call. Waits up to 3 s for DNS.
+ * Checks a URL that a user wants the service to call. Waits up to 3 s for DNS.
  *
- * Only a positive answer refuses: a name that does not resolve yet is accepted, because receivers are often
- * set up after their target, and every connection is checked again anyway.
+ * Only a resolved address can lead to a refusal: a name that does not resolve yet is accepted, because receivers are often set
+ * up after their target. Every connection is checked again.
  */
 export async function checkTargetUrl(text: string, policy: TargetUrlPolicy): Promise<TargetUrlCheck> {
   const url = parse(text);
@@ -42,7 +42,7 @@ function refuse(reason: string): TargetUrlCheck {
   return { ok: false, reason };
 }
 
-/** `URL` also takes `https:example.com`, backslashes and embedded line ends; none of them is a URL in a person's eyes. */
+/** Parses a URL. `URL` also accepts `https:example.com`, backslashes and embedded line breaks; this function refuses them. */
 function parse(text: string): URL | null {
   if (text.length > maxUrlLength || !/^[a-z][a-z0-9+.-]*:\/\/[^/\\\s\p{Cc}][^\\\s\p{Cc}]*$/iu.test(text)) {
     return null;
@@ -65,15 +65,15 @@ function refuseForm(url: URL, allowHttp: boolean): string | null {
 }
 
 /**
- * The host of a parsed URL is in its final spelling: `URL` has turned decimal, octal, hexadecimal and full-width
- * forms of IPv4 addresses into dotted ones, so what it shows here is what would be connected to.
+ * Checks the host of a parsed URL. `URL` has already converted decimal, octal, hexadecimal and full-width IPv4 forms to dotted
+ * notation, so the host is the address that would be connected to.
  */
 async function refuseHost(hostname: string, policy: TargetUrlPolicy): Promise<string | null> {
   if (isIpLiteral(hostname)) {
     return refusedKind(withoutBrackets(hostname), policy.networks) === null ? null : refusedAddress;
   }
   if (isLocalhost(hostname)) {
-    // Each connection uses whichever of the two is exempt.
+    // A connection uses the address that is exempt.
     const exempt = ["127.0.0.1", "::1"].some((ip) => refusedKind(ip, policy.networks) === null);
     return exempt ? null : refusedAddress;
   }
@@ -90,12 +90,12 @@ function isIpLiteral(hostname: string): boolean {
   return isIP(withoutBrackets(hostname)) !== 0;
 }
 
-/** `URL` shows IPv6 addresses in brackets; resolvers and sockets want them without. */
+/** `URL` writes IPv6 addresses in brackets; resolvers and sockets need them without. */
 function withoutBrackets(hostname: string): string {
   return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
 }
 
-/** RFC 1035 §2.3.4 lengths; underscores are not host names by the letter but are in use. */
+/** Length limits of RFC 1035 §2.3.4. Underscores are not allowed in host names but are in use. */
 function isHostName(hostname: string): boolean {
   return hostname.length <= 254 && /^(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}\.?$/i.test(hostname);
 }

@@ -7,11 +7,11 @@ import type { ExchangeResult } from "./exchangeResult.ts";
 import type { Outbound } from "./outbound.ts";
 
 interface Receiver extends RawReceiver {
-  /** Sockets that have carried a request, in the order of their first. */
+  /** Sockets that have carried a request, in the order of their first request. */
   sockets: Socket[];
 }
 
-/** Answers every request at once, or never when it `holds`. */
+/** Answers every request at once, or never while it `holds`. */
 async function receiver(holds = false): Promise<Receiver> {
   const sockets: Socket[] = [];
   const raw = await receiverThat((socket) => {
@@ -45,7 +45,7 @@ async function requested(from: Receiver, count: number): Promise<void> {
   );
 }
 
-test("past the bound on idle connections over several origins, the one idle for longest is closed", async () => {
+test("above the limit of idle connections over several origins, the one idle for longest is closed", async () => {
   const [a, b, c, d] = (await receivers(4)) as [Receiver, Receiver, Receiver, Receiver];
   const outbound = outboundWith({ maxIdleConnections: 3 });
   await getInTurn(outbound, a, b, c, a, d);
@@ -55,7 +55,7 @@ test("past the bound on idle connections over several origins, the one idle for 
   expect([a, b, c, d].map(({ connections }) => connections)).toEqual([1, 2, 1, 1]);
 });
 
-test("idle connections to one origin give way from the oldest, and the one used last is used next", async () => {
+test("idle connections to one origin are closed oldest first, and the most recently used is reused first", async () => {
   const [a, b] = (await receivers(2)) as [Receiver, Receiver];
   const outbound = outboundWith({ maxIdleConnections: 2 });
   await Promise.all([get(outbound, a), get(outbound, a)]);
@@ -66,21 +66,21 @@ test("idle connections to one origin give way from the oldest, and the one used 
   expect([a, b].map(({ connections }) => connections)).toEqual([2, 1]);
 });
 
-test("an idle connection that its receiver closes leaves the others in their order", async () => {
+test("an idle connection that its receiver closes does not change the order of the others", async () => {
   const [a, b, c, d, e] = (await receivers(5)) as [Receiver, Receiver, Receiver, Receiver, Receiver];
   const outbound = outboundWith({ maxIdleConnections: 3 });
   await getInTurn(outbound, a, b, c);
   b.sockets[0]!.end();
   await b.closed(1);
   await getInTurn(outbound, d);
-  // There was room for it: the next to give way is still the first.
+  // There was room for the connection, so the first one is still the next to be closed.
   await getInTurn(outbound, a, c, d, e);
   await a.closed(1);
   await getInTurn(outbound, c, d, e);
   expect([a, b, c, d, e].map(({ connections }) => connections)).toEqual([1, 1, 1, 1, 1]);
 });
 
-test("requests get their connection in the order they came, without those that gave up waiting", async () => {
+test("requests get connections in the order they came, except those that gave up waiting", async () => {
   const slow = await receiver(true);
   const outbound = outboundWith({ maxConnectionsPerOrigin: 1 });
   const first = get(outbound, slow, "/1");
@@ -112,7 +112,7 @@ test("requests get their connection in the order they came, without those that g
   expect(slow.connections).toBe(1);
 });
 
-test("a connection that is lost passes its place on to the first that waits", async () => {
+test("when a connection is lost, the first waiting request gets its place", async () => {
   const slow = await receiver(true);
   const outbound = outboundWith({ maxConnectionsPerOrigin: 1 });
   const [lost, next, last] = ["/1", "/2", "/3"].map((path) => get(outbound, slow, path));
@@ -128,11 +128,11 @@ test("a connection that is lost passes its place on to the first that waits", as
   expect(slow.connections).toBe(2);
 });
 
-test("a repeated request goes out on a new connection, although idle ones are there", async () => {
+test("a repeated request uses a new connection even if others are idle", async () => {
   const first: Socket[] = [];
   const raw = await receiverThat((socket, number) => {
     if (number <= 3) first.push(socket);
-    // The three are idle together, and each of them meets the keep-alive race.
+    // The three connections are idle together, and each of them meets the keep-alive race.
     if (number === 3) for (const each of first) each.write(ok);
     else if (number > 3) void (first.includes(socket) ? socket.resetAndDestroy() : socket.write(ok));
   });
@@ -143,7 +143,7 @@ test("a repeated request goes out on a new connection, although idle ones are th
   expect(raw.connections).toBe(4);
 });
 
-test("closing ends all that wait and closes every connection, busy and idle, to all origins", async () => {
+test("closing ends all waiting requests and closes every connection to every origin", async () => {
   const [quick, slow, other] = await Promise.all([receiver(), receiver(true), receiver(true)]);
   const outbound = outboundWith({ maxConnectionsPerOrigin: 2 });
   await Promise.all([get(outbound, quick), get(outbound, quick)]);

@@ -2,52 +2,52 @@ import type { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import { Agent, type buildConnector, Client, type Dispatcher, Pool } from "undici";
 
-/** A request that wants a connection. */
+/** A request that needs a connection. */
 export interface Job extends Dispatcher.DispatchHandler {
-  /** Set when the job is put on a connection. */
+  /** Set when the job is assigned to a connection. */
   connection: Connection | null;
-  /** Whether it has its result, because it gave up waiting, say: it is then not sent any more. */
+  /** Whether the job has its result, for example because it stopped waiting; it is then not sent any more. */
   readonly hasEnded: boolean;
 }
 
 export interface TransportOptions {
   connect: Connect;
-  /** Beyond it, requests to one origin wait for a connection to become free. */
+  /** Maximum connections to one origin; further requests wait for a free one. */
   maxConnectionsPerOrigin: number;
-  /** Idle connections kept over all origins; past it the one idle for longest is closed. */
+  /** Maximum idle connections over all origins; above it, the one idle for longest is closed. */
   maxIdleConnections: number;
-  /** How long an idle connection is kept when the peer does not say. */
+  /** How long an idle connection is kept if the peer sends no hint. */
   keepAliveTimeoutMs: number;
 }
 
-/** The other end, as undici describes it. */
+/** The other end of a connection, as undici describes it. */
 export interface Peer {
   protocol: string;
-  /** A name, or a literal address without brackets. */
+  /** A host name, or a literal address without brackets. */
   hostname: string;
-  /** Empty for the protocol's own. */
+  /** Empty for the protocol's default port. */
   port: string;
 }
 
 export type Connected = (error: Error | null, socket: Socket | null) => void;
 
-/** Opens a connection and returns a function that gives it up; after that, `connected` is not called. */
+/** Opens a connection. The returned function aborts the attempt; after that, `connected` is not called. */
 export type Connect = (peer: Peer, connected: Connected) => () => void;
 
 const maxHeaderBytes = 16 * 1024;
-/** A peer that promises to keep a connection for longer is not believed. */
+/** Limit for the keep-alive time that a peer announces. */
 const maxKeepAliveMs = 60_000;
 
 /**
- * Puts requests on connections: undici's `Agent`, with one `Pool` per origin and one request at a time on each
- * connection. It adds a bound on idle connections over all origins, which undici does not have.
+ * Assigns requests to connections: undici's `Agent`, with one `Pool` per origin and one request at a time per connection. It
+ * adds a limit on idle connections over all origins, which undici does not have.
  */
 export class Transport extends Agent {
   readonly #connecting: ReadonlySet<() => void>;
 
   constructor(options: TransportOptions) {
     const idle: IdleConnections = { most: options.maxIdleConnections, connections: new Set() };
-    // Functions that give up connection attempts: undici does not do so when it is destroyed.
+    // Functions that abort connection attempts, because undici does not abort them when it is destroyed.
     const connecting = new Set<() => void>();
     super({
       pipelining: 1,
@@ -55,7 +55,7 @@ export class Transport extends Agent {
       keepAliveTimeout: options.keepAliveTimeoutMs,
       keepAliveMaxTimeout: maxKeepAliveMs,
       maxHeaderSize: maxHeaderBytes,
-      // The deadline of the exchange covers both; undici's own timers would cost one more per request.
+      // The deadline of the exchange covers both; undici's own timers would add the cost of another timer to each request.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: connectWith(options.connect, connecting),
@@ -69,19 +69,19 @@ export class Transport extends Agent {
     this.#connecting = connecting;
   }
 
-  /** Fails whatever waits or is under way, and closes every connection. */
+  /** Ends all waiting and running requests with errors, and closes every connection. */
   end(): void {
     for (const giveUp of this.#connecting) giveUp();
     void this.destroy();
   }
 }
 
-/** undici's form of `connect`, which remembers attempts until they end. */
+/** Wraps `connect` in undici's form and tracks attempts until they end. */
 function connectWith(connect: Connect, connecting: Set<() => void>): buildConnector.connector {
   return ({ protocol, hostname, port }, connected) => {
     const giveUp = connect({ protocol, hostname, port }, (error, socket) => {
       connecting.delete(giveUp);
-      // undici types the callback's arguments as a pair of unions; ours keeps the same promise.
+      // undici types the callback's arguments as a pair of unions; this code keeps the same contract.
       (connected as Connected)(error, socket);
     });
     connecting.add(giveUp);
@@ -94,14 +94,14 @@ interface IdleConnections {
   connections: Set<Connection>;
 }
 
-/** One connection to one origin: an undici `Client`, which connects anew when its socket was closed. */
+/** One connection to one origin: an undici `Client`, which reconnects after its socket was closed. */
 class Connection extends Client {
-  /** Exchanges completed on the present socket; above 0 the keep-alive race is possible. */
+  /** Exchanges completed on the current socket; above 0 the keep-alive race is possible. */
   exchanges = 0;
   readonly #idle: IdleConnections;
   #socket: Socket | null = null;
 
-  /** @param idle Holds the connection while it is idle. */
+  /** @param idle The set that contains the connection while it is idle. */
   constructor(origin: string | URL, options: Client.Options, idle: IdleConnections) {
     const connect = options.connect as buildConnector.connector;
     super(origin, {
@@ -115,11 +115,11 @@ class Connection extends Client {
     });
     this.#idle = idle;
     this.on("disconnect", () => idle.connections.delete(this));
-    // undici reports its own broken assertions here; without a listener they would end the process.
+    // undici emits its own failed assertions as `error`; without a listener they would end the process.
     (this as EventEmitter).on("error", () => undefined);
   }
 
-  /** Called by the pool; true says that the connection can take another request. */
+  /** Called by the pool. @returns true: the connection can take another request. */
   override dispatch(options: Dispatcher.DispatchOptions, handler: Job): boolean {
     if (handler.hasEnded) return true;
     this.#idle.connections.delete(this);
@@ -127,7 +127,7 @@ class Connection extends Client {
     return super.dispatch(options, handler);
   }
 
-  /** It is idle from now on, and past the bound the one idle for longest is closed. */
+  /** Marks the connection as idle. Above the limit, the one idle for longest is closed. */
   endExchange(): void {
     this.exchanges += 1;
     const { most, connections } = this.#idle;
