@@ -40,7 +40,7 @@ test("an older process runs on a database with migrations that only add", async 
   expect(await applyMigrations({ client, pool }, migrations)).toEqual([]);
 });
 
-test("an older process refuses a database from which was taken what it uses", async () => {
+test("an older process refuses a database after a migration that removes something it uses", async () => {
   const later = made(`-- needs ${digits(next)}\ndrop table mailbox_activity`);
   expect(await applyMigrations({ client, pool }, [...migrations, later])).toEqual([later.name]);
   await expect(applyMigrations({ client, pool }, migrations)).rejects.toThrow(
@@ -56,7 +56,7 @@ test("a database with the last schema before 1.0.0 is taken over as it is", asyn
   expect(rows).toEqual([{ name: "old" }, ...migrations.map(({ name }) => ({ name }))]);
 });
 
-test("a database of an earlier commit is refused, and named the commit that can upgrade it", async () => {
+test("a database of an earlier commit is refused, and the error names the commit that can upgrade it", async () => {
   const refusal = /^the database was made by a commit before 1\.0\.0: start commit [0-9a-f]{7,} on it once/;
   await pretend(lastBeforeBaseline - 1);
   await expect(applyMigrations({ client, pool }, migrations)).rejects.toThrow(refusal);
@@ -64,7 +64,7 @@ test("a database of an earlier commit is refused, and named the commit that can 
   await expect(applyMigrations({ client, pool }, migrations)).rejects.toThrow(refusal);
 });
 
-test("another program's database is refused, and nothing is made in it", async () => {
+test("another program's database is refused, and nothing is created in it", async () => {
   const theirs = await createEmptyTestDatabase();
   const other = createPool({ connection: theirs.connection, size: 1, onError: () => undefined });
   const session = await other.connect();
@@ -89,20 +89,20 @@ test("another program's database is refused, and nothing is made in it", async (
   }
 });
 
-test("a table of another program with the name of an earlier list of migrations stays", async () => {
+test("another program's table schema_migrations is not dropped", async () => {
   await client.query("create table schema_migrations (version text)");
   expect(await applyMigrations({ client, pool }, migrations)).toEqual([]);
   const { rows } = await client.query("select to_regclass('schema_migrations') is not null as stays");
   expect(rows).toEqual([{ stays: true }]);
 });
 
-/** Makes the list of migrations that of a commit before 1.0.0. */
+/** Turns the table of migrations into that of a commit before 1.0.0. */
 async function pretend(version: number): Promise<void> {
   await client.query("delete from schema_changes where version > $1", [migrations[0]!.version]);
   await client.query("update schema_changes set version = $1, name = 'old', checksum = ''", [version]);
 }
 
-test("a migration that takes something away waits for the processes that use it", async () => {
+test("a migration that removes something is refused until the processes that use it have ended", async () => {
   const later = made(`-- needs ${digits(next)}\ndrop table mailbox_activity`);
   const older = newProcessRecord("0.0.1");
   await noteAlive(pool, older);
@@ -113,7 +113,7 @@ test("a migration that takes something away waits for the processes that use it"
   expect(await applyMigrations({ client, pool }, [...migrations, later])).toEqual([later.name]);
 });
 
-test("a process that has not been seen for a minute holds nothing up", async () => {
+test("a process that was not seen for a minute does not prevent a migration", async () => {
   const later = made(`-- needs ${digits(next)}\nselect 1`);
   const dead = newProcessRecord("0.0.1");
   await noteAlive(pool, dead);
@@ -121,7 +121,7 @@ test("a process that has not been seen for a minute holds nothing up", async () 
   expect(await applyMigrations({ client, pool }, [...migrations, later])).toEqual([later.name]);
 });
 
-test("a migration that was edited after it ran stops the start", async () => {
+test("the start fails when a migration was edited after it ran", async () => {
   const edited = migrations.with(0, { ...migrations[0]!, checksum: "other" });
   await expect(applyMigrations({ client, pool }, edited)).rejects.toThrow(
     /0100_baseline\.sql was edited after it ran/,

@@ -4,7 +4,7 @@ import { databaseTest, file } from "../../test/support/fixtures.ts";
 import { until } from "../../test/support/until.ts";
 import { withBriefLocks } from "./briefLocks.ts";
 
-/** One connection has a lock, one wants it, one looks, one does what a request does. */
+/** Four connections: one holds a lock, one waits for it, one looks for the holder, one acts as a request. */
 const it = databaseTest({ poolSize: 4 })
   .extend("client", async ({ pool }, { onCleanup }) => {
     const client = await pool.connect();
@@ -32,7 +32,7 @@ function addColumn(client: pg.ClientBase, name: string): () => Promise<unknown> 
   return () => client.query(`alter table settlements add column ${name} integer`);
 }
 
-it("a change waits for a transaction that is open, says whose, and is made when it has ended", async ({
+it("a schema change waits for an open transaction, names its session, and is made when the transaction has ended", async ({
   pool,
   client,
   holder,
@@ -44,13 +44,13 @@ it("a change waits for a transaction that is open, says whose, and is made when 
     { client, pool, onWait: (what) => told.push(what) },
     addColumn(client, "later_1"),
   );
-  // Where an expectation fails, it ends with its connection, unheard.
+  // If an expectation fails, the change fails when its connection is closed, and that error is ignored.
   change.catch(() => undefined);
-  // A busy machine may look for the holder only when the change has given up for a moment; it is then named the next time.
+  // On a busy machine the search for the holder may run between two tries of the change; the next search then names the holder.
   expect(await until(() => told.find((what) => what.includes(" on ")))).toMatch(
     /^waiting for a lock on settlements, which the transaction of PostgreSQL's process \d+ \(a backup, for \d+ s\) has$/,
   );
-  // Not behind the change.
+  // This query does not queue behind the change.
   await pool.query("select from settlements limit 1");
   expect(await columns()).toEqual([]);
   await holder.query("commit");
@@ -58,7 +58,7 @@ it("a change waits for a transaction that is open, says whose, and is made when 
   expect(await columns()).toEqual(["later_1"]);
 });
 
-it("a VACUUM or ANALYZE is waited for under a lock behind which nobody queues", async ({
+it("a schema change waits for a VACUUM or ANALYZE with a lock that blocks no reader and no writer", async ({
   pool,
   client,
   holder,
@@ -85,7 +85,12 @@ it("a VACUUM or ANALYZE is waited for under a lock behind which nobody queues", 
   expect(await columns()).toContain("later_2");
 });
 
-it("a chore gives up, and leaves nothing behind", async ({ pool, client, holder, columns }) => {
+it("a chore gives up when it gets no lock, and its changes are rolled back", async ({
+  pool,
+  client,
+  holder,
+  columns,
+}) => {
   await holder.query("select from settlements");
   const change = withBriefLocks({ client, pool, limitMs: 0 }, async () => {
     await client.query("create table later_table (id integer)");

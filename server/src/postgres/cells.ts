@@ -90,9 +90,7 @@ export function lockOfCell(key: number, cellNumber: number): number {
 /** The distance between the keys of two cells; larger than the distance between the keys of two kinds of work. */
 const lockDistance = 1_000;
 
-/**
- * Minimum number of connections of a cell, so that its claims, a batch of its items and a list need not wait for each other.
- */
+/** Minimum number of connections of a cell, so that its claims, a batch of its items and a list need not wait for each other. */
 export const leastConnections = 3;
 
 /**

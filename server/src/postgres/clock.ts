@@ -3,9 +3,7 @@ import type { Log } from "../telemetry/log.ts";
 
 /** Difference between the clocks of the process and the database from which the process warns, and deletes nothing. */
 const saidFromMs = 60_000;
-/**
- * Difference from which the process accepts no items: the time in their ids would be on another day for retention and expiry.
- */
+/** Difference from which the process accepts no items: the time in their ids would be on another day for retention and expiry. */
 const refusedFromMs = 3_600_000;
 /** Interval at which the warning is logged again. */
 const saidEveryMs = 600_000;

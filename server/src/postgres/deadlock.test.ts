@@ -35,9 +35,10 @@ function meetingOf(count: number): () => Promise<void> {
 }
 
 /**
- * Runs two transactions, each on one counter and then on the other's, until both hold their first: a deadlock. The one that is
- * ended and runs again begins when the other is over, lest it take its first counter before the other gets it as its second.
- * @returns the results, and how often either ran.
+ * Runs two transactions that update two counters in opposite orders, and lets both update their first counter before their second
+ * one: a deadlock. The transaction that PostgreSQL ends is repeated only after the other one is over, so that it does not lock
+ * its first counter again before the other transaction does.
+ * @returns the results, and the number of runs of both transactions together.
  */
 async function deadlock<T>(
   start: (
@@ -66,7 +67,7 @@ async function deadlock<T>(
 
 const increase = "update counters set count = count + 1 where name = $1";
 
-it("two transactions that deadlock both take place, each once", async () => {
+it("two transactions that deadlock are both committed, each once", async () => {
   const { results, runs } = await deadlock((first, second, { begin, meet }) =>
     inTransaction(pool, async (client) => {
       await begin();
@@ -83,7 +84,7 @@ it("two transactions that deadlock both take place, each once", async () => {
   expect(rows).toEqual([{ count: 2 }, { count: 2 }]);
 });
 
-it("those of the query builder, too", async () => {
+it("two transactions of the query builder that deadlock are both committed", async () => {
   const queries = createQueries(pool);
   const { runs } = await deadlock((first, second, { begin, meet }) =>
     inTransactionOf(queries, async (transaction) => {
@@ -97,7 +98,7 @@ it("those of the query builder, too", async () => {
   expect(runs).toBe(3);
 });
 
-it("is not repeated for ever, nor for another reason", async () => {
+it("a transaction runs at most four times, and is repeated only after a deadlock", async () => {
   let runs = 0;
   const failWith = (code: string) =>
     repeatDeadlocked(() => {

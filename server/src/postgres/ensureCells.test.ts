@@ -20,7 +20,7 @@ async function tablesIn(pool: pg.Pool, schema: string): Promise<string[]> {
   return rows.map(({ name }) => name).toSorted();
 }
 
-it("each cell has the tables of the data plane, alone and with their days", async ({ pool }) => {
+it("each cell has exactly the tables of the data plane, with their daily partitions", async ({ pool }) => {
   await migrate(pool, { cells: 2 });
   for (const schema of cellSchemas(2)) {
     expect(await tablesIn(pool, schema)).toEqual(tablesOfCells.toSorted());
@@ -37,7 +37,10 @@ it("each cell has the tables of the data plane, alone and with their days", asyn
   expect(await migrate(pool, { cells: 2 })).toEqual([]);
 });
 
-it("retention drops the days of the cell that it works in, and no other's", async ({ pool, database }) => {
+it("retention drops the daily partitions of one cell, and those of no other cell", async ({
+  pool,
+  database,
+}) => {
   await migrate(pool, { cells: 2 });
   const cells = openCells(pool, 2, { connection: database.connection, size: 2, onError: () => undefined });
   const days = async (schema: string | undefined): Promise<number> => {
@@ -59,12 +62,12 @@ it("retention drops the days of the cell that it works in, and no other's", asyn
   }
 });
 
-it("what a later version adds comes to the cells, and what differs otherwise ends the start", async ({
+it("objects that a later version adds are added to the cells, and any other difference makes the start fail", async ({
   pool,
 }) => {
   await migrate(pool, { cells: 2 });
   const [first, second] = cellSchemas(2);
-  // As a version before left them.
+  // As if an earlier version had left the cells.
   await pool.query(`
     alter table ${first}.deliveries drop column attempts cascade;
     drop index ${second}.messages_ready;
@@ -77,7 +80,7 @@ it("what a later version adds comes to the cells, and what differs otherwise end
   );
 });
 
-it("the number of cells is that of the database's first start, or one that it has no targets in", async ({
+it("the number of cells is set at the first start, and cannot change once the database has targets", async ({
   pool,
 }) => {
   await migrate(pool);

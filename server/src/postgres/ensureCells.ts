@@ -18,8 +18,8 @@ const firstFilled = ["targets", "events", "usage_totals", "usage_records"];
  * days unless Citus has placed the cells. Does nothing with one cell, and changes nothing on a server of Citus unless
  * something is missing. The caller holds the migration lock, and its search path contains only the schema of the control
  * plane.
- * @throws {SchemaError} when the database has another number of cells, when it has rows from a time with one cell, or when a cell's
- *   tables differ from the others'.
+ * @throws {SchemaError} when the database has another number of cells, when it has rows from a time with one cell, or when a
+ *   table of a cell differs from the table that the migrations created.
  */
 export async function ensureCells(session: BriefLocks, count: number): Promise<void> {
   const { client } = session;

@@ -24,9 +24,7 @@ export async function isMigrated(client: pg.ClientBase): Promise<boolean> {
   return rowCount === 1;
 }
 
-/**
- * The schema of Postrider's tables, which contains the table of applied migrations; undefined when the session finds none.
- */
+/** The schema of Postrider's tables, which contains the table of applied migrations; undefined when the session finds none. */
 export async function homeOf(client: pg.ClientBase): Promise<string | undefined> {
   const { rows } = await client.query<{ home: string }>(
     `select c.relnamespace::regnamespace::text as home

@@ -15,7 +15,7 @@ async function relationsIn(pool: pg.Pool, schema: string): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-test("a version's functions call each other, and touch none of another version", async ({ pool }) => {
+test("a version's functions call each other, and never functions of another version", async ({ pool }) => {
   await pool.query(`
     create function slot_of(p_id uuid) returns bigint language sql as 'select 7::bigint';
     create function first_id_at(p_ms bigint) returns uuid language sql as 'select null::uuid';
@@ -33,19 +33,24 @@ test("a version's functions call each other, and touch none of another version",
   expect(rows[0]).toEqual({ slot_of: 2 ** 10, before: 7, other: 8, replayed: "(n,,)" });
 });
 
-test("tables are made beside the other tables, never among the functions", async ({ pool }) => {
+test("tables are created in the schema of the other tables, never in that of the functions", async ({
+  pool,
+}) => {
   await migrate(pool);
   await ensurePartitions(pool, Date.now() + 30 * 86_400_000);
   expect(await relationsIn(pool, functionSchema)).toEqual([]);
   expect(await relationsIn(pool, "public")).toContain("events");
 });
 
-test("a database with a path of its own keeps its tables there", async ({ pool: before, database }) => {
+test("a database with its own default search path has its tables in that schema", async ({
+  pool: before,
+  database,
+}) => {
   await before.query("create schema home");
   await before.query(`do $$ begin
     execute format('alter database %I set search_path = home', current_database());
   end $$`);
-  // Sessions that are open keep the path that they began with.
+  // Open sessions keep the search path with which they began.
   const pool = testPool(database, 2);
   await migrate(pool);
   await ensurePartitions(pool, Date.now() + 30 * 86_400_000);
@@ -55,7 +60,7 @@ test("a database with a path of its own keeps its tables there", async ({ pool: 
   await pool.end();
 });
 
-test("a user who may not create schemas is told what to grant", async ({ pool }) => {
+test("when the user may not create schemas, the error says what to grant", async ({ pool }) => {
   const role = `postrider_test_${randomBytes(4).toString("hex")}`;
   const client = await pool.connect();
   await client.query(`create role ${role}; set role ${role}`);
@@ -64,7 +69,7 @@ test("a user who may not create schemas is told what to grant", async ({ pool })
   client.release();
 });
 
-test("no file of functions drops or steers by itself: the runner does both", () => {
+test("no SQL file drops functions or sets planner options: installFunctions does both", () => {
   for (const { name, text } of functionFiles) {
     expect(text, name).not.toMatch(/^(drop function|set (plan_cache_mode|jit|enable_))/m);
   }

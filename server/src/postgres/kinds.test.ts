@@ -4,7 +4,7 @@ import { isHandoff, isPulled, kindNumbers, targetKinds } from "./kinds.ts";
 
 const it = databaseTest();
 
-it("has the same numbers and traits of kinds in SQL as in code", async ({ pool }) => {
+it("kinds have the same numbers and properties in SQL as in TypeScript", async ({ pool }) => {
   const { rows } = await pool.query<{ kind: string; number: number; pulled: boolean; handoff: boolean }>(
     `select kind, kind_number(kind) as number, is_pulled(kind_number(kind)) as pulled, is_handoff(kind_number(kind)) as handoff
      from unnest($1::text[]) as k (kind)`,

@@ -4,7 +4,7 @@ import { until } from "../../test/support/until.ts";
 import { listen } from "./listen.ts";
 import { createPool } from "./pool.ts";
 
-it("leaves a server that is silent, hears another, and stops in time", async ({
+it("replaces a connection that does not answer, receives notifications again, and stops in time", async ({
   pool,
   proxy,
   onTestFinished,
@@ -30,7 +30,7 @@ it("leaves a server that is silent, hears another, and stops in time", async ({
   await until(() => connects > 1);
   await pool.query("notify listen_test, 'again'");
   await until(() => heard.includes("again"));
-  // Nothing would close the connection: without a limit the end waits for the server.
+  // Nothing closes the connection: without a time limit, stop would wait for the server.
   proxy.frozen = true;
   await expect(listener.stop()).resolves.toBeUndefined();
 });

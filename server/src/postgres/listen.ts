@@ -20,9 +20,7 @@ export interface ListenOptions {
 
 const firstDelayMs = 100;
 const maxDelayMs = 5_000;
-/**
- * A server that is frozen, or was cut off and replaced, does not close the connection: only a query shows that it is gone.
- */
+/** A server that is frozen, or was cut off and replaced, does not close the connection: only a query shows that it is gone. */
 const usualAskEveryMs = 30_000;
 const answerWithinMs = 5_000;
 /** Time for an orderly end of the connection, before it is destroyed. */

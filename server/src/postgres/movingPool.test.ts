@@ -7,7 +7,7 @@ import { createMovingPool, originOf } from "./movingPool.ts";
 import { atServer } from "./pool.ts";
 
 const it = databaseTest()
-  /** A pool of so many connections, whose sessions have a name. */
+  /** A pool with at most `max` connections, whose sessions have the given application name. */
   .extend("named", file, ({ database: { connection } }) => (name: string, max: number): pg.Pool => {
     const where = "url" in connection ? { connectionString: connection.url } : connection;
     return new pg.Pool({ ...where, application_name: name, max, connectionTimeoutMillis: 60_000 });
@@ -27,7 +27,7 @@ async function nameOf(database: pg.Pool | pg.PoolClient): Promise<string> {
   return rows[0]!.name;
 }
 
-it("finishes what is under way or waits where it is, and gives everything else new connections", async ({
+it("finishes statements and waiting requests on the old pool, and serves new requests from the new pool", async ({
   named,
   sessions,
 }) => {
@@ -61,7 +61,7 @@ it("finishes what is under way or waits where it is, and gives everything else n
   await first.end();
 });
 
-it("closes idle connections of a pool that it leaves, and comes back to the first", async ({
+it("closes the idle connections of a pool that it leaves, and can return to the first pool", async ({
   named,
   sessions,
 }) => {
@@ -81,7 +81,7 @@ it("closes idle connections of a pool that it leaves, and comes back to the firs
   await first.end();
 });
 
-it("counts attempts to connect that failed, in either form", async ({ named }) => {
+it("counts failed connection attempts of both query and connect", async ({ named }) => {
   const first = named("counted", 1);
   const moving = createMovingPool(first);
   await nameOf(moving.pool);
@@ -94,7 +94,7 @@ it("counts attempts to connect that failed, in either form", async ({ named }) =
   await first.end();
 });
 
-it("names the pool that it began with, also when it is limited", ({ pool }) => {
+it("originOf returns the first pool, also for a pool with a query limit", ({ pool }) => {
   const moving = createMovingPool(pool);
   expect(originOf(moving.pool)).toBe(pool);
   expect(originOf(limitQueries(moving.pool, 1_000))).toBe(pool);
@@ -112,11 +112,11 @@ it.for<[string, string]>([
   ],
   ["postgresql://me@/database?host=/run/postgresql", "postgresql://me@10.0.0.5:9701/database"],
   ["postgresql:///database", "postgresql://10.0.0.5:9701/database"],
-])("%s becomes the same database on another server", ([url, expected]) => {
+])("atServer replaces the server in the URL %s and keeps the rest", ([url, expected]) => {
   expect(atServer({ url }, { host: "10.0.0.5", port: 9701 })).toEqual({ url: expected });
 });
 
-it("a server with an IPv6 address has brackets in the URL", () => {
+it("atServer writes an IPv6 address in brackets", () => {
   const url = "postgres://me@host/database";
   expect(atServer({ url }, { host: "fd00::5", port: 5432 })).toEqual({
     url: "postgres://me@[fd00::5]:5432/database",

@@ -99,8 +99,8 @@ export async function createPartitions(session: BriefLocks, nowMs?: number): Pro
 const divided = "the database was divided into cells, and this process knows nothing of it: start it again";
 
 /**
- * Whether the tables of a schema have no partitions because a division has moved the rows to cells. A process that does not know of
- * the division must find no partition for what it accepts, because no other process would look there.
+ * Whether the tables of a schema have no partitions because a division has moved the rows to cells. A process that does not
+ * know of the division must find no partition for items that it accepts, because no other process would look for them there.
  */
 async function isLeftByDivision(client: pg.ClientBase, home: string): Promise<boolean> {
   const { rows } = await client.query<{ is_left: boolean }>(

@@ -4,7 +4,7 @@ import { cellSchemas } from "./cells.ts";
 import { migrate } from "./migrate.ts";
 import { dayMs, ensurePartitions } from "./partitions.ts";
 
-it("payloads are stored with lz4, or as they are: never with pglz", async ({ pool }) => {
+it("payloads are stored with lz4 compression or uncompressed, never with pglz", async ({ pool }) => {
   await migrate(pool, { cells: 2 });
   await ensurePartitions(pool, Date.now() + 30 * dayMs);
   const { rows } = await pool.query<{ schema: string; name: string; way: string }>(

@@ -8,7 +8,7 @@ it.for([
   ["local", "local"],
   ["remote_apply", "remote_apply"],
 ])(
-  "a commit waits for the disk: where synchronous_commit is %s it becomes %s",
+  "a commit waits for the disk: a default synchronous_commit of %s becomes %s",
   async ([given, taken], { pool, database, onTestFinished }) => {
     await setDefaults(pool, { synchronous_commit: given! });
     const fresh = testPool(database, 1);

@@ -85,9 +85,7 @@ export interface PoolOptions {
 
 /** Time limit for opening a new connection, and for waiting for a free connection of the pool. */
 const connectTimeoutMs = 3_000;
-/**
- * Idle time after which TCP keep-alive probes a connection; ten seconds later the connection is closed if its host is gone.
- */
+/** Idle time after which TCP keep-alive probes a connection; ten seconds later the connection is closed if its host is gone. */
 export const keepAliveAfterMs = 10_000;
 
 /**
@@ -107,9 +105,7 @@ const sessionSettings = {
   array_nulls: "on",
 };
 
-/**
- * An item that was answered with 202 is on disk, so `off` becomes `on`. All other values wait at least for the local disk.
- */
+/** An item that was answered with 202 is on disk, so `off` becomes `on`. All other values wait at least for the local disk. */
 const durableCommit =
   "set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), false)";
 

@@ -33,7 +33,7 @@ test("functions take positions from the sequence, and on several servers from th
   }
 });
 
-test("the sequence continues after the positions of all cells, waiting and closed, and never goes back", async ({
+test("the sequence continues after the last position of waiting and closed messages in all cells, and never goes back", async ({
   pool,
 }) => {
   await migrate(pool, { cells: 2 });

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { migrations } from "./migrations.ts";
 import { splitStatements } from "./applyMigrations.ts";
 
-it("quotes and comments keep their semicolons", () => {
+it("semicolons in quotes and comments do not end a statement", () => {
   const statements = [
     "select 'a;''b;'",
     `select e'\\';', "x;""y"`,
@@ -15,7 +15,7 @@ it("quotes and comments keep their semicolons", () => {
   expect(splitStatements(`${statements.join(";\n")};\n-- the end;\n`)).toEqual(statements);
 });
 
-it("every migration has the statements that PostgreSQL's parser finds", async () => {
+it("every migration is split into the statements that PostgreSQL's parser finds", async () => {
   await loadModule();
   for (const { name, text } of migrations) {
     const parts = splitStatements(text);

@@ -12,9 +12,7 @@ export interface TableShape {
   columns: Map<string, { declaration: string; statistics: number }>;
   /** By name, primary keys first and foreign keys last. `not valid` is left out. */
   constraints: Map<string, string>;
-  /**
-   * Indexes that belong to no constraint, by name: whether the index is unique, and the definition after the table's name.
-   */
+  /** Indexes that belong to no constraint, by name: whether the index is unique, and the definition after the table's name. */
   indexes: Map<string, { isUnique: boolean; text: string }>;
 }
 

@@ -10,7 +10,7 @@ const nobody = { uid: 65_534, gid: 65_534 };
 const folder = mkdtempSync(join(tmpdir(), "postrider-binaries-"));
 chmodSync(folder, 0o755);
 
-/** An installation as root makes it in its home under a strict umask and with `--ignore-scripts`. */
+/** An installation by root in its home directory, with a strict umask and `--ignore-scripts`. */
 function installClosed(): string {
   const root = join(folder, "closed");
   mkdirSync(root, { mode: 0o700 });
@@ -32,7 +32,7 @@ describe.runIf(process.platform === "linux" && process.getuid?.() === 0)(
   () => {
     const places = [join(folder, "unusable", "\0"), join(folder, "place")];
 
-    it("are copied to a place that it can reach, once, with the links that npm left out", async () => {
+    it("are copied once to a place that the account can reach, with the links that npm left out", async () => {
       const closed = installClosed();
       const first = await locateBinaries(nobody, closed, places);
       expect(first.postgres.startsWith(join(folder, "place"))).toBe(true);
@@ -59,7 +59,7 @@ describe.runIf(process.platform === "linux" && process.getuid?.() === 0)(
   },
 );
 
-describe("binaries for ourselves", () => {
+describe("binaries for the current user", () => {
   it("are those of the installed package", async () => {
     const { postgres, majorVersion } = await locateBinaries(undefined);
     expect(postgres).toBe(join(installed, "native", "bin", "postgres"));

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { explainFailure } from "./cluster.ts";
 import { followServerLog, judgeLine } from "./serverLog.ts";
 
-it("forwards what deserves attention, and keeps routine to itself", () => {
+it("forwards warnings and errors of PostgreSQL's log, but not routine lines", () => {
   expect(judgeLine("LOG:  listening on Unix socket")).toBe("quiet");
   expect(judgeLine("LOG:  database system was not properly shut down; automatic recovery in progress")).toBe(
     "info",
@@ -14,7 +14,7 @@ it("forwards what deserves attention, and keeps routine to itself", () => {
   expect(judgeLine("postgres: error while loading shared libraries")).toBe("warn");
 });
 
-it("does not report its answers to clients that come too early, and words about those that left early", () => {
+it("does not report clients that connect before PostgreSQL is ready, or that disconnect early", () => {
   const told: string[] = [];
   const log = followServerLog((level, message) => told.push(`${level} ${message}`));
   log.onLine("FATAL:  the database system is starting up");

@@ -4,7 +4,7 @@ import { callHot } from "./hotCall.ts";
 import { file, databaseTest } from "../../../test/support/fixtures.ts";
 
 const it = databaseTest({ poolSize: 1 })
-  /** The value that the reader gives for a column with this SQL expression. */
+  /** Returns the value that is read for a column with this SQL expression. */
   .extend("read", file, ({ pool }) => async (expression: string): Promise<unknown> => {
     const text = `select ${expression} as value`;
     const rows = await callHot<{ value: unknown }>(pool, {
@@ -58,7 +58,7 @@ describe("a column in binary form", () => {
     expect(await read(expression)).toEqual(value);
   });
 
-  it("reads composites as objects, whichever way the call goes", async ({ pool }) => {
+  it("reads composites as objects, in hot and in plain calls", async ({ pool }) => {
     await pool.query("create type head as (request integer, outcome text, id uuid, until bigint)");
     const rows = await callHot<{ head: unknown; n: number }>(pool, {
       name: "composites",
@@ -77,9 +77,9 @@ describe("a column in binary form", () => {
     ]);
   });
 
-  // The driver reads every type.
+  // In plain calls the driver reads every type.
   it.skipIf(isPlain)(
-    "of another type fails its call with a reason, and leaves the connection fit for the next",
+    "of another type makes the call fail with a reason, and the connection can be used again",
     async ({ read }) => {
       await expect(read("now()")).rejects.toThrow(
         "columns of the type with oid 1184 cannot be read in binary form",
@@ -90,7 +90,7 @@ describe("a column in binary form", () => {
 });
 
 describe("rows", () => {
-  it("come whole and in order, whatever their size and however they are cut on their way", async ({
+  it("are complete and in order, whatever their size and however the network splits them", async ({
     pool,
   }) => {
     const rows = await callHot<{ n: number; text: string | null; bytes: Buffer }>(pool, {
@@ -107,7 +107,7 @@ describe("rows", () => {
     }
   });
 
-  it("of other queries on the same connection go to the driver", async ({ read, pool }) => {
+  it("of other queries on the same connection are read by the driver", async ({ read, pool }) => {
     expect(await read("1")).toBe(1);
     const { rows } = await pool.query("select n, now() is not null as known from generate_series(1, 3) as n");
     expect(rows).toEqual([1, 2, 3].map((n) => ({ n, known: true })));

@@ -30,7 +30,7 @@ const it = databaseTest({ poolSize: 4 }).extend(
 );
 
 describe("a call of a hot function", () => {
-  it("brings every kind of parameter across as it is", async ({ pool }) => {
+  it("passes every kind of parameter unchanged", async ({ pool }) => {
     const id = "0192f3a4b5c67d8e9fa0b1c2d3e4f506";
     const rows = await callHot<Record<string, unknown>>(pool, {
       name: "kinds",
@@ -69,7 +69,7 @@ describe("a call of a hot function", () => {
     ]);
   });
 
-  it("mixes nothing up when many of all sizes are under way and their memory is used again", async ({
+  it("keeps the data of many concurrent calls of all sizes apart while it reuses their memory", async ({
     digests,
   }) => {
     for (let round = 0; round < 5; round++) {
@@ -83,7 +83,7 @@ describe("a call of a hot function", () => {
     }
   });
 
-  it("fails with the database's error, and leaves the connection fit for the next", async ({ pool }) => {
+  it("fails with the database's error, and the connection can be used again", async ({ pool }) => {
     const call = { name: "division", text: "select 1 / $1::integer as result", values: [0] };
     for (let tries = 0; tries < 8; tries++) {
       await expect(callHot(pool, call)).rejects.toThrow("division by zero");
@@ -91,13 +91,13 @@ describe("a call of a hot function", () => {
     expect(await callHot(pool, { ...call, values: [1] })).toEqual([{ result: 1 }]);
   });
 
-  it("rejects a value that does not fit, and sends nothing", async ({ pool, digests }) => {
+  it("rejects a value that is out of range, and sends nothing", async ({ pool, digests }) => {
     const call = { name: "narrow", text: "select $1::smallint[]", values: [int2Array([70_000])] };
     await expect(callHot(pool, call)).rejects.toThrow(/out of range/);
     expect(await digests([Buffer.from("a")])).toHaveLength(1);
   });
 
-  it("never reads a row by the columns of another version of its function", async ({ database, pool }) => {
+  it("never reads a row with the columns of another version of the function", async ({ database, pool }) => {
     const later = createPool({ connection: database.connection, size: 1, onError: () => undefined, isPlain });
     const versions = (on: pg.Pool) =>
       callHot<{ a: number; b: number }>(on, {

@@ -30,7 +30,7 @@ async function connected(): Promise<pg.Client> {
   return client;
 }
 
-/** The least that the driver runs as a query. */
+/** The minimal object that the driver runs as a query. */
 class Probe {
   readonly text: string;
   readonly seen: string[] = [];
@@ -102,13 +102,13 @@ const checks: Record<(typeof privateParts)[number], () => Promise<void>> = {
     const { calls, bytes, client } = await tappedClient();
     await client.query("select 1");
     expect(calls).toHaveLength(1);
-    // ReadyForQuery of an idle session.
+    // The last message is the ReadyForQuery of an idle session.
     expect(Buffer.concat(bytes).subarray(-6).toString("hex")).toBe("5a0000000549");
   },
   async "a connection reads nothing but the data events of the stream it was given there"() {
     const { calls, client } = await tappedClient();
     expect(calls[0]!.listenerCount("readable")).toBe(0);
-    // Two listeners: this test's and the driver's.
+    // The two listeners are this test's and the driver's.
     expect(calls[0]!.listenerCount("data")).toBe(2);
     await client.query("select 1");
   },
@@ -131,7 +131,7 @@ const checks: Record<(typeof privateParts)[number], () => Promise<void>> = {
   },
   async "connection.stream is the socket: its write takes messages of the protocol as bytes"() {
     const client = await connected();
-    // Query.
+    // A Query message.
     const text = Buffer.from("select 1\0");
     const probe = new Probe("");
     probe.submit = (connection) => {
@@ -172,10 +172,13 @@ function run(client: pg.Client, probe: Probe): Promise<unknown> {
   });
 }
 
-test.each(privateParts)("hot calls lean on this private part of the driver: %s", async (part) => {
-  await expect(checks[part](), part).resolves.toBeUndefined();
-});
+test.each(privateParts)(
+  "the installed driver has this private part, which hot calls use: %s",
+  async (part) => {
+    await expect(checks[part](), part).resolves.toBeUndefined();
+  },
+);
 
-test("the list of private parts, privateParts.ts, was last looked up in the installed versions", () => {
+test("the private parts listed in privateParts.ts were last checked in the installed versions", () => {
   expectLookedInto(checkedVersions);
 });

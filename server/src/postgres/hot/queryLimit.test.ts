@@ -8,7 +8,7 @@ import { limitQueries, unanswered } from "./queryLimit.ts";
 
 const limitMs = 20;
 
-it("limits a hot call also when it has waited for a connection for longer than its limit", async ({
+it("limits a hot call even if it waited for a connection for longer than its limit", async ({
   proxy,
   onTestFinished,
 }) => {
@@ -22,7 +22,7 @@ it("limits a hot call also when it has waited for a connection for longer than i
   const call = { name: "one", text: "select 1 as one", values: [] };
   const waits = callHot(limitQueries(pool, limitMs), call).catch((error: Error) => error.message);
   await until(() => pool.waitingCount === 1);
-  // It began later and has the same limit: the limit of the first is over, too.
+  // The second call began later with the same limit; when it has failed, the limit of the first one is over, too.
   await expect(callHot(limitQueries(other, limitMs), call)).rejects.toThrow(unanswered);
   held.release();
   expect(await waits).toBe(unanswered);

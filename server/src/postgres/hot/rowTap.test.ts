@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { RowTap } from "./rowTap.ts";
 
-/** A message of PostgreSQL's protocol: a letter, the length of what follows it, and the rest. */
+/** A message of PostgreSQL's protocol: a letter, the length of the rest, and the rest. */
 function message(letter: string, body: Uint8Array): Buffer {
   const head = Buffer.alloc(5);
   head.write(letter, 0, "latin1");
@@ -10,7 +10,7 @@ function message(letter: string, body: Uint8Array): Buffer {
   return Buffer.concat([head, body]);
 }
 
-it("takes rows while they are wanted, and hands everything else on whole and in order, however it is cut", () => {
+it("takes rows while a reader is set, and passes all other messages on whole and in order, however the bytes are cut", () => {
   const anyMessage = fc.record({
     letter: fc.constantFrom("D", "D", "C", "Z", "N", "T"),
     body: fc.uint8Array({ maxLength: 200 }),

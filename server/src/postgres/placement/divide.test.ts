@@ -14,7 +14,7 @@ stageTest(
     const filler = await openSession(database.connection);
     onTestFinished(() => filler.end());
     const doing = (what: string): void => {
-      // The next statement of this session fails.
+      // Closing the session makes its next statement fail.
       if (what.startsWith("gathering statistics")) void filler.end();
     };
     const divided = await divide({ guard, filler, doing }, 2);

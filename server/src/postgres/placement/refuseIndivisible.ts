@@ -67,9 +67,7 @@ async function refuseTooManyLocks(client: pg.ClientBase): Promise<void> {
   );
 }
 
-/**
- * Checks that the targets' buckets are in the cells of their organizations. Reads targets, and events for deleted targets.
- */
+/** Checks that the targets' buckets are in the cells of their organizations. Reads targets, and events for deleted targets. */
 async function refuseStrays(client: pg.ClientBase, count: number): Promise<void> {
   const { rows } = await client.query<{ cells: number; strays: number; total: number }>(
     `with placed as (

@@ -9,7 +9,7 @@
 --   r replayed          the same idempotency key and body as an earlier item; its id is in winners
 --   c conflict          the same idempotency key with another body
 --   u unauthorized      n not found      d mailbox disabled      l too large      s suspended      p pending
---   v to be matched     the item was not matched with the target's filter, which is in pair_filters: match it, and submit it again
+--   v to be matched     the item was not matched with the target's filter, which is in pair_filters: match and submit it again
 -- Arrays of pairs have one element per pair, null where there is no target. Accepted items of a held pair are not leased and wait
 -- until their target is enabled.
 create function accept_items(

@@ -65,7 +65,8 @@ begin
   ) w on true;
 
   if v_first_day <> v_last_day then
-    -- An element that lost one day but wrote the other would leave a key that names an item never stored: that row gets the winner's id.
+    -- When an element lost one day but wrote the other, its row would name an item that is never stored: that row gets the
+    -- winner's id.
     update idempotency_keys k
     set event_id = i.winner_id,
       body_digest = i.winner_body

@@ -1,6 +1,6 @@
--- Intervenes at a message for a user. Without a reason, ends the claim of the message, which makes it claimable at once (or
--- dead, when that was the last claim that its mailbox allows). With a reason, makes a waiting or claimed message dead. The
--- holder's token becomes invalid. The intervention is recorded with its user in the same transaction. Codes:
+-- Changes a message for a user who intervenes. Without a reason, ends the claim of the message, which makes it claimable at
+-- once (or dead, when that was the last claim that its mailbox allows). With a reason, makes a waiting or claimed message
+-- dead. The holder's token becomes invalid. The intervention is recorded with its user in the same transaction. Codes:
 --   k done
 --   n not found: no such message in this mailbox of the organization
 --   c it is not claimed

@@ -11,7 +11,7 @@ declare
   v_item record;
   v_last_position bigint;
 begin
-  -- The item's event has its payload itself, also where that was copied from a publication.
+  -- The item's event has the payload itself; a replay copies the payload of a publication.
   select octet_length(e.payload) as size, e.ordering_key
   into v_item
   from events e
