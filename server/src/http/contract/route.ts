@@ -11,7 +11,7 @@ import { Deleted } from "./schemas.ts";
 /** The sections of the documentation, in the order of the interface. */
 export const tags = [
   { name: "Account", description: "Signup, login and sessions" },
-  { name: "API keys", description: "Up to five per workspace" },
+  { name: "API keys", description: "Up to five per workspace, unless the service is set up otherwise" },
   { name: "Customers", description: "Whom an organization sends to, by its own ids" },
   { name: "Event types", description: "The catalogue of what an organization sends" },
   { name: "Portal", description: "Where customers see and change their own webhooks" },
