@@ -21,7 +21,7 @@ import type { Parts } from "../items/parts.ts";
 
 export type AgentTargetsDeps = RefreshDeps & Pick<Parts, "box">;
 
-/** The agents behind a2a targets: their cards, credentials and result targets. */
+/** Manages the agents behind a2a targets: their cards, credentials and result targets. */
 export function createAgentTargets(deps: AgentTargetsDeps): Agents {
   return {
     prepare: (input, target) => prepare(deps, input, target),
@@ -104,7 +104,7 @@ async function decide(
 
 type PresentAgent = Pick<AgentCardRow, "bearer_origin" | "auth_header" | "result_target_id">;
 
-/** Changes of an agent as the audit log has them: that a token changed, and never the token. */
+/** An agent's changes for the audit log: that a credential changed, never its value. */
 function differencesOf(present: PresentAgent, { auth, confirmOrigin, resultTargetId }: AgentChanges): Beside {
   return {
     before: {
@@ -136,14 +136,14 @@ function newAuthName(auth: AgentAuth): string {
 }
 
 /**
- * Refuses a credential for an origin that is neither its agent card's, nor one that it went to before, nor one that its owner
- * names: others than those the token was made for may change a card.
+ * The refusal of a credential whose origin is neither that of the agent card, nor one that the credential was sent to before,
+ * nor one that the owner confirms. Someone other than the credential's issuer may be able to change the card.
  */
 function unconfirmed(origin: string): Refused {
   return { ok: false, refusal: { kind: "origin_unconfirmed", origin } };
 }
 
-/** Results never go to another agent, so that no two agents keep each other busy. */
+/** Refuses an agent as the receiver of results, so that two agents cannot send each other results forever. */
 async function refuseResultTarget(
   transaction: Queries,
   orgId: string,

@@ -17,19 +17,19 @@ import type { Parts } from "../items/parts.ts";
 export interface HandoffsDeps extends Omit<Parts, "cells" | "reads" | "randomBytes"> {
   encryptionKey: Buffer;
   registry: Registry;
-  /** Ended by tasks that are due. */
+  /** Quiet mode of the process; a due task ends it. */
   quiet: Quiet;
-  /** Makes lease tokens; see `createLeaseTokens`. */
+  /** Creates lease tokens; see `createLeaseTokens`. */
   newToken: () => number;
 }
 
 export type Handoffs = ReturnType<typeof createHandoffs>;
 
-/** The part of a process that talks to agents. */
+/** Creates the part of a process that communicates with agents. */
 export function createHandoffs(deps: HandoffsDeps) {
   const { config, direct, box, registry } = deps;
   const key = notificationKey(deps.encryptionKey);
-  // Agents keep the addresses that they were given before the encryption key was changed.
+  // Agents may still use notification addresses from before the encryption key was changed.
   const keys = [key, ...config.previousEncryptionKeys.map(notificationKey)];
   const agents = createAgents(direct, box);
   const rereadCard = createCardRereader(deps);
@@ -55,20 +55,20 @@ export function createHandoffs(deps: HandoffsDeps) {
     send: (delivery: Delivery, target: TargetConfig) => sendHandoff(sendDeps, delivery, target),
     answer: (input: Parameters<typeof answerTask>[1]) => answerTask(followDeps, input),
     cancel: (input: Parameters<typeof cancelTask>[1]) => cancelTask(followDeps, input),
-    /** Takes an agent's notification of a change; false for a token that the service did not make. */
+    /** Handles an agent's notification of a change; returns false if the service did not create the token. */
     async notified(token: string): Promise<boolean> {
       const eventId = readNotificationToken(keys, token);
       if (eventId === undefined) return false;
       if (await hastenPoll(direct, eventId)) follower.wake();
       return true;
     },
-    /** Reads the cards again that are due. */
+    /** Reads the agent cards again that are due. */
     refreshDueCards: () => refreshDueCards(deps, () => isStopping),
-    /** Starts to follow tasks, where the process has the role dispatcher. */
+    /** Starts to follow tasks if the process has the role dispatcher. */
     start(): void {
       if (isFollowing) follower.start();
     },
-    /** Resolves when the requests under way have ended. */
+    /** Resolves when the running requests have ended. */
     stop(): Promise<void> {
       isStopping = true;
       return follower.stop();
@@ -80,14 +80,14 @@ const pathPrefix = "/a2a/notifications/";
 const macLength = 43;
 
 /**
- * A token names an event and proves by a MAC that the service made it, so that nothing has to be stored and a forged token never
- * reaches the database. Its holder can do no more than have the service look at the task early.
+ * Creates a token that names an event and has a MAC. Nothing must be stored, and a forged token never reaches the database. The
+ * holder of a token can only cause an early poll of the task.
  */
 export function notificationToken(key: Buffer, eventId: string): string {
   return eventId + macOf(key, eventId);
 }
 
-/** The event that a token was made for with one of the keys; undefined for any other text. */
+/** Returns the event of a token that was created with one of the keys; undefined for any other text. */
 export function readNotificationToken(keys: readonly Buffer[], token: string): string | undefined {
   const eventId = token.slice(0, 32);
   const mac = token.slice(32);
@@ -96,12 +96,12 @@ export function readNotificationToken(keys: readonly Buffer[], token: string): s
   return isOurs ? eventId : undefined;
 }
 
-/** The key of all tokens, from the service's encryption key. */
+/** Derives the key of all notification tokens from the service's encryption key. */
 export function notificationKey(encryptionKey: Buffer): Buffer {
   return createHmac("sha256", encryptionKey).update("a2a notifications").digest();
 }
 
-/** @param publicUrl The address under which agents reach the service. */
+/** @param publicUrl The address at which agents reach the service. */
 export function notificationUrl(publicUrl: string, key: Buffer, eventId: string): string {
   return publicUrl.replace(/\/+$/, "") + pathPrefix + notificationToken(key, eventId);
 }

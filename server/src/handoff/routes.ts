@@ -95,5 +95,5 @@ export const agentNotificationRoute = notificationRoute(
   },
 );
 
-/** Steering a task that is under way. */
+/** Routes to answer or cancel a running task. */
 export const handoffRoutes = [answerRoute, cancelRoute];

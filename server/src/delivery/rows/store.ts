@@ -34,7 +34,7 @@ export interface DeliveryClaimRequest {
   /** Targets for which this node has no room. */
   skip: readonly string[];
   limit: number;
-  /** Maximum number of items of a target that is in `wide`. */
+  /** Maximum number of items of one target: `perTarget` if it is in `wide`, otherwise `few`. */
   perTarget: number;
   few: number;
   /** Targets that have shown that they take many deliveries at a time. */

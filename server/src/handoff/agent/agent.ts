@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { SecretBox } from "../../items/secretBox.ts";
 
-/** An agent as it is called: the interface in use and how the service proves itself to it. */
+/** An agent: the interface to call and the credential to send. */
 export interface Agent {
   targetId: string;
   version: number;
@@ -9,11 +9,11 @@ export interface Agent {
   tenant: string | null;
   extensions: string[];
   pushNotifications: boolean;
-  /** How the service proves itself; why the credential must not or cannot be used otherwise. */
+  /** The credential, or the reason why it must not or cannot be used. */
   credential: AgentCredential | { fault: string };
 }
 
-/** The header that carries a credential, null without one, and what hides it in what the agent says. */
+/** The header with the credential (null if there is none), and the mask that hides the credential in the agent's texts. */
 export interface AgentCredential {
   header: readonly [name: string, value: string] | null;
   mask: CredentialMask;
@@ -21,7 +21,7 @@ export interface AgentCredential {
 
 export type Agents = ReturnType<typeof createAgents>;
 
-/** A credential as it is stored, with the origin that it is for, and the header that carries a key. */
+/** A stored credential with the origin that it is for, and the name of the header of an API key. */
 interface StoredCredential {
   bearer: Buffer | null;
   origin: string | null;
@@ -30,11 +30,11 @@ interface StoredCredential {
 
 const maxKnown = 1_000;
 
-/** Keeps agents in memory; every change of a target or its card makes another version of it. */
+/** Caches agents in memory. Every change of a target or its card increases the target's version. */
 export function createAgents(pool: pg.Pool, box: SecretBox) {
   const known = new Map<string, Agent>();
   return {
-    /** The agent behind a target at this version or a later one; undefined when the target is gone. */
+    /** Returns the agent behind a target at this version or a later one; undefined if the target was deleted. */
     async get(targetId: string, version: number): Promise<Agent | undefined> {
       const present = known.get(targetId);
       if (present !== undefined && present.version >= version) return present;
@@ -48,7 +48,7 @@ export function createAgents(pool: pg.Pool, box: SecretBox) {
   };
 }
 
-/** The agent behind a target as it is now; undefined when there is no such a2a target. */
+/** Reads the agent behind a target from the database; undefined if there is no such a2a target. */
 export async function loadAgent(pool: pg.Pool, box: SecretBox, targetId: string): Promise<Agent | undefined> {
   const { rows } = await pool.query<Omit<Agent, "credential"> & StoredCredential>({
     name: "load_agent",
@@ -65,12 +65,12 @@ export async function loadAgent(pool: pg.Pool, box: SecretBox, targetId: string)
   return { ...agent, credential: openCredential(box, agent, { bearer, origin, header }) };
 }
 
-/** Hides an agent's credential in what it says. */
+/** The mask that hides an agent's credential in its texts. */
 export function maskOf({ credential }: Pick<Agent, "credential">): CredentialMask {
   return "fault" in credential ? noMask : credential.mask;
 }
 
-/** The context that a sealed bearer is bound to, so that it cannot be opened as anything else. */
+/** The context that a sealed credential is bound to, so that it cannot be opened for another purpose. */
 export function bearerContext(targetId: string): string {
   return `a2a-bearer:${targetId}`;
 }
@@ -81,7 +81,7 @@ function openCredential(
   { bearer, origin, header }: StoredCredential,
 ): Agent["credential"] {
   if (bearer === null) return { header: null, mask: noMask };
-  // The last check: a card that names another origin is not stored without the owner's consent.
+  // The last check; a card with another origin is not stored without the owner's consent.
   if (new URL(url).origin !== origin) {
     return { fault: "the credential belongs to another origin than the agent's interface" };
   }
@@ -96,14 +96,14 @@ function openCredential(
   }
 }
 
-/** Hides a credential in what an agent said, for records and answers. An agent may repeat what it was sent. */
+/** Hides a credential in an agent's texts before they are stored or shown, because an agent may repeat what it received. */
 export type CredentialMask = ReturnType<typeof createCredentialMask>;
 
 const shown = "[token]";
 
 /**
- * A mask for a credential. It is applied to texts that are stored and shown, and never before an answer is read: a credential
- * such as `id` would make a valid answer invalid.
+ * Creates a mask for a credential. Apply it only to texts that are stored or shown, never to an answer before it is parsed:
+ * masking a credential such as `id` would make a valid answer invalid.
  */
 export function createCredentialMask(secret: string) {
   const forms = [secret, JSON.stringify(secret).slice(1, -1)];
@@ -116,7 +116,7 @@ export function createCredentialMask(secret: string) {
   };
   return {
     text,
-    /** All texts of a JSON value; names of fields stay, because they may be the protocol's. */
+    /** Masks all strings of a JSON value, but no field names, because these may belong to the protocol. */
     value,
     bytes: (bytes: Buffer): Buffer =>
       forms.some((form) => bytes.includes(form))
@@ -125,7 +125,7 @@ export function createCredentialMask(secret: string) {
   };
 }
 
-/** For an agent that is called without a credential. */
+/** The mask of an agent without a credential. */
 export const noMask: CredentialMask = {
   text: (text) => text,
   bytes: (bytes) => bytes,

@@ -51,7 +51,7 @@ describe("an agent's routes", () => {
 });
 
 describe("a refusal", () => {
-  it("is told in the agent's words, on one line, without the token it was sent", async () => {
+  it("is reported in the agent's words, on one line, without the credential", async () => {
     answer = (_request, response) => {
       response.writeHead(400, { "content-type": "text/plain" });
       response.end(
@@ -71,7 +71,7 @@ describe("a refusal", () => {
     expect(refused.body.toString()).not.toContain("s3cret");
   });
 
-  it("is told for redirects, which are not followed", async () => {
+  it("is reported for redirects, which are not followed", async () => {
     answer = (_request, response) =>
       void response.writeHead(307, { location: "https://b.example/?t=s3cret" }).end();
     expect(await call()).toMatchObject({
@@ -91,7 +91,7 @@ describe("an answer", () => {
     expect(await call()).toMatchObject({ kind: "garbled", problem });
   });
 
-  it("may nest as deep as tasks do", async () => {
+  it("may nest as deeply as tasks do", async () => {
     answer = (_request, response) => void response.end(`${"[".repeat(500)}${"]".repeat(500)}`);
     expect(await call()).toMatchObject({ kind: "answered" });
   });
@@ -107,7 +107,7 @@ describe("the media type", () => {
       isRepeatable: false,
     });
 
-  it("is the protocol's, and the older one for an agent that asks for it, from then on at once", async () => {
+  it("is the protocol's; after an agent asked for the older one, later requests use that at once", async () => {
     const seen: (string | undefined)[] = [];
     answer = ({ headers: { "content-type": type } }, response) => {
       seen.push(type);
@@ -118,7 +118,7 @@ describe("the media type", () => {
     expect(seen).toEqual(["application/a2a+json", "application/json", "application/json"]);
   });
 
-  it("that an agent refuses in both forms is a refusal", async () => {
+  it("is a refusal when the agent rejects both media types", async () => {
     agent.url += "other/";
     answer = (_request, response) => void response.writeHead(415).end();
     expect(await post()).toMatchObject({ kind: "refused", status: 415 });
@@ -144,7 +144,7 @@ describe("looking for a task by its message", () => {
     answer = (_request, response) => void response.end(JSON.stringify(pages[page++]));
   }
 
-  it("goes through all pages", async () => {
+  it("reads all pages", async () => {
     serve({ tasks: [other], nextPageToken: "2" }, { tasks: [wanted], nextPageToken: "" });
     expect(await findTask(outbound, agent, search)).toMatchObject({ kind: "found", view: { taskId: "b" } });
     serve({ tasks: [other], nextPageToken: "2" }, { tasks: [other] });
@@ -153,7 +153,7 @@ describe("looking for a task by its message", () => {
     expect(await findTask(outbound, agent, search)).toEqual({ kind: "absent" });
   });
 
-  it("knows when a list cannot tell", async () => {
+  it("recognizes a list that cannot show whether the task exists", async () => {
     serve({ tasks: [{ ...wanted, history: undefined }] });
     expect(await findTask(outbound, agent, search)).toMatchObject({ kind: "unknowable" });
     serve({ items: [] });
@@ -173,7 +173,7 @@ describe("looking for a task by its message", () => {
     expect(await findTask(outbound, agent, search)).toMatchObject({ kind });
   });
 
-  it("asks for fewer at a time when a page is too large", async () => {
+  it("requests smaller pages when a page is too large", async () => {
     const padded = { ...other, history: [{ messageId: "x", padding: "p".repeat(600_000) }] };
     const sizes: string[] = [];
     answer = (request, response) => {

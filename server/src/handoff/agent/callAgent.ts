@@ -11,25 +11,25 @@ import { isDeeperThan, isJsonObject } from "../../http/contract/json.ts";
 
 export interface AgentCall {
   method: "GET" | "POST";
-  /** The path below the interface's URL, beginning with a slash; its parts are encoded already. */
+  /** The path below the interface's URL, with a leading slash; its segments are already encoded. */
   path: string;
   query?: Readonly<Record<string, string>>;
   body?: Buffer;
   extensions?: readonly string[];
   traceparent?: string | undefined;
   timeoutMs: number;
-  /** Whether it may arrive twice without harm. */
+  /** Whether the request may arrive twice without harm. */
   isRepeatable: boolean;
 }
 
 /**
- * An agent's answer, classified as far as the protocol goes. `value` is the answer's JSON; `body` and `message` are for records,
+ * An agent's answer, classified by the rules of the protocol. `value` is the parsed JSON; `body` and `message` are for records,
  * with the credential masked.
  */
 export type AgentAnswer =
   /** A success with a JSON body. */
   | { kind: "answered"; status: number; durationMs: number; value: unknown; body: Buffer }
-  /** A success whose body is not the protocol's: the work may have begun all the same. */
+  /** A success status with a body that does not follow the protocol; the agent may still have begun the work. */
   | { kind: "garbled"; status: number; durationMs: number; problem: string; body: Buffer }
   | Refusal
   | { kind: "failed"; error: ExchangeError };
@@ -38,27 +38,29 @@ export interface Refusal {
   kind: "refused";
   status: number;
   durationMs: number;
-  /** The protocol's own reason, such as `TASK_NOT_FOUND`; null when the answer names none. */
+  /** The protocol's reason code, such as `TASK_NOT_FOUND`; null if the answer has none. */
   reason: string | null;
   message: string;
   retryAfter: string | null;
   body: Buffer;
 }
 
-/** The most bytes of an answer that are read. Tasks carry their artifacts. */
+/** Maximum number of bytes to read of an answer. Answers contain tasks with their artifacts. */
 const answerLimitBytes = 4 * 1024 * 1024;
-/** The deepest nesting of an answer: what is kept of it is walked recursively. */
+/** Maximum nesting of an answer, because the kept parts are processed recursively. */
 const maxDepth = 500;
 const maxMessageLength = 300;
 
-/** The media type of a request (A2A 1.0.1, section 11.1), and the one that older agents ask for with 415. */
+/**
+ * The media type of a request (A2A 1.0.1, section 11.1), and the one that older agents require (they answer 415 to the newer).
+ */
 const mediaType = "application/a2a+json";
 const olderMediaType = "application/json";
-/** Interfaces that asked for the older type, by the client that called them. */
+/** Interfaces that require the older type, by outbound client. */
 const olderInterfaces = new WeakMap<Outbound, Set<string>>();
 const maxOlderInterfaces = 10_000;
 
-/** One request to an agent over HTTP+JSON (A2A 1.0, section 11). Never rejects. */
+/** Sends one request to an agent over HTTP+JSON (A2A 1.0, section 11). The promise never rejects. */
 export async function callAgent(outbound: Outbound, agent: Agent, call: AgentCall): Promise<AgentAnswer> {
   const { credential } = agent;
   if ("fault" in credential) {
@@ -95,7 +97,10 @@ export async function callAgent(outbound: Outbound, agent: Agent, call: AgentCal
   return { kind: "answered", status, durationMs, value, body };
 }
 
-/** Sends a request, and again with the older media type where the agent refuses the newer with 415, for which it does no work. */
+/**
+ * Sends a request. If the agent answers 415 to the newer media type, which means that it did no work, the request is sent again
+ * with the older one.
+ */
 async function request(
   outbound: Outbound,
   agent: Agent,
@@ -132,7 +137,7 @@ async function request(
   return again;
 }
 
-/** The URL of one of the protocol's routes under an agent's interface; a tenant is a part of the path. */
+/** The URL of a protocol route at an agent's interface. The tenant is a segment of the path. */
 export function agentUrl(
   { url, tenant }: Pick<Agent, "url" | "tenant">,
   path: string,
@@ -158,7 +163,7 @@ function errorIn(value: unknown): object {
   return isJsonObject(error) ? error : {};
 }
 
-/** `google.rpc.ErrorInfo` (section 11.6); lenient about its type's name. */
+/** Reads `google.rpc.ErrorInfo` (section 11.6) without checking the name of its type. */
 function reasonOf(details: readonly unknown[]): string | null {
   for (const detail of details) {
     if (!isJsonObject(detail)) continue;
@@ -170,14 +175,14 @@ function reasonOf(details: readonly unknown[]): string | null {
 
 function parseJson(body: Buffer): unknown {
   try {
-    // Some libraries begin with a byte order mark, which a parser may ignore (RFC 8259, section 8.1).
+    // Some libraries write a byte order mark, which a parser may ignore (RFC 8259, section 8.1).
     return JSON.parse(body.toString("utf8").replace(/^\ufeff/, ""));
   } catch {
     return undefined;
   }
 }
 
-/** An agent's text as logs, attempts and its owner get it: one line, bounded. */
+/** Formats an agent's text for logs, attempts and the owner: one line of limited length. */
 function printable(text: string): string {
   const line = text
     .replaceAll(/[\s\p{Cc}\p{Cs}]+/gu, " ")

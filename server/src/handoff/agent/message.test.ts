@@ -14,7 +14,7 @@ function parse(payload: string | Buffer, place: { taskId?: string; contextId?: s
 }
 
 describe("a payload becomes a message", () => {
-  it("with its bytes as they are, so that no number and no repeated name changes", () => {
+  it("with its bytes unchanged, so that no number and no repeated name is altered", () => {
     const payload = '{"n":12345678901234567890, "x":1.0,"x":2}';
     expect(parse(payload).text).toContain(`{"data":${payload},"mediaType":"application/json"}`);
   });
@@ -37,7 +37,7 @@ describe("a payload becomes a message", () => {
     });
   });
 
-  it("for any JSON that comes back from its data part", () => {
+  it("for any JSON value, which its data part returns unchanged", () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
         const value = JSON.parse(json) as unknown;
@@ -50,7 +50,7 @@ describe("a payload becomes a message", () => {
     );
   });
 
-  it("for a task when it continues one", () => {
+  it("of a task when it continues one", () => {
     expect(parse('"yes"', { taskId: "t", contextId: "c" }).value).toMatchObject({
       taskId: "t",
       contextId: "c",
@@ -61,7 +61,7 @@ describe("a payload becomes a message", () => {
 describe("a payload that is a message", () => {
   const message = { role: "ROLE_USER", messageId: "theirs", parts: [{ text: "a" }], taskId: "t9" };
 
-  it("passes through under our id, which repeats can be found by", () => {
+  it("passes through with our id, by which a repeated message can be found", () => {
     expect(parse(JSON.stringify(message)).value).toEqual({
       ...message,
       messageId: "m1",
@@ -69,7 +69,7 @@ describe("a payload that is a message", () => {
     });
   });
 
-  it("keeps its numbers as they are written", () => {
+  it("keeps its numbers as written", () => {
     const data = '{"id":12345678901234567890,"price":1.10,"large":1e400}';
     const payload = `{ "role":"ROLE_USER","parts":[{"data":${data}}], "metadata" : {"own":98765432109876543210} }`;
     const { text } = parse(payload);
@@ -77,7 +77,7 @@ describe("a payload that is a message", () => {
     expect(text).toContain('"metadata":{"own":98765432109876543210,"event_id":"e1"}');
   });
 
-  it("is the one that a parser reads, with our members in place of its own, however it is written", () => {
+  it("is read as a parser reads it, with our members replacing its own, however it is written", () => {
     fc.assert(
       fc.property(
         fc.dictionary(
@@ -107,7 +107,7 @@ describe("a payload that is a message", () => {
     );
   });
 
-  it("names the extensions it uses", () => {
+  it("lists the extensions it uses", () => {
     const { extensions } = parse(JSON.stringify({ ...message, extensions: ["urn:a", 7] }));
     expect(extensions).toEqual(["urn:a"]);
   });
@@ -125,7 +125,7 @@ describe("a payload that is a message", () => {
     ]);
   });
 
-  it("is data, byte for byte, when it nests too deep to be written anew", () => {
+  it("is sent as data, byte for byte, when it nests too deeply to be serialized again", () => {
     const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
     const payload = `{"role":"ROLE_USER","parts":[{"data":${deep}}]}`;
     expect(parse(payload).text).toContain(`{"data":${payload},"mediaType":"application/json"}`);

@@ -4,11 +4,11 @@ import type { Agent } from "./agent.ts";
 import { type AgentAnswer, callAgent } from "./callAgent.ts";
 
 export interface MessageParts {
-  /** Stable per item, so that a message sent twice can be recognized. */
+  /** The same for every attempt of an item, so that a message sent twice can be recognized. */
   messageId: string;
   payload: Buffer;
   metadata: Record<string, string>;
-  /** The task and context that the message belongs to; a first message has neither. */
+  /** The task and context that the message belongs to; absent in a first message. */
   taskId?: string | null;
   contextId?: string | null;
 }
@@ -19,9 +19,9 @@ export interface OutgoingMessage {
 }
 
 /**
- * Sends an item as a message (A2A 1.0, section 3.1.1). Two messages make two tasks, even under one id, so a request is not
- * repeated.
- * @param notifyAt The address at which the agent notifies of the task, where it can.
+ * Sends an item as a message (A2A 1.0, section 3.1.1). Two messages create two tasks, even with the same id, so the request is
+ * never repeated automatically.
+ * @param notifyAt The address to which the agent sends notifications about the task, if it supports them.
  */
 export function sendMessage(
   outbound: Outbound,
@@ -34,7 +34,7 @@ export function sendMessage(
   const head = {
     ...(agent.tenant !== null && { tenant: agent.tenant }),
     configuration: {
-      // Without this, the agent answers only when its work is done.
+      // Without this, the agent would answer only after its work is done.
       returnImmediately: true,
       historyLength: 0,
       ...(notifyAt !== undefined && { taskPushNotificationConfig: { url: notifyAt } }),
@@ -56,13 +56,13 @@ export function sendMessage(
 }
 
 const maxExtensions = 20;
-/** A message that nests deeper is passed on as data: it would have to be written anew, which recurses. */
+/** A message that nests deeper is passed on as data, because serializing it again is recursive. */
 const maxDepth = 500;
 
 /**
- * An item as an A2A message (1.0, section 4.1.4). A payload that is a message of a user passes through, under our
- * own id; a string, or an object with nothing but `text` (and `event_type`), becomes a text part; everything else a
- * data part, whose bytes are the payload's own. No number changes on the way.
+ * Converts an item into an A2A message (1.0, section 4.1.4). A payload that is already a user message passes through with our
+ * own id. A string, or an object with only `text` (and `event_type`), becomes a text part. Anything else becomes a data part
+ * with the payload's bytes. No number changes.
  */
 export function toMessage(input: MessageParts): OutgoingMessage {
   const text = input.payload.toString("utf8").replace(/^\ufeff/, "");
@@ -105,7 +105,7 @@ function passThrough(message: JsonObject, text: string, input: MessageParts, ids
   };
 }
 
-/** JSON with source text access (ECMAScript 2026), which TypeScript does not know yet. */
+/** JSON with source text access (ECMAScript 2026), which TypeScript's types do not have yet. */
 const exactJson = JSON as unknown as {
   parse: (
     text: string,
@@ -114,7 +114,7 @@ const exactJson = JSON as unknown as {
   rawJSON: (text: string) => unknown;
 };
 
-/** Parses an object so that `JSON.stringify` writes its numbers as they were written: a JavaScript number would round some. */
+/** Parses an object so that `JSON.stringify` writes its numbers as they were written; JavaScript numbers would round some. */
 function parseExactly(text: string): JsonObject {
   return exactJson.parse(text, (_, value, { source }) =>
     typeof value === "number" ? exactJson.rawJSON(source) : value,
@@ -123,7 +123,7 @@ function parseExactly(text: string): JsonObject {
 
 const contents = ["text", "raw", "url", "data"];
 
-/** Whether a payload is a message: it has a role, besides parts, which other data may have, too. */
+/** Whether a payload is a message. The role is required, because other data may have parts too. */
 function isUserMessage(value: unknown): value is JsonObject {
   if (!isJsonObject(value) || value["role"] !== "ROLE_USER") return false;
   const { parts } = value;

@@ -17,7 +17,7 @@ function view(value: unknown): TaskView {
 }
 
 describe("a task", () => {
-  it("is kept without the prefix of its state, with its message's text", () => {
+  it("is stored with its state, without the prefix, and with its message's text", () => {
     expect(view(task)).toMatchObject({
       taskId: "t1",
       contextId: "c1",
@@ -41,13 +41,13 @@ describe("a task", () => {
     },
   );
 
-  it("is the same as long as what it says is the same, its history apart", () => {
+  it("counts as unchanged while its contents are the same, except for its history", () => {
     const { fingerprint } = view(task);
     expect(view({ ...task, history: [{ parts: [] }] }).fingerprint).toBe(fingerprint);
     expect(view({ ...task, artifacts: [] }).fingerprint).not.toBe(fingerprint);
   });
 
-  it("is kept to a size: parts that do not fit are left out, and what is left is whole", () => {
+  it("is stored up to a size: parts that do not fit are left out, and the rest is complete", () => {
     const large = view({
       ...task,
       artifacts: [
@@ -63,7 +63,7 @@ describe("a task", () => {
     ]);
   });
 
-  it("has text that can be stored", () => {
+  it("has text that PostgreSQL can store", () => {
     const odd = view({ ...task, status: { state: "WORKING", message: { parts: [{ text: "a\0\ud800" }] } } });
     expect(odd.statusMessage).toBe("a\ufffd\ufffd");
   });
@@ -83,7 +83,7 @@ describe("a task", () => {
     });
   });
 
-  it("whatever it is, within its limits and without throwing", () => {
+  it("of any content is read within the limits and without an exception", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), fc.jsonValue(), (message, artifacts, parts) => {
         const reading = readTask(
@@ -101,7 +101,7 @@ describe("a task", () => {
 });
 
 describe("a credential that the agent repeats", () => {
-  it("is hidden in what is kept, and not in what is judged", () => {
+  it("is masked in what is stored, but not in the values that are checked", () => {
     for (const token of ["id", "task", "state", "TASK_STATE_WORKING", "t1", "text"]) {
       const said = {
         id: "t1",
@@ -121,7 +121,7 @@ describe("a credential that the agent repeats", () => {
 });
 
 describe("the answer to a message", () => {
-  it("is a task, or a message that is all there is", () => {
+  it("is a task or a message", () => {
     expect(readSendAnswer({ task }, noMask)).toMatchObject({ ok: true, view: { taskId: "t1" } });
     expect(readSendAnswer({ message: { parts: [{ text: "hi" }] } }, noMask)).toMatchObject({
       ok: true,

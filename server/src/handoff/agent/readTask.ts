@@ -2,23 +2,23 @@ import { createHash } from "node:crypto";
 import type { CredentialMask } from "./agent.ts";
 import { isJsonObject } from "../../http/contract/json.ts";
 
-/** The parts of a task that the service keeps, or those of the message that an agent answered with in place of one. */
+/** The fields of a task that the service stores, or those of a message that the agent answered with instead of a task. */
 export interface TaskView {
   taskId: string | null;
   contextId: string | null;
-  /** Without the protocol's prefix; null for a message. */
+  /** Without the protocol's prefix; null if the answer was a message. */
   state: string | null;
-  /** The text of the status message, or of the message that was the answer. */
+  /** Text of the status message, or of the message that was the answer. */
   statusMessage: string | null;
-  /** JSON text of its parts. */
+  /** JSON text of that message's parts. */
   statusParts: string | null;
   /** JSON text. */
   artifacts: string | null;
-  /** Parts were left out because of their size. */
+  /** Whether parts were left out because of their size. */
   isTruncated: boolean;
-  /** How the work ended; null while it has not. */
+  /** The task's outcome; null while it has not ended. */
   outcome: Outcome | null;
-  /** A digest of the agent's whole answer, the parts that are left out included. */
+  /** Digest of the agent's complete answer, including the parts that were left out. */
   fingerprint: string;
 }
 
@@ -34,24 +34,24 @@ const maxArtifactBytes = 64 * 1024;
 
 /**
  * Reads the answer to a message (A2A 1.0, section 3.1.1): `{task}` or `{message}`.
- * @param mask Hides the agent's credential in the texts that are kept; ids and states are kept as they are.
+ * @param mask Hides the agent's credential in the stored texts; ids and states are stored unmasked.
  */
 export function readSendAnswer(value: unknown, mask: CredentialMask): Reading {
   if (!isJsonObject(value)) return wrong("is not a JSON object");
-  // Some libraries write null for the one of the two that there is not.
+  // Some libraries write null for the absent one of the two.
   const { task = null, message = null } = value;
   if (task !== null) return readTask(task, mask, "$.task");
   if (message !== null) return readMessage(message, mask);
   return wrong("has neither $.task nor $.message");
 }
 
-/** Reads the answer to a question about the task with this id. The answer of a confused agent is of another task. */
+/** Reads the answer to a request for the task with this id. A faulty agent may return another task. */
 export function readTaskOf(taskId: string, task: unknown, mask: CredentialMask): Reading {
   const reading = readTask(task, mask);
   return reading.ok && reading.view.taskId !== taskId ? wrong("is about another task") : reading;
 }
 
-/** Reads a task (section 4.1.1). An unknown state counts as one that has not ended. */
+/** Reads a task (section 4.1.1). A task in an unknown state counts as not ended. */
 export function readTask(task: unknown, mask: CredentialMask, path: string = "$"): Reading {
   if (!isJsonObject(task)) return wrong(`has no task at ${path}`);
   const taskId = readId(task["id"]);
@@ -83,19 +83,19 @@ export function readTask(task: unknown, mask: CredentialMask, path: string = "$"
   };
 }
 
-/** Whether a task has a message of this id in its history; undefined when it shows no history. */
+/** Whether a task's history has a message with this id; undefined if the task has no history. */
 export function hasMessage(task: unknown, messageId: string): boolean | undefined {
   const history = isJsonObject(task) ? task["history"] : undefined;
   if (!Array.isArray(history)) return undefined;
   return history.some((message: unknown) => isJsonObject(message) && message["messageId"] === messageId);
 }
 
-/** Whether the task waits for its client (section 4.1.3). */
+/** Whether the task waits for input from its client (section 4.1.3). */
 export function isInterrupted(state: string | null): boolean {
   return state === "INPUT_REQUIRED" || state === "AUTH_REQUIRED";
 }
 
-/** An agent that answers with a message has done its work, and there is no task to follow. */
+/** Reads a message as the answer: the agent has done its work, and there is no task to follow. */
 function readMessage(message: unknown, mask: CredentialMask): Reading {
   if (!isJsonObject(message) || !Array.isArray(message["parts"])) return wrong("has no $.message.parts");
   const parts = mask.value(message["parts"]);
@@ -128,7 +128,7 @@ function outcomeOf(state: string): Outcome | null {
   }
 }
 
-/** An id becomes part of a URL, in which `.` and `..` would mean something else. */
+/** Checks an id. It becomes a segment of a URL, where `.` and `..` would have another meaning. */
 function readId(value: unknown): string | null {
   if (typeof value !== "string" || value === "" || value.length > maxIdLength) return null;
   if (/[\p{Cc}\p{Cs}]/u.test(value) || /^\.{1,2}$/.test(value)) return null;
@@ -150,7 +150,7 @@ interface Kept {
   isTruncated: boolean;
 }
 
-/** The parts that fit into the limit, in their order. */
+/** Keeps the parts that fit into the limit, in their order. */
 function keepParts(parts: unknown, limitBytes: number): Kept {
   if (!Array.isArray(parts) || parts.length === 0) return { json: null, isTruncated: false };
   const kept: string[] = [];
@@ -165,7 +165,10 @@ function keepParts(parts: unknown, limitBytes: number): Kept {
   return { json: `[${kept.join(",")}]`, isTruncated: kept.length < parts.length };
 }
 
-/** Artifacts in their order, each with the parts that fit; one whose description alone is too large is left out. */
+/**
+ * Keeps artifacts in their order, each with the parts that fit. An artifact whose fields without parts are too large is left
+ * out.
+ */
 function keepArtifacts(artifacts: unknown): Kept {
   if (!Array.isArray(artifacts) || artifacts.length === 0) return { json: null, isTruncated: false };
   const kept: string[] = [];

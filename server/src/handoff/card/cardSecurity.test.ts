@@ -22,12 +22,12 @@ function problem(requirements: unknown, form: CredentialForm): string | undefine
   );
 }
 
-/** One alternative of schemes, as ProtoJSON has it. */
+/** One alternative of schemes, in the form of ProtoJSON. */
 const all = (...names: string[]): object => ({
   schemes: Object.fromEntries(names.map((name) => [name, { list: [] }])),
 });
 
-describe("what a card demands", () => {
+describe("a card's security requirement that is not met", () => {
   it.for<[string, unknown, CredentialForm[], CredentialForm[]]>([
     ["nothing", [], [none, bearer, apiKey], []],
     ["nothing that can be read", "x", [none], []],
@@ -48,7 +48,7 @@ describe("what a card demands", () => {
     for (const form of unmet) expect(problem(requirements, form), form.type).toMatch(/^demands "/);
   });
 
-  it("is named, with what to do", () => {
+  it("is named in the message, with advice", () => {
     expect(problem([all("key")], none)).toBe(
       'demands "key" (an API key in the header X-API-Key), which auth of type none does not give: give auth as {"type": "api_key", "header": "X-API-Key", "value": "…"}',
     );

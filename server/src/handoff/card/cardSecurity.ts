@@ -1,16 +1,16 @@
 import type { AgentCardRow } from "../../postgres/tables.ts";
 import { isJsonObject, type JsonObject } from "../../http/contract/json.ts";
 
-/** A security scheme of an agent, as far as a target can meet it. */
+/** A security scheme of an agent. Only the first two kinds can be satisfied by a target's credential. */
 export type SecurityScheme =
   /** A token in `Authorization: Bearer`. */
   | { kind: "bearer"; name: string; described: string }
   /** A key in a header. */
   | { kind: "header"; name: string; header: string; takesBearer: boolean; described: string }
-  /** A scheme for which a target can have no credential. */
+  /** A scheme that no credential of a target satisfies. */
   | { kind: "other"; name: string; described: string };
 
-/** One alternative of a card's requirements: all of these schemes together. */
+/** One alternative of a card's requirements: a client must satisfy all of its schemes. */
 export type SecurityRequirement = readonly SecurityScheme[];
 
 /** The form of a target's credential. */
@@ -22,9 +22,9 @@ export function formOf(stored: Pick<AgentCardRow, "bearer_origin" | "auth_header
 }
 
 /**
- * The security requirements of a card (A2A 1.0, sections 4.4 and 4.5), of which a client has to meet one. Empty when the card
- * demands nothing, also when one alternative is empty. A requirement that cannot be read is left out, because the agent will
- * refuse a wrong credential itself.
+ * Reads the security requirements of a card (A2A 1.0, sections 4.4 and 4.5); a client must satisfy one of them. Returns an empty
+ * list if the card requires nothing or one alternative is empty. A requirement that cannot be parsed is ignored, because the
+ * agent itself will refuse a wrong credential.
  */
 export function securityRequirements(document: JsonObject): SecurityRequirement[] {
   const written = document["securityRequirements"] ?? document["security"];
@@ -37,7 +37,9 @@ export function securityRequirements(document: JsonObject): SecurityRequirement[
   return alternatives.some((one) => one.length === 0) ? [] : alternatives;
 }
 
-/** Why the agent would refuse this credential, after `the agent card `; undefined where one alternative is met. */
+/**
+ * Why the agent would refuse this credential, as a continuation of `the agent card `; undefined if an alternative is satisfied.
+ */
 export function unmetSecurity(
   requirements: readonly SecurityRequirement[],
   form: CredentialForm,
@@ -64,7 +66,7 @@ function isMet(scheme: SecurityScheme, form: CredentialForm): boolean {
   }
 }
 
-/** Advice to the owner: the `auth` that would meet the first alternative of a single scheme that a target can meet. */
+/** Advice for the owner: the `auth` value for the first alternative that consists of one supported scheme. */
 function advice(requirements: readonly SecurityRequirement[]): string {
   const [scheme] =
     requirements.find(([one, ...others]) => others.length === 0 && one!.kind !== "other") ?? [];
@@ -74,7 +76,7 @@ function advice(requirements: readonly SecurityRequirement[]): string {
     : `: give auth as {"type": "api_key", "header": ${JSON.stringify((scheme as { header: string }).header)}, "value": "…"}`;
 }
 
-/** Reads a scheme of section 4.5 in each form that is in use: ProtoJSON's, OpenAPI's, and that of the JavaScript SDK. */
+/** Reads a scheme of section 4.5 in each form that is in use: that of ProtoJSON, of OpenAPI, and of the JavaScript SDK. */
 function readScheme(name: string, written: unknown): SecurityScheme {
   const [form, fields] = writtenForm(written);
   const text = (field: string): string => (typeof fields[field] === "string" ? fields[field] : "");
@@ -120,7 +122,7 @@ function readScheme(name: string, written: unknown): SecurityScheme {
   }
 }
 
-/** The scheme's kind in lower case, and its fields. */
+/** Returns the scheme's kind in lower case, and its fields. */
 function writtenForm(written: unknown): [form: string, fields: JsonObject] {
   if (!isJsonObject(written)) return ["", {}];
   if (typeof written["type"] === "string") return [written["type"].toLowerCase(), written];

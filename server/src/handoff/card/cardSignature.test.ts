@@ -26,7 +26,7 @@ describe("a signed card", () => {
     expect(finding).toEqual({ state: "verified", keySetUrl, detail: null });
   });
 
-  it("by the SDK, which drops empty fields before it signs, is verified as its handler serves it", async () => {
+  it("signed by the SDK, which drops empty fields first, is verified in the form that its handler serves", async () => {
     const { privateKey, jwk } = await newKey("ES256");
     const signer = generateAgentCardSignature(privateKey, {
       alg: "ES256",
@@ -55,20 +55,20 @@ describe("a signed card", () => {
     expect(finding.state).toBe("verified");
   });
 
-  it("that was changed is invalid", async () => {
+  it("that was changed afterwards is invalid", async () => {
     const { privateKey, jwk } = await newKey("ES256");
     const signed = await sign(document, privateKey, { alg: "ES256", kid: "k1", jku: keySetUrl });
     const changed = read({ ...signed.document, name: "Impostor" });
     expect(await verifyCard(async () => [jwk], changed)).toMatchObject({ state: "invalid" });
   });
 
-  it("by another key of the same name is invalid", async () => {
+  it("signed with another key of the same name is invalid", async () => {
     const [one, other] = [await newKey("ES256"), await newKey("ES256")];
     const signed = await sign(document, one.privateKey, { alg: "ES256", kid: "k1", jku: keySetUrl });
     expect(await verifyCard(async () => [other.jwk], signed)).toMatchObject({ state: "invalid" });
   });
 
-  it("one good signature among others is enough", async () => {
+  it("with one valid signature among others is verified", async () => {
     const [one, other] = [await newKey("ES256"), await newKey("ES256")];
     const first = await sign(document, other.privateKey, { alg: "ES256", kid: "k1", jku: keySetUrl });
     const second = await sign(document, one.privateKey, { alg: "ES256", kid: "k1", jku: keySetUrl });
@@ -78,7 +78,7 @@ describe("a signed card", () => {
 });
 
 describe("a signature that cannot be checked leaves the card unverified", () => {
-  it("without a key set", async () => {
+  it("if it names no key set", async () => {
     const { privateKey, jwk } = await newKey("ES256");
     const signed = await sign(document, privateKey, { alg: "ES256", kid: "k1" });
     expect(await verifyCard(async () => [jwk], signed)).toMatchObject({
@@ -87,7 +87,7 @@ describe("a signature that cannot be checked leaves the card unverified", () => 
     });
   });
 
-  it("when the key set cannot be read or lacks the key", async () => {
+  it("if the key set cannot be read or lacks the key", async () => {
     const { privateKey, jwk } = await newKey("ES256");
     const signed = await sign(document, privateKey, { alg: "ES256", kid: "k1", jku: keySetUrl });
     expect(await verifyCard(async () => "the key set could not be read: no answer", signed)).toMatchObject({
@@ -100,7 +100,7 @@ describe("a signature that cannot be checked leaves the card unverified", () => 
     });
   });
 
-  it("with a shared secret or no algorithm at all", async () => {
+  it("if it uses a shared secret or no algorithm", async () => {
     const secret = new TextEncoder().encode("k".repeat(32));
     const oct: JWK = { kty: "oct", kid: "k1", k: Buffer.from(secret).toString("base64url") };
     const signed = await sign(document, secret, { alg: "HS256", kid: "k1", jku: keySetUrl });
@@ -113,7 +113,7 @@ describe("a signature that cannot be checked leaves the card unverified", () => 
     expect(await verifyCard(async () => [oct], bare)).toMatchObject({ state: "unverified" });
   });
 
-  it("and asks for no more than three key sets", async () => {
+  it("and at most three key sets are read", async () => {
     const { privateKey } = await newKey("ES256");
     const signatures = [];
     for (let number = 0; number < 10; number++) {
@@ -132,7 +132,7 @@ describe("a signature that cannot be checked leaves the card unverified", () => 
   });
 });
 
-it("a card without signatures is just that", async () => {
+it("a card without signatures has the state none", async () => {
   const finding = await verifyCard(() => Promise.reject(new Error("nothing to ask")), read(document));
   expect(finding.state).toBe("none");
 });

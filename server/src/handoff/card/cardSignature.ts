@@ -3,34 +3,34 @@ import type { JWK } from "jose";
 import type { AgentCard, CardSignature } from "./parseCard.ts";
 
 /**
- * The state of a card's signatures: `verified` by a key that its signer publishes, `unverified` because no such key could be read,
- * `invalid` because the key does not fit the content, or `none`.
+ * The state of a card's signatures. `verified`: valid for a key that the signer publishes. `unverified`: no such key could be
+ * read. `invalid`: the signature does not match the content. `none`: the card has no signature.
  */
 export type CardSignatureState = "verified" | "unverified" | "invalid" | "none";
 
 export interface SignatureFinding {
   state: CardSignatureState;
-  /** The address of the key set that verified the card: the owner of this address vouches for the card. */
+  /** URL of the key set that verified the card; the owner of this URL vouches for the card. */
   keySetUrl: string | null;
-  /** For a person, when it was neither verified nor absent. */
+  /** Explanation for people if the state is `unverified` or `invalid`. */
   detail: string | null;
 }
 
-/** Reads a key set (RFC 7517); a text says why it could not be had. */
+/** Reads a key set (RFC 7517). A string is the reason why it could not be read. */
 export type FetchKeys = (url: string) => Promise<readonly JWK[] | string>;
 
-/** The algorithms that are accepted: neither `none` nor a shared secret would prove anything. */
+/** The accepted algorithms. `none` and shared secrets are not accepted, because they prove nothing. */
 const algorithms = ["ES256", "ES384", "RS256", "PS256", "EdDSA"];
 const publicKeyTypes = ["EC", "RSA", "OKP"];
-/** Keys of one set that are tried for a signature that names none. */
+/** Maximum number of keys tried for a signature without a key id. */
 const maxKeysTried = 5;
-/** Addresses of key sets that one card can make the service read. */
+/** Maximum number of key sets that the service reads for one card. */
 const maxKeySets = 3;
 
-/** Loaded with the first signed card, because most services never see one. */
+/** Loaded with the first signed card, because most services never receive one. */
 const jose = () => import("jose");
 
-/** Checks a card's signatures (A2A 1.0, section 8.4.3); one that holds is enough. */
+/** Checks a card's signatures (A2A 1.0, section 8.4.3). One valid signature is enough. */
 export async function verifyCard(fetchKeys: FetchKeys, card: AgentCard): Promise<SignatureFinding> {
   if (card.signatures.length === 0) return { state: "none", keySetUrl: null, detail: null };
   const forms = signedForms(card.document).map((form) => Buffer.from(form).toString("base64url"));
@@ -109,7 +109,7 @@ async function holds(
     await flattenedVerify(jws, await importJWK(key, algorithm), { algorithms });
     return true;
   } catch {
-    // Whatever is wrong with this form or key, another may verify.
+    // Another form or key may still verify the signature.
     return false;
   }
 }
@@ -123,10 +123,10 @@ function shown(value: unknown): string {
 }
 
 /**
- * The texts that a signature over this card may cover (A2A 1.0, section 8.4.1): the card without its signatures in
- * canonical JSON. Signers disagree on which fields are present, so there are several: the card as received; without
- * empty values, which the SDKs drop before they sign; and without the other defaults of protobuf. The JavaScript
- * SDK's card handler wraps choices in its own way, which its signer does not read and leaves out.
+ * The texts that a signature of this card may cover (A2A 1.0, section 8.4.1): the card without its signatures in canonical JSON.
+ * Signers disagree on which fields are present, so several forms are tried: the card as received; without empty values, which
+ * the SDKs drop before they sign; and without protobuf's other default values. The JavaScript SDK's card handler wraps `oneof`
+ * fields in its own form, which its signer does not read and leaves out.
  */
 function signedForms(document: JsonObject): string[] {
   const { signatures: _signatures, ...card } = document;
@@ -139,7 +139,7 @@ function signedForms(document: JsonObject): string[] {
   return [...new Set(forms.map(canonicalJson))];
 }
 
-/** JSON in its canonical form (RFC 8785): JavaScript's own numbers and strings, members sorted by UTF-16 units. */
+/** Canonical JSON (RFC 8785): JavaScript's notation of numbers and strings, members sorted by UTF-16 code units. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);
@@ -149,7 +149,7 @@ export function canonicalJson(value: unknown): string {
   return `{${members.join(",")}}`;
 }
 
-/** @returns undefined for a value that is empty itself. */
+/** Removes empty values recursively. @returns undefined if the value itself is empty. */
 function withoutEmpty(value: unknown): unknown {
   if (value === "" || value === null) return undefined;
   if (Array.isArray(value)) {
@@ -163,7 +163,7 @@ function withoutEmpty(value: unknown): unknown {
   return members.length > 0 ? Object.fromEntries(members) : undefined;
 }
 
-/** Fields that protobuf writes only when they are true. */
+/** Fields that protobuf writes only if they are true. */
 const falseByDefault = ["required", "pkceRequired"];
 
 function withoutDefaults(value: unknown, wrapped: "unwrap" | "drop"): unknown {
@@ -179,7 +179,7 @@ function withoutDefaults(value: unknown, wrapped: "unwrap" | "drop"): unknown {
   return Object.fromEntries(members);
 }
 
-/** `{scheme: {$case: "x", value: …}}` stands for `{x: …}`. */
+/** Reads `{scheme: {$case: "x", value: …}}` as `{x: …}`. */
 function unwrap(member: unknown): [name: string, value: unknown] | undefined {
   if (!isJsonObject(member) || typeof member["$case"] !== "string") return undefined;
   return [member["$case"], member["value"]];

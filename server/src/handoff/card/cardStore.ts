@@ -5,7 +5,7 @@ import { recordChange } from "../../audit/recordChange.ts";
 import { inTransactionOf, type AgentCardRow, type Queries } from "../../postgres/tables.ts";
 import type { GoodCard } from "./examineCard.ts";
 
-/** When a card was read, and for how long it counts as fresh. */
+/** When a card was read, and how long it is fresh. */
 interface Freshness {
   nowMs: number;
   freshForMs: number;
@@ -38,7 +38,7 @@ function readColumns({ nowMs, freshForMs }: Freshness) {
   } satisfies Updateable<AgentCardRow>;
 }
 
-/** The stored card of an agent, with the interface in use; undefined when there is no such a2a target. */
+/** Reads the stored card of an agent, with the interface in use; undefined if there is no such a2a target. */
 export async function readCard(queries: Queries, targetId: string) {
   return queries
     .selectFrom("agent_cards as c")
@@ -59,7 +59,7 @@ export async function readCard(queries: Queries, targetId: string) {
     .executeTakeFirst();
 }
 
-/** Notes that a card could not be read or used; the last good one stays. */
+/** Records that a card could not be read or used; the last good card stays in use. */
 export async function noteCardFailure(
   queries: Queries,
   targetId: string,
@@ -79,7 +79,7 @@ export async function noteCardFailure(
     .execute();
 }
 
-/** Notes that the card at the address is still the stored one. */
+/** Records that the card at its URL is still the stored one. */
 export async function noteCardUnchanged(queries: Queries, targetId: string, times: Freshness): Promise<void> {
   await queries
     .updateTable("agent_cards")
@@ -90,8 +90,8 @@ export async function noteCardUnchanged(queries: Queries, targetId: string, time
 
 /**
  * Replaces the stored card with a good one.
- * @returns whether deliveries have another interface from now on; undefined where the card was not replaced, because the
- * credential may not be sent to its origin or the target is gone.
+ * @returns whether the interface for deliveries changed; undefined if the card was not replaced, because the credential may not
+ *   be sent to its origin or the target was deleted.
  */
 export async function replaceCard(
   queries: Queries,
@@ -99,12 +99,12 @@ export async function replaceCard(
   card: GoodCard,
   options: Freshness & {
     confirmOrigin?: string | undefined;
-    /** The caller that asked for it; undefined when the service reads the card by itself. */
+    /** The caller that requested the change; undefined if the service reads the card by itself. */
     origin?: Origin | undefined;
   },
 ): Promise<{ isInterfaceChanged: boolean } | undefined> {
   return inTransactionOf(queries, async (transaction) => {
-    // Locks the target before its card, as every other transaction does, so that two cannot deadlock.
+    // The target is locked before its card, as in every other transaction, so that two transactions cannot deadlock.
     const target = await transaction
       .selectFrom("targets")
       .select(["url", "org_id", "name"])
@@ -144,7 +144,7 @@ export async function replaceCard(
         .where("id", "=", targetId)
         .execute();
     }
-    // An unchanged card that the service read again by itself is no change.
+    // An unchanged card that the service read by itself is not a change for the audit log.
     if (isInterfaceChanged || options.origin !== undefined) {
       const service = { kind: "service", name: "agent cards" } as const;
       await recordChange(transaction, options.origin ?? { orgId: target.org_id, actor: service }, {
@@ -163,17 +163,17 @@ export async function replaceCard(
 }
 
 const dueLimit = 50;
-/** A claimed card's lease: longer than an examination takes. If the process dies, the card is due again after it. */
+/** Lease of a claimed card, longer than reading and checking it takes. If the process dies, the card is due again afterwards. */
 const holdSeconds = 120;
 
 /**
  * Claims cards that are due to be read again, so that no other node reads them at the same time.
- * @returns their targets.
+ * @returns the ids of their targets.
  */
 export async function takeDueCards(queries: Queries, nowMs: number): Promise<string[]> {
   const nowSeconds = Math.floor(nowMs / 1000);
   return inTransactionOf(queries, async (transaction) => {
-    // Chosen before they are changed: Citus would let each copy of the rows choose by itself.
+    // Selected before the update, because on Citus each copy of the rows would select by itself.
     const due = await transaction
       .selectFrom("agent_cards as due")
       .innerJoin("targets as t", "t.id", "due.target_id")

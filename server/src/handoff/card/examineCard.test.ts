@@ -4,7 +4,7 @@ import { cardRetryMs, freshForMs } from "./examineCard.ts";
 
 const minute = 60_000;
 
-describe("how long a card is fresh", () => {
+describe("the time for which a card is fresh", () => {
   it.each([
     [{}, 60 * minute],
     [{ "cache-control": "public, max-age=3600" }, 60 * minute],
@@ -30,7 +30,7 @@ describe("how long a card is fresh", () => {
   });
 });
 
-it("failures are tried again after one minute, then less and less often, at least every hour", () => {
+it("a failed read is retried after one minute, then less often, at least every hour", () => {
   expect([1, 2, 3, 7, 1_000].map(cardRetryMs)).toEqual([
     minute,
     2 * minute,

@@ -10,7 +10,7 @@ export interface ExamineDeps extends Pick<Parts, "outbound" | "networks"> {
   config: { allowHttpTargets: boolean };
 }
 
-/** The card at an address as it is now. `problem` completes a sentence that begins with `the agent card`. */
+/** The result of reading and checking a card. `problem` completes a sentence that begins with `the agent card`. */
 export type Examination =
   | { kind: "good"; card: GoodCard; freshForMs: number }
   | { kind: "unchanged"; freshForMs: number }
@@ -23,7 +23,7 @@ export interface GoodCard extends AgentCard {
   signatureFinding: SignatureFinding;
 }
 
-/** Reads a card and checks all of it, before any of it is used. */
+/** Reads a card and checks all of it before any part is used. */
 export async function examineCard(deps: ExamineDeps, request: CardRequest): Promise<Examination> {
   const fetched = await fetchCard(deps.outbound, request);
   if (fetched.kind !== "card") return fetched;
@@ -46,7 +46,7 @@ interface CardRequest {
   timeoutMs?: number;
 }
 
-/** The result of reading a card's address. */
+/** The result of fetching a card's URL. */
 type CardFetch =
   | { kind: "card"; bytes: Buffer; etag: string | null; freshForMs: number }
   | Exclude<Examination, { kind: "good" }>;
@@ -58,8 +58,8 @@ const keySetLimitBytes = 64 * 1024;
 const maxKeys = 100;
 
 /**
- * Reads an agent card, conditionally when `etag` is given. The credential is never sent with it: a card is public, and its address
- * need not belong to the agent.
+ * Fetches an agent card, conditionally if `etag` is given. The credential is never sent: a card is public, and its URL need not
+ * belong to the agent.
  */
 async function fetchCard(
   outbound: Outbound,
@@ -90,7 +90,7 @@ async function fetchCard(
   };
 }
 
-/** Reads a key set (RFC 7517) that a signature names; a text says why it could not be had. */
+/** Fetches a key set (RFC 7517) that a signature names. A string is the reason why it could not be read. */
 async function fetchKeySet(outbound: Outbound, url: string): Promise<readonly JWK[] | string> {
   const result = await outbound.request({
     method: "GET",
@@ -122,7 +122,7 @@ function describeStatus({ status, headers }: ExchangeResponse): string {
   return statusText("its address", status, to);
 }
 
-/** An entity tag (RFC 9110, section 8.8.3) that can be sent back; any other text is ignored. */
+/** Returns an entity tag (RFC 9110, section 8.8.3) that can be sent back; null for any other text. */
 function usableEtag(etag: string | undefined): string | null {
   return etag !== undefined && /^(?:W\/)?"[\x21\x23-\x7e]{0,200}"$/.test(etag) ? etag : null;
 }
@@ -130,21 +130,21 @@ function usableEtag(etag: string | undefined): string | null {
 const seconds = 1_000;
 const minutes = 60 * seconds;
 
-/** The freshness of an answer that says nothing about it. */
+/** Freshness of a response without caching headers. */
 const defaultAgeMs = 60 * minutes;
-/** The shortest time after which a card is read again by itself, whatever the answer says. */
+/** The shortest time until the service reads a card again by itself, even if the response allows less. */
 const minAgeMs = 5 * minutes;
 const maxAgeMs = 24 * 60 * minutes;
 const firstRetryMs = minutes;
 const maxRetryMs = 60 * minutes;
 
-/** The caching headers of an answer. */
+/** The caching headers of a response. */
 interface CacheHeaders {
   "cache-control"?: string | undefined;
   age?: string | undefined;
 }
 
-/** For how long a card just read is fresh, in milliseconds (RFC 9111, sections 4.2 and 5.2.2). */
+/** How long a card that was just read is fresh, in milliseconds (RFC 9111, sections 4.2 and 5.2.2). */
 export function freshForMs(headers: CacheHeaders): number {
   const directives = (headers["cache-control"] ?? "")
     .toLowerCase()
@@ -157,7 +157,7 @@ export function freshForMs(headers: CacheHeaders): number {
   return Math.min(Math.max((Number(said) - usedSeconds) * seconds, minAgeMs), maxAgeMs);
 }
 
-/** How long to wait after this many failures in a row to read a card, in milliseconds. */
+/** Delay in milliseconds after this many consecutive failures to read a card. */
 export function cardRetryMs(failures: number): number {
   return Math.min(firstRetryMs * 2 ** Math.min(Math.max(failures, 1) - 1, 10), maxRetryMs);
 }

@@ -24,7 +24,7 @@ const whole = {
 };
 
 describe("a card that can be used", () => {
-  it("is read by its first HTTP+JSON interface of 1.0; an empty tenant is none", () => {
+  it("is used through its first HTTP+JSON interface of 1.0; an empty tenant counts as none", () => {
     const reading = read(whole);
     expect(reading).toMatchObject({
       ok: true,
@@ -42,7 +42,7 @@ describe("a card that can be used", () => {
     });
   });
 
-  it("may hold what nobody here knows, the SDK's leaked security schemes included", () => {
+  it("may have unknown fields, including the security schemes in the SDK's internal form", () => {
     const extra = {
       ...whole,
       url: "https://agent.example.com/old",
@@ -53,7 +53,7 @@ describe("a card that can be used", () => {
   });
 });
 
-describe("a card that cannot be used is refused with the place", () => {
+describe("a card that cannot be used is refused with the path of its fault", () => {
   const { supportedInterfaces: _interfaces, ...without } = whole;
   const cases: [string, unknown, string][] = [
     ["an older card", { ...without, url: "https://a.example", protocolVersion: "0.3.0" }, "is of A2A 0.3.0"],
@@ -124,14 +124,14 @@ describe("a card that cannot be used is refused with the place", () => {
     expect(reading).toMatchObject({ ok: false, problem: expect.stringContaining(problem) as string });
   });
 
-  it("what is no JSON, no text, or nests without end", () => {
+  it("data that is not JSON, not UTF-8 or nests too deeply is refused", () => {
     expect(problemOf(Buffer.from("<html>"))).toBe("is not JSON");
     expect(problemOf(Buffer.from([0xff, 0xfe, 0x7b]))).toBe("is not UTF-8 text");
     const deep = `{"a":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
     expect(problemOf(Buffer.from(deep))).toBe("nests deeper than 64 levels");
   });
 
-  it("whatever it is, without throwing", () => {
+  it("any document is read without an exception", () => {
     fc.assert(
       fc.property(fc.json(), fc.constantFrom(...Object.keys(whole)), (json, field) => {
         const document = { ...whole, [field]: JSON.parse(json) as unknown };

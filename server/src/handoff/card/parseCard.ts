@@ -3,17 +3,17 @@ import { type SecurityRequirement, securityRequirements } from "./cardSecurity.t
 import { isPlainLine } from "../../http/contract/plainText.ts";
 import { isJsonObject, type JsonObject } from "../../http/contract/json.ts";
 
-/** The parts of a valid and usable agent card that the service needs. */
+/** The fields of a valid and usable agent card that the service needs. */
 export interface AgentCard {
   name: string;
   version: string;
-  /** The interface that is used: the first in the card's own order that speaks HTTP+JSON of A2A 1.0. */
+  /** The interface in use: the first one in the card's order with HTTP+JSON of A2A 1.0. */
   interface: AgentInterface;
   pushNotifications: boolean;
-  /** URIs of the extensions that the agent knows; a message that names one of them activates it. */
+  /** URIs of the extensions that the agent supports; a message that lists one of them activates it. */
   extensions: string[];
   signatures: CardSignature[];
-  /** The credentials that the agent demands of its clients: one of these alternatives. */
+  /** The credentials that the agent requires: a client must satisfy one alternative. */
   security: SecurityRequirement[];
   document: JsonObject;
 }
@@ -32,24 +32,24 @@ export interface CardSignature {
   signature: string;
 }
 
-/** `problem` completes a sentence that begins with `the agent card`, and says where in the card. */
+/** `problem` completes a sentence that begins with `the agent card`, and contains the path of the fault. */
 export type CardReading = { ok: true; card: AgentCard } | { ok: false; problem: string };
 
-/** The deepest nesting of a card: deeper documents only cost stack. */
+/** Maximum nesting of a card; deeper documents would use too much stack. */
 const maxDepth = 64;
 const maxInterfaces = 100;
 const maxExtensions = 100;
 const maxSignatures = 10;
 const maxTenantLength = 512;
-/** The most UTF-16 units of a name and of a version, which every list of targets has. */
+/** Maximum length of a name and a version in UTF-16 code units; both appear in every list of targets. */
 const maxShownLength = 256;
 
-/** Extensions that the service itself implements; a card that requires another one is refused. */
+/** Extensions that the service implements; a card that requires any other extension is refused. */
 const implementedExtensions: readonly string[] = [];
 
 /**
- * Reads an agent card and finds the interface to use (A2A 1.0, sections 4.4 and 8.3). Unknown fields are left alone,
- * and nothing is read as an older version of the protocol.
+ * Parses an agent card and chooses the interface to use (A2A 1.0, sections 4.4 and 8.3). Unknown fields are ignored. Cards of
+ * older versions of the protocol are refused.
  */
 export function parseCard(bytes: Buffer): CardReading {
   try {
@@ -60,7 +60,7 @@ export function parseCard(bytes: Buffer): CardReading {
   }
 }
 
-/** Thrown where a card is refused; never leaves this file. */
+/** Thrown when a card is refused; caught in this file. */
 class CardProblem extends Error {}
 
 function parseDocument(bytes: Buffer): JsonObject {
@@ -107,7 +107,7 @@ function readCard(document: JsonObject): AgentCard {
   };
 }
 
-/** Up to 0.3 a card had one `url` of its own; such an agent speaks other routes and other states. */
+/** Refuses cards up to version 0.3, which had a single `url`: such an agent has other routes and other states. */
 function refuseOlderVersion(document: JsonObject): void {
   if (document["supportedInterfaces"] !== undefined || typeof document["url"] !== "string") return;
   const said = document["protocolVersion"];
@@ -117,7 +117,7 @@ function refuseOlderVersion(document: JsonObject): void {
   );
 }
 
-/** The first entry that fits, in the card's order (section 8.3.2); entries of other bindings are not judged. */
+/** Chooses the first suitable entry in the card's order (section 8.3.2); entries with other bindings are not checked. */
 function chooseInterface(interfaces: readonly unknown[]): AgentInterface {
   if (interfaces.length === 0) throw new CardProblem("lists no interface: $.supportedInterfaces is empty");
   if (interfaces.length > maxInterfaces) {
@@ -144,7 +144,7 @@ function readInterface(entry: JsonObject, path: string): AgentInterface {
   if (typeof tenant !== "string" || tenant.length > maxTenantLength) {
     throw wrongKind(`${path}.tenant`, `a string of at most ${maxTenantLength} characters`, tenant);
   }
-  // The tenant becomes a part of the path.
+  // The tenant becomes a segment of the URL's path.
   if (/^\.{1,2}$/.test(tenant)) throw new CardProblem(`has a tenant that cannot be used at ${path}.tenant`);
   return { url, urlPath: `${path}.url`, tenant: tenant === "" ? null : tenant };
 }
@@ -158,7 +158,7 @@ function readExtensions(value: unknown): string[] {
     const path = `$.capabilities.extensions[${index}]`;
     if (!isJsonObject(extension)) throw wrongKind(path, "an object", extension);
     const uri = textIn(extension, path, "uri");
-    // Requests that activate the extension carry it in a header.
+    // Requests that activate the extension send its URI in a header.
     if (!/^[!-~]{1,2048}$/.test(uri)) throw new CardProblem(`has no URI at ${path}.uri`);
     if (extension["required"] === true && !implementedExtensions.includes(uri)) {
       throw new CardProblem(`requires the extension ${shown(uri)} (at ${path}), which is not supported`);
@@ -204,7 +204,7 @@ function requiredArray(document: JsonObject, field: string): readonly unknown[] 
   return value;
 }
 
-/** Refuses long texts, and control characters, where a text is shown to people. */
+/** Refuses long texts and control characters in texts that are shown to people. */
 function requirePlain(text: string, path: string): void {
   if (text.length > maxShownLength) {
     throw new CardProblem(`has more than ${maxShownLength} characters at ${path}`);
@@ -212,7 +212,7 @@ function requirePlain(text: string, path: string): void {
   if (!isPlainLine(text)) throw new CardProblem(`has a control or bidirectional character (at ${path})`);
 }
 
-/** PostgreSQL stores neither NUL nor half of a surrogate pair in text. */
+/** Refuses text that PostgreSQL cannot store: NUL and lone surrogates. */
 function refuseUnstorable(value: unknown, path: string, depth: number): void {
   if (depth > maxDepth) throw new CardProblem(`nests deeper than ${maxDepth} levels`);
   if (typeof value === "string") {
@@ -241,7 +241,7 @@ function nameOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** A piece of the card for a message: bounded, and without characters that would break a line of a log. */
+/** Formats a part of the card for a message: limited length, without characters that would break a log line. */
 function shown(text: string): string {
   const printable = text.replace(/[^\u0020-\u007e]/g, "?");
   return printable.length > 100 ? `${printable.slice(0, 100)}…` : printable;

@@ -7,12 +7,12 @@ import type { Parts } from "../../items/parts.ts";
 
 export type RefreshDeps = ExamineDeps & Pick<Parts, "queries" | "log" | "nowMs">;
 
-/** As targets see it, and whether a good card names another interface. */
+/** The outcome for targets, with the addition whether a good card has a new interface. */
 type CardOutcome =
   | Exclude<RefreshOutcome, { kind: "current" }>
   | { kind: "current"; isInterfaceChanged: boolean };
 
-/** Reads the card of an a2a target again. Whatever is wrong with the new card, the last good one stays in use. */
+/** Reads the card of an a2a target again. If the new card is faulty, the last good one stays in use. */
 export async function refreshCard(
   deps: RefreshDeps,
   targetId: string,
@@ -56,7 +56,7 @@ export async function refreshCard(
   }
 }
 
-/** Why a good card may not be used without the owner's word; undefined when it may. */
+/** Why a good card must not be used without the owner's consent; undefined if it may be used. */
 function consentNeeded(
   stored: { bearer_origin: string | null; signature: CardSignatureState },
   card: GoodCard,
@@ -90,8 +90,8 @@ function unconfirmedOrigin(origin: string): Held {
 const concurrency = 8;
 
 /**
- * Reads again the cards whose time has come, until `isStopping`.
- * @returns how many were read, and how many were not good.
+ * Reads the due cards again, until `isStopping`.
+ * @returns the number of cards that were read, and how many of these were not usable.
  */
 export async function refreshDueCards(
   deps: RefreshDeps,
@@ -116,14 +116,14 @@ const rereadPauseMs = 60_000;
 const maxRemembered = 1_000;
 
 /**
- * The interface in a card that was read again because the agent said that its interface is gone: another one, the same, or
- * unknown because the card could not be read and used.
+ * The result of reading a card again after the agent reported that its interface is gone: a new interface, the same, or unknown
+ * because the card could not be read or used.
  */
 export type Reread = "moved" | "same" | "unknown";
 
 export type RereadCard = (targetId: string, timeoutMs: number) => Promise<Reread>;
 
-/** Single flight per target, its result cached for a minute. */
+/** Reads a card at most once at a time per target (single flight), and caches the result for a minute. */
 export function createCardRereader(deps: RefreshDeps): RereadCard {
   const underWay = new Map<string, Promise<Reread>>();
   const last = new Map<string, { atMs: number; isSame: boolean }>();

@@ -14,15 +14,18 @@ export interface FollowDeps extends RecordDeps {
   rereadCard: RereadCard;
 }
 
-/** The result of one look at a task: `trouble` when the agent could not be asked. */
+/** The result of one poll of a task; `trouble` means that the agent could not be asked. */
 export type Look = "unchanged" | "changed" | "ended" | "missing" | "trouble" | "dropped";
 
 export const pollTimeoutMs = 10_000;
-/** Looks in a row that must find no task before it counts as lost: an agent's nodes may be eventually consistent. */
+/**
+ * Number of consecutive polls that must find no task before it counts as lost, because an agent's nodes may be eventually
+ * consistent.
+ */
 const missingLimit = 3;
 const maxPolls = 30_000;
 
-/** Looks at a task once, and records what is new or when to look again. */
+/** Polls a task once, and records its change or the time of the next poll. */
 export async function followTask(deps: FollowDeps, poll: Poll): Promise<Look> {
   if (poll.taskId === null) {
     await dropPoll(deps.direct, poll.eventId);
@@ -42,7 +45,7 @@ export async function followTask(deps: FollowDeps, poll: Poll): Promise<Look> {
       if (poll.missing + 1 >= missingLimit) {
         return giveUp(deps, poll, `the agent no longer knows the task: ${seen.error}`);
       }
-      // Another route may hold the task.
+      // The task may be at another interface.
       if (poll.missing === 0) await deps.rereadCard(poll.targetId, pollTimeoutMs);
       return postpone(deps, poll, "missing", seen);
     case "moved":
@@ -53,7 +56,7 @@ export async function followTask(deps: FollowDeps, poll: Poll): Promise<Look> {
   }
 }
 
-/** Reads a task's present state, without its history unless asked. */
+/** Reads a task's current state, by default without its history. */
 export function getTask(
   outbound: Outbound,
   agent: Agent,
@@ -105,7 +108,10 @@ async function recordChange(deps: FollowDeps, poll: Poll, view: TaskView): Promi
   return view.outcome === null ? "changed" : "ended";
 }
 
-/** Plans the next look, not before the agent wants it by its `Retry-After`, and not after the moment until which the task is followed. */
+/**
+ * Schedules the next poll: not before the time in the agent's `Retry-After`, and not after the time until which the task is
+ * followed.
+ */
 async function postpone(
   deps: FollowDeps,
   poll: Poll,

@@ -14,21 +14,24 @@ export interface FollowerDeps extends FollowDeps {
 
 interface PolledTarget {
   inFlight: number;
-  /** Looks in a row that the agent did not answer. */
+  /** Number of consecutive polls without an answer from the agent. */
   failures: number;
-  /** The earliest next look, by the monotonic clock. */
+  /** The earliest time of the next poll, on the monotonic clock. */
   pausedUntilMs: number;
 }
 
-/** The most looks under way, in all and at one target; a target that does not answer has one at a time. */
+/** Maximum number of running polls: in total and per target. A target that does not answer has one at a time. */
 const most = { looks: 64, ofTarget: 8 };
 const leaseMs = pollTimeoutMs * 3;
-/** Pauses in milliseconds: while nothing is due, the same while the process is quiet, after a database error, and for a target that does not answer (doubled each time). */
+/**
+ * Pauses in milliseconds: while nothing is due; while nothing is due and the process is quiet; after a database error; for a
+ * target that does not answer (first pause, doubled each time up to the longest).
+ */
 const pauses = { idle: 500, quiet: 5_000, error: 1_000, first: 1_000, longest: 30_000 };
 
 /**
- * Follows tasks to their end: round-robin over the targets that have tasks due, a few looks at each, so that neither many tasks of
- * one agent nor an agent that hangs delays the others.
+ * Follows tasks until they end: takes the targets with due tasks in turn (round robin) and polls a few tasks of each, so that
+ * neither many tasks of one agent nor a hanging agent delays the others.
  */
 export class Follower {
   readonly #deps: FollowerDeps;
@@ -50,12 +53,12 @@ export class Follower {
     this.#ended = repeatUntil(this.#stopping.signal, this.#sleeper, () => this.#claim());
   }
 
-  /** Called when a look may be due sooner than planned. */
+  /** Called when a poll may be due earlier than planned. */
   wake(): void {
     this.#sleeper.wake();
   }
 
-  /** Resolves when the looks under way have ended. */
+  /** Resolves when the running polls have ended. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#stopWaking?.();
@@ -92,7 +95,7 @@ export class Follower {
     }
   }
 
-  /** False when the target does not answer and has its one look under way. */
+  /** Starts a poll; returns false if the target has no room for another one now. */
   #take(poll: Poll): boolean {
     const target = this.#targets.get(poll.targetId) ?? { inFlight: 0, failures: 0, pausedUntilMs: 0 };
     this.#targets.set(poll.targetId, target);
@@ -115,7 +118,7 @@ export class Follower {
         "a task could not be followed; trying again",
       );
       const next = { ...poll, inMs: pauses.error };
-      // While the database is away, the lease lapses by itself.
+      // If the database is unreachable, the lease lapses.
       await postponePoll(this.#deps.direct, poll, next).catch(() => undefined);
     }
     target.inFlight--;

@@ -4,7 +4,7 @@ import { notificationKey, notificationToken, notificationUrl, readNotificationTo
 
 const key = notificationKey(Buffer.alloc(32, 1));
 
-it("a token names its event, and nobody else can make one", () => {
+it("a token names its event and cannot be forged", () => {
   const eventId = newRootId(1_700_000_000_000);
   const token = notificationToken(key, eventId);
   expect(readNotificationToken([key], token)).toBe(eventId);
@@ -12,7 +12,7 @@ it("a token names its event, and nobody else can make one", () => {
     `https://p.example/base/a2a/notifications/${token}`,
   );
   const otherKey = notificationKey(Buffer.alloc(32, 2));
-  // As after the encryption key was changed.
+  // The keys after the encryption key was changed.
   expect(readNotificationToken([otherKey, key], token)).toBe(eventId);
   const other = newRootId(1_700_000_000_000);
   for (const forged of [

@@ -4,16 +4,16 @@ import { callFunction } from "../../postgres/hot/callFunction.ts";
 import type { RowOf } from "../../postgres/hot/functionCall.ts";
 import { bucketOf, unknownId } from "../../postgres/ids.ts";
 
-/** A followed task whose next look is due, under a lease of this node. */
+/** A followed task that is due for a poll, leased by this node. */
 export interface Poll {
   eventId: string;
   targetId: string;
-  /** Looks since the task last changed, and how many of the latest found no task. */
+  /** Number of polls since the task last changed; `missing` is how many consecutive ones found no task. */
   polls: number;
   missing: number;
   deadlineAtMs: number;
   targetVersion: number;
-  /** Null when the handoff itself is past retention. */
+  /** Null if the handoff itself is past its retention. */
   taskId: string | null;
   state: string | null;
   fingerprint: string | null;
@@ -21,7 +21,7 @@ export interface Poll {
   leaseToken: number;
 }
 
-/** A node's position in its round over the targets with followed tasks. */
+/** A node's position in its circle over the targets with followed tasks. */
 export interface PollCursor {
   bucket: number;
   targetId: string;
@@ -40,7 +40,7 @@ export interface PollClaim {
   perTarget: number;
 }
 
-/** Leases due polls to the caller, a few from each target, continuing from `cursor`. */
+/** Leases due polls to the caller, a few of each target, starting at `cursor`. */
 export async function claimPolls(
   pool: pg.Pool,
   claim: PollClaim,
@@ -65,7 +65,10 @@ export async function claimPolls(
 
 const nowMs = "(extract(epoch from statement_timestamp()) * 1000)::bigint";
 
-/** Plans the next look at a task that showed nothing new: at once where one was asked for since this one began; see {@link hastenPoll}. */
+/**
+ * Schedules the next poll of an unchanged task. If an earlier poll was requested while this one ran, the task is due at once;
+ * see {@link hastenPoll}.
+ */
 export async function postponePoll(
   pool: pg.Pool,
   poll: Pick<Poll, "eventId" | "leaseToken">,
@@ -86,7 +89,7 @@ export async function postponePoll(
   });
 }
 
-/** Notes why a task cannot be followed at present, or that it can be again. */
+/** Records why a task cannot be followed at present; null if it can be followed again. */
 export async function noteFollowError(pool: pg.Pool, eventId: string, error: string | null): Promise<void> {
   await pool.query({
     name: "note_follow_error",
@@ -99,12 +102,12 @@ export async function noteFollowError(pool: pg.Pool, eventId: string, error: str
   });
 }
 
-/** Gives a poll back without a look. */
+/** Releases polls that were not made. */
 export async function releasePolls(pool: pg.Pool, polls: readonly Poll[]): Promise<void> {
   for (const poll of polls) await postponePoll(pool, poll, { ...poll, inMs: 0 });
 }
 
-/** Stops following a task whose handoff is past retention. */
+/** Stops following a task whose handoff is past its retention. */
 export async function dropPoll(pool: pg.Pool, eventId: string): Promise<void> {
   await pool.query({
     name: "drop_poll",
@@ -114,8 +117,8 @@ export async function dropPoll(pool: pg.Pool, eventId: string): Promise<void> {
 }
 
 /**
- * Makes the next look at a task due now. A look that is under way may have seen the task before it changed, so another one follows
- * it: while the lease lasts, `due_at` is 0. @returns whether the task is followed and was not due.
+ * Makes a task due for a poll now. A running poll may have read the task before it changed, so another poll must follow:
+ * `due_at` is set to 0 while the lease lasts. @returns whether the task is followed and was not due.
  */
 export async function hastenPoll(pool: pg.Pool, eventId: string): Promise<boolean> {
   const { rowCount } = await pool.query({
@@ -130,7 +133,7 @@ export async function hastenPoll(pool: pg.Pool, eventId: string): Promise<boolea
   return rowCount === 1;
 }
 
-/** Makes polls due again whose node died or stalled past its lease. @returns how many. */
+/** Makes polls due again whose node died or exceeded its lease. @returns the number of these polls. */
 export async function sweepPolls(pool: pg.Pool): Promise<number> {
   const rows = await callFunction(pool, "sweep_handoff_polls", {});
   return rows[0]!.sweep_handoff_polls!;

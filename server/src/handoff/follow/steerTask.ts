@@ -15,11 +15,11 @@ import { isJsonObject } from "../../http/contract/json.ts";
 export type SteerDeps = FollowDeps & Pick<Parts, "queries" | "box">;
 
 export type SteerOutcome =
-  /** The agent has taken the message, now or (`isReplayed`) from an earlier request of the same key. */
+  /** The agent has accepted the message: now, or (`isReplayed`) in an earlier request with the same key. */
   { kind: "answered"; handoff: HandoffAnswer; isReplayed: boolean } | SteerRefusal;
 
 export type CancelOutcome =
-  /** The agent was asked; the handoff shows what became of the task. */
+  /** The agent was asked; the handoff has the task's new state. */
   { kind: "asked"; handoff: HandoffAnswer } | SteerRefusal;
 
 export type SteerRefusal =
@@ -29,11 +29,11 @@ export type SteerRefusal =
   | { kind: "ended"; outcome: string }
   | { kind: "target_deleted" }
   | { kind: "not_waiting"; state: string | null }
-  /** The agent says that the task cannot be canceled. */
+  /** The agent reports that the task cannot be canceled. */
   | { kind: "not_cancelable"; message: string }
   | { kind: "agent_failed"; message: string };
 
-/** A task that has not ended, with the agent that works on it. */
+/** A task that has not ended, with its agent. */
 interface LiveTask {
   kind: "live";
   eventId: string;
@@ -42,12 +42,12 @@ interface LiveTask {
   taskId: string;
 }
 
-/** The number of messages of a task's history that are searched for one that may have been sent before. */
+/** Number of messages of a task's history that are searched for a message that may have been sent before. */
 const historyLength = 50;
 
 /**
- * Answers a task that waits for input (A2A 1.0, section 3.4.3). `key` makes the message the same when it is sent
- * again, so that it is not answered twice.
+ * Answers a task that waits for input (A2A 1.0, section 3.4.3). Requests with the same `key` send the same message id, so that
+ * the task is not answered twice.
  */
 export async function answerTask(
   deps: SteerDeps,
@@ -71,13 +71,13 @@ export async function answerTask(
   const sent = successOf(answer, "take the message");
   if (sent.kind === "agent_failed") return sent;
   const reading = readSendAnswer(sent.value, maskOf(task.agent));
-  // The agent has taken the message, also where its answer cannot be read; polls will show what becomes of the task.
+  // The agent has accepted the message, even if its answer cannot be parsed; polls will show the task's state.
   const isSameTask = reading.ok && reading.view.taskId === task.taskId;
   await record(deps, task, isSameTask ? reading.view : null);
   return withHandoff(deps, input, { kind: "answered", isReplayed: false });
 }
 
-/** An outcome with the handoff as it is shown after it. */
+/** Adds the current handoff to an outcome. */
 async function withHandoff<Outcome extends object>(
   deps: SteerDeps,
   { orgId, eventId }: { orgId: string; eventId: string },
@@ -111,7 +111,7 @@ export async function cancelTask(
   return withHandoff(deps, input, { kind: "asked" });
 }
 
-/** The task of an event as its agent has it now. */
+/** Finds the unfinished task of an event, and updates it from the agent. */
 async function findLiveTask(
   deps: SteerDeps,
   orgId: string,
@@ -149,7 +149,7 @@ async function explainMissing(queries: Queries, orgId: string, eventId: string):
   return { kind: isHandoff(event.kind) ? "not_handed_over" : "not_for_an_agent" };
 }
 
-/** The id of the message to send, unless the task has the message already. */
+/** Returns the id of the message to send, or `known` if the task already has the message. */
 async function identify(
   deps: SteerDeps,
   task: LiveTask,
@@ -168,7 +168,7 @@ async function identify(
 
 type AgentFailure = Extract<SteerRefusal, { kind: "agent_failed" }>;
 
-/** The value that the agent answered with, or what it did not do, and why. */
+/** The value of a successful answer, or an error that names `what` the agent did not do, and why. */
 function successOf(answer: AgentAnswer, what: string): { kind: "success"; value: unknown } | AgentFailure {
   switch (answer.kind) {
     case "answered":
@@ -182,7 +182,7 @@ function successOf(answer: AgentAnswer, what: string): { kind: "success"; value:
   }
 }
 
-/** Records the task as it was seen, and plans an early look at it. */
+/** Records the state of the task and schedules an early poll. */
 async function record(deps: SteerDeps, { eventId, agent }: LiveTask, view: TaskView | null): Promise<void> {
   await recordHandoff(deps, { eventId, targetId: agent.targetId, view });
 }

@@ -9,7 +9,7 @@ import type { Outcome, TaskView } from "../agent/readTask.ts";
 
 const Parts = Type.Array(Type.Unknown());
 
-/** The agent's work on an item, as its owner reads it. Whether the item was handed over is a part of the event's status. */
+/** An agent's work on an item as the HTTP interface shows it. Whether the item was handed over is part of the event's status. */
 export const Handoff = Type.Object(
   {
     task_id: nullableString("Null when the agent answered with a message in place of a task"),
@@ -34,7 +34,7 @@ export const Handoff = Type.Object(
 
 export type HandoffAnswer = Static<typeof Handoff>;
 
-/** A handoff as it is stored, accepted or not; undefined for other organizations' and before the first attempt. */
+/** Reads a stored handoff, accepted or not; undefined for other organizations' events and before the first attempt. */
 export async function readHandoff(
   queries: Queries,
   orgId: string,
@@ -49,7 +49,7 @@ export async function readHandoff(
     .executeTakeFirst();
 }
 
-/** A handoff as the interface shows it; null before the agent has accepted it. */
+/** A handoff in the form of the HTTP interface; null before the agent has accepted it. */
 export function handoffAnswer(row: HandoffRow | undefined): HandoffAnswer | null {
   if (row === undefined || row.accepted_at === null) return null;
   return {
@@ -70,17 +70,17 @@ export function handoffAnswer(row: HandoffRow | undefined): HandoffAnswer | null
   };
 }
 
-/** The target that receives the end of a task. */
+/** The target that receives the result of a task. */
 export interface ResultTarget {
   id: string;
   kind: TargetKind;
   maxPayloadBytes: number;
-  /** The type of the result's item, and whether the target's list has it. */
+  /** The event type of the result's item; `isTypeListed` is whether the target's event types include it. */
   eventType: string;
   isTypeListed: boolean;
 }
 
-/** The result target of the agent behind `targetId` for a task with this outcome; undefined when there is none. */
+/** Reads the result target of the agent behind `targetId` for a task with this outcome; undefined if there is none. */
 export async function readResultTarget(
   pool: pg.Pool,
   targetId: string,
@@ -102,8 +102,8 @@ export async function readResultTarget(
 type Shown = Omit<TaskView, "outcome" | "fingerprint">;
 
 /**
- * The end of a task as the payload of an item for `target`. Only the service makes such items, and they are never sent to an
- * agent, so that two agents cannot answer each other's results for ever.
+ * The result of a task as the payload of an item for `target`. Only the service creates such items, and they are never sent to
+ * an agent, so that two agents cannot answer each other's results forever.
  */
 export async function resultPayload(
   pool: pg.Pool,
@@ -135,7 +135,7 @@ export async function resultPayload(
   return fitting(result, target.maxPayloadBytes);
 }
 
-/** A view's fields as the interface names them. */
+/** A view's fields with the names of the HTTP interface. */
 function shownView(view: Shown | undefined) {
   return {
     task_id: view?.taskId ?? null,
@@ -148,12 +148,12 @@ function shownView(view: Shown | undefined) {
   };
 }
 
-/** JSON text of an array that this service has written. */
+/** Parses the JSON text of an array that this service has written. */
 function parsed(text: string | null | undefined): unknown[] {
   return typeof text === "string" ? (JSON.parse(text) as unknown[]) : [];
 }
 
-/** The result without its largest parts, until it fits the target's limit; the outcome is always in it. */
+/** Leaves out the largest parts of the result until it fits the target's limit; the outcome always remains. */
 function fitting(result: ReturnType<typeof shownView> & object, limitBytes: number): Buffer {
   const reductions = [
     {},

@@ -11,15 +11,15 @@ import { itemChange } from "../../items/changes.ts";
 import type { TraceContext } from "../../telemetry/traceContext.ts";
 import type { Parts } from "../../items/parts.ts";
 
-/** The next step with an item that is due at an agent. */
+/** The next step for an item that is due at an agent. */
 export type Beginning =
   | { kind: "send" }
-  /** A message went out at this moment (Unix milliseconds) and was not answered. */
+  /** A message was sent at this time (Unix milliseconds) and got no answer. */
   | { kind: "unanswered"; sinceMs: number }
   | { kind: "accepted" }
   | { kind: "stale" };
 
-/** Records that a message is about to be sent, before it is sent. */
+/** Records that a message is about to be sent; called before it is sent. */
 export async function beginHandoff(
   pool: pg.Pool,
   { rowId, eventId, leaseToken }: Pick<Delivery, "rowId" | "eventId" | "leaseToken">,
@@ -47,7 +47,7 @@ export async function beginHandoff(
   }
 }
 
-/** Notes that the agent certainly did not take the message, so that it may be sent again. */
+/** Records that the agent certainly did not receive the message, so that it may be sent again. */
 export function noteNothingSent(pool: pg.Pool, eventId: string): Promise<void> {
   return note(pool, eventId, {
     name: "note_nothing_sent",
@@ -56,7 +56,7 @@ export function noteNothingSent(pool: pg.Pool, eventId: string): Promise<void> {
   });
 }
 
-/** Notes that a message is sent again although an earlier one may have made a task. */
+/** Records that a message is sent again although an earlier one may have created a task. */
 export function notePossibleDuplicate(pool: pg.Pool, eventId: string): Promise<void> {
   return note(pool, eventId, {
     name: "note_possible_duplicate",
@@ -85,20 +85,20 @@ export interface RecordDeps extends Pick<
   Parts,
   "pool" | "direct" | "nowMs" | "changes" | "traces" | "onDue" | "onMailboxItems"
 > {
-  /** How long a task is followed without change, in milliseconds. */
+  /** How long an unchanged task is followed, in milliseconds. */
   quietMs: number;
 }
 
 export interface HandoffRecord {
   eventId: string;
   targetId: string;
-  /** The agent has just taken the item; only the first acceptance counts. */
+  /** Whether the agent has just accepted the item; only the first acceptance counts. */
   isAcceptance?: boolean;
-  /** The lease of the poll that saw this. */
+  /** The lease token of the poll that read the task. */
   leaseToken?: number | null;
-  /** Null when nothing new was seen of the task. */
+  /** Null if the task has no new state. */
   view: TaskView | null;
-  /** Why the task is followed no longer: its outcome is UNKNOWN. */
+  /** Why the task is no longer followed; its outcome is then UNKNOWN. */
   followError?: string;
 }
 
@@ -107,7 +107,7 @@ export type RecordOutcome = "recorded" | "accepted before" | "ended before" | "s
 const outcomes = { r: "recorded", a: "accepted before", e: "ended before", l: "stale", n: "gone" } as const;
 const maxTries = 5;
 
-/** Records the state that was seen of a task. Its end, with the item that carries the result, is recorded once. */
+/** Records the state of a task. The end of a task is recorded once, together with the item that carries the result. */
 export async function recordHandoff(deps: RecordDeps, record: HandoffRecord): Promise<RecordOutcome> {
   for (let tries = 1; ; tries++) {
     const outcome = outcomeOf(record);
@@ -143,7 +143,7 @@ async function recordOnce(
   const state = view?.state ?? null;
   const payload =
     target === undefined ? null : await resultPayload(deps.pool, { ...record, outcome: outcome! }, target);
-  // A result locks the row of its target, of which every server has a copy.
+  // Storing a result locks the row of its target, and every server has a copy of that row.
   const pool = target === undefined ? deps.direct : deps.pool;
   const rows = await withPartitions(pool, () =>
     callFunction(pool, "record_handoff", {
@@ -171,7 +171,7 @@ async function recordOnce(
   return rows[0]!.record_handoff as keyof typeof outcomes | "t";
 }
 
-/** Has the item of a task's end delivered, and reports it to event streams. */
+/** Starts the delivery of the item with a task's result, and reports it to event streams. */
 async function dispatchResult(
   deps: RecordDeps,
   eventId: string,
@@ -201,7 +201,7 @@ interface Row {
   accepted_at: number;
 }
 
-/** Notes, in an item's trace, how long its agent worked on it and with which outcome. Never rejects. */
+/** Adds a span to an item's trace: how long its agent worked on it, and the outcome. The promise never rejects. */
 async function traceEnd(
   pool: pg.Pool,
   traces: Traces,
@@ -241,25 +241,25 @@ const firstMs = 1_000;
 const maxMs = 60_000;
 const growth = 1.6;
 const jitter = 0.1;
-/** A task that waits for its client's answer is followed for this many times as long. */
+/** A task that waits for its client's input is followed this many times as long. */
 const interruptedFactor = 7;
 
-/** When a task that has just been seen in `state` is looked at again, in milliseconds. */
+/** Milliseconds until the next poll of a task that was just read in `state`. */
 export function firstPollMs(state: string | null): number {
   return isInterrupted(state) ? maxMs : firstMs;
 }
 
 /**
- * When a task is looked at again that has not changed for `polls` looks, in whole milliseconds: from one second to
- * one minute, ±10 %, so that what began together is not asked about together.
- * @param random At least 0, less than 1.
+ * Whole milliseconds until the next poll of a task that did not change in `polls` polls: from one second to one minute, ±10 %
+ * jitter, so that tasks that began together are not polled together.
+ * @param random ≥ 0 and < 1.
  */
 export function nextPollMs(state: string | null, polls: number, random: number): number {
   const plainMs = isInterrupted(state) ? maxMs : Math.min(firstMs * growth ** Math.min(polls, 20), maxMs);
   return Math.round(plainMs * (1 - jitter + 2 * jitter * random));
 }
 
-/** How long from now a task is followed unless it changes, in milliseconds. */
+/** How long from now an unchanged task is followed, in milliseconds. */
 export function deadlineMs(state: string | null, quietMs: number): number {
   return isInterrupted(state) ? quietMs * interruptedFactor : quietMs;
 }

@@ -56,11 +56,11 @@ describe("an answer to a message means", () => {
     });
   });
 
-  it.each([500, 502, 504])("%i: the work may have been begun", (status) => {
+  it.each([500, 502, 504])("%i: the agent may have begun the work", (status) => {
     expect(meaningOf(refused(status))).toMatchObject({ kind: "unclear", isNow: false });
   });
 
-  it("that only asking for time is no reason to disable the target", () => {
+  it("that requests for more time do not count toward disabling the target", () => {
     for (const [status, counts] of [
       [429, false],
       [503, false],
@@ -71,7 +71,7 @@ describe("an answer to a message means", () => {
     }
   });
 
-  it("that it may be sent freely when nothing of it arrived, and must be looked for otherwise", () => {
+  it("that a message may be sent again if no byte of it arrived, and otherwise its task must be looked for", () => {
     expect(meaningOf(failed(false, "connect_refused"))).toMatchObject({
       kind: "declined",
       outcome: { kind: "retry", countsTowardDisabling: true },
@@ -81,7 +81,7 @@ describe("an answer to a message means", () => {
     expect(meaningOf(failed(true, "timeout"))).toMatchObject({ kind: "unclear", slowDown: true });
   });
 
-  it("nothing clear when a success is not the protocol's", () => {
+  it("nothing certain if a success does not follow the protocol", () => {
     const body = Buffer.alloc(0);
     expect(meaningOf({ kind: "answered", status: 200, durationMs: 1, value: {}, body })).toMatchObject({
       kind: "unclear",

@@ -5,20 +5,20 @@ import { readSendAnswer, type TaskView } from "../agent/readTask.ts";
 
 export type AnswerMeaning =
   | { kind: "accepted"; view: TaskView }
-  /** The agent did not take the message, for certain. */
+  /** The agent certainly did not accept the message. */
   | { kind: "declined"; outcome: AttemptOutcome }
-  /** It may have taken the message. `isNow` when it is worth asking at once, because nobody answered. */
+  /** The agent may have accepted the message. `isNow`: it is useful to look for the task at once. */
   | { kind: "unclear"; error: string; slowDown: boolean; isNow: boolean }
   /**
-   * The version or the route is gone, and the card may say where to: `outcome` holds when it names the same interface
-   * as before, `unsure` when it cannot be read.
+   * The interface or the protocol version is no longer available, and the card may name a new one. `outcome` applies if the card
+   * names the same interface as before, `unsure` if the card cannot be read.
    */
   | { kind: "moved"; outcome: AttemptOutcome; unsure: AttemptOutcome };
 
 const askingForTime = new Set([408, 425, 429, 503]);
-/** Statuses that may come from something in between, or after the work was begun. */
+/** Statuses that may come from a proxy, or after the agent has begun the work. */
 const perhapsTaken = new Set([500, 502, 504]);
-/** Statuses that refuse the message itself, and would again. */
+/** Statuses that refuse this message permanently. */
 const refusedForGood = new Set([400, 409, 411, 413, 414, 415, 422, 431]);
 
 /** Classifies the answer to `message:send` (A2A 1.0, sections 3.1.1, 3.3.2 and 11.6). */
@@ -35,7 +35,7 @@ export function classifyAnswer(answer: AgentAnswer, mask: CredentialMask): Answe
     case "failed": {
       const { sent, message, code } = answer.error;
       const slowDown = code === "timeout" || code === "connect_timeout";
-      // Nothing is wrong with the agent, and this is no attempt.
+      // The agent is not at fault, and this does not count as an attempt.
       if (!sent && code === "local") return declined({ kind: "unsent", error: message });
       if (!sent)
         return declined({
@@ -54,7 +54,7 @@ export function classifyAnswer(answer: AgentAnswer, mask: CredentialMask): Answe
 function classifyRefusal(refusal: Refusal): AnswerMeaning {
   const { status, reason, message: error } = refusal;
   if (reason === "VERSION_NOT_SUPPORTED") return moved(refusal, { kind: "failed", error });
-  // A message may continue a task that the agent does not know.
+  // A message may refer to a task that the agent does not know.
   if (status === 404 && reason === "TASK_NOT_FOUND") return declined({ kind: "failed", error });
   if (status === 410) return moved(refusal, { kind: "gone", error });
   if (status === 404 || status === 405 || status === 501) return moved(refusal, again(refusal));

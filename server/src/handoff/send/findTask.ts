@@ -3,17 +3,17 @@ import { type Agent, maskOf } from "../agent/agent.ts";
 import { type AgentAnswer, callAgent } from "../agent/callAgent.ts";
 import { hasMessage, readTask, type TaskView } from "../agent/readTask.ts";
 
-/** The result of looking for a message whose answer was lost in the agent's task list. */
+/** The result of a search in the agent's task list for a message whose answer was lost. */
 export type TaskSearch =
   | { kind: "found"; view: TaskView }
-  /** The whole list was read, and the message is in none of its tasks. */
+  /** The whole list was read, and no task has the message. */
   | { kind: "absent" }
-  /** The agent keeps no list that could tell. */
+  /** The agent has no list that could show the message. */
   | { kind: "unknowable"; reason: string }
   /** The list could not be read now. */
   | { kind: "unavailable"; reason: string };
 
-/** The list is asked for tasks that changed since this long before the message was sent, because clocks differ. */
+/** The list is requested from this long before the message was sent, because clocks differ. */
 const clockMarginMs = 10 * 60_000;
 const pageSizes = [50, 5];
 const maxPages = 40;
@@ -22,8 +22,8 @@ const historyLength = 100;
 type Page = { tasks: unknown[]; nextPageToken: string };
 
 /**
- * Looks for the task that a message made, by the message's id in the histories of the agent's tasks (A2A 1.0,
- * section 3.1.4), within `timeoutMs` for all pages together.
+ * Searches the histories of the agent's tasks for the message's id (A2A 1.0, section 3.1.4). `timeoutMs` applies to all pages
+ * together.
  */
 export async function findTask(
   outbound: Outbound,
@@ -53,7 +53,7 @@ export async function findTask(
     });
     const read = readPage(answer);
     if (read === "too large") {
-      // Histories may be long, so that fewer of them fit into one answer.
+      // Histories may be long, so that fewer tasks fit into one answer.
       const smaller = pageSizes.find((size) => size < pageSize);
       if (smaller === undefined) return { kind: "unknowable", reason: "the agent's task list is too large" };
       pageSize = smaller;
@@ -68,7 +68,7 @@ export async function findTask(
       if (!isFound) continue;
       const reading = readTask(task, maskOf(agent));
       if (reading.ok) return { kind: "found", view: reading.view };
-      // The agent has the message: sent again, it would make another task.
+      // The agent has the message, so sending it again would create another task.
       return { kind: "unavailable", reason: `the agent's task list shows a task that ${reading.problem}` };
     }
     if (read.nextPageToken === "") {
@@ -99,7 +99,7 @@ function readPage(answer: AgentAnswer): Page | TaskSearch | "too large" {
   }
 }
 
-/** Statuses of refusals that a repeated request would get again, unlike overload, faults and bad credentials. */
+/** Whether a repeated request would get this status again, unlike statuses for overload, errors and wrong credentials. */
 function hasNoList(status: number): boolean {
   return status === 400 || status === 404 || status === 405 || status === 410 || status === 501;
 }

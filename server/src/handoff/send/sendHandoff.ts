@@ -18,21 +18,21 @@ import type { Parts } from "../../items/parts.ts";
 
 export interface SendHandoffDeps extends RecordDeps, Pick<Parts, "log" | "outbound"> {
   agents: Agents;
-  /** The limit of a whole attempt with all its requests, in milliseconds. */
+  /** Time limit of a whole attempt with all its requests, in milliseconds. */
   timeoutMs: number;
-  /** The address at which an agent notifies of an event's task; null when agents cannot reach the service. */
+  /** The address to which an agent sends notifications about an event's task; null if agents cannot reach the service. */
   notificationUrl: ((eventId: string) => string) | null;
-  /** Reads an agent's card again, because the agent says that its interface is gone. */
+  /** Reads an agent's card again after the agent reported that its interface is gone. */
   rereadCard: RereadCard;
 }
 
-/** The share of an attempt's time that the message itself may take; the rest is for finding its task. */
+/** The part of an attempt's time that sending the message may take; the rest is for finding its task. */
 const sendPart = 2 / 3;
-/** The least time that is left for another request to be made. */
+/** The minimum remaining time for another request. */
 const minRequestMs = 500;
 const keptBodyBytes = 1024;
 
-/** One attempt at handing an item to its agent. Never rejects. */
+/** Makes one attempt to hand an item to its agent. The promise never rejects. */
 export async function sendHandoff(
   deps: SendHandoffDeps,
   delivery: Delivery,
@@ -47,7 +47,7 @@ export async function sendHandoff(
   }
 }
 
-/** The requests of one attempt and the time they share. */
+/** The requests of one attempt, which share one time limit. */
 class Attempt {
   readonly #deps: SendHandoffDeps;
   readonly #delivery: Delivery;
@@ -60,7 +60,7 @@ class Attempt {
   constructor(deps: SendHandoffDeps, delivery: Delivery) {
     this.#deps = deps;
     this.#delivery = delivery;
-    // The attempt ends within its lease: another node may take the item over afterwards.
+    // The attempt must end before its lease, because another node may take over the item afterwards.
     this.#endsAtMs = Math.min(this.#startedAtMs + deps.timeoutMs, delivery.leaseDeadlineMs - 1_000);
   }
 
@@ -93,7 +93,7 @@ class Attempt {
     };
   }
 
-  /** Looks for the task of an earlier message; undefined when the message is to be sent again. */
+  /** Looks for the task of an earlier message; undefined if the message should be sent again. */
   async #findEarlier(agent: Agent, sinceMs: number): Promise<AttemptResult | undefined> {
     const search = await this.#search(agent, sinceMs);
     switch (search.kind) {
@@ -166,7 +166,10 @@ class Attempt {
     return answer;
   }
 
-  /** Looks for the task at once after the answer was lost. If it cannot be found now, the next attempt looks before it sends. */
+  /**
+   * Called after the answer was lost: looks for the task at once. If it cannot be found now, the next attempt looks before it
+   * sends.
+   */
   async #clarify(
     agent: Agent,
     { error, slowDown, isNow }: { error: string; slowDown: boolean; isNow: boolean },
@@ -203,7 +206,7 @@ class Attempt {
     });
   }
 
-  /** The agent at the interface that its card names now, when that is another than was just tried. */
+  /** Returns the agent with the interface that its card names now, if it differs from the one just tried. */
   async #lookUpAgain(agent: Agent): Promise<Agent | "same" | "unknown"> {
     const limitMs = this.#leftMs() - minRequestMs;
     if (limitMs < minRequestMs) return "unknown";
@@ -236,7 +239,7 @@ class Attempt {
   }
 }
 
-/** The outcome of an attempt that failed without the agent's fault. */
+/** The outcome of a failed attempt for which the agent is not to blame. */
 function again(error: string): AttemptOutcome {
   return { kind: "retry", error, countsTowardDisabling: false, slowDown: false };
 }
