@@ -11,16 +11,16 @@ import { expect } from "vitest";
 let shared: Promise<Browser> | undefined;
 
 /**
- * One browser for all test files of a worker, with contexts of their own. It ends with the worker: a browser whose pipe
- * closes exits.
+ * One browser for all test files of a worker; each page has its own context. It ends with the worker, because a browser exits
+ * when its pipe closes.
  */
 export function sharedBrowser(): Promise<Browser> {
-  // No page of a test lives for long enough to gain from what the optimizing compiler costs.
+  // Pages of tests live too briefly to gain from the optimizing compiler.
   shared ??= startBrowser(["--js-flags=--no-opt"]);
   return shared;
 }
 
-/** The browser that comes inside its npm package: nothing to install by hand. */
+/** Starts the browser that an npm package contains, so that nothing has to be installed by hand. */
 export async function startBrowser(args: readonly string[] = []): Promise<Browser> {
   return driver.launch({
     executablePath: await chromium.executablePath(),
@@ -29,10 +29,10 @@ export async function startBrowser(args: readonly string[] = []): Promise<Browse
   });
 }
 
-/** How long a page may take for one thing that is waited for, on a busy machine. */
+/** Limit for one action or wait of a page, long enough for a busy machine. */
 const actionLimitMs = 60_000;
 
-/** A page that keeps what must not happen on it: script errors, breaches of the policy, requests elsewhere. */
+/** A page that records problems: script errors, violations of the Content-Security-Policy, requests to other origins. */
 export interface WatchedPage {
   page: Page;
   context: BrowserContext;
@@ -70,15 +70,15 @@ export async function openPage(
   return { page, context, problems };
 }
 
-/** Goes to a path within the page that is loaded, as a link does. */
+/** Navigates to a path within the loaded page, as a link does. */
 export async function visit(page: Page, path: string): Promise<void> {
   await page.evaluate(`history.pushState({}, "", ${JSON.stringify(path)})`);
 }
 
-/** More stops than any page has. */
+/** More tab stops than any page has. */
 const mostTabs = 120;
 
-/** Goes there by Tab alone, from where the focus is. @throws where no Tab leads there. */
+/** Moves the focus to `wanted` with Tab alone. @throws if Tab does not reach it. */
 export async function tabTo(page: Page, wanted: Locator): Promise<void> {
   await wanted.waitFor();
   for (let tabs = 0; tabs < mostTabs; tabs += 1) {
@@ -88,12 +88,12 @@ export async function tabTo(page: Page, wanted: Locator): Promise<void> {
   throw new Error(`no Tab leads to ${String(wanted)}; the focus is at ${await focusedName(page)}`);
 }
 
-/** Until the focus is at what has this name. */
+/** Waits until the element with this name has the focus. */
 export async function untilFocused(page: Page, name: string): Promise<void> {
   await expect.poll(() => focusedName(page), { timeout: actionLimitMs }).toBe(name);
 }
 
-/** The focused element, by its label, text, or tag. */
+/** The name of the focused element: its label, text or tag. */
 function focusedName(page: Page): Promise<string> {
   return page.evaluate(`(() => {
     const { activeElement: at } = document;

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 
 const dashboard = join(import.meta.dirname, "../..");
 
-/** Builds the page unless the build there is newer than every source, so that what is tested is what is written. */
+/** Builds the page unless the existing build is newer than every source, so that tests run the current code. */
 export async function buildIfStale(): Promise<void> {
   const built = await changedAtMs(join(dashboard, "dist/index.html"));
   const names = await readdir(join(dashboard, "src"), { recursive: true });
@@ -18,19 +18,19 @@ export async function buildIfStale(): Promise<void> {
   const changed = await Promise.all(sources.map((name) => changedAtMs(join(dashboard, name))));
   if (built > Math.max(...changed)) return;
   const vite = join(dashboard, "../node_modules/vite/bin/vite.js");
-  // Beside the one in use, and put in its place as a whole: other test files may be at the same.
+  // Built in another folder and then renamed, because other test files may build or use the page at the same time.
   const made = join(dashboard, "../node_modules/.cache", `dashboard-${process.pid}`);
   const args = [vite, "build", "--logLevel", "error", "--outDir", made, "--emptyOutDir"];
   await promisify(execFile)(process.execPath, args, { cwd: dashboard });
   const dist = join(dashboard, "dist");
   const replaced = `${made}-replaced`;
   await renameUnless(["ENOENT"], dist, replaced);
-  // Another file may have been faster.
+  // Another test file may have been faster.
   await renameUnless(["ENOTEMPTY", "EEXIST"], made, dist);
   for (const left of [made, replaced]) await rm(left, { recursive: true, force: true });
 }
 
-/** Renames a folder, or leaves it for these codes. */
+/** Renames a folder; ignores errors with these codes. */
 async function renameUnless(codes: readonly string[], from: string, to: string): Promise<void> {
   try {
     await rename(from, to);

@@ -6,24 +6,24 @@ import { type Account, signUp } from "../../../server/test/support/testNode.ts";
 import { openPage, type PageOptions, sharedBrowser, type WatchedPage } from "./browser.ts";
 import { buildIfStale } from "./build.ts";
 
-/** The real service with the page it serves, and a browser to look at it. */
+/** A real service that serves the page, and a browser that opens it. */
 export interface Dashboard {
   service: ServiceProcess;
   database: TestDatabase;
-  /** A page on which nobody is signed in. It is closed with its test: one that nobody looks at any more goes on asking. */
+  /** Opens a page without a signed-in user. The page is closed after its test, because an open page keeps polling. */
   open(options?: OpenOptions): Promise<WatchedPage>;
-  /** A page on which the account is signed in. */
+  /** Opens a page on which the account is signed in. */
   openAs(account: Account, options?: OpenOptions): Promise<WatchedPage>;
   newAccount(): Promise<Account>;
   stop(): Promise<void>;
 }
 
 interface OpenOptions extends PageOptions {
-  /** The test's own, where tests run side by side: Vitest does not know then which of them opens a page. */
+  /** The concurrent test's own hook: Vitest cannot tell which of several concurrent tests opens a page. */
   onTestFinished?: typeof onTestFinished;
 }
 
-/** @param env settings of a service of its own; without, it is the one that the worker's files share. */
+/** @param env settings of a separate service; without it, all test files of the worker share one service. */
 export async function startDashboard(env?: Record<string, string>): Promise<Dashboard> {
   await buildIfStale();
   const [{ service, database, end }, browser] = await Promise.all([serve(env), sharedBrowser()]);
@@ -39,7 +39,7 @@ export async function startDashboard(env?: Record<string, string>): Promise<Dash
     async openAs(account, options) {
       const watched = await open(options);
       const session = JSON.stringify({ token: account.session_token, email: account.user.email });
-      // Once, so that a session which ends stays ended.
+      // Only at the first load, so that a session that has ended is not restored.
       await watched.context.addInitScript(`if (sessionStorage.getItem("seen") === null) {
         sessionStorage.setItem("seen", "1");
         sessionStorage.setItem("postrider.session", ${JSON.stringify(session)});

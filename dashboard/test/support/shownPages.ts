@@ -1,7 +1,7 @@
-/** An id that nothing has. */
+/** An id that no object has. */
 export const id = "0123456789abcdef0123456789abcdef";
 
-/** Every page that reads anything, with the tabs that read what is their own. */
+/** Every page that reads data, and every tab that reads data of its own. */
 export const pages = [
   "/?skip=1",
   "/start",
@@ -31,10 +31,10 @@ export const pages = [
   "/settings?tab=audit",
 ];
 
-/** Path, what stands there, and the name of what leads on. */
+/** Path, a text on the page, and the text of the link or button that helps the user. */
 export type Shown = readonly [path: string, text: string | RegExp, wayOn: string];
 
-/** To somebody who has nothing. */
+/** Pages of an account without data. */
 export const empty: readonly Shown[] = [
   ["/?skip=1", "Nothing happened in this range", "Send an item"],
   ["/start", "Destination", "Create target"],
@@ -54,7 +54,7 @@ export const empty: readonly Shown[] = [
   ["/settings?tab=audit", "organization.created", "General"],
 ];
 
-/** Filters that nothing fits. */
+/** Filters that match nothing. */
 export const noMatch: readonly Shown[] = [
   ["/customers?prefix=none", "No customer matches", "Show all customers"],
   ["/event-types?prefix=none", "No event type matches", "Show all event types"],
@@ -64,7 +64,7 @@ export const noMatch: readonly Shown[] = [
   ["/settings?tab=audit&action=key.deleted", "No entry matches", "Show all entries"],
 ];
 
-/** Nonsense in a path or in a query. */
+/** Invalid values in a path or in a query. */
 export const nonsense: readonly Shown[] = [
   ["/customers?prefix=no+uid", "No customer matches", "Show all customers"],
   ["/event-types?prefix=%C3%A9", "No event type matches", "Show all event types"],

@@ -5,20 +5,20 @@ import type { Account } from "../../../server/test/support/testNode.ts";
 import { type Workspace, workspaceOf } from "../../../server/test/support/workspace.ts";
 import { type Dashboard, startDashboard } from "./dashboard.ts";
 
-/** The parts of tests that send, made when the first test of a file begins. */
+/** Everything that tests which send items need; set up before the first test of a file. */
 export interface Stage {
   dashboard: Dashboard;
   /** Answers 200, and 503 at `/broken`. */
   receiver: Receiver;
-  /** One for all tests of the file. */
+  /** The account of all tests of the file. */
   account: Account;
   /** The workspace of the account. */
   workspace: Workspace;
-  /** Makes a webhook target of the account, at a path of the receiver. */
+  /** Creates a webhook target of the account, at a path of the receiver. */
   targetAt: (path: string, fields?: Record<string, unknown>) => Promise<WebhookTarget>;
 }
 
-/** Sets a file's stage before its tests, and clears it after them. */
+/** Sets up the stage before a file's tests, and stops it after them. */
 export function stageOfFile(): Stage {
   const stage = {} as Stage;
   beforeAll(async () => {
