@@ -10,7 +10,7 @@ const stage = stageOfFile();
 const call = (method: "GET" | "POST" | "PUT", path: string, body?: object) =>
   stage.dashboard.service.call(method, path, { key: stage.account.api_key, ...(body && { body }) });
 
-/** A link to the portal of a customer, at the address where this service is. */
+/** A link to the customer's portal, at this service's own address. */
 async function newLink(uid: string): Promise<string> {
   const { url } = (await call("POST", `/api/v1/customers/${uid}/portal-links`)).body;
   return new URL(url).pathname + new URL(url).hash;
@@ -26,7 +26,7 @@ async function violations(page: Page): Promise<string[]> {
   return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`));
 }
 
-it("shows a customer its own endpoints, and lets it make, test, rotate and replay", async () => {
+it("shows a customer its own endpoints, and lets the customer create, test, rotate and replay", async () => {
   await call("PUT", "/api/v1/customers/shop-7", { name: "Corner Shop" });
   await call("PUT", "/api/v1/customers/shop-8", {});
   await call("PUT", "/api/v1/portal-settings", {
@@ -46,7 +46,7 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
     event_type: "order.paid",
   });
   await stage.workspace.settled(failed, "FAILED");
-  // Somebody of the organization is signed in beside it, which the portal does not look at.
+  // A user of the organization is signed in in the same browser, which the portal ignores.
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   const link = await newLink("shop-7");
   await page.goto(link);
@@ -104,12 +104,12 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
   await page.getByText("1 sent again.").waitFor();
   await page.getByRole("listitem").getByText("DELIVERED", { exact: true }).waitFor();
   expect(await stage.receiver.arrivals(1, { path: "/mended" })).toHaveLength(1);
-  // A failure that was made good is not sent again.
+  // A failed item whose replay was delivered is not replayed again.
   await page.getByRole("button", { name: "Replay failures" }).click();
   await page.getByText("No failure is left to replay.").waitFor();
   expect(stage.receiver.at("/mended")).toHaveLength(1);
 
-  // The session is this page's: again by the same link there is none, and none by leaving.
+  // The session survives a reload, and ends with signing out.
   await page.reload();
   await page.getByRole("heading", { name: "orders" }).waitFor();
   await page.getByRole("button", { name: "Sign out" }).click();
@@ -120,7 +120,7 @@ it("shows a customer its own endpoints, and lets it make, test, rotate and repla
   expect(problems).toEqual([]);
 });
 
-it("lets a customer choose what an endpoint gets and what its deliveries carry, and shows no secret", async () => {
+it("lets a customer set the filter and headers of an endpoint, and shows no secret", async () => {
   await call("PUT", "/api/v1/customers/choosy", {});
   const target = await stage.targetAt("/chosen", {
     name: "chosen",
@@ -162,7 +162,7 @@ it("lets a customer choose what an endpoint gets and what its deliveries carry, 
   expect(problems.filter((problem) => !problem.includes("400"))).toEqual([]);
 });
 
-it("has the looks that an admin gives it, and links that a member makes", async () => {
+it("uses the name, colour and origins that an admin sets, and opens links that a member creates", async () => {
   await call("PUT", "/api/v1/customers/linked", { name: "Linked" });
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/settings?tab=portal");
@@ -193,10 +193,10 @@ it("has the looks that an admin gives it, and links that a member makes", async 
   expect([...problems, ...visitor.problems]).toEqual([]);
 });
 
-it("is shown in a frame by the pages that the organization lists, and by no other", async () => {
+it("can be framed by the origins that the organization lists, and by no other", async () => {
   await call("PUT", "/api/v1/customers/framed", { name: "Framed" });
   const { body } = await call("GET", "/api/v1/orgs");
-  // Localhost and 127.0.0.1 are two origins of one server.
+  // `localhost` and 127.0.0.1 are two origins of the same server.
   const server = createServer((request, response) => {
     const link = new URL(request.url!, "http://localhost").searchParams.get("link")!;
     response.setHeader("content-type", "text/html");
@@ -237,7 +237,7 @@ it("is shown in a frame by the pages that the organization lists, and by no othe
   }
 });
 
-it("takes a new link where the page before it has ended, without a reload", async () => {
+it("starts a new session from a new link without a reload, also after the previous session has ended", async () => {
   await call("PUT", "/api/v1/customers/renewed", { name: "Renewed" });
   const { page, problems } = await stage.dashboard.open();
   const link = await newLink("renewed");
@@ -246,7 +246,7 @@ it("takes a new link where the page before it has ended, without a reload", asyn
   await page.getByRole("button", { name: "Sign out" }).click();
   const ended = page.getByRole("heading", { name: "This page needs a new link" });
   await ended.waitFor();
-  // As the page around a frame does, which gives the frame its new address: only what is behind the # differs.
+  // Navigates as an embedding page does when it gives its frame a new address: only the fragment differs.
   const open = (next: string) => page.evaluate(`location.href = ${JSON.stringify(next)}`);
   await open(link);
   await page.getByText("The link was used, or has expired").waitFor();
@@ -254,14 +254,14 @@ it("takes a new link where the page before it has ended, without a reload", asyn
   await open(await newLink("renewed"));
   await page.getByRole("heading", { name: "Endpoints" }).waitFor();
   expect(page.url()).not.toContain("code");
-  // And over one that is still open, of another customer.
+  // A new link also replaces a session of another customer that is still open.
   await call("PUT", "/api/v1/customers/after", { name: "Afterwards" });
   await open(await newLink("after"));
   await page.getByText("Afterwards").waitFor();
   expect(problems).toEqual([]);
 });
 
-it("deletes an endpoint whose settings have unsaved changes, and asks nothing about them", async () => {
+it("deletes an endpoint with unsaved settings without asking about the unsaved changes", async () => {
   await call("PUT", "/api/v1/customers/deleting", {});
   await stage.targetAt("/gone", { name: "gone soon", customer_uid: "deleting" });
   const { page, problems } = await stage.dashboard.open();

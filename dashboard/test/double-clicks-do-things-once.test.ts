@@ -5,7 +5,7 @@ import { stageOfFile } from "./support/stage.ts";
 
 const stage = stageOfFile();
 
-it("makes one target, one key and one replay where the button was clicked twice", async () => {
+it("creates one target, one key and one replay when the button is double-clicked", async () => {
   const { service } = stage.dashboard;
   const owner = await stage.dashboard.newAccount();
   const { api_key: key } = owner;
@@ -37,14 +37,14 @@ it("makes one target, one key and one replay where the button was clicked twice"
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("made once");
   await dialog.getByRole("button", { name: "Create key" }).dblclick();
-  // The second click does not hit the element that took the place of the button.
+  // The second click does not hit the element that replaced the button.
   await dialog.getByText("It cannot be read again.", { exact: false }).waitFor();
 
   expect(posts).toEqual(["/api/v1/targets", `/api/v1/events/${item}/replay`, "/api/v1/keys"]);
   expect(problems).toEqual([]);
 });
 
-it("leaves the first rows to the pointer once a filter is chosen", async () => {
+it("closes the suggestions once a filter is chosen, so that the first rows can be clicked", async () => {
   const { service } = stage.dashboard;
   const owner = await stage.dashboard.newAccount();
   const { id: target } = await createWebhookTarget(service, owner, `${stage.receiver.url}/orders`);

@@ -8,9 +8,9 @@ import { type Dashboard, startDashboard } from "./support/dashboard.ts";
 import { empty, id, noMatch, nonsense, pages, type Shown } from "./support/shownPages.ts";
 
 let dashboard: Dashboard;
-/** Has nothing. */
+/** An account without any data. */
 let account: Account;
-/** Has a target, a mailbox, an item and a publication that reached nothing. */
+/** An account with a target, a mailbox, an item and a publication that reached no target. */
 let owner: Account;
 const owned = { target: "", mailbox: "", item: "", publication: "" };
 
@@ -47,7 +47,7 @@ const refusal = (status: number, headers: Record<string, string> = {}) => ({
 interface Refusal {
   /** Answers every request for data. */
   answer: (route: Route) => Promise<void>;
-  /** The page's sentence about the error, and the name of the link or button that leads on. */
+  /** The page's sentence about the error, and the text of the link or button that helps the user. */
   sentence: RegExp;
   wayOn: RegExp;
   paths?: readonly string[];
@@ -60,8 +60,8 @@ const roleTooLow: Refusal = {
 };
 
 /**
- * One for each way of reading. That every page says what is refused is seen with 403, and that it says what is tried again
- * first with 503; what tells the others from these is one place for all pages.
+ * One page for each way of reading data. Every page is tested with 403 (shown at once) and 503 (shown after retries). For the
+ * other errors these pages suffice, because all pages share the code that distinguishes errors.
  */
 const eachWay = ["/targets", "/items", `/items?open=${id}`];
 
@@ -98,18 +98,19 @@ const refusals: Record<string, Refusal> = {
   },
 };
 
-/** Expected content of one path: a text, a link or button that leads on, and nothing that keeps loading. */
+/** Expected content of one path: a text, a link or button that helps the user, and nothing that is still loading. */
 interface Wanted {
   path: string;
   text: string | RegExp;
   wayOn: string | RegExp;
-  /** The text has to stand in an alert, with what leads on beside it. */
+  /** The text must be in an alert, together with the link or button. */
   isAlert?: boolean;
 }
 
 /**
- * Goes to the path as a link does, and resolves to what is missing there after some seconds; to nothing where all is
- * there. One call a page, for it runs in the page: the driver's own waiting costs more than the pages do.
+ * Returns a script that navigates to the path as a link does, and resolves to the missing content after some seconds, or to
+ * undefined. It runs in the page, with one call per page, because waiting through the driver would take longer than the pages
+ * themselves.
  */
 function lookAt({ path, text, wayOn, isAlert = false }: Wanted): string {
   const place = path.includes("open=") ? "[role=dialog]" : "main";
@@ -147,7 +148,7 @@ async function missingAt(page: Page, all: readonly Wanted[]): Promise<string[]> 
   return missing;
 }
 
-/** Every request for data, but who is signed in and the stream. */
+/** All requests for data, except the user's own data and the stream. */
 const data = /\/api\/v1\/(?!auth\/me|stream)/;
 
 function silentOf(page: Page, paths: readonly string[], { sentence, wayOn }: Refusal): Promise<string[]> {
@@ -158,11 +159,11 @@ function silentOf(page: Page, paths: readonly string[], { sentence, wayOn }: Ref
 }
 
 it.concurrent.for(Object.entries(refusals))(
-  "pages that are answered %s say so in a sentence, and lead on",
+  "pages whose requests are answered with %s explain the error in a sentence, and offer a link or button",
   async ([_name, kind], { onTestFinished }) => {
     const { page, context, problems } = await dashboard.openAs(account, { onTestFinished });
     await context.route(data, kind.answer);
-    // Some requests are repeated for a second before the error is shown; two tabs halve that time.
+    // Some requests are retried for a second before the error is shown; two tabs halve the total time.
     const second = await context.newPage();
     const paths = kind.paths ?? pages;
     const half = Math.ceil(paths.length / 2);
@@ -177,11 +178,11 @@ it.concurrent.for(Object.entries(refusals))(
   },
 );
 
-it.concurrent("parts of a page that are refused say so, where the rest of it is there", async ({
+it.concurrent("parts of a page whose requests are refused show the error, while the rest of the page is shown", async ({
   onTestFinished,
 }) => {
   const { page, problems } = await dashboard.openAs(owner, { onTestFinished });
-  // The target itself, the list of targets and the item are read.
+  // The target itself, the list of targets and the item can be read.
   await page.route(
     (url) => data.test(url.pathname) && !/\/(targets|events)(\/[0-9a-f]{32})?$/.test(url.pathname),
     roleTooLow.answer,
@@ -203,7 +204,7 @@ it.concurrent("parts of a page that are refused say so, where the rest of it is 
   expect(problems).toEqual([]);
 });
 
-it.concurrent("pages that wait for an answer show that they load", async ({ onTestFinished }) => {
+it.concurrent("pages that wait for an answer show that they are loading", async ({ onTestFinished }) => {
   const { page, problems } = await dashboard.openAs(account, { onTestFinished });
   await page.route(data, () => undefined);
   await page.goto("/demo");
@@ -221,7 +222,7 @@ it.concurrent("pages that wait for an answer show that they load", async ({ onTe
   expect(problems).toEqual([]);
 });
 
-it.concurrent("pages keep what they had read, and say from when it is, where it cannot be read again", async ({
+it.concurrent("pages keep their data, with its time, when it cannot be read again", async ({
   onTestFinished,
 }) => {
   const { page, problems } = await dashboard.openAs(owner, { onTestFinished });
@@ -237,7 +238,7 @@ it.concurrent("pages keep what they had read, and say from when it is, where it 
   await page.clock.install();
   await page.goto("/demo");
   const { target, mailbox, item, publication } = owned;
-  /** Path, a text that stays there, and what is refused. */
+  /** Path, a text that stays on the page, and the requests that are refused. */
   const kept: readonly (readonly [path: string, text: string, refuses?: RegExp])[] = [
     ["/", "Needs attention"],
     ["/items", "order.created"],
@@ -250,7 +251,7 @@ it.concurrent("pages keep what they had read, and say from when it is, where it 
     ["/customers/shop-7", "No target belongs to it yet"],
     ["/event-types", "Paid in full"],
     ["/event-types?type=order.paid", "No example was given."],
-    // Not its type, which the page before says, too.
+    // Not the event type, which the previous page shows too.
     ["/publications", "0 items"],
     [`/publications/${publication}`, "It reached no target"],
     ["/mailboxes", "Oldest"],
@@ -263,12 +264,15 @@ it.concurrent("pages keep what they had read, and say from when it is, where it 
     ["/settings?tab=notifications", "No target gets operational events yet."],
     ["/settings?tab=erasures", "Nothing was erased yet."],
     ["/settings?tab=audit", "organization.created"],
-    // A part of a page alone.
+    // Only a part of the page cannot be read again.
     ["/targets", "receiver.invalid", /health/],
     ["/mailboxes", "Oldest", /health/],
     ["/", "Failing targets", /health|stats/],
   ];
-  /** A page stays until the next one has loaded, whose text may be the same: this one between has none of the texts. */
+  /**
+   * Visits a page without any of these texts: a page stays visible until the next one has loaded, and both may show the same
+   * text.
+   */
   const leave = async (): Promise<void> => {
     await visit(page, "/nowhere");
     await page.getByRole("heading", { name: "There is no page at this address" }).waitFor();
@@ -278,11 +282,11 @@ it.concurrent("pages keep what they had read, and say from when it is, where it 
     await leave();
     refused = undefined;
     silent.push(...(await missingAt(page, [{ path, text, wayOn: "" }])));
-    // A page that is left gives up what it still reads, such as an item that is shown as its list has it.
+    // Leaving a page cancels its requests in flight, such as that for an item which its list already shows.
     await page.locator(".progress-bar").first().waitFor({ state: "detached" });
     await until(() => underWay.size === 0);
     await leave();
-    // Data older than two seconds is read again when its page is shown; lists are kept for half a minute.
+    // Data older than two seconds is read again when its page is shown; lists stay in the cache for half a minute.
     await page.clock.fastForward(3_000);
     refused = refuses;
     silent.push(
@@ -296,7 +300,7 @@ it.concurrent("pages keep what they had read, and say from when it is, where it 
   expect(problems).toEqual([]);
 });
 
-/** Links to what another organization owns, and to what never was. */
+/** Links to objects of another organization, and to objects that never existed. */
 function foreign(): readonly Shown[] {
   const text = "There is nothing with this id in your organization.";
   const places = ({ target, mailbox, item, publication }: typeof owned): string[] => [
@@ -323,7 +327,7 @@ function missing(page: Page, table: readonly Shown[]): Promise<string[]> {
   );
 }
 
-it.concurrent("what is empty, matches nothing, makes no sense or is another's says so, and leads on", async ({
+it.concurrent("pages without data, with a filter that matches nothing, with an invalid value or of another organization explain that, and offer a link or button", async ({
   onTestFinished,
 }) => {
   const { page, problems } = await dashboard.openAs(account, { onTestFinished });
@@ -345,7 +349,7 @@ it.concurrent("what is empty, matches nothing, makes no sense or is another's sa
       [`/publications/${publication}?show=failed`, "No item is in this state", "Show all its items"],
       [`/targets/${target}?tab=none`, "Latest items", "All its items"],
       [`/targets/${target}?open=none`, "There is nothing with this id", "See all items"],
-      // Each kind has its own page; a link to the other leads there.
+      // Each kind has its own page; a link to the other kind's page redirects to it.
       [`/mailboxes/${target}`, "Latest items", "All its items"],
       [`/targets/${mailbox}`, "Nothing waits", "Messages"],
     ]),
@@ -353,7 +357,7 @@ it.concurrent("what is empty, matches nothing, makes no sense or is another's sa
   expect([...problems, ...own.problems]).toEqual([]);
 });
 
-it.concurrent("a session that has ended leads from every page to the sign-in, and back", async ({
+it.concurrent("every page with an ended session leads to the sign-in page, which remembers the page", async ({
   onTestFinished,
 }) => {
   const { page } = await dashboard.openAs(account, { onTestFinished });

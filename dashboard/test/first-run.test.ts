@@ -5,13 +5,13 @@ import { type Dashboard, startDashboard } from "./support/dashboard.ts";
 let dashboard: Dashboard;
 
 beforeAll(async () => {
-  // As in production: nothing on a private network is delivered to.
+  // As in production, where targets on private networks are refused.
   dashboard = await startDashboard({ POSTRIDER_ALLOW_HTTP_TARGETS: "false", POSTRIDER_ALLOWED_NETWORKS: "" });
 });
 
 afterAll(() => dashboard.stop());
 
-it("has a signed webhook delivered to a stranger who follows the first pages", async () => {
+it("leads a new user to a first signed delivery", async () => {
   const { page, problems } = await dashboard.open();
   await page.goto("/");
   await page.getByRole("link", { name: "Sign up" }).click();
@@ -37,18 +37,18 @@ it("has a signed webhook delivered to a stranger who follows the first pages", a
   await page.getByText("DELIVERED", { exact: true }).waitFor();
   await page.getByRole("link", { name: "Go to the target" }).click();
   await page.getByLabel("Sections").getByRole("link", { name: "Received" }).click();
-  // A choice that was not taken says so.
+  // The page shows that the choice could not be saved.
   await page.route("**/api/v1/targets/*", (route) =>
     route.request().method() === "PATCH" ? route.abort() : route.fallback(),
   );
   await page.getByLabel("Answer deliveries with").selectOption("503");
   await page.getByText("The service cannot be reached.", { exact: false }).waitFor();
   expect(problems).toEqual([]);
-  // No secret in an address, and so none in the history.
+  // No address contains a secret, so neither does the history.
   expect(page.url()).not.toMatch(/ak_live|whsec|token/);
 });
 
-it("answers a taken email in words that do not tell", async () => {
+it("answers the sign-up with a taken email without telling that it is taken", async () => {
   const { page } = await dashboard.open();
   await page.goto("/sign-up");
   await page.getByLabel("Email").fill("stranger@example.com");
@@ -58,7 +58,7 @@ it("answers a taken email in words that do not tell", async () => {
   expect(page.url()).toMatch(/sign-up$/);
 });
 
-it("can be walked by keyboard alone", async () => {
+it("can be used by keyboard alone", async () => {
   const account = await dashboard.newAccount();
   const { page } = await dashboard.openAs(account);
   await page.goto("/items");
@@ -80,7 +80,7 @@ it("can be walked by keyboard alone", async () => {
   expect(await page.locator("html").getAttribute("data-theme")).toBe("dark");
 });
 
-it("takes the first steps and changes a target's settings by keyboard alone", async () => {
+it("completes the first steps and changes a target's settings by keyboard alone", async () => {
   const account = await dashboard.newAccount();
   const { page, problems } = await dashboard.openAs(account);
   const press = async (name: string, key = "Enter"): Promise<void> => {

@@ -22,7 +22,7 @@ afterAll(async () => {
   await mailServer.stop();
 });
 
-/** Where the mail's link leads, at the service's own port. */
+/** The path of the mailed link, to open at the service's own port. */
 function pathOf(mail: ReceivedMail): string {
   const link = /https:\/\/example\.com(\/hooks\/reset#token=\w+)/.exec(mail.text)?.[1];
   if (link === undefined) throw new Error(`no link in: ${mail.text}`);
@@ -36,7 +36,7 @@ function mailsTo(email: string, count: number): Promise<ReceivedMail[]> {
   );
 }
 
-it("leads by the keyboard from signing in, over the mail, to a new password, once", async () => {
+it("sets a new password once, by keyboard alone: from the sign-in page through the mailed link", async () => {
   const { user } = await dashboard.newAccount();
   const { page, problems } = await dashboard.open();
   const paths: string[] = [];
@@ -53,14 +53,14 @@ it("leads by the keyboard from signing in, over the mail, to a new password, onc
   await page.getByRole("button", { name: "Send the link" }).click();
   const [, works] = await mailsTo(user.email, 2);
 
-  // The link of before; then, on the page that it led to, the one that works.
+  // First the replaced link, then, on the same page, the link that works.
   await page.goto(pathOf(replaced!));
   await page.getByLabel("New password").fill("a new horse with staples");
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "This link does not work" }).waitFor();
   await page.goto(pathOf(works!));
   await tabTo(page, page.getByLabel("New password"));
-  // The token is in no history.
+  // The token is not in the browser's history.
   await expect.poll(() => page.url()).not.toContain("rst_");
   await page.keyboard.type("a new horse with staples");
   await page.keyboard.press("Enter");
@@ -70,7 +70,7 @@ it("leads by the keyboard from signing in, over the mail, to a new password, onc
   await page.getByLabel("Email").fill(user.email);
   await page.getByLabel("Password").fill("a new horse with staples");
   await page.keyboard.press("Enter");
-  // The overview of a workspace without targets leads on to the first steps, sooner or later.
+  // The overview redirects to the first steps, because the workspace has no targets.
   await page.getByRole("heading", { name: "Get started" }).waitFor();
 
   await page.goto(pathOf(works!));
@@ -79,12 +79,12 @@ it("leads by the keyboard from signing in, over the mail, to a new password, onc
   await page.getByText("It was used or replaced by a newer one").waitFor();
   await page.getByRole("link", { name: "Ask for another link" }).click();
   await page.getByRole("heading", { name: "Forgot password" }).waitFor();
-  // Neither the service nor a proxy in front of it is asked for a path with a token.
+  // No request has a token in its path, so neither the service nor a proxy in front of it can log one.
   expect(paths.filter((path) => path.includes("rst_") && !path.includes("#"))).toEqual([]);
   expect(problems).toEqual([]);
 });
 
-it("says the same for an email that has no account", async () => {
+it("shows the same answer for an email without an account", async () => {
   const { page, problems } = await dashboard.open();
   await page.goto("/hooks/forgot-password");
   await page.getByLabel("Email").fill(newEmail());
@@ -93,7 +93,7 @@ it("says the same for an email that has no account", async () => {
   expect(problems).toEqual([]);
 });
 
-it("is not offered where the operator has set no mail server, who is named to whoever asks all the same", async () => {
+it("offers no reset without a mail server, and refers users who open the page to the operator", async () => {
   const without = await startDashboard();
   try {
     const { page, problems } = await without.open();

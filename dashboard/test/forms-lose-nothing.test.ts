@@ -5,7 +5,7 @@ import { stageOfFile } from "./support/stage.ts";
 
 const stage = stageOfFile();
 
-it("keeps what is typed while a target's settings are being saved", async () => {
+it("keeps text that is typed while a target's settings are being saved", async () => {
   const { service } = stage.dashboard;
   const target = await stage.targetAt("/slow");
   const { page, problems } = await stage.dashboard.openAs(stage.account);
@@ -38,7 +38,7 @@ it("keeps what is typed while a target's settings are being saved", async () => 
   expect(problems).toEqual([]);
 });
 
-it("shows what another admin changed about the portal, and keeps what is typed while that is saved", async () => {
+it("shows portal settings that another admin changed, and keeps text that is typed during a save", async () => {
   const { service } = stage.dashboard;
   const path = "/api/v1/portal-settings";
   const { page, problems } = await stage.dashboard.openAs(stage.account);
@@ -49,7 +49,7 @@ it("shows what another admin changed about the portal, and keeps what is typed w
   await page.getByRole("button", { name: "New key" }).waitFor();
   const changed = { name: "Changed elsewhere", logo: null, colour: "#0b6e4f", origins: [] };
   expect((await service.call("PUT", path, { key: stage.account.api_key, body: changed })).status).toBe(200);
-  // The earlier answer is shown first, and read again once it counts as old.
+  // The cached answer is shown first, and read again once it is stale.
   let isRead = false;
   page.on("request", (request) => {
     if (request.url().endsWith(path)) isRead = true;
@@ -81,7 +81,7 @@ it("shows what another admin changed about the portal, and keeps what is typed w
   expect(problems).toEqual([]);
 });
 
-it("keeps an organization's name that is being typed where somebody else renames it", async () => {
+it("keeps a typed organization name when another user renames the organization", async () => {
   const account = await stage.dashboard.newAccount();
   const { page, problems } = await stage.dashboard.openAs(account);
   await page.goto("/settings");
@@ -92,7 +92,7 @@ it("keeps an organization's name that is being typed where somebody else renames
     body: { name: "Changed elsewhere" },
   });
   expect(renamed.status).toBe(200);
-  // Its switch reads the organization again.
+  // The checkbox makes the page read the organization again.
   const read = page.waitForResponse(
     (response) => response.url().endsWith("/api/v1/orgs") && response.request().method() === "GET",
   );
@@ -105,7 +105,7 @@ it("keeps an organization's name that is being typed where somebody else renames
   expect(problems).toEqual([]);
 });
 
-it("keeps a dialog in which something was typed open where a click misses it, and closes it by Escape", async () => {
+it("keeps a dialog with typed text open after a click outside, and closes it with Escape", async () => {
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/event-types");
   const dialog = page.getByRole("dialog", { name: "New event type" });
@@ -117,7 +117,7 @@ it("keeps a dialog in which something was typed open where a click misses it, an
   await begin.click();
   await dialog.getByLabel("Description").fill("a long text");
   await page.mouse.click(5, 5);
-  // A second click, so that what the first one did has been done.
+  // After a second click, the effect of the first click is complete.
   await page.mouse.click(5, 500);
   expect(await dialog.getByLabel("Description").inputValue()).toBe("a long text");
   await page.keyboard.press("Escape");
@@ -125,7 +125,7 @@ it("keeps a dialog in which something was typed open where a click misses it, an
   expect(problems).toEqual([]);
 });
 
-it("says of a target that was deleted elsewhere that it is no longer there, and keeps what is typed", async () => {
+it("says that a target deleted elsewhere no longer exists, and keeps the typed text", async () => {
   const { service } = stage.dashboard;
   const target = await stage.targetAt("/doomed");
   const { page, problems } = await stage.dashboard.openAs(stage.account);
@@ -157,7 +157,7 @@ it.each([
     saved: { description: "typed here", group: "Sales", deprecated: true, schema: null, example: { id: 7 } },
   },
 ])(
-  "saves only what was changed in the dialog of $of",
+  "saves only the fields that were changed in the dialog of $of",
   async ({ open, path, made, field, elsewhere, saved }) => {
     const { service } = stage.dashboard;
     const key = stage.account.api_key;
@@ -175,7 +175,7 @@ it.each([
   },
 );
 
-it("saves only what was changed in the portal's settings", async () => {
+it("saves only the fields that were changed in the portal's settings", async () => {
   const { service } = stage.dashboard;
   const path = "/api/v1/portal-settings";
   const key = stage.account.api_key;
@@ -201,7 +201,7 @@ it.each([
     field: "Display name (optional)",
     save: "Create target",
   },
-])("keeps what is typed in $of while its user signs in again", async ({ open, begin, field, save }) => {
+])("keeps the text typed in $of while its user signs in again", async ({ open, begin, field, save }) => {
   const { dashboard } = stage;
   const { service } = dashboard;
   const account = await dashboard.newAccount();
@@ -213,7 +213,7 @@ it.each([
   await page.getByRole("button", { name: save }).click();
   const again = page.getByRole("dialog", { name: "Your session has ended" });
   await again.getByLabel("Password").focus();
-  // It stays, and so does what is behind it.
+  // The dialog stays open, and so does the page behind it.
   await page.keyboard.press("Escape");
   await page.mouse.click(5, 5);
   await again.getByLabel("Password").fill(account.password);
@@ -222,12 +222,12 @@ it.each([
   expect(await page.getByLabel(field, { exact: true }).inputValue()).toBe("typed.here");
   await page.getByRole("button", { name: save }).click();
   await page.getByRole("heading", { name: "typed.here" }).waitFor();
-  // The stream of the session before has ended; that of the new one is followed.
+  // The page follows the stream of the new session.
   await page.getByRole("button", { name: /^Live/ }).waitFor();
   expect(problems).toEqual([]);
 });
 
-it("leaves a page in which something was typed where nobody signs in again", async () => {
+it("leaves a page with typed text when its user does not sign in again", async () => {
   const { dashboard } = stage;
   const account = await dashboard.newAccount();
   const { page, problems } = await dashboard.openAs(account);
@@ -240,7 +240,7 @@ it("leaves a page in which something was typed where nobody signs in again", asy
   expect(problems).toEqual([]);
 });
 
-it("asks before a new target that is being typed is left, and not once it was created", async () => {
+it("asks before the form of a new target is left, but not once the target was created", async () => {
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/targets/new?kind=mailbox");
   const name = page.getByLabel("Display name (optional)");
@@ -256,14 +256,14 @@ it("asks before a new target that is being typed is left, and not once it was cr
   expect(problems).toEqual([]);
 });
 
-it("keeps an invitation's link, which is shown once, where a click misses it", async () => {
+it("keeps the invitation link, which is shown once, after a click outside the dialog", async () => {
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/settings?tab=members");
   await page.getByRole("button", { name: "Invite" }).click();
   const dialog = page.getByRole("dialog", { name: "Invitation link: shown only once" });
   await dialog.waitFor();
   await page.mouse.click(5, 5);
-  // A second click, so that what the first one did has been done.
+  // After a second click, the effect of the first click is complete.
   await page.mouse.click(5, 500);
   await dialog.getByRole("button", { name: "Done" }).click();
   await dialog.waitFor({ state: "detached" });

@@ -7,7 +7,7 @@ import { stageOfFile } from "./support/stage.ts";
 
 const stage = stageOfFile();
 
-/** An item that failed for good, and what asks for its replay. */
+/** A page, an item that failed for good, and the requests for its replay. */
 async function openFailed(): Promise<{ page: Page; problems: string[]; item: string; replays: string[] }> {
   const { dashboard, receiver } = stage;
   const owner = await dashboard.newAccount();
@@ -27,11 +27,11 @@ async function openFailed(): Promise<{ page: Page; problems: string[]; item: str
   return { page, problems, item, replays };
 }
 
-it("replays once for a key that is held down", async () => {
+it("replays once when the key is held down", async () => {
   const { page, problems, item, replays } = await openFailed();
   await page.goto(`/items/${item}`);
   await page.getByRole("button", { name: "Replay", exact: true }).waitFor();
-  // Each one after the first repeats by itself, as keyboards do.
+  // Each `down` after the first is a repeat, as when a key is held down.
   for (let times = 0; times < 10; times += 1) await page.keyboard.down("r");
   await page.keyboard.up("r");
   await page.getByText("Replayed as a new item.").first().waitFor();
@@ -39,7 +39,7 @@ it("replays once for a key that is held down", async () => {
   expect(problems).toEqual([]);
 });
 
-it("does nothing to the page behind a dialog", async () => {
+it("ignores the page's keys while a dialog is open", async () => {
   const { page, problems, replays } = await openFailed();
   await page.goto("/items");
   await page.getByRole("link", { name: "order.failed" }).waitFor();
@@ -55,7 +55,7 @@ it("does nothing to the page behind a dialog", async () => {
   await help.waitFor({ state: "detached" });
   expect(await page.getByText("1 selected").count()).toBe(0);
   expect(replays).toEqual([]);
-  // The page itself takes them again, and so does a drawer.
+  // After the dialog is closed, the page takes keys again, and so does a drawer.
   await page.keyboard.press("x");
   await page.getByText("1 selected").waitFor();
   await page.keyboard.press("Enter");
@@ -66,7 +66,7 @@ it("does nothing to the page behind a dialog", async () => {
   expect(problems).toEqual([]);
 });
 
-it("acts on the list again once a drawer or a dialog that a key opened is closed", async () => {
+it("acts on the list again after a drawer or dialog that a key opened is closed", async () => {
   const { page, problems } = await openFailed();
   await page.goto("/?skip=1");
   await page.getByRole("heading", { name: "Overview" }).waitFor();
@@ -83,7 +83,7 @@ it("acts on the list again once a drawer or a dialog that a key opened is closed
   }
   await page.keyboard.press("x");
   await page.getByText("1 selected").waitFor();
-  // Where a key goes to the filter, one sees that.
+  // The focus that a key moves to the filter is visible.
   await page.keyboard.press("/");
   await untilFocused(page, "Filter items");
   const outlines = await page.evaluate(`(() => {
@@ -95,7 +95,7 @@ it("acts on the list again once a drawer or a dialog that a key opened is closed
   expect(problems).toEqual([]);
 });
 
-it("goes into the first field of a dialog, which has the focus when it opens", async () => {
+it("types into the first field of a dialog, which has the focus when the dialog opens", async () => {
   const { page, problems } = await openFailed();
   await page.goto("/customers?skip=1");
   await page.getByRole("button", { name: "New customer" }).first().press("Enter");

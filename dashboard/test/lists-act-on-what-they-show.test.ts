@@ -7,7 +7,7 @@ import { stageOfFile } from "./support/stage.ts";
 
 const stage = stageOfFile();
 
-/** A disabled target of somebody new: what is sent to it stays QUEUED. */
+/** A disabled target of a new account: items sent to it stay QUEUED. */
 async function newHolder() {
   const { dashboard, receiver } = stage;
   const owner = await dashboard.newAccount();
@@ -21,7 +21,7 @@ async function newHolder() {
   };
 }
 
-it("offers to replay no item that the filter has taken out of sight", async () => {
+it("does not offer to replay selected items that the filter has hidden", async () => {
   const { owner, send } = await newHolder();
   await send("order.one");
   await send("order.other");
@@ -43,7 +43,7 @@ it("offers to replay no item that the filter has taken out of sight", async () =
   expect(problems).toEqual([]);
 });
 
-it("says how many items have come to match a status, and how many no longer do", async () => {
+it("shows how many items newly match a status, and how many no longer match", async () => {
   const { owner, send, cancel } = await newHolder();
   const [older, newer] = [await send("order.older"), await send("order.newer")];
   await cancel(newer);
@@ -51,7 +51,7 @@ it("says how many items have come to match a status, and how many no longer do",
   await page.goto("/items?status=CANCELED");
   await page.getByRole("link", { name: "order.newer" }).waitFor();
   await page.getByRole("button", { name: /^Live/ }).waitFor();
-  // It was accepted before the first row.
+  // This item was accepted before the first row.
   await cancel(older);
   await page.getByRole("button", { name: "1 new" }).click();
   await page.getByRole("link", { name: "order.older" }).waitFor();
@@ -68,7 +68,7 @@ it("says how many items have come to match a status, and how many no longer do",
   expect(problems).toEqual([]);
 });
 
-it("shows no message that is gone once another comes, though the pointer was over the last one", async () => {
+it("removes the last message although the pointer is over it, and does not show it again with the next message", async () => {
   const { service } = stage.dashboard;
   const owner = await stage.dashboard.newAccount();
   const { api_key: key } = owner;
@@ -79,7 +79,7 @@ it("shows no message that is gone once another comes, though the pointer was ove
   await page.getByRole("button", { name: /^Live/ }).waitFor();
   await page.getByRole("button", { name: /ticket\.gone/ }).hover();
   await service.call("POST", `/api/v1/events/${gone}/cancel`, { key });
-  // Held rows stay while they are pointed at; what says that there are none is shown in their place.
+  // Held rows stay while the pointer is over them, but the empty state replaces them.
   await page.getByText("Nothing waits").waitFor();
   await page.getByRole("heading", { level: 1 }).hover();
   await sendItem(service, owner, mailbox, { event_type: "ticket.new" });
@@ -88,7 +88,7 @@ it("shows no message that is gone once another comes, though the pointer was ove
   expect(problems).toEqual([]);
 });
 
-it("keeps the figures of the mailboxes that were listed when more of them are shown", async () => {
+it("keeps the figures of the listed mailboxes when more mailboxes are shown", async () => {
   const { service } = stage.dashboard;
   const owner = await stage.dashboard.newAccount();
   const ids: string[] = [];
@@ -120,7 +120,7 @@ it("keeps the figures of the mailboxes that were listed when more of them are sh
   expect(problems).toEqual([]);
 });
 
-it("shows a page of messages that the keyboard loads, though the pointer is over the first one", async () => {
+it("shows the next page of messages, loaded by keyboard, although the pointer is over the first message", async () => {
   const { service } = stage.dashboard;
   const owner = await stage.dashboard.newAccount();
   const mailbox = await createMailboxTarget(service, owner);
@@ -141,7 +141,7 @@ it("shows a page of messages that the keyboard loads, though the pointer is over
   expect(problems).toEqual([]);
 });
 
-it("says of an item beyond the first page that it was replayed, and asks before it is again", async () => {
+it("marks a replayed item beyond the first page, and asks before replaying it again", async () => {
   const { owner, send, cancel } = await newHolder();
   await cancel(await send("order.oldest"));
   for (let n = 0; n < 100; n++) await send("order.newer");
@@ -161,7 +161,7 @@ it("says of an item beyond the first page that it was replayed, and asks before 
   expect(problems).toEqual([]);
 });
 
-it("tells of an item that came while what was read before it was still on its way", async () => {
+it("counts an item that was accepted while an earlier read was still in flight", async () => {
   const { owner, send } = await newHolder();
   await send("order.listed");
   const { page, problems } = await stage.dashboard.openAs(owner);
@@ -183,7 +183,7 @@ it("tells of an item that came while what was read before it was still on its wa
   await send("order.first");
   await read.promise;
   await send("order.second");
-  // The page has looked for news several times meanwhile.
+  // Meanwhile the page would have looked for new items several times.
   const begin = await page.evaluate(() => performance.now());
   await until(
     () => page.evaluate(() => performance.now()),
@@ -194,7 +194,7 @@ it("tells of an item that came while what was read before it was still on its wa
   expect(problems).toEqual([]);
 });
 
-/** Goes down a list by j for longer than a window, and up again by k: the row that they have got to can be seen. */
+/** Moves down a list with j beyond the window, and up again with k. Expects the marked row to be visible. */
 async function expectMarkedInSight(page: Page): Promise<void> {
   for (const key of ["j", "k"]) {
     for (let row = 0; row < 40; row++) await page.keyboard.press(key);
@@ -205,7 +205,7 @@ async function expectMarkedInSight(page: Page): Promise<void> {
   }
 }
 
-/** Runs in the page: whether the upper and the lower end of the marked row can be seen. */
+/** Runs in the page: whether the upper and the lower end of the marked row are visible. */
 const endsSeen = `(() => {
   const { left, top, bottom } = document.querySelector("[data-marked=true]").getBoundingClientRect();
   return [top + 4, bottom - 4].map((y) => document.elementFromPoint(left + 100, y)?.closest("[data-marked=true]") != null);

@@ -3,7 +3,7 @@ import { createMailboxTarget, createWebhookTarget, sendItem } from "../../server
 import type { Account } from "../../server/test/support/testNode.ts";
 import { type Dashboard, startDashboard } from "./support/dashboard.ts";
 
-/** The longest names there may be, without a blank to break at. */
+/** The longest allowed names, without a space at which a line could break. */
 const longName = "n".repeat(200);
 const longType = "t".repeat(256);
 const longUid = "u".repeat(128);
@@ -37,8 +37,8 @@ beforeAll(async () => {
 afterAll(() => dashboard.stop());
 
 /**
- * Goes to the path as a link does, and resolves, once the page is there under its title, to whether it is wider than the
- * window, so that each line has to be scrolled sideways. Runs in the page.
+ * Returns a script to run in the page. It navigates to the path as a link does, and resolves, once the page shows its title,
+ * to whether the page is wider than the window, so that users would have to scroll sideways.
  */
 function isTooWide(path: string, title: string, shown = "main h1, [role=dialog] h2"): string {
   return `(async () => {
@@ -55,7 +55,7 @@ function isTooWide(path: string, title: string, shown = "main h1, [role=dialog] 
   })()`;
 }
 
-it("names of any length stay within the page, on a phone, a tablet and a desk", async () => {
+it("names of any length stay within the page on a phone, a tablet and a desktop screen", async () => {
   const { target, item, publication, mailbox } = owned;
   const paths: readonly (readonly [path: string, title: string, shown?: string])[] = [
     ["/start", "Get started – Postrider"],
@@ -86,7 +86,7 @@ it("names of any length stay within the page, on a phone, a tablet and a desk", 
   expect(wide).toEqual([]);
 });
 
-it("figures on a phone can be read whole, and the tab that is open is in sight", async () => {
+it("on a phone, figures are not cut off, and the open tab is visible", async () => {
   const { page } = await dashboard.openAs(account, { width: 375 });
   await page.goto(`/mailboxes/${owned.mailbox}`);
   await page.locator("p.figures").last().waitFor();

@@ -38,7 +38,7 @@ async function claim(mailboxId: string): Promise<{ id: string; claim_token: stri
   return { id, claim_token: token };
 }
 
-it("shows who holds a message and for how long, and changes nothing by looking", async () => {
+it("shows who holds a message and for how long; reading it changes nothing", async () => {
   const mailboxId = await newMailbox("looked at");
   await sendItem(dashboard.service, account, mailboxId, { event_type: "ticket.opened", ticket: 1 });
   await claim(mailboxId);
@@ -57,7 +57,7 @@ it("shows who holds a message and for how long, and changes nothing by looking",
   expect(problems).toEqual([]);
 });
 
-it("takes a stuck message from its holder, and makes one dead for a reason that stays on record", async () => {
+it("force-releases a stuck message, then rejects it with a recorded reason", async () => {
   const mailboxId = await newMailbox("stuck");
   const id = await sendItem(dashboard.service, account, mailboxId, { event_type: "ticket.stuck" });
   await claim(mailboxId);
@@ -82,7 +82,7 @@ it("takes a stuck message from its holder, and makes one dead for a reason that 
   expect(problems).toEqual([]);
 });
 
-it("gives a payload that is too long to show as a file, and says nothing of a message about the next one", async () => {
+it("offers a too long payload as a download, and shows no data of one message on the next", async () => {
   const mailboxId = await newMailbox("two messages");
   const long = JSON.stringify({ event_type: "ticket.long", text: "x".repeat(300_000) });
   const [first, second] = [
@@ -109,7 +109,7 @@ it("gives a payload that is too long to show as a file, and says nothing of a me
   expect(problems).toEqual([]);
 });
 
-it("brings dead letters back", async () => {
+it("redrives dead messages", async () => {
   const mailboxId = await newMailbox("dead letters");
   await sendItem(dashboard.service, account, mailboxId, { event_type: "ticket.opened" });
   const message = await claim(mailboxId);
@@ -133,7 +133,7 @@ it("brings dead letters back", async () => {
     })
     .toBe(1);
 
-  // Somebody else is faster.
+  // Another client redrives the message first.
   const again = await claim(mailboxId);
   await dashboard.service.call("POST", `/api/v1/mailboxes/${mailboxId}/reject`, {
     key: account.api_key,
@@ -151,7 +151,7 @@ it("brings dead letters back", async () => {
   expect(problems).toEqual([]);
 });
 
-it("tells a mailbox what somebody should look at, from its choice to its removal", async () => {
+it("sends operational events to a chosen mailbox, which can be removed again", async () => {
   const mailboxId = await newMailbox("what to look at");
   const watched = await newMailbox("watched");
   const { page, problems } = await dashboard.openAs(account);
@@ -175,7 +175,7 @@ it("tells a mailbox what somebody should look at, from its choice to its removal
   expect(problems).toEqual([]);
 });
 
-it("takes a message back before a consumer has it", async () => {
+it("cancels a message before a consumer claims it", async () => {
   const mailboxId = await newMailbox("taken back");
   const id = await sendItem(dashboard.service, account, mailboxId, { event_type: "ticket.mistaken" });
   const { page, problems } = await dashboard.openAs(account);
@@ -189,7 +189,7 @@ it("takes a message back before a consumer has it", async () => {
   expect(problems).toEqual([]);
 });
 
-it("lists what was handed to an agent that was added while the page was open", async () => {
+it("lists handoffs to an agent that was added while the page was open", async () => {
   const own = await dashboard.newAccount();
   const { page, problems } = await dashboard.openAs(own);
   await page.goto("/handoffs");
@@ -220,12 +220,12 @@ it("answers an agent that asks for input", async () => {
   const conversation = page.getByRole("dialog");
   await conversation.getByText("Completed").first().waitFor();
   await conversation.getByText("Friday at eight").first().waitFor();
-  // The form is gone, and what was typed in it with it.
+  // The form is gone, so the focus moves to the heading above.
   await untilFocused(page, "Handoff");
   expect(problems).toEqual([]);
 });
 
-it("keeps an answer to an agent until it was sent, whatever closes or comes between", async () => {
+it("keeps the draft of an answer to an agent until it is sent, even if the drawer is closed", async () => {
   const targetId = await createAgentTarget(dashboard.service, account, agent.cardUrl, { name: "asks twice" });
   const id = await sendItem(dashboard.service, account, targetId, "input Which day?");
   await untilHandedOver(dashboard.service, account, id, ({ handoff }) => handoff?.state === "INPUT_REQUIRED");

@@ -7,13 +7,13 @@ import { type Dashboard, startDashboard } from "./support/dashboard.ts";
 let dashboard: Dashboard;
 
 beforeAll(async () => {
-  // Below a proxy's path, which every address, link and request of the page then has.
+  // The service is below a proxy's path, which every address, link and request of the page must contain.
   dashboard = await startDashboard({ POSTRIDER_PUBLIC_URL: "https://example.com/hooks" });
 });
 
 afterAll(() => dashboard.stop());
 
-it("invites a viewer, who reads everything and is offered no change, until the role is raised", async () => {
+it("invites a viewer, who can read everything but is offered no actions until the role is raised", async () => {
   const admin = await dashboard.newAccount();
   const target = await createWebhookTarget(dashboard.service, admin, "http://127.0.0.1:9/", { name: "seen" });
   const item = await sendItem(dashboard.service, admin, target.id, { event_type: "seen.too" });
@@ -46,7 +46,7 @@ it("invites a viewer, who reads everything and is offered no change, until the r
   const { page, problems } = await dashboard.open();
   await page.goto(new URL(link).pathname + new URL(link).hash);
   await page.getByRole("heading", { name: "Join an organization" }).waitFor();
-  // The token is in no history.
+  // The token is not in the browser's history.
   expect(page.url()).not.toContain("inv_");
   await page.getByLabel("Email").fill(email);
   await page.getByLabel("Password").fill("correct horse battery");
@@ -86,7 +86,7 @@ it("invites a viewer, who reads everything and is offered no change, until the r
       .allTextContents();
     expect([path, offered]).toEqual([path, []]);
   }
-  // A key that would change something is refused before it is asked for.
+  // A shortcut that would change something is refused without a request.
   await page.keyboard.press("j");
   await page.keyboard.press("r");
   await page.getByText("Your role does not allow replays").waitFor();
@@ -100,7 +100,7 @@ it("invites a viewer, who reads everything and is offered no change, until the r
 
   await visit(first.page, "/hooks/settings");
   await visit(first.page, "/hooks/settings?tab=members");
-  // By the keyboard: nothing is changed by what is only passed.
+  // By keyboard: roles that the arrow keys pass are not saved.
   await tabTo(first.page, first.page.getByLabel(`Role of ${email}`));
   await first.page.keyboard.press("End");
   await first.page.keyboard.press("ArrowUp");
@@ -121,13 +121,13 @@ it("invites a viewer, who reads everything and is offered no change, until the r
   await first.page.keyboard.press("Enter");
   await first.page.getByText(`${email} was removed.`).waitFor();
   await untilFocused(first.page, `Remove ${admin.user.email}`);
-  // The removed member's stream ends, and with it the page.
+  // The removed member's stream ends, and the page asks for a sign-in.
   await page.getByRole("button", { name: "Sign in" }).waitFor();
   expect(problems).toEqual([]);
   expect(first.problems).toEqual([]);
 });
 
-it("revokes an invitation, whose link then leads nowhere", async () => {
+it("revokes an invitation, whose link then no longer works", async () => {
   const admin = await dashboard.newAccount();
   const { page, problems } = await dashboard.openAs(admin);
   await page.goto("/hooks/settings?tab=members");
@@ -146,7 +146,7 @@ it("revokes an invitation, whose link then leads nowhere", async () => {
   expect([...problems, ...stranger.problems]).toEqual([]);
 });
 
-it("revokes an open invitation that stands behind a hundred newer ones", async () => {
+it("revokes an open invitation that is listed after a hundred newer ones", async () => {
   const { service } = dashboard;
   const owner = await dashboard.newAccount();
   const session = owner.session_token;

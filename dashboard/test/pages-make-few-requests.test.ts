@@ -4,7 +4,7 @@ import { stageOfFile } from "./support/stage.ts";
 
 const stage = stageOfFile();
 
-/** The most requests to the interface that a page may make until it has everything it shows. */
+/** Largest number of requests to the interface that a page may make until it shows all its data. */
 const most = 6;
 
 it("every page shows 88 targets, 20 mailboxes and 30 customers with at most six requests", async () => {
@@ -46,7 +46,7 @@ it("every page shows 88 targets, 20 mailboxes and 30 customers with at most six 
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   const counts: Record<string, string[]> = {};
   for (const path of paths) {
-    // Each request once: what refreshes by itself afterwards is counted by its address.
+    // Each address counts once, so that later refreshes are not counted.
     const asked = new Set<string>();
     const note = (request: { url: () => string; method: () => string }): void => {
       const { pathname, search } = new URL(request.url());
@@ -55,7 +55,7 @@ it("every page shows 88 targets, 20 mailboxes and 30 customers with at most six 
     page.on("request", note);
     await page.goto(path);
     await page.locator("h1").first().waitFor();
-    // The stream stays open, so that the network is never idle: everything else is answered once no skeleton is left.
+    // The stream stays open, so the network is never idle. All other requests are answered once no skeleton is left.
     await expect
       .poll(async () => {
         const before = asked.size;

@@ -4,7 +4,7 @@ import { stageOfFile } from "./support/stage.ts";
 
 const stage = stageOfFile();
 
-it("finds targets and customers in the palette by what they are called", async () => {
+it("finds targets and customers in the palette by their names", async () => {
   const own = await stage.dashboard.newAccount();
   const { service } = stage.dashboard;
   await service.call("PUT", "/api/v1/customers/acme:7", { key: own.api_key, body: { name: "Acme GmbH" } });
@@ -28,7 +28,7 @@ it("finds targets and customers in the palette by what they are called", async (
   expect(problems).toEqual([]);
 });
 
-it("lists items of one customer, and of a time range of one's own, and says how long ago", async () => {
+it("lists the items of one customer and of a custom time range, with relative times", async () => {
   const own = await stage.dashboard.newAccount();
   const { service } = stage.dashboard;
   await service.call("PUT", "/api/v1/customers/acme", { key: own.api_key, body: {} });
@@ -64,7 +64,7 @@ it("lists items of one customer, and of a time range of one's own, and says how 
   expect(problems).toEqual([]);
 });
 
-it("says in its menu who is signed in, and signs out there", async () => {
+it("shows the signed-in user in the account menu, and signs out there", async () => {
   const own = await stage.dashboard.newAccount();
   const { page, problems } = await stage.dashboard.openAs(own);
   await page.goto("/");

@@ -16,7 +16,7 @@ async function signIn(page: Page, { user, password }: Account, { stays = false }
 const endSessions = ({ api_key: key }: Account) =>
   stage.dashboard.service.call("POST", "/api/v1/auth/logout-all", { key });
 
-it("shows who signs in next nothing that was read for the one before", async () => {
+it("shows the next user no data that was read for the previous user", async () => {
   const { dashboard, receiver } = stage;
   const [before, next] = [await dashboard.newAccount(), await dashboard.newAccount()];
   await createWebhookTarget(dashboard.service, before, receiver.url, { name: "a secret project" });
@@ -40,7 +40,7 @@ it("shows who signs in next nothing that was read for the one before", async () 
   expect(problems).toEqual([]);
 });
 
-it("stays signed in where another tab only learns that the session before has ended", async () => {
+it("stays signed in when another tab learns late that the previous session has ended", async () => {
   const { dashboard } = stage;
   const account = await dashboard.newAccount();
   const { page, context, problems } = await dashboard.open();
@@ -50,7 +50,7 @@ it("stays signed in where another tab only learns that the session before has en
   const late = await context.newPage();
   await late.goto("/usage");
   await late.getByRole("button", { name: /^Live/ }).waitFor();
-  // It asks for nothing until it goes on.
+  // The paused tab makes no requests until it resumes.
   await late.keyboard.press("p");
   await late.getByRole("button", { name: /^Paused/ }).waitFor();
   await endSessions(account);
@@ -67,7 +67,7 @@ it("stays signed in where another tab only learns that the session before has en
   expect(problems).toEqual([]);
 });
 
-it("keeps the API key of one user from the next who signs in beside the open tab", async () => {
+it("hides one user's API key from the next user, who signs in in another tab", async () => {
   const { dashboard, receiver } = stage;
   const [before, next] = [await dashboard.newAccount(), await dashboard.newAccount()];
   const [first, second] = await Promise.all(

@@ -6,7 +6,7 @@ import { backgrounds, contrastOf, readableColour } from "../src/portal/readableC
 
 const themes = ["light", "dark"] as const;
 
-it("whatever colour an organization gives its portal", () => {
+it("the portal's accent is readable whatever colour the organization chooses", () => {
   const colour = fc
     .integer({ min: 0, max: 0xffffff })
     .map((value) => `#${value.toString(16).padStart(6, "0")}`);
@@ -21,12 +21,12 @@ it("whatever colour an organization gives its portal", () => {
   );
 });
 
-it("and a colour that can be read is left as it is", () => {
+it("a readable colour is not changed", () => {
   expect(readableColour("#0b6e4f", "light")).toEqual({ accent: "#0b6e4f", onAccent: "#ffffff" });
   expect(readableColour("#ffee58", "dark")).toEqual({ accent: "#ffee58", onAccent: "#000000" });
 });
 
-it("on the backgrounds that the style has", async () => {
+it("the backgrounds are those of style.css", async () => {
   const style = await readFile(join(import.meta.dirname, "../src/style.css"), "utf8");
   const [light, dark] = ["canvas", "surface", "sunken"]
     .map((name) =>

@@ -10,7 +10,7 @@ import { stageOfFile } from "./support/stage.ts";
 
 const stage = stageOfFile();
 
-it("publishes to three targets of a customer, and replays it to the one that failed and to one added since", async () => {
+it("publishes to three targets of a customer, then replays to the target that failed and to a target added later", async () => {
   const { service } = stage.dashboard;
   const owner = await stage.dashboard.newAccount();
   const { api_key: key } = owner;
@@ -59,7 +59,7 @@ it("publishes to three targets of a customer, and replays it to the one that fai
   await page.getByText("4 items: 4 delivered.").waitFor();
   await page.getByRole("link", { name: "Show all its items" }).click();
   await page.getByRole("link", { name: `added to ${uid}` }).waitFor();
-  // The item leads back.
+  // The item's page links back to the publication.
   await page.getByRole("link", { name: `weak of ${uid}` }).click();
   await page.getByText("Failed for good").waitFor();
   await page.locator(`a[href="/publications/${body.id}"]`).click();
@@ -67,7 +67,7 @@ it("publishes to three targets of a customer, and replays it to the one that fai
   expect(problems).toEqual([]);
 });
 
-it("makes a customer with a target that its receiver knows, and deletes both for who types its uid", async () => {
+it("creates a customer with a target whose secret the receiver has, and deletes both after the uid is typed", async () => {
   const secret = `whsec_${Buffer.from("the receiver knows this secret..").toString("base64")}`;
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/customers");
@@ -86,7 +86,7 @@ it("makes a customer with a target that its receiver knows, and deletes both for
   await make.click();
   await page.getByRole("heading", { name: "Shop GmbH" }).waitFor();
   await page.getByText('"plan": "gold"').waitFor();
-  // Making it again would change the one that is there.
+  // Creating the customer again would overwrite the existing one.
   await page.goto("/customers?prefix=shop");
   await page.getByRole("button", { name: "New customer" }).click();
   await uid.fill("shop:7");
@@ -127,7 +127,7 @@ it("makes a customer with a target that its receiver knows, and deletes both for
   expect(problems).toEqual([]);
 });
 
-it("shows a link that was made for one customer at no other", async () => {
+it("shows a portal link only on the page of its own customer", async () => {
   const { dashboard } = stage;
   const own = await dashboard.newAccount();
   for (const uid of ["shop-1", "shop-2"])
@@ -149,7 +149,7 @@ it("shows a link that was made for one customer at no other", async () => {
   expect(problems).toEqual([]);
 });
 
-it("describes event types, imports a document after a look at it, and proposes them to a target", async () => {
+it("describes event types, imports a document after a preview, and suggests the types for a target", async () => {
   const own = await stage.dashboard.newAccount();
   const target = await createWebhookTarget(stage.dashboard.service, own, `${stage.receiver.url}/typed`);
   const { page, problems } = await stage.dashboard.openAs(own);
@@ -212,7 +212,7 @@ it("describes event types, imports a document after a look at it, and proposes t
   expect(problems).toEqual([]);
 });
 
-/** Chooses a file that is gone before the page reads it. */
+/** Chooses a file that is deleted before the page reads it. */
 async function chooseLostFile(page: Page): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "postrider-lost-"));
   const path = join(folder, "lost.json");

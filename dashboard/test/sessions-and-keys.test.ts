@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => dashboard.stop());
 
-it("makes a key that works, shows it once, and revokes it while its client runs", async () => {
+it("creates a key that works, shows it once, and revokes it while its client runs", async () => {
   const account = await dashboard.newAccount();
   const { page, problems } = await dashboard.openAs(account);
   await page.goto("/usage");
@@ -26,10 +26,10 @@ it("makes a key that works, shows it once, and revokes it while its client runs"
   const call = async (): Promise<number> =>
     (await dashboard.service.call("GET", "/api/v1/targets", { key })).status;
   expect(await call()).toBe(200);
-  // It closes only once the key is safe.
+  // The dialog closes only after the user has saved the key.
   await page.keyboard.press("Escape");
   await dialog.getByRole("button", { name: "Done" }).waitFor();
-  // Nor does going back leave it without a word.
+  // Going back asks before it leaves the dialog.
   await page.goBack();
   await page.getByRole("dialog", { name: "Leave without saving this?" }).waitFor();
   await page.getByRole("button", { name: "Stay" }).click();
@@ -42,7 +42,8 @@ it("makes a key that works, shows it once, and revokes it while its client runs"
     body: { name: "day worker" },
   });
   await page.reload();
-  // By the keyboard, which is at the next key's then, and at the heading once only one is left, which nobody can revoke.
+  // By keyboard: the focus moves to the next key's button, and to the heading once only one key is left, which cannot be
+  // revoked.
   for (const [name, next] of [
     ["night worker", "Revoke day worker"],
     ["day worker", "API keys"],
@@ -59,7 +60,7 @@ it("makes a key that works, shows it once, and revokes it while its client runs"
   expect(problems).toEqual([]);
 });
 
-it("makes a key that is limited, and says to what", async () => {
+it("creates a key with a limited scope, and shows the scope", async () => {
   const account = await dashboard.newAccount();
   await dashboard.service.call("PUT", "/api/v1/customers/shop-7", { key: account.api_key, body: {} });
   const { page, problems } = await dashboard.openAs(account);
@@ -80,7 +81,7 @@ it("makes a key that is limited, and says to what", async () => {
   expect(problems).toEqual([]);
 });
 
-it("changes the password for who knows the present one, and ends the other sessions", async () => {
+it("changes the password only with the current one, and ends the other sessions", async () => {
   const account = await dashboard.newAccount();
   const [{ page, problems }, other] = await Promise.all([
     dashboard.openAs(account),
@@ -103,19 +104,19 @@ it("changes the password for who knows the present one, and ends the other sessi
     session: other.body.session_token,
   });
   expect(status).toBe(401);
-  // This session goes on.
+  // This session stays valid.
   await page.reload();
   await page.getByText(`Signed in as ${account.user.email}`).waitFor();
   expect(problems).toEqual([]);
 });
 
-it("asks for a sign-in when the session ends under an open page, and goes on there", async () => {
+it("asks for a sign-in when the session of an open page ends, and returns to the page", async () => {
   const account = await dashboard.newAccount();
   const { page } = await dashboard.openAs(account);
   await page.goto("/usage");
   await page.getByText("Accepted this month").waitFor();
   await page.getByRole("button", { name: /^Live/ }).waitFor();
-  // The stream ends with the session, so the page learns of it by itself.
+  // The stream ends with the session, so the page notices the end by itself.
   await dashboard.service.call("POST", "/api/v1/auth/logout-all", { key: account.api_key });
   await page.getByText("Sign in to continue.").waitFor();
   await page.getByLabel("Email").fill(account.user.email);
@@ -125,7 +126,7 @@ it("asks for a sign-in when the session ends under an open page, and goes on the
   expect(page.url()).toMatch(/\/usage$/);
 });
 
-it("reads nothing while it is paused, and shows what came meanwhile once it goes on", async () => {
+it("makes no requests while paused, and shows the changes after it is resumed", async () => {
   const account = await dashboard.newAccount();
   const target = await createWebhookTarget(dashboard.service, account, "http://127.0.0.1:9/");
   await sendItem(dashboard.service, account, target.id, { event_type: "before" });
@@ -149,8 +150,8 @@ it("reads nothing while it is paused, and shows what came meanwhile once it goes
   expect(problems).toEqual([]);
 });
 
-it("keeps what it shows while the service restarts, and goes on after it", async () => {
-  // A port that is its own also while it is down.
+it("keeps its data while the service restarts, and continues afterwards", async () => {
+  // A fixed port, which the service has again after its restart.
   const env = { PORT: String(await freePort()) };
   const second = await startService({ storage: { databaseUrl: dashboard.database.url }, env });
   const account = await dashboard.newAccount();

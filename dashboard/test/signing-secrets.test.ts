@@ -34,12 +34,12 @@ it("rotates a secret without losing a delivery", async () => {
   const arrived = await stage.receiver.arrivals(3, { path: "/rotated" });
   expect(new Set(arrived.map((one) => one.id))).toEqual(new Set(sent));
   expect(arrived.every((one) => secrets.some((secret) => isSignedWith(secret, one)))).toBe(true);
-  // The last is signed with the new secret alone.
+  // The last delivery is signed with the new secret alone.
   expect(isSignedWith(secrets[1]!, arrived[2]!)).toBe(true);
   expect(problems).toEqual([]);
 });
 
-it("shows an admin a secret again where that is switched on, and hides it by itself", async () => {
+it("reveals a secret to an admin if the organization allows it, and hides it by itself", async () => {
   const { dashboard, account, receiver } = stage;
   const target = await createWebhookTarget(dashboard.service, account, `${receiver.url}/revealed`);
   const { page, problems } = await dashboard.openAs(account);
@@ -66,7 +66,7 @@ it("shows an admin a secret again where that is switched on, and hides it by its
   await untilFocused(page, "Reveal secret");
   await reveal.click();
   await shown.waitFor();
-  // Somebody who looks at another tab and comes back has to ask again.
+  // A user who visits another tab and returns has to reveal the secret again.
   await visit(page, `/targets/${target.id}?tab=health`);
   await page.getByText("When an attempt fails").waitFor();
   await visit(page, `/targets/${target.id}?tab=secret`);

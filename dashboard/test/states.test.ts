@@ -30,7 +30,7 @@ async function setBilling(account: Account, status: string): Promise<void> {
   await pool.end();
 }
 
-it("explains what a billing state refuses, and shows the way to what ends it", async () => {
+it("explains what a billing state blocks, and links to the page that resolves it", async () => {
   const account = await dashboard.newAccount();
   const { page, problems } = await dashboard.openAs(account);
   await page.goto("/settings");
@@ -53,7 +53,7 @@ it("explains what a billing state refuses, and shows the way to what ends it", a
   expect(problems).toEqual([]);
 });
 
-it("counts down what came too often, on the page and at the sign-in", async () => {
+it("counts down the wait after too many requests, on a page and at sign-in", async () => {
   const account = await dashboard.newAccount();
   const target = await createWebhookTarget(dashboard.service, account, receiver.url);
   const { page, problems } = await dashboard.openAs(account);
@@ -84,32 +84,29 @@ it("counts down what came too often, on the page and at the sign-in", async () =
 it.for([
   ["Item", "/items/none", "**/api/v1/events/none"],
   ["Replays", "/replays", "**/api/v1/replays?*"],
-] as const)(
-  "keeps an error on the page while what failed is read again: %s",
-  async ([title, path, asked]) => {
-    const { page } = await dashboard.openAs(await dashboard.newAccount());
-    let until = Promise.resolve();
-    await page.route(asked, async (route) => {
-      await until;
-      await route.fulfill({ status: 400, json: { error: "it is refused" } });
-    });
-    await page.goto(path);
-    const refusal = page.getByText("it is refused");
-    await refusal.waitFor();
-    const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
-    until = held;
-    await Promise.all([page.waitForRequest(asked), page.getByRole("button", { name: "Retry" }).click()]);
-    await page.locator(".progress-bar").waitFor();
-    expect(await refusal.isVisible()).toBe(true);
-    expect(await page.getByRole("heading", { level: 1, name: title }).isVisible()).toBe(true);
-    expect(await page.locator(".skeleton").count()).toBe(0);
-    goOn();
-    await page.locator(".progress-bar").waitFor({ state: "detached" });
-    expect(await refusal.isVisible()).toBe(true);
-  },
-);
+] as const)("keeps the error on the page while the request is repeated: %s", async ([title, path, asked]) => {
+  const { page } = await dashboard.openAs(await dashboard.newAccount());
+  let until = Promise.resolve();
+  await page.route(asked, async (route) => {
+    await until;
+    await route.fulfill({ status: 400, json: { error: "it is refused" } });
+  });
+  await page.goto(path);
+  const refusal = page.getByText("it is refused");
+  await refusal.waitFor();
+  const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
+  until = held;
+  await Promise.all([page.waitForRequest(asked), page.getByRole("button", { name: "Retry" }).click()]);
+  await page.locator(".progress-bar").waitFor();
+  expect(await refusal.isVisible()).toBe(true);
+  expect(await page.getByRole("heading", { level: 1, name: title }).isVisible()).toBe(true);
+  expect(await page.locator(".skeleton").count()).toBe(0);
+  goOn();
+  await page.locator(".progress-bar").waitFor({ state: "detached" });
+  expect(await refusal.isVisible()).toBe(true);
+});
 
-it("keeps what it shows while the database is away, says of when it is, and goes on by itself", async () => {
+it("keeps its data, with its time, while the database is unreachable, and continues by itself", async () => {
   const account = await dashboard.newAccount();
   const target = await createWebhookTarget(dashboard.service, account, receiver.url, { name: "kept" });
   await sendItem(dashboard.service, account, target.id, { event_type: "kept.too" });
@@ -124,7 +121,7 @@ it("keeps what it shows while the database is away, says of when it is, and goes
   await asOf.first().waitFor({ timeout: 60_000 });
   expect(await page.getByRole("link", { name: "kept" }).count()).toBeGreaterThan(0);
   await visit(page, "/replays");
-  // The page before says the same, and has a Retry of its own, until this one is there.
+  // Until this page is shown, the previous page shows the same text and a Retry of its own.
   await page.getByRole("heading", { name: "Replays", exact: true }).waitFor();
   await page.getByText(/The service cannot (answer at the moment|be reached)/).waitFor({ timeout: 60_000 });
   proxy.accepts = true;

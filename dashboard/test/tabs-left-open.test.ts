@@ -6,15 +6,15 @@ import { stageOfFile } from "./support/stage.ts";
 
 const stage = stageOfFile();
 
-/** Parts of the page that are loaded when they are needed. */
+/** Scripts of the page that are loaded when they are needed. */
 const parts = /\/assets\/.*\.js$/;
 
-it("a tab that was open while the service was upgraded loads itself anew where it needs a part of the page", async () => {
+it("a tab that was open during an upgrade reloads when it needs another script of the page", async () => {
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/settings");
   const newKey = page.getByRole("button", { name: "New key" });
   await newKey.waitFor();
-  // The version that serves now has none of the parts of the one before, and a page that names its own.
+  // The new version has none of the old version's scripts, and its page names a script of its own.
   await page.route(parts, (route) => route.fulfill({ status: 404, json: { error: "not found" } }));
   await page.route("**/settings", async (route) => {
     if (route.request().isNavigationRequest()) return route.fallback();
@@ -33,7 +33,7 @@ it("a tab that was open while the service was upgraded loads itself anew where i
   expect(problems).toEqual([]);
 });
 
-it("a tab in which something was typed while the service was upgraded is not loaded anew by a pointer over a link", async () => {
+it("a tab with typed text that was open during an upgrade does not reload when the pointer is over a link", async () => {
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/targets/new?kind=mailbox");
   const name = page.getByLabel("Display name (optional)");
@@ -54,7 +54,7 @@ it("a tab in which something was typed while the service was upgraded is not loa
   expect(problems).toEqual([]);
 });
 
-it("a part that does not come while the service is away says so, and Retry brings it", async () => {
+it("a part that cannot be loaded while the service is unreachable shows an error, and Retry loads it", async () => {
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/settings");
   const newKey = page.getByRole("button", { name: "New key" });
@@ -69,14 +69,14 @@ it("a part that does not come while the service is away says so, and Retry bring
   expect(problems).toEqual([]);
 });
 
-it("a page that was not visited yet says that the service is away, and Retry brings it once it is back", async () => {
+it("a page not visited before shows an error while the service is unreachable, and Retry loads it afterwards", async () => {
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto("/settings");
   await page.getByRole("button", { name: "New key" }).waitFor();
   await page.route("**", (route) => route.abort());
   await page.getByRole("link", { name: "Customers" }).click();
   await page.getByText("A part of this page could not be loaded").waitFor();
-  // While it is away, Retry leaves the page where it is.
+  // While the service is unreachable, Retry does not reload the page.
   await page.getByRole("button", { name: "Retry" }).click();
   await page.getByText("A part of this page could not be loaded").waitFor();
   await page.unroute("**");
@@ -85,7 +85,7 @@ it("a page that was not visited yet says that the service is away, and Retry bri
   expect(problems).toEqual([]);
 });
 
-it("the overview opens in a browser whose language is no language tag", async () => {
+it("the overview opens in a browser whose language is not a valid language tag", async () => {
   const { page, context, problems } = await stage.dashboard.openAs(stage.account);
   await context.addInitScript(
     'Object.defineProperty(navigator, "language", { value: "en-US@posix", configurable: true })',
@@ -97,7 +97,7 @@ it("the overview opens in a browser whose language is no language tag", async ()
   expect(problems).toEqual([]);
 });
 
-it("the chart says the figures of the step under the pointer", async () => {
+it("the chart shows the figures of the step under the pointer", async () => {
   const owner = await stage.dashboard.newAccount();
   const { id } = await createWebhookTarget(stage.dashboard.service, owner, stage.receiver.url);
   await sendItem(stage.dashboard.service, owner, id);
@@ -106,7 +106,7 @@ it("the chart says the figures of the step under the pointer", async () => {
   const over = page.locator(".uplot .u-over");
   await over.waitFor();
   const { width, height } = (await over.boundingBox())!;
-  // The newest step is the last one on the right.
+  // The newest step is the last bar on the right.
   await expect
     .poll(async () => {
       await over.hover({ position: { x: width / 2, y: height / 2 } });
@@ -116,7 +116,7 @@ it("the chart says the figures of the step under the pointer", async () => {
     .toBe(1);
 });
 
-it("what is due, and which items are of the last hour, goes by the service's clock where the browser's is wrong", async () => {
+it("due times and the filter of the last hour follow the service's clock when the browser's clock is wrong", async () => {
   const { service } = stage.dashboard;
   const owner = await stage.dashboard.newAccount();
   const { id: target } = await createWebhookTarget(service, owner, `${stage.receiver.url}/broken`, {
@@ -129,7 +129,7 @@ it("what is due, and which items are of the last hour, goes by the service's clo
     return body.event.status === "RETRYING";
   });
   const { page, context, problems } = await stage.dashboard.openAs(owner);
-  // Three hours fast.
+  // The browser's clock is three hours fast.
   await context.addInitScript(`{
     const now = Date.now.bind(Date);
     Date.now = () => now() + 10_800_000;

@@ -4,7 +4,7 @@ import { stageOfFile } from "./support/stage.ts";
 
 const stage = stageOfFile();
 
-it("finds a failing target, explains it, fixes it and replays all that failed", async () => {
+it("shows a failing target and the reason, changes its URL and replays all failed items", async () => {
   const target = await stage.targetAt("/broken", { name: "warehouse", max_retries: 0 });
   const ids = await sendItems(stage.dashboard.service, stage.account, target.id, 3);
   const { page, problems } = await stage.dashboard.openAs(stage.account);
@@ -17,7 +17,7 @@ it("finds a failing target, explains it, fixes it and replays all that failed", 
   await page.getByRole("dialog").getByRole("link", { name: "warehouse" }).click();
   await page.getByRole("button", { name: "Send a test" }).click();
   await page.getByRole("dialog", { name: "Not delivered" }).getByText("503", { exact: true }).waitFor();
-  // Nothing is said of the next test before its answer.
+  // While the next test is running, no result is shown.
   const letGo = Promise.withResolvers<void>();
   await page.route("**/test", async (route) => {
     await letGo.promise;
@@ -49,7 +49,8 @@ it("finds a failing target, explains it, fixes it and replays all that failed", 
   await expect.poll(() => page.getByText("DELIVERED", { exact: true }).count()).toBe(3);
   expect(await stage.receiver.arrivals(3, { path: "/mended" })).toHaveLength(4);
 
-  // A failure that a replay delivered is not offered again, and a delivered item is replayed only after a question.
+  // A failed item whose replay was delivered is not offered again, and a delivered item is replayed only after a
+  // confirmation.
   await page.goto("/items?status=FAILED");
   await expect.poll(() => page.getByText("replayed, delivered").count()).toBe(3);
   await page.keyboard.press("j");
@@ -73,10 +74,10 @@ it("finds a failing target, explains it, fixes it and replays all that failed", 
   expect(problems).toEqual([]);
 });
 
-it("replays all that match a filter, seen or not, and cancels what runs", async () => {
+it("replays all items that match a filter, shown or not, and cancels a running replay", async () => {
   const target = await stage.targetAt("/many");
   const ids = await sendItems(stage.dashboard.service, stage.account, target.id, 40);
-  // On record, too: what has only arrived would not be counted.
+  // Waits until the deliveries are recorded: an item that has only reached the receiver would not be counted.
   for (const id of ids) await stage.workspace.settled(id, "DELIVERED");
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/items?status=DELIVERED&target=${target.id}`);
@@ -95,7 +96,7 @@ it("replays all that match a filter, seen or not, and cancels what runs", async 
   expect(problems).toEqual([]);
 });
 
-it("asks before unsaved settings are left, and keeps them while the target changes elsewhere", async () => {
+it("asks before unsaved settings are discarded, and keeps them while the target changes elsewhere", async () => {
   const { service } = stage.dashboard;
   const target = await stage.targetAt("/unsaved", { name: "unsaved" });
   const { page, problems } = await stage.dashboard.openAs(stage.account);
@@ -134,7 +135,7 @@ it("asks before unsaved settings are left, and keeps them while the target chang
   expect(problems).toEqual([]);
 });
 
-it("keeps secret headers as they are, shows none, and asks what becomes of held items", async () => {
+it("keeps secret headers without showing them, and asks whether to send or discard held items", async () => {
   const target = await stage.targetAt("/headers", {
     name: "with headers",
     headers: { Authorization: "Bearer nobody-sees-this" },
@@ -181,7 +182,7 @@ it("keeps secret headers as they are, shows none, and asks what becomes of held 
   expect(problems).toEqual([]);
 });
 
-it("cancels an item that waits, and erases one for who types it", async () => {
+it("cancels a waiting item, and erases an item after the confirmation is typed", async () => {
   const target = await stage.targetAt("/broken", { retry_interval_seconds: 3600 });
   const id = await stage.workspace.send(target.id, {
     planted: "to be forgotten",
@@ -202,7 +203,7 @@ it("cancels an item that waits, and erases one for who types it", async () => {
   expect(problems).toEqual([]);
 });
 
-it("erases what all items of a correlation id held", async () => {
+it("erases the content of all items of a correlation id", async () => {
   const target = await stage.targetAt("/erased");
   const { body } = await stage.dashboard.service.call("POST", `/t/${target.id}`, {
     key: stage.account.api_key,
@@ -219,17 +220,17 @@ it("erases what all items of a correlation id held", async () => {
   await erase.click();
   await page.getByLabel("Type customer-7 to confirm").fill("customer-7");
   await page.getByRole("button", { name: "Erase", exact: true }).click();
-  // Its own row: an erasure of a test before stands in the list as well.
+  // Looks for this erasure's row, because the list also shows the erasure of an earlier test.
   const row = page.getByRole("listitem").filter({ hasText: "customer-7" });
   await row.getByText(/Done, 1 of 1 erased/).waitFor();
   await row.getByRole("link", { name: "customer-7" }).click();
-  // By the keyboard: a row that is drawn again between press and release of the mouse loses its click.
+  // By keyboard, because a row that is rendered again between mouse down and mouse up gets no click.
   await page.locator(`main a[href*='${body.id}']`).press("Enter");
   await page.getByText("The payload was erased, or is past its retention.").waitFor();
   expect(problems).toEqual([]);
 });
 
-it("keeps from a target what its filter does not match, once it was tried on a sample", async () => {
+it("tries a filter on a sample, and then sends the target only matching items", async () => {
   const target = await stage.targetAt("/filtered");
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/targets/${target.id}?tab=settings`);
@@ -243,7 +244,7 @@ it("keeps from a target what its filter does not match, once it was tried on a s
   await page.getByRole("button", { name: "Try it" }).click();
   await page.getByText("It differs: the item would be FILTERED.").waitFor();
   await page.getByText("and 80 is there").waitFor();
-  // A verdict of another sample is none.
+  // The verdict about the previous sample disappears.
   await page.getByLabel("Sample payload").fill('{"amount": 800}');
   await page.getByText("It differs").waitFor({ state: "detached" });
   await page.getByRole("button", { name: "Save" }).click();
@@ -253,7 +254,7 @@ it("keeps from a target what its filter does not match, once it was tried on a s
   expect(problems.filter((problem) => !problem.includes("400"))).toEqual([]);
 });
 
-it("takes an object that is typed letter by letter, and says what is wrong with it meanwhile", async () => {
+it("accepts an object that is typed letter by letter, and shows its errors meanwhile", async () => {
   const target = await stage.targetAt("");
   const { page, problems } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/targets/${target.id}?tab=settings`);
@@ -269,7 +270,7 @@ it("takes an object that is typed letter by letter, and says what is wrong with 
   expect(problems).toEqual([]);
 });
 
-it("says how many targets it looked at where these are not all", async () => {
+it("says how many targets were counted if not all were", async () => {
   const { service } = stage.dashboard;
   const owner = await stage.dashboard.newAccount();
   for (let number = 0; number < 101; number += 1)
@@ -282,7 +283,7 @@ it("says how many targets it looked at where these are not all", async () => {
   expect(problems).toEqual([]);
 });
 
-it("says what is wrong with a URL beside its field", async () => {
+it("shows the error of a URL beside its field", async () => {
   const { page } = await stage.dashboard.openAs(stage.account);
   await page.goto("/targets/new?kind=webhook");
   await page.getByLabel("URL", { exact: true }).fill("https://10.0.0.1/hooks");
@@ -291,7 +292,7 @@ it("says what is wrong with a URL beside its field", async () => {
   expect(await page.getByLabel("URL", { exact: true }).getAttribute("aria-invalid")).toBe("true");
 });
 
-it("deletes a target only for someone who types its name", async () => {
+it("deletes a target only after its name is typed", async () => {
   const target = await stage.targetAt("/gone", { name: "short-lived" });
   const { page } = await stage.dashboard.openAs(stage.account);
   await page.goto(`/targets/${target.id}?tab=settings`);

@@ -37,7 +37,7 @@ async function make(path: string, body: unknown): Promise<string> {
   return made.id;
 }
 
-/** A message that a person made dead, for a reason of markup. */
+/** A message that a user made dead, with markup as the reason. */
 async function rejectByHand(mailbox: string, item: unknown): Promise<string> {
   const id = await sendItem(dashboard.service, account, mailbox, item);
   const path = `/api/v1/mailboxes/${mailbox}/messages/${id}/force-reject`;
@@ -45,7 +45,7 @@ async function rejectByHand(mailbox: string, item: unknown): Promise<string> {
   return id;
 }
 
-/** A message that a key of this name holds. */
+/** A message that an API key with this name holds. */
 async function claimAs(name: string, mailbox: string): Promise<string> {
   const made = await dashboard.service.call("POST", "/api/v1/keys", {
     session: account.session_token,
@@ -58,7 +58,7 @@ async function claimAs(name: string, mailbox: string): Promise<string> {
   return body.messages[0].id;
 }
 
-/** Somebody of this name joins the organization. */
+/** A user with this name joins the organization. */
 async function joinAs(name: string): Promise<void> {
   const invite = (body: object) =>
     dashboard.service.call("POST", "/api/v1/invitations", { session: account.session_token, body });
@@ -68,7 +68,7 @@ async function joinAs(name: string): Promise<void> {
   await dashboard.service.call("POST", "/api/v1/invitations/accept", { body: joining });
 }
 
-it("shows markup in names, types, payloads, answers and agents' words as the text it is", async () => {
+it("shows markup in names, types, payloads, responses and agents' messages as plain text", async () => {
   await dashboard.service.call("PUT", "/api/v1/customers/planted", {
     key: account.api_key,
     body: { name: markup, metadata: { [markup]: markup } },
@@ -173,7 +173,7 @@ it("shows markup in names, types, payloads, answers and agents' words as the tex
   expect(problems).toEqual([]);
 });
 
-it("shows a sentence and a way on for links that lead nowhere", async () => {
+it("explains links to missing objects, and offers a link or button", async () => {
   const stranger = await dashboard.newAccount();
   const foreign = await make("/api/v1/targets", { kind: "mailbox", name: "foreign" });
   const item = await sendItem(dashboard.service, account, foreign);

@@ -5,7 +5,7 @@ it.each([
   ['{"a": [1, {"b": 12345678901234567891}]}', "12345678901234567891"],
   ["-9007199254740993", "-9007199254740993"],
   ['{"a": 1e400}', "1e400"],
-])("a number that would be kept as another is named: %s", (text, number) => {
+])("names a number that JavaScript would store with another value: %s", (text, number) => {
   expect(numberProblem(text, "kept")).toBe(
     `${number} is a number too large to keep: write it as a string, "${number}"`,
   );
@@ -23,11 +23,11 @@ it.each([
   '{"12345678901234567891": null}',
   "not JSON",
   " ",
-])("what is sent as it is written has no problem: %s", (text) => {
+])("finds no problem in a text that is sent unchanged: %s", (text) => {
   expect(numberProblem(text, "kept")).toBeUndefined();
 });
 
-it("a number that is compared may be rounded, and has to be one", () => {
+it("accepts rounding for compared numbers, but no number beyond the range of a double", () => {
   expect(numberProblem('{"maximum": 9223372036854775807}', "compared")).toBeUndefined();
   expect(numberProblem('{"maximum": -1e400}', "compared")).toContain("-1e400 is a number too large");
 });

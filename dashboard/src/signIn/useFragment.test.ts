@@ -3,7 +3,7 @@ import { renderToString } from "react-dom/server";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { useFragment } from "./useFragment.ts";
 
-it("reads the same text when an unfinished render is dropped and begun again", () => {
+it("returns the same fragment when React drops an unfinished render and begins again", () => {
   const location = { hash: "#token=secret", pathname: "/reset-password" };
   const replaceState = (_state: unknown, _unused: string, path: string): void => {
     location.hash = "";

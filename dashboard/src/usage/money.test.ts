@@ -8,6 +8,6 @@ it.each([
   [1234, "kwd", "KWD 1.234"],
   // Browsers show no decimal digits of this currency, but the payment processor counts in hundredths.
   [123_400, "huf", "HUF 1,234.00"],
-])("an amount counts the smallest unit of its currency: %d %s", (amount, currency, text) => {
+])("an amount is given in the smallest unit of its currency: %d %s", (amount, currency, text) => {
   expect(money(amount, currency).replaceAll("\u00A0", " ")).toBe(text);
 });
