@@ -78,7 +78,7 @@ describe("a key", () => {
     [{ scope: "consume", mailbox_ids: [] }, /mailbox_ids/],
     [{ scope: "consume", mailbox_ids: ["0".repeat(32)] }, /is no mailbox/],
     [{ scope: "send", customer_uid: "own" }, /customer_uid is only allowed with/],
-    [{ mailbox_ids: ["0".repeat(32)] }, /mailbox_ids goes with/],
+    [{ mailbox_ids: ["0".repeat(32)] }, /mailbox_ids is only allowed with/],
   ] as const)("limited by %j is refused", async ([body, message], { newKey }) => {
     expect(await newKey(body)).toMatchObject({
       status: 400,
