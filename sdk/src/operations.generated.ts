@@ -80,7 +80,7 @@ export interface CanceledEvent {
 
 export interface Claim {
   messages: ClaimedMessage[];
-  /** What is left in the mailbox, each counted up to 100 */
+  /** Messages left in the mailbox, each count up to 100 */
   remaining: {
     ready: number;
     claimed: number;
@@ -118,18 +118,18 @@ export interface ClaimedMessage {
   /** Unix seconds */
   acknowledged_at: number | null;
   dead_reason: string | null;
-  /** W3C Trace Context: where the message's trace goes on, when it is traced */
+  /** W3C Trace Context: the parent of the message's trace, if it is traced */
   traceparent?: string;
-  /** Proof of this claim; a later claim of the message has another */
+  /** Fencing token of this claim; a later claim of the message has another one */
   claim_token: string;
-  /** The JSON as it was accepted; null once the message has expired or was erased */
+  /** The JSON document that was accepted; null once the message has expired or was erased */
   payload: unknown;
 }
 
 export interface Consent {
-  /** The origin that the bearer token may go to from now on, as offered_origin says */
+  /** The new origin that the bearer token may be sent to, as shown in offered_origin */
   confirm_origin?: string;
-  /** unverified, invalid or none: to use a card that was verified before */
+  /** unverified, invalid or none: confirms the use of a card that was verified before */
   confirm_signature?: string;
 }
 
@@ -172,15 +172,15 @@ export interface DeletedEventType {
 export interface DeliveryAttempt {
   id: string;
   event_id: string;
-  /** 0 when there was no answer */
+  /** HTTP status of the answer; 0 when there was none */
   status_code: number;
   duration_ms: number;
   error: string | null;
   /** Unix seconds */
   attempted_at: number;
-  /** The first KiB of the answer, as text */
+  /** First KiB of the answer's body, as text */
   response_body: string | null;
-  /** The target's own headers that it carried, secret values as ***; absent when there were none */
+  /** The target's own headers of this attempt, with secret values as ***; absent when there were none */
   request_headers?: Record<string, string>;
 }
 
@@ -220,7 +220,7 @@ export interface EndpointChanges {
   name?: string;
   url?: string;
   enabled?: boolean;
-  /** With enabled: true, cancels everything that waits for the target before it is enabled */
+  /** With enabled: true, cancels all items that wait for the target before it is enabled */
   discard_held?: boolean;
   description?: string;
   /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
@@ -228,7 +228,7 @@ export interface EndpointChanges {
   max_payload_bytes?: number;
   /** Attempts after the first: 8 for a new target */
   max_retries?: number;
-  /** Wait before the first retry, three times as long before each later one: 30 for a new target */
+  /** Delay before the first retry; each later retry waits three times as long as the one before. 30 for a new target */
   retry_interval_seconds?: number;
 }
 
@@ -254,12 +254,12 @@ export interface Erasure {
 export interface Event {
   id: string;
   org_id: string;
-  /** The target's id, whatever its kind */
+  /** The target's id, for targets of every kind */
   endpoint_id: string;
   target_kind: "webhook" | "mailbox" | "a2a";
   event_type: string | null;
   correlation_id: string | null;
-  /** From UNREAD on: what mailbox messages are */
+  /** The states from UNREAD on are those of mailbox messages */
   status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
   /** Attempts made so far */
   attempts: number;
@@ -267,27 +267,27 @@ export interface Event {
   max_attempts: number;
   /** Attempts made after the first */
   retry_count: number;
-  /** As its target had it when the item was accepted */
+  /** The target's kind when the item was accepted */
   max_retries: number;
-  /** When the next attempt is due; null when one is under way, when none will follow, and while the target is disabled */
+  /** When the next attempt is due; null while an attempt is in progress, when none will follow, and while the target is disabled */
   next_attempt_at: number | null;
-  /** What the receiver last answered: 0 when it did not, null before the first attempt */
+  /** The receiver's last HTTP status; 0 when it did not answer, null before the first attempt */
   last_status_code: number | null;
-  /** Why the last attempt failed; null when it did not, and before the first */
+  /** Why the last attempt failed; null when it succeeded, and before the first attempt */
   last_error: string | null;
-  /** It waits because its target is disabled */
+  /** The item waits because its target is disabled */
   held: boolean;
   is_replay: number;
   source_event_id: string | null;
-  /** The webhook-id of its deliveries: its own id, or that of the event which a replay repeats */
+  /** The webhook-id of its deliveries: the event's own id, or, for a replay, the source event's */
   webhook_id: string;
-  /** Its latest replay, also one of a replay of it; null while it was not replayed */
+  /** The latest replay of this event or of one of its replays; null if there is none */
   replayed_by: LatestReplay | null;
-  /** The replay of many events that made this one */
+  /** The replay of many events that created this event */
   replay_id: string | null;
-  /** The publication that it is an item of; null for one that came alone, and once it is erased */
+  /** The publication that the item belongs to; null for an item sent alone, and after an erasure */
   publication_id: string | null;
-  /** When the erasure of its payload and answers was asked for */
+  /** When the erasure of its payload and answers was requested */
   erased_at: number | null;
   /** Unix seconds */
   created_at: number;
@@ -299,7 +299,7 @@ export interface EventSummary {
   id: string;
   endpoint_id: string;
   event_type: string | null;
-  /** From UNREAD on: what mailbox messages are */
+  /** The states from UNREAD on are those of mailbox messages */
   status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
   /** Unix seconds */
   created_at: number;
@@ -307,13 +307,13 @@ export interface EventSummary {
   updated_at: number;
   /** Attempts made so far */
   attempts?: number;
-  /** What the receiver last answered: 0 when it did not, null before the first attempt */
+  /** The receiver's last HTTP status; 0 when it did not answer, null before the first attempt */
   last_status_code?: number | null;
-  /** When the next attempt is due; null when one is under way, when none will follow, and while the target is disabled */
+  /** When the next attempt is due; null while an attempt is in progress, when none will follow, and while the target is disabled */
   next_attempt_at?: number | null;
-  /** How long the last attempt took; null before the first */
+  /** Duration of the last attempt; null before the first attempt */
   duration_ms?: number | null;
-  /** Its latest replay, also one of a replay of it; null while it was not replayed */
+  /** The latest replay of this event or of one of its replays; null if there is none */
   replayed_by?: LatestReplay | null;
 }
 
@@ -341,7 +341,7 @@ export interface EventTypeInput {
   description?: string;
   /** What it belongs to, such as Orders */
   group?: string;
-  /** false unless given */
+  /** Default: false */
   deprecated?: boolean;
   /** A JSON Schema of its items' payload, of up to 64 KiB: of draft 2020-12, or of draft 7 if its $schema says so. null for none */
   schema?: Record<string, unknown> | null;
@@ -350,51 +350,51 @@ export interface EventTypeInput {
 }
 
 export interface FilterResult {
-  /** undecided: the sample is too large for this filter; such an item is let through, as one that matches */
+  /** undecided: the sample is too large for this filter; such an item passes, like one that matches */
   verdict: "matches" | "differs" | "undecided";
   /** The parts of the filter that the sample does not match */
   failed: {
-    /** Where it stands in the filter */
+    /** Position in the filter */
     path: string;
-    /** What the filter asks for there */
+    /** The condition at this position */
     expected: unknown;
-    /** Up to ten values that the sample has there; none where the field is absent */
+    /** Up to ten values of the sample at this position; none when the field is absent */
     found: unknown[];
   }[];
 }
 
 export interface FilterTrial {
-  /** Which items the target gets: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
+  /** Selects the target's items: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
   filter: Record<string, unknown>;
   /** Any JSON */
   payload: unknown;
-  /** As X-Event-Type; the payload's own event_type comes before it */
+  /** Like X-Event-Type; the payload's own event_type has precedence */
   event_type?: string;
-  /** As X-Correlation-ID */
+  /** Like X-Correlation-ID */
   correlation_id?: string;
-  /** As X-Ordering-Key */
+  /** Like X-Ordering-Key */
   ordering_key?: string;
 }
 
 export interface Handoff {
-  /** Null when the agent answered with a message in place of a task */
+  /** Null when the agent answered with a message instead of a task */
   task_id: string | null;
   context_id: string | null;
-  /** The task's state as the agent last said, such as WORKING or INPUT_REQUIRED */
+  /** The task's state that the agent last reported, such as WORKING or INPUT_REQUIRED */
   state: string | null;
-  /** The text of the agent's message: about its state, or its answer */
+  /** The text of the agent's message: its status message, or its answer */
   status_message: string | null;
   /** All parts of that message */
   status_parts: unknown[];
-  /** What the task has made; at most 64 KiB of it */
+  /** The task's artifacts, at most 64 KiB of them */
   artifacts: unknown[];
   /** Parts were left out because of their size */
   artifacts_truncated: boolean;
-  /** COMPLETED, FAILED, CANCELED, REJECTED; UNKNOWN when the task cannot be followed any more; null before its end */
+  /** COMPLETED, FAILED, CANCELED, REJECTED; UNKNOWN when the task can no longer be followed; null before its end */
   outcome: string | null;
-  /** What keeps the task from being followed, or why its outcome is unknown */
+  /** Why the task cannot be followed at the moment, or why its outcome is unknown */
   error: string | null;
-  /** The message was sent again although it could not be known whether a task had been made */
+  /** The message was sent again although it was unknown whether the first one had created a task */
   possible_duplicate: boolean;
   /** Unix seconds */
   accepted_at: number;
@@ -457,7 +457,7 @@ export interface JsonRpcError {
 
 export interface LatestReplay {
   id: string;
-  /** From UNREAD on: what mailbox messages are */
+  /** The states from UNREAD on are those of mailbox messages */
   status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
   /** Unix seconds */
   created_at: number;
@@ -490,33 +490,33 @@ export interface ListedHealth {
   last_success_at: number | null;
   /** Unix seconds */
   failing_since: number | null;
-  /** The part of attempts that delivered, of the last 24 hours; null when there was none */
+  /** Share of successful attempts in the last 24 hours; null when there was no attempt */
   success_rate_24h: number | null;
-  /** open: it fails so steadily that a node leaves it alone for up to 30 s; half_open: one request tries it */
+  /** State of the circuit breaker. open: after repeated failures a node sends nothing for up to 30 s; half_open: one request probes the target */
   circuit?: "closed" | "open" | "half_open";
-  /** Items that nodes have in hand. Absent on mailboxes */
+  /** Items that nodes have leased. Absent on mailboxes */
   in_flight?: number;
-  /** Items that could be sent now and are not yet. Absent on mailboxes */
+  /** Items that are due and not sent yet. Absent on mailboxes */
   due?: number;
-  /** False when more wait than are counted, which is 2,500 items or, of those that came together, up to 64 times as many; of a disabled target held is meant, too */
+  /** False when more items wait than were counted. At least 2,500 are counted, and up to 64 times as many if they were accepted together. Also applies to the held items of a disabled target */
   due_is_exact?: boolean;
   /** Unix seconds */
   oldest_due_at?: number | null;
   oldest_due_seconds?: number | null;
-  /** Items that wait for the target to be enabled */
+  /** Items that wait until the target is enabled */
   held?: number;
-  /** Of mailboxes, as their stats have it */
+  /** For mailboxes, as in their stats */
   ready?: number;
   claimed?: number;
   delayed?: number;
   blocked?: number;
   dead?: number;
-  /** Of mailboxes, as their stats have it, but of no more than 1,000 messages that were claimed or given back and 2,500 dead ones */
+  /** For mailboxes, as in their stats, but counted over at most 1,000 messages that were claimed or released, and 2,500 dead ones */
   counts_are_exact?: boolean;
   oldest_ready_seconds?: number | null;
   accepted_per_minute?: number;
   acknowledged_per_minute?: number;
-  /** What was attempted in each of the last 24 hours; hours without any are left out */
+  /** Attempts in each of the last 24 hours; hours without attempts are left out */
   hours: {
     /** Unix seconds */
     at: number;
@@ -530,12 +530,12 @@ export interface MailboxStats {
   /** Claimable now */
   ready: number;
   claimed: number;
-  /** Released for a later moment */
+  /** Released with a delay that has not passed yet */
   delayed: number;
-  /** Behind an earlier message of their ordering key */
+  /** Blocked by an earlier message of their ordering key */
   blocked: number;
   dead: number;
-  /** False when the mailbox has more than 2,500 messages that were claimed or given back, or more than 10,000 dead ones: then no more than so many were counted, and ready is the most that it can be */
+  /** False when the mailbox has more than 2,500 messages that were claimed or released, or more than 10,000 dead ones. Then counting stopped at these numbers, and ready is an upper bound */
   counts_are_exact: boolean;
   /** Age of the oldest message that is UNREAD */
   oldest_age_seconds: number | null;
@@ -575,18 +575,18 @@ export interface Message {
   /** Unix seconds */
   acknowledged_at: number | null;
   dead_reason: string | null;
-  /** What people did to the message over the heads of its consumers */
+  /** Releases and rejections of the message by people rather than its consumer */
   interventions: ({
     action: "force_release" | "force_reject";
-    /** The address of the user who did it */
+    /** The email address of the user */
     by: string;
     /** Unix seconds */
     at: number;
     reason: string | null;
-    /** The id of the API key whose claim it ended */
+    /** The id of the API key whose claim was ended */
     claimed_by: string | null;
   })[];
-  /** The JSON as it was accepted; null once the message has expired or was erased */
+  /** The JSON document that was accepted; null once the message has expired or was erased */
   payload: unknown;
 }
 
@@ -620,9 +620,9 @@ export interface NewEndpoint {
   max_payload_bytes?: number;
   /** Attempts after the first: 8 for a new target */
   max_retries?: number;
-  /** Wait before the first retry, three times as long before each later one: 30 for a new target */
+  /** Delay before the first retry; each later retry waits three times as long as the one before. 30 for a new target */
   retry_interval_seconds?: number;
-  /** true unless given */
+  /** Default: true */
   enabled?: boolean;
 }
 
@@ -649,7 +649,7 @@ export interface NewReplay {
   rate_per_second?: number;
   /** With the status FAILED or DEAD: also those that have a replay which is under way or went through, and failed replays of what is replayed itself */
   include_replayed?: boolean;
-  /** new: the deliveries get a webhook-id of their own, for receivers that must apply the event again. Without it they keep that of the event which is repeated, so that receivers which deduplicate apply it once */
+  /** new: the deliveries get a new webhook-id, so that receivers process the event again. Without it they keep the webhook-id of the source event, so that receivers that deduplicate process it once */
   webhook_id?: "new";
   /** Only says how many events fit */
   dry_run?: boolean;
@@ -661,33 +661,33 @@ export interface NewTarget {
   name: string;
   url?: string;
   agent_card_url?: string;
-  /** Headers of its own for every attempt, in place of all that there were. A value alone is secret: it is stored sealed, and shown as ***; sent back as *** it stays. {value, secret: false} can be read again. What the service sets itself, or belongs to the connection, is refused */
+  /** Additional headers of every attempt; replaces all present ones. A plain value is secret: it is stored encrypted and shown as ***; sending back *** keeps it. {value, secret: false} stays readable. Headers that the service sets itself, or that belong to the connection, are refused */
   headers?: Record<string, string | {
     value: string;
-    /** True unless told */
+    /** Default: true */
     secret?: boolean;
   }>;
-  /** Webhooks: a signing secret that receivers know already (whsec_ and 24 to 64 bytes in base64); a new one is made unless given */
+  /** For webhooks: an existing signing secret (whsec_ and 24 to 64 bytes in base64); without it, a new one is generated */
   secret?: string;
   description?: string;
-  /** true unless given */
+  /** Default: true */
   enabled?: boolean;
   /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
   /** Attempts after the first: 8 for a new target */
   max_retries?: number;
-  /** Wait before the first retry, three times as long before each later one: 30 for a new target */
+  /** Delay before the first retry; each later retry waits three times as long as the one before. 30 for a new target */
   retry_interval_seconds?: number;
-  /** How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes */
+  /** Attempts per second, including retries, on all nodes together; null: no rate limit */
   rate_limit_per_second?: number | null;
-  /** How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one */
+  /** Burst: attempts that may begin at once after a pause; null: a tenth of a second's worth, at least one */
   rate_limit_burst?: number | null;
-  /** How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node */
+  /** Concurrent requests, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node */
   max_concurrency?: number | null;
-  /** Mailboxes: how many claims a message may take before it is dead; null means any number */
+  /** For mailboxes: how often a message may be claimed before it becomes dead; null means any number */
   max_claims?: number | null;
-  /** With a bearer token or an API key: the origin that the token may go to, where the agent's interface is not of its card's own */
+  /** With a bearer token or an API key: confirms the origin that it may be sent to, if the agent's interface has another origin than its card */
   confirm_origin?: string;
   auth?: {
     /** bearer, api_key or none */
@@ -699,15 +699,15 @@ export interface NewTarget {
     /** With api_key */
     value?: string;
   };
-  /** A mailbox or webhook target that receives the end of each task as an item; null for none */
+  /** A mailbox or webhook target that receives each task's result as an item; null for none */
   result_target_id?: string | null;
-  /** Your own id of the target, which no other of yours has */
+  /** Your own unique id of the target */
   uid?: string | null;
-  /** The customer that the target belongs to, which is deleted with it */
+  /** The customer that the target belongs to; deleting the customer deletes the target */
   customer_uid?: string | null;
   /** Any JSON object of up to 4 KiB; replaced whole */
   metadata?: Record<string, unknown> | null;
-  /** Which items the target gets: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
+  /** Selects the target's items: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
   filter?: Record<string, unknown> | null;
 }
 
@@ -803,7 +803,7 @@ export interface PublicationItem {
   id: string;
   endpoint_id: string;
   event_type: string | null;
-  /** From UNREAD on: what mailbox messages are */
+  /** The states from UNREAD on are those of mailbox messages */
   status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
   /** Unix seconds */
   created_at: number;
@@ -811,18 +811,18 @@ export interface PublicationItem {
   updated_at: number;
   /** Attempts made so far */
   attempts?: number;
-  /** What the receiver last answered: 0 when it did not, null before the first attempt */
+  /** The receiver's last HTTP status; 0 when it did not answer, null before the first attempt */
   last_status_code?: number | null;
-  /** When the next attempt is due; null when one is under way, when none will follow, and while the target is disabled */
+  /** When the next attempt is due; null while an attempt is in progress, when none will follow, and while the target is disabled */
   next_attempt_at?: number | null;
-  /** How long the last attempt took; null before the first */
+  /** Duration of the last attempt; null before the first attempt */
   duration_ms?: number | null;
-  /** Its latest replay, also one of a replay of it; null while it was not replayed */
+  /** The latest replay of this event or of one of its replays; null if there is none */
   replayed_by?: LatestReplay | null;
   /** The last item that repeats this one; null where it was not replayed */
   latest_replay: {
     id: string;
-    /** From UNREAD on: what mailbox messages are */
+    /** The states from UNREAD on are those of mailbox messages */
     status: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD";
   } | null;
 }
@@ -846,7 +846,7 @@ export interface PublicationReplay {
 export interface PublicationReplayInput {
   /** `failed`: the items that failed or are dead are delivered once more, unbilled, unless a replay of them is under way or went through. `added`: new items for the targets that would be reached now and were not */
   to: "failed" | "added";
-  /** new: the deliveries get a webhook-id of their own, for receivers that must apply the event again. Without it they keep that of the event which is repeated, so that receivers which deduplicate apply it once */
+  /** new: the deliveries get a new webhook-id, so that receivers process the event again. Without it they keep the webhook-id of the source event, so that receivers that deduplicate process it once */
   webhook_id?: "new";
 }
 
@@ -939,14 +939,14 @@ export interface ReplayJob {
 
 export interface RevealedSecrets {
   secret: string;
-  /** While a rotation is in progress */
+  /** Set while a rotation is in progress */
   previous_secret?: string;
 }
 
 export interface Rotation {
-  /** Webhooks: a signing secret that receivers know already (whsec_ and 24 to 64 bytes in base64); a new one is made unless given */
+  /** For webhooks: an existing signing secret (whsec_ and 24 to 64 bytes in base64); without it, a new one is generated */
   secret?: string;
-  /** When the previous secret ends by itself, give or take a minute; unless given, when it is deleted */
+  /** When the previous secret ends, to within a minute; without it, the previous secret stays until it is deleted */
   previous_secret_ends_in_seconds?: number;
 }
 
@@ -1006,46 +1006,46 @@ export interface Stats {
 export interface Target {
   id: string;
   kind: "webhook" | "mailbox" | "a2a";
-  /** Your own id of the target; absent when it has none */
+  /** Your own id of the target; absent if none was set */
   uid?: string;
-  /** The customer that it belongs to; absent when it is no customer's */
+  /** The customer that the target belongs to; absent when it belongs to none */
   customer_uid?: string;
   /** Any JSON object of up to 4 KiB; replaced whole */
   metadata?: Record<string, unknown>;
-  /** Which items the target gets: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
+  /** Selects the target's items: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
   filter?: Record<string, unknown>;
   name: string;
   description: string;
   enabled: boolean;
-  /** Why the service disabled the target by itself; absent otherwise */
+  /** Why the service disabled the target; absent otherwise */
   disabled_reason?: string;
-  /** Since when every attempt has failed; absent once one succeeds */
+  /** Since when all attempts have failed; absent once an attempt succeeds */
   failing_since?: number;
-  /** Where deliveries go; absent on mailboxes */
+  /** URL of deliveries; absent on mailboxes */
   url?: string;
   /** The signing secret (`whsec_…`), shown once on creation and on rotation */
   secret?: string;
   /** In the answer that enables a webhook or agent again: how many items waited for it. They are delivered from now on, or are CANCELED with discard_held. Beyond 100,000 it may be more. */
   held_items?: number;
   signing_scheme?: "standard-webhooks-v1";
-  /** True while a rotation is in progress and both secrets sign */
+  /** True while a rotation is in progress and deliveries are signed with both secrets */
   has_previous_signing_secret?: boolean;
-  /** When the previous secret ends by itself; absent otherwise */
+  /** When the previous secret ends; absent if no end is set */
   previous_signing_secret_until?: number;
   /** Empty means all */
   event_types?: string[];
   max_payload_bytes?: number;
   max_retries?: number;
   retry_interval_seconds?: number;
-  /** How many claims a message of the mailbox may take before it is dead; null means any number */
+  /** How often a message of the mailbox may be claimed before it becomes dead; null means any number */
   max_claims?: number | null;
-  /** How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes */
+  /** Attempts per second, including retries, on all nodes together; null: no rate limit */
   rate_limit_per_second?: number | null;
-  /** How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one */
+  /** Burst: attempts that may begin at once after a pause; null: a tenth of a second's worth, at least one */
   rate_limit_burst?: number | null;
-  /** How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node */
+  /** Concurrent requests, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node */
   max_concurrency?: number | null;
-  /** Webhooks: headers of its own that each attempt carries */
+  /** For webhooks: additional headers of each attempt */
   headers?: Record<string, string | {
     value: string;
     secret: boolean;
@@ -1057,24 +1057,24 @@ export interface Target {
     /** With api_key: the header that carries the value */
     header?: string;
   };
-  /** As the card says */
+  /** From the agent's card */
   agent_name?: string;
-  /** As the card says */
+  /** From the agent's card */
   agent_version?: string;
   /** When the card in use was last read, in Unix seconds */
   card_fetched_at?: number;
-  /** Why the card could not be renewed since; the last good one stays in use */
+  /** Why the card could not be refreshed since then; the last good card stays in use */
   card_error?: string | null;
   /** Unix seconds */
   card_error_at?: number | null;
-  /** verified; unverified when no key could be had; invalid when the key does not fit the card; or none */
+  /** verified; unverified when no key could be fetched; invalid when the signature does not match; none when the card is not signed */
   card_signature?: string;
-  /** Whose keys verified the card: whoever controls this address vouches for it */
+  /** The URL of the keys that verified the card: its owner vouches for the card */
   card_signature_keys?: string | null;
   card_signature_detail?: string | null;
-  /** Where a newer card moves the agent to, which waits for the owner's confirm_origin */
+  /** The origin that a newer card moves the agent to; it waits for the owner's confirm_origin */
   offered_origin?: string | null;
-  /** The mailbox or webhook target that receives the end of each task as an item */
+  /** The mailbox or webhook target that receives each task's result as an item */
   result_target_id?: string | null;
   /** Unix seconds */
   created_at: number;
@@ -1086,13 +1086,13 @@ export interface TargetChanges {
   /** null: none */
   headers?: Record<string, string | {
     value: string;
-    /** True unless told */
+    /** Default: true */
     secret?: boolean;
   }> | null;
   name?: string;
   url?: string;
   enabled?: boolean;
-  /** With enabled: true, cancels everything that waits for the target before it is enabled */
+  /** With enabled: true, cancels all items that wait for the target before it is enabled */
   discard_held?: boolean;
   description?: string;
   /** Which event types are delivered: each entry is a type, or a prefix as in invoice.*. Empty means all */
@@ -1100,17 +1100,17 @@ export interface TargetChanges {
   max_payload_bytes?: number;
   /** Attempts after the first: 8 for a new target */
   max_retries?: number;
-  /** Wait before the first retry, three times as long before each later one: 30 for a new target */
+  /** Delay before the first retry; each later retry waits three times as long as the one before. 30 for a new target */
   retry_interval_seconds?: number;
-  /** How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes */
+  /** Attempts per second, including retries, on all nodes together; null: no rate limit */
   rate_limit_per_second?: number | null;
-  /** How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one */
+  /** Burst: attempts that may begin at once after a pause; null: a tenth of a second's worth, at least one */
   rate_limit_burst?: number | null;
-  /** How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node */
+  /** Concurrent requests, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node */
   max_concurrency?: number | null;
-  /** Mailboxes: how many claims a message may take before it is dead; null means any number */
+  /** For mailboxes: how often a message may be claimed before it becomes dead; null means any number */
   max_claims?: number | null;
-  /** With a bearer token or an API key: the origin that the token may go to, where the agent's interface is not of its card's own */
+  /** With a bearer token or an API key: confirms the origin that it may be sent to, if the agent's interface has another origin than its card */
   confirm_origin?: string;
   auth?: {
     /** bearer, api_key or none */
@@ -1122,15 +1122,15 @@ export interface TargetChanges {
     /** With api_key */
     value?: string;
   };
-  /** A mailbox or webhook target that receives the end of each task as an item; null for none */
+  /** A mailbox or webhook target that receives each task's result as an item; null for none */
   result_target_id?: string | null;
-  /** Your own id of the target, which no other of yours has */
+  /** Your own unique id of the target */
   uid?: string | null;
-  /** The customer that the target belongs to, which is deleted with it */
+  /** The customer that the target belongs to; deleting the customer deletes the target */
   customer_uid?: string | null;
   /** Any JSON object of up to 4 KiB; replaced whole */
   metadata?: Record<string, unknown> | null;
-  /** Which items the target gets: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
+  /** Selects the target's items: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB */
   filter?: Record<string, unknown> | null;
 }
 
@@ -1145,28 +1145,28 @@ export interface TargetHealth {
   last_success_at: number | null;
   /** Unix seconds */
   failing_since: number | null;
-  /** The part of attempts that delivered, of the last 24 hours; null when there was none */
+  /** Share of successful attempts in the last 24 hours; null when there was no attempt */
   success_rate_24h: number | null;
-  /** open: it fails so steadily that a node leaves it alone for up to 30 s; half_open: one request tries it */
+  /** State of the circuit breaker. open: after repeated failures a node sends nothing for up to 30 s; half_open: one request probes the target */
   circuit?: "closed" | "open" | "half_open";
-  /** Items that nodes have in hand. Absent on mailboxes */
+  /** Items that nodes have leased. Absent on mailboxes */
   in_flight?: number;
-  /** Items that could be sent now and are not yet. Absent on mailboxes */
+  /** Items that are due and not sent yet. Absent on mailboxes */
   due?: number;
-  /** False when more wait than are counted, which is 2,500 items or, of those that came together, up to 64 times as many; of a disabled target held is meant, too */
+  /** False when more items wait than were counted. At least 2,500 are counted, and up to 64 times as many if they were accepted together. Also applies to the held items of a disabled target */
   due_is_exact?: boolean;
   /** Unix seconds */
   oldest_due_at?: number | null;
   oldest_due_seconds?: number | null;
-  /** Items that wait for the target to be enabled */
+  /** Items that wait until the target is enabled */
   held?: number;
-  /** Of mailboxes, as their stats have it */
+  /** For mailboxes, as in their stats */
   ready?: number;
   claimed?: number;
   delayed?: number;
   blocked?: number;
   dead?: number;
-  /** Of mailboxes, as their stats have it, but of no more than 1,000 messages that were claimed or given back and 2,500 dead ones */
+  /** For mailboxes, as in their stats, but counted over at most 1,000 messages that were claimed or released, and 2,500 dead ones */
   counts_are_exact?: boolean;
   oldest_ready_seconds?: number | null;
   accepted_per_minute?: number;
@@ -1174,24 +1174,24 @@ export interface TargetHealth {
 }
 
 export interface TestItem {
-  /** For `x-event-type`; `postrider.test` unless given */
+  /** Value of `x-event-type`; default `postrider.test` */
   event_type?: string;
-  /** What to send, any JSON; a sample unless given */
+  /** Payload to send, any JSON; default: a sample */
   payload?: unknown;
 }
 
 export interface TestResult {
-  /** What the receiver got as `webhook-id`; there is no event of this id to be read */
+  /** The delivery's `webhook-id`; there is no event with this id */
   event_id: string;
   is_test: true;
   /** Whether the receiver answered 2xx */
   delivered: boolean;
   attempt: {
-    /** 0 when there was no answer */
+    /** HTTP status of the answer; 0 when there was none */
     status_code: number;
     duration_ms: number;
     error: string | null;
-    /** The first KiB of the answer, as text */
+    /** First KiB of the answer's body, as text */
     response_body: string | null;
   };
 }
@@ -1203,12 +1203,12 @@ export interface TryoutRequest {
   event_id: string;
   /** Names and values, in the order in which they were sent */
   headers: string[][];
-  /** As text; the first 64 KiB */
+  /** The first 64 KiB, as text */
   body: string;
   body_truncated: boolean;
-  /** Whether a receiver that has the target's signing secret would have taken it */
+  /** Whether the signature is valid with the target's signing secret */
   signature_verified: boolean;
-  /** The status that it was answered with */
+  /** HTTP status of the answer */
   answered: number;
 }
 
@@ -1331,7 +1331,7 @@ export interface Operations {
   readCustomer(uid: string, options?: CallOptions): Promise<Customer>;
   /** Delete a customer, its targets and the keys limited to it; what is queued for these targets becomes CANCELED. */
   deleteCustomer(uid: string, options?: CallOptions): Promise<DeletedCustomer>;
-  /** Try a filter on a sample. Says whether an item like the sample would be let through, and which parts of the filter failed. */
+  /** Try a filter on a sample. Says whether an item like the sample would pass the filter, and which parts of the filter did not match. */
   tryFilter(body: FilterTrial, options?: CallOptions): Promise<FilterResult>;
   /** List event types, by name, without their schemas and examples. */
   listEventTypes(options?: CallOptions & { limit?: number; /** The name of the last type of the page before */ after?: string; /** Only types whose name begins with this */ prefix?: string; /** Only those that are deprecated, or only those that are not */ deprecated?: "true" | "false" }): Promise<{
@@ -1364,46 +1364,46 @@ export interface Operations {
   readPortalSettings(options?: CallOptions): Promise<PortalSettings>;
   /** Say how the portal looks, and whose pages may show it. All of it: what is left out becomes unset, and what is said again is no change. */
   savePortalSettings(body: PortalSettingsInput, options?: CallOptions): Promise<PortalSettings>;
-  /** List targets, oldest first. All of them, unless `limit` asks for a page. */
-  listTargets(options?: CallOptions & { kind?: "webhook" | "mailbox" | "a2a"; /** All unless given */ limit?: number; /** The id of the last target of the page before */ after?: string; /** Only those of this customer; empty: only those of none */ customer_uid?: string; /** Only the one that you call this */ uid?: string }): Promise<{
+  /** List targets, oldest first. Lists all targets, unless `limit` asks for a page. */
+  listTargets(options?: CallOptions & { kind?: "webhook" | "mailbox" | "a2a"; /** Page size; without it, all targets are listed */ limit?: number; /** The id of the last target of the page before */ after?: string; /** Only targets of this customer; empty: only targets of no customer */ customer_uid?: string; /** Only the target with this uid */ uid?: string }): Promise<{
     targets: Target[];
   }>;
-  /** Create a webhook, mailbox or a2a target. The answer of a webhook target holds its signing secret, this once. Where there is a catalogue of event types, what a target newly names in event_types has to be in it. */
+  /** Create a webhook, mailbox or a2a target. The answer for a webhook target contains its signing secret, only this once. If the workspace has a catalogue of event types, new names in event_types have to be in it. */
   createTarget(body: NewTarget, options?: CallOptions): Promise<Target>;
   /** Read a target. */
   readTarget(id: string, options?: CallOptions): Promise<Target>;
-  /** Change a target. A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it. Where there is a catalogue of event types, what a target newly names in event_types has to be in it. */
+  /** Change a target. A disabled webhook or agent holds new items. Enabling it again makes all waiting items due at once, with their full retry schedule, and returns their number in held_items; with discard_held they become CANCELED instead. If the workspace has a catalogue of event types, new names in event_types have to be in it. */
   updateTarget(id: string, body: TargetChanges, options?: CallOptions): Promise<Target>;
   /** Delete a target; what is queued for it becomes CANCELED. */
   deleteTarget(id: string, options?: CallOptions): Promise<Deleted>;
-  /** Read the agent card of an a2a target again. The card is judged wholly before it takes the place of the last good one. A card that moves the agent to an origin that the bearer token was not given for waits for confirm_origin. */
+  /** Refresh the agent card of an a2a target. The new card is checked completely before it replaces the last good one. A card that moves the agent to an origin for which the bearer token was not given waits for confirm_origin. */
   refreshTarget(id: string, body: Consent | null, options?: CallOptions): Promise<Target>;
-  /** Give a webhook target a new signing secret. Deliveries carry the signatures of both secrets until the previous one is deleted, or ends by itself when the rotation says so. Rotating again before that drops the oldest of the three. With a `secret` of your own the call is safe to repeat: when it is the present secret already, the previous one stays. */
+  /** Rotate the signing secret of a webhook target. Deliveries carry the signatures of both secrets until the previous secret is deleted or reaches the end that the rotation set for it. Rotating again before that drops the oldest of the three. With a `secret` of your own the call is safe to repeat: if it is the present secret already, nothing changes. */
   rotateSigningSecret(id: string, body: Rotation | null, options?: CallOptions): Promise<Target>;
-  /** Read the signing secret of a webhook target again. Only where the organization's `secrets_can_be_revealed` is on, and with an admin's session. Each time is on record in the audit log as `target.secret_revealed`, committed before the answer leaves. */
+  /** Reveal the signing secret of a webhook target. Needs an admin's session, and the organization's `secrets_can_be_revealed`. The audit log records each reveal as `target.secret_revealed`, committed before the answer is sent. */
   revealSigningSecret(id: string, options?: CallOptions): Promise<RevealedSecrets>;
-  /** Delete the previous signing secret, which ends a rotation. Answers the same when no rotation is in progress, so that it is safe to repeat. */
+  /** Delete the previous signing secret, which ends a rotation. Safe to repeat: gives the same answer when no rotation is in progress. */
   deletePreviousSigningSecret(id: string, options?: CallOptions): Promise<Deleted>;
-  /** Send a test to a webhook and see what its receiver says. One signed delivery, made at once and never again, with the header `x-postrider-test: true`. It is no item: it is not stored, billed or counted, and the target stays as it is whatever comes of it. Also for a target that is disabled. At most 10 tests a minute to one target, 30 in all. */
+  /** Send a test delivery to a webhook and show its receiver's answer. Makes one signed delivery at once, with the header `x-postrider-test: true`, and does not retry it. It is not an item: it is not stored, billed or counted, and its result does not change the target. Works for disabled targets, too. At most 10 tests a minute to one target, 30 in all. */
   testTarget(id: string, body: TestItem | null, options?: CallOptions): Promise<TestResult>;
-  /** What a target that receives here got last, newest first. A webhook target whose URL is `https://tryout.postrider.invalid/` with 32 hex characters is received by the service itself, which verifies each delivery and keeps the last 50. `?answer=503` at the end of the URL makes it answer with that status. */
+  /** List the last deliveries that the built-in receiver got, newest first. The service itself receives the deliveries of a webhook target whose URL is `https://tryout.postrider.invalid/` followed by 32 hex characters. It verifies each delivery and keeps the last 50. `?answer=503` at the end of the URL makes it answer with that status. */
   listTryoutRequests(id: string, options?: CallOptions): Promise<{
     requests: TryoutRequest[];
   }>;
-  /** Read how a target fares. Over all nodes. Mailboxes have what their stats have in place of what is sent. */
+  /** Read the health of a target. Covers all nodes. Mailboxes have the figures of their stats instead of figures of deliveries. */
   readTargetHealth(id: string, options?: CallOptions): Promise<TargetHealth>;
-  /** Read how several targets fare, with their last 24 hours. One request for a page of targets, in the order of their ids. Ids that are no targets of the workspace are left out. */
-  listTargetHealth(options?: CallOptions & { /** The targets' ids, with commas between: up to 100 */ ids?: string }): Promise<{
+  /** Read the health of several targets, with their last 24 hours. Answers in the order of the targets' ids. Ids that are not targets of the workspace are left out. */
+  listTargetHealth(options?: CallOptions & { /** Up to 100 ids of targets, separated by commas */ ids?: string }): Promise<{
     targets: ListedHealth[];
   }>;
-  /** Accepts an item for a target. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again. */
-  sendItem(targetId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** W3C Trace Context: where the item's trace goes on, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
-  /** Accepts an event for a legacy endpoint. 202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again. */
-  sendEvent(endpointId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** W3C Trace Context: where the item's trace goes on, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
-  /** Publishes to all targets of a customer. Makes an item for every webhook, agent and mailbox whose event_types match, in one transaction, or none at all; 202 leaves once they are durable. Webhooks and agents that are disabled hold theirs; a mailbox that is disabled is passed over. The body is any JSON document, kept byte for byte and stored once. Each item is billed. */
-  publishToCustomer(customer: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** W3C Trace Context: where the item's trace goes on, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedPublication>;
-  /** Publishes to all targets that belong to no customer. Makes an item for every webhook, agent and mailbox whose event_types match, in one transaction, or none at all; 202 leaves once they are durable. Webhooks and agents that are disabled hold theirs; a mailbox that is disabled is passed over. The body is any JSON document, kept byte for byte and stored once. Each item is billed. */
-  publish(body: unknown, options?: CallOptions & { /** 1 to 255 characters; the same key is one item */ idempotencyKey?: string; /** W3C Trace Context: where the item's trace goes on, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** Mailboxes: items of one key are claimed in order */ orderingKey?: string }): Promise<AcceptedPublication>;
+  /** Accepts an item for a target. 202 is sent only after the item is durable. The body is any JSON document, kept byte for byte. A disabled webhook or agent holds the item until it is enabled again. */
+  sendItem(targetId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; requests with the same key create one item */ idempotencyKey?: string; /** W3C Trace Context: the parent of the item's trace, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** For mailboxes: items with the same key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
+  /** Accepts an event for a legacy endpoint. 202 is sent only after the item is durable. The body is any JSON document, kept byte for byte. A disabled webhook or agent holds the item until it is enabled again. */
+  sendEvent(endpointId: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; requests with the same key create one item */ idempotencyKey?: string; /** W3C Trace Context: the parent of the item's trace, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** For mailboxes: items with the same key are claimed in order */ orderingKey?: string }): Promise<AcceptedItem>;
+  /** Publishes to all targets of a customer. Creates an item for every webhook, agent and mailbox whose event_types match, all in one transaction; 202 is sent once they are durable. Disabled webhooks and agents hold their items; disabled mailboxes get none. The body is any JSON document, kept byte for byte and stored once. Each item is billed. */
+  publishToCustomer(customer: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters; requests with the same key create one item */ idempotencyKey?: string; /** W3C Trace Context: the parent of the item's trace, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** For mailboxes: items with the same key are claimed in order */ orderingKey?: string }): Promise<AcceptedPublication>;
+  /** Publishes to all targets that belong to no customer. Creates an item for every webhook, agent and mailbox whose event_types match, all in one transaction; 202 is sent once they are durable. Disabled webhooks and agents hold their items; disabled mailboxes get none. The body is any JSON document, kept byte for byte and stored once. Each item is billed. */
+  publish(body: unknown, options?: CallOptions & { /** 1 to 255 characters; requests with the same key create one item */ idempotencyKey?: string; /** W3C Trace Context: the parent of the item's trace, if the service traces */ traceparent?: string; /** 1 to 256 printable ASCII characters; used when the body has no event_type */ eventType?: string; /** At most 128 letters, digits, - and _ */ correlationId?: string; /** For mailboxes: items with the same key are claimed in order */ orderingKey?: string }): Promise<AcceptedPublication>;
   /** List publications, newest first. */
   listPublications(options?: CallOptions & { limit?: number; /** Only publications older than the one with this id */ before?: string; /** Only those of this customer */ customer_uid?: string }): Promise<{
     publications: PublicationSummary[];
@@ -1427,7 +1427,7 @@ export interface Operations {
   readEndpoint(id: string, options?: CallOptions): Promise<{
     endpoint: Endpoint;
   }>;
-  /** Change an endpoint. A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it. */
+  /** Change an endpoint. A disabled webhook or agent holds new items. Enabling it again makes all waiting items due at once, with their full retry schedule, and returns their number in held_items; with discard_held they become CANCELED instead. */
   updateEndpoint(id: string, body: EndpointChanges, options?: CallOptions): Promise<{
     endpoint: {
       id: string;
@@ -1445,37 +1445,37 @@ export interface Operations {
   }>;
   /** Delete an endpoint; what is queued for it becomes CANCELED. */
   deleteEndpoint(id: string, options?: CallOptions): Promise<Deleted>;
-  /** List a mailbox's messages, oldest first, without their payloads. Without `status` it lists what is UNREAD or CLAIMED. Changes nothing. */
-  listMessages(mailboxId: string, options?: CallOptions & { /** UNREAD, CLAIMED, ACKNOWLEDGED, EXPIRED, DEAD */ status?: string; limit?: number; /** The id of the message before the page; where that was canceled or erased since, messages of the minute before it may come again */ after?: string }): Promise<{
+  /** List a mailbox's messages, oldest first, without their payloads. Without `status`, lists messages that are UNREAD or CLAIMED. Does not claim them. */
+  listMessages(mailboxId: string, options?: CallOptions & { /** UNREAD, CLAIMED, ACKNOWLEDGED, EXPIRED, DEAD */ status?: string; limit?: number; /** The id of the last message of the page before. If that message has been canceled or erased since, messages of the minute before it may appear again */ after?: string }): Promise<{
     messages: MessageSummary[];
   }>;
   /** Read a message and its payload. Changes nothing. */
   readMessage(messageId: string, options?: CallOptions): Promise<Message>;
-  /** Claim a message. The lease lasts five minutes unless the service is set up otherwise. It takes no `lease_seconds`: `extend` gives the claim a lease of another length. */
+  /** Claim a message. The lease lasts five minutes unless the operator configured another length. The request has no `lease_seconds`; use `extend` for a lease of another length. */
   claimMessage(messageId: string, options?: CallOptions): Promise<ClaimedMessage>;
-  /** Acknowledge a message that this API key has claimed. With `claim_token`, the claim must be the one that the token is from; without it, any active claim of this API key will do. Acknowledging again is answered the same. */
+  /** Acknowledge a message that this API key has claimed. With `claim_token`, the message's claim must be the one with this token; without it, any active claim of this API key is accepted. Acknowledging again gives the same answer. */
   acknowledgeMessage(messageId: string, body?: {
     claim_token?: string;
   }, options?: CallOptions): Promise<{
     id: string;
     status: "ACKNOWLEDGED";
   }>;
-  /** Claim the oldest messages of a mailbox, waiting for some when there are none. The answer holds what there is, at most `max`; it is empty when nothing came within `wait_seconds`. Repeating a request with the same `Claim-Id` gives the same claim, as far as its messages are still claimed: a lost answer is not a lost claim. */
+  /** Claim the oldest messages of a mailbox, optionally with a long poll. Returns the claimable messages, at most `max`. If there are none, waits up to `wait_seconds` for one, and then returns an empty list. A repeated request with the same `Claim-Id` returns the same claim, as far as its messages are still claimed, so that a lost answer is not a lost claim. */
   claimMessages(mailboxId: string, body?: {
-    /** 1 unless said */
+    /** Default: 1 */
     max?: number;
-    /** 0 unless said */
+    /** Default: 0 */
     wait_seconds?: number;
     lease_seconds?: number;
-  }, options?: CallOptions & { /** 1 to 255 characters that name this claim */ claimId?: string }): Promise<Claim>;
-  /** Acknowledge claimed messages. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone. */
+  }, options?: CallOptions & { /** 1 to 255 characters: the idempotency key of this claim */ claimId?: string }): Promise<Claim>;
+  /** Acknowledge claimed messages. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and does not affect the other messages. */
   acknowledgeMessages(mailboxId: string, body: {
     messages: {
       id: string;
       claim_token: string;
     }[];
   }, options?: CallOptions): Promise<ClaimResults>;
-  /** Keep claimed messages longer: a new lease from now on. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone. */
+  /** Extend the leases of claimed messages, counted from now. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and does not affect the other messages. */
   extendClaims(mailboxId: string, body: {
     messages: {
       id: string;
@@ -1483,7 +1483,7 @@ export interface Operations {
     }[];
     lease_seconds?: number;
   }, options?: CallOptions): Promise<ClaimResults>;
-  /** Give claimed messages back, claimable at once or after a delay. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone. A message whose last allowed claim this was is dead, and the reason is part of its `dead_reason`. */
+  /** Release claimed messages, claimable at once or after a delay. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and does not affect the other messages. A message that has used up its allowed claims becomes dead, and its `dead_reason` contains the reason. */
   releaseMessages(mailboxId: string, body: {
     messages: {
       id: string;
@@ -1492,7 +1492,7 @@ export interface Operations {
     delay_seconds?: number;
     reason?: string;
   }, options?: CallOptions): Promise<ClaimResults>;
-  /** Make claimed messages dead, with a reason. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone. */
+  /** Reject claimed messages: they become dead, with a reason. Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and does not affect the other messages. */
   rejectMessages(mailboxId: string, body: {
     messages: {
       id: string;
@@ -1501,24 +1501,24 @@ export interface Operations {
     }[];
     reason?: string;
   }, options?: CallOptions): Promise<ClaimResults>;
-  /** Bring dead messages of a mailbox back, oldest first. They are UNREAD again, in their old place, as if they had never been claimed. */
+  /** Redrive dead messages of a mailbox, oldest first. They become UNREAD again, at their old position, as if they had never been claimed. */
   redriveMessages(mailboxId: string, body?: {
-    /** Ids; without them, any */
+    /** Ids of dead messages; without it, any dead messages */
     messages?: string[];
     limit?: number;
   }, options?: CallOptions): Promise<{
     redriven: number;
   }>;
-  /** What a mailbox holds, and how fast it moves. */
+  /** Read a mailbox's message counts and rates. */
   readMailboxStats(mailboxId: string, options?: CallOptions): Promise<MailboxStats>;
-  /** Take a claimed message from its consumer. It is claimable at once, or dead when this was the last claim that its mailbox allows. What its consumer still does with the claim is refused as with a lapsed one. Who did it is in `interventions`. */
+  /** End a consumer's claim on a message. The message becomes claimable at once, or dead if this was the last claim that its mailbox allows. The consumer's further requests with the claim are refused, as after a lapsed lease. `interventions` shows who did it. */
   forceRelease(mailboxId: string, messageId: string, options?: CallOptions): Promise<Message>;
-  /** Make a message dead, whoever has claimed it. Also one that nobody has claimed. Its consumer's claim ends; the next message of its ordering key becomes claimable. Who did it is in `interventions`, and `redrive` brings it back. */
+  /** Reject a message, whoever has claimed it. The message becomes dead, also if nobody has claimed it. A consumer's claim ends; the next message of its ordering key becomes claimable. `interventions` shows who did it, and `redrive` makes it claimable again. */
   forceReject(mailboxId: string, messageId: string, body: {
     reason: string;
   }, options?: CallOptions): Promise<Message>;
-  /** List events, newest or oldest first. One page without a total. An id that is no target of the workspace matches nothing. */
-  listEvents(options?: CallOptions & { limit?: number; /** What is skipped costs time; `before` and `after` do not */ offset?: number; /** desc: newest first; asc: oldest first */ order?: "desc" | "asc"; /** Only events older than the one with this id */ before?: string; /** Only events newer than the one with this id: the next page when the oldest come first */ after?: string; /** Only events of this target */ endpoint_id?: string; /** The same as endpoint_id */ target_id?: string; /** Only events of targets of this customer */ customer_uid?: string; /** From UNREAD on: what mailbox messages are */ status?: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD"; /** Only events of exactly this type */ event_type?: string; correlation_id?: string; /** Only what was handed to an agent and stands so, such as WORKING, INPUT_REQUIRED or COMPLETED */ handoff_state?: string; /** Only events accepted at or after this, in Unix seconds */ created_after?: number; /** Only events accepted before this, in Unix seconds */ created_before?: number; /** Only events that this replay of many made */ replay_id?: string; /** What to show of each event besides, with commas between: attempts, last_status_code, next_attempt_at, duration_ms, replayed_by */ fields?: string }): Promise<{
+  /** List events, newest or oldest first. Returns one page, without a total. An id that is not a target of the workspace matches no events. */
+  listEvents(options?: CallOptions & { limit?: number; /** Skipped events cost time; prefer the cursors `before` and `after` */ offset?: number; /** desc: newest first; asc: oldest first */ order?: "desc" | "asc"; /** Only events older than the one with this id */ before?: string; /** Only events newer than the one with this id: the next page when listing oldest first */ after?: string; /** Only events of this target */ endpoint_id?: string; /** The same as endpoint_id */ target_id?: string; /** Only events of targets of this customer */ customer_uid?: string; /** The states from UNREAD on are those of mailbox messages */ status?: "QUEUED" | "RETRYING" | "DELIVERED" | "FAILED" | "FILTERED" | "CANCELED" | "UNREAD" | "CLAIMED" | "ACKNOWLEDGED" | "EXPIRED" | "DEAD"; /** Only events of exactly this type */ event_type?: string; correlation_id?: string; /** Only items of agents whose task has this state, such as WORKING, INPUT_REQUIRED or COMPLETED */ handoff_state?: string; /** Only events accepted at or after this, in Unix seconds */ created_after?: number; /** Only events accepted before this, in Unix seconds */ created_before?: number; /** Only events that this replay of many made */ replay_id?: string; /** Additional fields of each event, separated by commas: attempts, last_status_code, next_attempt_at, duration_ms, replayed_by */ fields?: string }): Promise<{
     events: EventSummary[];
   }>;
   /** Read an event and its delivery attempts. */
@@ -1530,12 +1530,12 @@ export interface Operations {
   }>;
   /** Read an event's payload, byte for byte. */
   readPayload(id: string, options?: CallOptions): Promise<unknown>;
-  /** Deliver an event's payload once more, as a new event that is not billed. Its deliveries keep the `webhook-id` of the event that they repeat, unless the body asks for a new one; `x-event-id` is the new event, `x-source-event-id` the repeated one. An event that is QUEUED or RETRYING is not replayed beside its own schedule. */
+  /** Replay an event: deliver its payload again as a new event that is not billed. Its deliveries keep the `webhook-id` of the source event, unless the body asks for a new one; `x-event-id` is the new event, `x-source-event-id` the source event. An event that is QUEUED or RETRYING cannot be replayed. */
   replayEvent(id: string, body?: {
-    /** new: the deliveries get a webhook-id of their own, for receivers that must apply the event again. Without it they keep that of the event which is repeated, so that receivers which deduplicate apply it once */
+    /** new: the deliveries get a new webhook-id, so that receivers process the event again. Without it they keep the webhook-id of the source event, so that receivers that deduplicate process it once */
     webhook_id?: "new";
   }, options?: CallOptions): Promise<Replay>;
-  /** Cancel an event that waits. It is not sent any more, or taken out of its mailbox, and reads as CANCELED. It stays billed: it was accepted. */
+  /** Cancel a waiting event. The event becomes CANCELED: it is not sent any more, or is removed from its mailbox. It stays billed, because it was accepted. */
   cancelEvent(id: string, options?: CallOptions): Promise<CanceledEvent>;
   /** Replay all events that fit a filter, or count them. Works in the background, on any node, and goes on where it was when a node dies. Of what fits, every event becomes one new event, as a single replay makes it: not billed, with `source_event_id`, and with `replay_id`. What is accepted or ends later is not part of it. Of failures, those are left out that have a replay which is under way or went through, unless `include_replayed` asks for all. What cannot be replayed is counted as skipped. A target with much waiting gets no more until it has caught up, so that new items are not held up. At most 5 run at a time. */
   startReplay(body: NewReplay, options?: CallOptions): Promise<DryRun | ReplayJob>;
@@ -1547,11 +1547,11 @@ export interface Operations {
   readReplay(id: string, options?: CallOptions): Promise<ReplayJob>;
   /** Cancel a replay of many events; what was replayed already is delivered. Answers the same when it was canceled before. */
   cancelReplay(id: string, options?: CallOptions): Promise<ReplayJob>;
-  /** Answer an agent whose task waits for input. The body is made a message as an item's is, and sent to the task. Not billed. With an Idempotency-Key a repeated request is sent once, as far as the agent keeps its task's history. */
+  /** Send input to an agent's task that waits for it. The body becomes a message to the task, in the same way as an item's body. Not billed. With an Idempotency-Key a repeated request is sent once, as far as the agent keeps the history of its task. */
   answerAgent(id: string, body: unknown, options?: CallOptions & { /** 1 to 255 characters */ idempotencyKey?: string }): Promise<{
     handoff: Handoff;
   }>;
-  /** Ask an agent to cancel a task. The answer shows what became of it; an agent may take its time. */
+  /** Ask an agent to cancel a task. The answer shows the task's state afterwards; an agent may need some time to cancel it. */
   cancelTask(id: string, options?: CallOptions): Promise<{
     handoff: Handoff;
   }>;

@@ -27,7 +27,7 @@ export function Redrive({ mailboxId, dead, isAtLeast, onClose }: RedriveProps) {
   return (
     <Confirm title={titleOf(dead, isAtLeast)} onClose={onClose} action="Redrive" doing={redrive}>
       <p>
-        They are UNREAD again, in their old place, as if they had never been claimed.
+        They become UNREAD again, at their old position, as if they had never been claimed.
         {dead > mostAtATime && ` The oldest come first, ${number(mostAtATime)} at a time.`}
       </p>
     </Confirm>

@@ -32,7 +32,7 @@ export const takenMessage =
 
 /** Descriptions of refusals, shared by the routes without a credential. */
 export const tooMany = "Too many requests from this address";
-export const overloaded = "Too many people are signing in at this moment, or the database cannot be reached";
+export const overloaded = "Too many logins are in progress, or the database cannot be reached";
 
 const maxNameCharacters = 256;
 

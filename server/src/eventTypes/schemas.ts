@@ -45,7 +45,7 @@ export const EventTypeInput = Type.Object(
     group: Type.Optional(
       described(lineOfText({ maxLength: maxGroupCharacters }), "What it belongs to, such as Orders"),
     ),
-    deprecated: Type.Optional(Type.Boolean({ description: "false unless given" })),
+    deprecated: Type.Optional(Type.Boolean({ description: "Default: false" })),
     schema: Type.Optional(Schema),
     example: Type.Optional(Example),
   },

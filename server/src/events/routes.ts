@@ -48,7 +48,7 @@ const payloadRoute = route("readPayload", "GET /api/v1/events/:id/payload", {
   summary: "Read an event's payload, byte for byte",
   response: { 200: Type.Unknown({ description: "The item as it was accepted" }) },
   answerHeaders: ["Content-Disposition"],
-  errors: { 410: "It expired in its mailbox, or was erased" },
+  errors: { 410: "The payload expired in its mailbox, or was erased" },
   examples: { answer: { event_type: "order.created", order: { id: 1001, total_cents: 4200 } } },
   async handle({ caller, params, reply }, deps) {
     const read = await readPayload(deps.queries, scopeOf(deps, caller), idOf(params.id));
@@ -64,7 +64,8 @@ const payloadRoute = route("readPayload", "GET /api/v1/events/:id/payload", {
 const listRoute = route("listEvents", "GET /api/v1/events", {
   access: usersAndKeys("viewer", customerReads("own")),
   summary: "List events, newest or oldest first",
-  description: "One page without a total. An id that is no target of the workspace matches nothing.",
+  description:
+    "Returns one page, without a total. An id that is not a target of the workspace matches no events.",
   query: EventQuery,
   response: { 200: Type.Object({ events: Type.Array(EventSummary) }) },
   errors: { 429: "The workspace has too many lists with such filters under way" },
@@ -112,15 +113,15 @@ const readRoute = route("readEvent", "GET /api/v1/events/:id", {
 const replayRoute = route("replayEvent", "POST /api/v1/events/:id/replay", {
   access: usersAndKeys("member", customerChanges("event")),
   audit: { none: "an item is on record by itself" },
-  summary: "Deliver an event's payload once more, as a new event that is not billed",
+  summary: "Replay an event: deliver its payload again as a new event that is not billed",
   description:
-    "Its deliveries keep the `webhook-id` of the event that they repeat, unless the body asks for a new one; `x-event-id` is the new event, `x-source-event-id` the repeated one. An event that is QUEUED or RETRYING is not replayed beside its own schedule.",
+    "Its deliveries keep the `webhook-id` of the source event, unless the body asks for a new one; `x-event-id` is the new event, `x-source-event-id` the source event. An event that is QUEUED or RETRYING cannot be replayed.",
   body: ReplayBody,
   response: { 202: Replay },
   errors: {
-    409: "It is still being delivered, its target was deleted, its mailbox is disabled, or its payload has expired",
+    409: "The event is still being delivered, its target was deleted, its mailbox is disabled, or its payload has expired",
     410: "Its payload was erased",
-    429: "A customer asked for too many in its portal",
+    429: "Too many replays from a customer's portal",
   },
   examples: examples.replayEvent,
   async handle({ caller, params, reply, body }, deps) {
@@ -137,12 +138,12 @@ const replayRoute = route("replayEvent", "POST /api/v1/events/:id/replay", {
 const cancelRoute = route("cancelEvent", "POST /api/v1/events/:id/cancel", {
   access: usersAndKeys("member", { takes: ["customer"], names: "event" }),
   audit: { none: "the end of an item is on record with the item" },
-  summary: "Cancel an event that waits",
+  summary: "Cancel a waiting event",
   description:
-    "It is not sent any more, or taken out of its mailbox, and reads as CANCELED. It stays billed: it was accepted.",
+    "The event becomes CANCELED: it is not sent any more, or is removed from its mailbox. It stays billed, because it was accepted.",
   response: { 200: CanceledEvent },
   errors: {
-    409: "It has ended, is being sent, was claimed by a consumer, or may have reached its agent",
+    409: "The event has ended, is being sent, was claimed by a consumer, or may have reached its agent",
   },
   examples: { answer: { id: "019a4b6c7d8e7f0011223344556677ad", status: "CANCELED" } },
   async handle({ caller, params }, deps) {
@@ -201,7 +202,10 @@ function readFields(text: string | undefined): ReadonlySet<OptionalField> {
   const names = text === undefined ? [] : text.split(",");
   for (const name of names) {
     if (!optionalFieldNames.some((known) => known === name)) {
-      throw new ApiError(400, `fields takes ${optionalFieldNames.join(", ")}, with commas between`);
+      throw new ApiError(
+        400,
+        `fields must be a list of ${optionalFieldNames.join(", ")}, separated by commas`,
+      );
     }
   }
   return new Set(names as OptionalField[]);

@@ -15,23 +15,23 @@ import { eventStatuses } from "../items/eventStatuses.ts";
 import { targetKinds } from "../postgres/kinds.ts";
 import { Uid } from "../targets/record/names.ts";
 
-const Status = oneOf(eventStatuses, "From UNREAD on: what mailbox messages are");
+const Status = oneOf(eventStatuses, "The states from UNREAD on are those of mailbox messages");
 
 const replayedBy = nullable(
   Type.Object({ id: Id, status: Status, created_at: Timestamp }, { title: "LatestReplay" }),
-  "Its latest replay, also one of a replay of it; null while it was not replayed",
+  "The latest replay of this event or of one of its replays; null if there is none",
 );
 
 const optionalFields = {
   attempts: Type.Integer({ description: "Attempts made so far" }),
   last_status_code: nullableInteger(
-    "What the receiver last answered: 0 when it did not, null before the first attempt",
+    "The receiver's last HTTP status; 0 when it did not answer, null before the first attempt",
   ),
   next_attempt_at: nullable(
     Timestamp,
-    "When the next attempt is due; null when one is under way, when none will follow, and while the target is disabled",
+    "When the next attempt is due; null while an attempt is in progress, when none will follow, and while the target is disabled",
   ),
-  duration_ms: nullableInteger("How long the last attempt took; null before the first"),
+  duration_ms: nullableInteger("Duration of the last attempt; null before the first attempt"),
   replayed_by: replayedBy,
 };
 
@@ -56,7 +56,7 @@ export const Event = Type.Object(
   {
     id: Id,
     org_id: Id,
-    endpoint_id: Type.String({ description: "The target's id, whatever its kind" }),
+    endpoint_id: Type.String({ description: "The target's id, for targets of every kind" }),
     target_kind: oneOf(targetKinds),
     event_type: NullableString,
     correlation_id: NullableString,
@@ -64,23 +64,25 @@ export const Event = Type.Object(
     attempts: optionalFields.attempts,
     max_attempts: Type.Integer({ description: "The first attempt and all retries" }),
     retry_count: Type.Integer({ description: "Attempts made after the first" }),
-    max_retries: Type.Integer({ description: "As its target had it when the item was accepted" }),
+    max_retries: Type.Integer({ description: "The target's kind when the item was accepted" }),
     next_attempt_at: optionalFields.next_attempt_at,
     last_status_code: optionalFields.last_status_code,
-    last_error: nullableString("Why the last attempt failed; null when it did not, and before the first"),
-    held: Type.Boolean({ description: "It waits because its target is disabled" }),
+    last_error: nullableString(
+      "Why the last attempt failed; null when it succeeded, and before the first attempt",
+    ),
+    held: Type.Boolean({ description: "The item waits because its target is disabled" }),
     is_replay: Type.Integer({ minimum: 0, maximum: 1 }),
     source_event_id: NullableString,
     webhook_id: Type.String({
       description:
-        "The webhook-id of its deliveries: its own id, or that of the event which a replay repeats",
+        "The webhook-id of its deliveries: the event's own id, or, for a replay, the source event's",
     }),
     replayed_by: replayedBy,
-    replay_id: nullableString("The replay of many events that made this one"),
+    replay_id: nullableString("The replay of many events that created this event"),
     publication_id: nullableString(
-      "The publication that it is an item of; null for one that came alone, and once it is erased",
+      "The publication that the item belongs to; null for an item sent alone, and after an erasure",
     ),
-    erased_at: nullable(Timestamp, "When the erasure of its payload and answers was asked for"),
+    erased_at: nullable(Timestamp, "When the erasure of its payload and answers was requested"),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -91,15 +93,15 @@ export const DeliveryAttempt = Type.Object(
   {
     id: Type.String({ pattern: "^da_[0-9a-f]{32}$" }),
     event_id: Id,
-    status_code: Type.Integer({ description: "0 when there was no answer" }),
+    status_code: Type.Integer({ description: "HTTP status of the answer; 0 when there was none" }),
     duration_ms: Type.Integer(),
     error: NullableString,
     attempted_at: Timestamp,
-    response_body: nullableString("The first KiB of the answer, as text"),
+    response_body: nullableString("First KiB of the answer's body, as text"),
     request_headers: Type.Optional(
       Type.Record(Type.String(), Type.String(), {
         description:
-          "The target's own headers that it carried, secret values as ***; absent when there were none",
+          "The target's own headers of this attempt, with secret values as ***; absent when there were none",
         examples: [{ Authorization: "***", "X-Tenant": "shop-7" }],
       }),
     ),
@@ -115,7 +117,7 @@ export const EventQuery = Type.Object({
     minimum: 0,
     maximum: 1_000_000,
     default: 0,
-    description: "What is skipped costs time; `before` and `after` do not",
+    description: "Skipped events cost time; prefer the cursors `before` and `after`",
   }),
   order: Type.Unsafe<"desc" | "asc">({
     type: "string",
@@ -127,7 +129,7 @@ export const EventQuery = Type.Object({
   after: Type.Optional(
     described(
       EventId,
-      "Only events newer than the one with this id: the next page when the oldest come first",
+      "Only events newer than the one with this id: the next page when listing oldest first",
     ),
   ),
   endpoint_id: Type.Optional(Type.String({ description: "Only events of this target" })),
@@ -142,7 +144,7 @@ export const EventQuery = Type.Object({
     Type.String({
       pattern: "^[A-Z][A-Z0-9_]{0,63}$",
       description:
-        "Only what was handed to an agent and stands so, such as WORKING, INPUT_REQUIRED or COMPLETED",
+        "Only items of agents whose task has this state, such as WORKING, INPUT_REQUIRED or COMPLETED",
     }),
   ),
   created_after: Type.Optional(described(Moment, "Only events accepted at or after this, in Unix seconds")),
@@ -151,7 +153,7 @@ export const EventQuery = Type.Object({
   fields: Type.Optional(
     Type.String({
       maxLength: 256,
-      description: `What to show of each event besides, with commas between: ${optionalFieldNames.join(", ")}`,
+      description: `Additional fields of each event, separated by commas: ${optionalFieldNames.join(", ")}`,
       examples: ["attempts,last_status_code"],
     }),
   ),
@@ -176,7 +178,7 @@ export const webhookIdField = {
   webhook_id: Type.Optional(
     oneOf(
       ["new"],
-      "new: the deliveries get a webhook-id of their own, for receivers that must apply the event again. Without it they keep that of the event which is repeated, so that receivers which deduplicate apply it once",
+      "new: the deliveries get a new webhook-id, so that receivers process the event again. Without it they keep the webhook-id of the source event, so that receivers that deduplicate process it once",
     ),
   ),
 };

@@ -16,7 +16,7 @@ export const filterRoute = route("tryFilter", "POST /api/v1/filters/try", {
   audit: { none: "it says what a filter would do, and changes nothing" },
   summary: "Try a filter on a sample",
   description:
-    "Says whether an item like the sample would be let through, and which parts of the filter failed.",
+    "Says whether an item like the sample would pass the filter, and which parts of the filter did not match.",
   body: FilterTrial,
   response: { 200: FilterResult },
   examples: examples.tryFilter,

@@ -11,7 +11,7 @@ const examples = [
 export const FilterField = Type.Unsafe<Record<string, unknown>>(
   Type.Record(Type.String(), Type.Unknown(), {
     description:
-      "Which items the target gets: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB",
+      "Selects the target's items: a pattern in the grammar of Amazon EventBridge (values, prefix, suffix, equals-ignore-case, anything-but, numeric, exists, $or) over `payload`, the JSON that was posted, and `metadata` (event_type, correlation_id, ordering_key). At most 4 KiB",
     examples,
   }),
 );
@@ -25,9 +25,9 @@ export const FilterTrial = Type.Object(
       description: "Any JSON",
       examples: [{ amount: 80, currency: "EUR" }],
     }),
-    event_type: metadataField("As X-Event-Type; the payload's own event_type comes before it"),
-    correlation_id: metadataField("As X-Correlation-ID"),
-    ordering_key: metadataField("As X-Ordering-Key"),
+    event_type: metadataField("Like X-Event-Type; the payload's own event_type has precedence"),
+    correlation_id: metadataField("Like X-Correlation-ID"),
+    ordering_key: metadataField("Like X-Ordering-Key"),
   },
   { title: "FilterTrial" },
 );
@@ -36,14 +36,14 @@ export const FilterResult = Type.Object(
   {
     verdict: oneOf(
       ["matches", "differs", "undecided"],
-      "undecided: the sample is too large for this filter; such an item is let through, as one that matches",
+      "undecided: the sample is too large for this filter; such an item passes, like one that matches",
     ),
     failed: Type.Array(
       Type.Object({
-        path: Type.String({ description: "Where it stands in the filter" }),
-        expected: Type.Unknown({ description: "What the filter asks for there" }),
+        path: Type.String({ description: "Position in the filter" }),
+        expected: Type.Unknown({ description: "The condition at this position" }),
         found: Type.Array(Type.Unknown(), {
-          description: "Up to ten values that the sample has there; none where the field is absent",
+          description: "Up to ten values of the sample at this position; none when the field is absent",
         }),
       }),
       { description: "The parts of the filter that the sample does not match" },

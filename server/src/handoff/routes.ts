@@ -16,16 +16,16 @@ export interface HandoffRouteDeps {
 }
 
 const errors = {
-  409: "There is no task that could be steered: not handed over, ended, or not waiting for input",
-  502: "The agent did not answer or did not do it",
+  409: "The event has no task, or its task has ended or does not wait for input",
+  502: "The agent did not answer, or refused the request",
 };
 
 const answerRoute = route("answerAgent", "POST /api/v1/events/:id/handoff/message", {
   access: usersAndKeys("member", noLimitedKey),
   audit: { none: "the handoff keeps what was said to the agent" },
-  summary: "Answer an agent whose task waits for input",
+  summary: "Send input to an agent's task that waits for it",
   description:
-    "The body is made a message as an item's is, and sent to the task. Not billed. With an Idempotency-Key a repeated request is sent once, as far as the agent keeps its task's history.",
+    "The body becomes a message to the task, in the same way as an item's body. Not billed. With an Idempotency-Key a repeated request is sent once, as far as the agent keeps the history of its task.",
   headers: Type.Object({
     "idempotency-key": Type.Optional(Type.String({ description: "1 to 255 characters" })),
   }),
@@ -46,7 +46,7 @@ const cancelRoute = route("cancelTask", "POST /api/v1/events/:id/handoff/cancel"
   access: usersAndKeys("member", noLimitedKey),
   audit: { none: "the handoff keeps what was said to the agent" },
   summary: "Ask an agent to cancel a task",
-  description: "The answer shows what became of it; an agent may take its time.",
+  description: "The answer shows the task's state afterwards; an agent may need some time to cancel it.",
   response: { 200: Type.Object({ handoff: Handoff }) },
   errors,
   async handle({ caller, params }, deps) {
@@ -83,9 +83,9 @@ export const agentNotificationRoute = notificationRoute(
   {
     access: anyone,
     audit: { none: "a hint of an agent that its task has changed" },
-    summary: "Where agents tell that a task has changed",
+    summary: "Receive an agent's notice that a task has changed",
     description:
-      "The address holds a secret that the agent was given. What the agent sends is not read: the service looks at the task itself.",
+      "The URL contains a secret that the agent was given. The body is ignored: the service reads the task from the agent.",
     response: { 200: Type.Object({ ok: Type.Literal(true) }) },
     rawBody: "any",
     async handle({ params }, deps) {

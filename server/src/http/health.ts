@@ -34,7 +34,7 @@ export function healthRoutes(deps: HealthDeps): RouteRecord[] {
 
 const aliveRoute = route("isAlive", "GET /healthz", {
   access: anyone,
-  summary: "Whether the process runs",
+  summary: "Check whether the process runs",
   response: { 200: Type.Object({ status: Type.Literal("ok"), version: Type.String() }) },
   handle: (_call, deps) => ({ status: "ok", version: deps.version }),
 });
@@ -42,7 +42,7 @@ const aliveRoute = route("isAlive", "GET /healthz", {
 const readyRoute = route("isReady", "GET /readyz", {
   access: anyone,
   summary:
-    "Whether an item would be accepted now; the message of a 503 says why not, and warnings what else to mend",
+    "Check whether the service would accept an item now; the message of a 503 says why not, and `warnings` lists other problems",
   response: {
     200: Type.Object({
       status: Type.Literal("ready"),
@@ -60,7 +60,7 @@ const readyRoute = route("isReady", "GET /readyz", {
 
 const metricsRoute = route("readMetrics", "GET /metrics", {
   access: anyone,
-  summary: "Metrics in Prometheus' text format",
+  summary: "Read metrics in Prometheus' text format",
   response: { 200: Type.String() },
   errors: { 401: "POSTRIDER_METRICS_TOKEN is set, and `Authorization: Bearer` does not carry it" },
   async handle({ request, reply }, deps) {

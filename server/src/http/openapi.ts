@@ -51,7 +51,7 @@ export function openApiDocument(routes: readonly RouteRecord[]): OpenApiDocument
     info: {
       title: "Postrider",
       version,
-      summary: "Takes items in over HTTP and sees each one through to its target",
+      summary: "Accepts items over HTTP and delivers each one to its target",
       description: introduction,
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
@@ -73,9 +73,9 @@ export function templatePath(path: string): string {
 }
 
 const introduction = `Bodies are JSON in UTF-8; timestamps are Unix seconds; ids are 32 lower-case hexadecimal characters.
-Every error is \`{"error": "<message>"}\`; what a program has to tell apart from other refusals of its status is named in \`X-Error-Code\`. Every answer carries \`X-Request-Id\`. Unknown fields are ignored.
-An id of another organization is answered like one that does not exist.
-A request that is not HTTP/1.1 as it should be is refused before its route is looked for: 400, 408, 413, 417, 431, 501, 505.`;
+Every error is \`{"error": "<message>"}\`; \`X-Error-Code\` names an error that a program has to tell apart from others with the same status. Every answer carries \`X-Request-Id\`. Unknown fields are ignored.
+An id of another organization gets the same answer as an unknown id.
+A request that is not valid HTTP/1.1 is refused before routing: 400, 408, 413, 417, 431, 501, 505.`;
 
 const securitySchemes = {
   apiKey: {
@@ -83,20 +83,21 @@ const securitySchemes = {
     scheme: "bearer",
     bearerFormat: "ak_live_<64 hex characters>",
     description:
-      "An API key, for programs. One that is limited is taken where `x-limited-keys` names what it is limited to",
+      "An API key, for programs. Limited keys are accepted by operations whose `x-limited-keys` names their scope",
   },
   portal: {
     type: "apiKey",
     in: "header",
     name: "X-Session-Token",
-    description: "A session of a customer's portal, from the code of a link: own things, and nothing else",
+    description:
+      "A session of a customer's portal, from the code of a link; it reaches only the customer's own data",
   },
   session: {
     type: "apiKey",
     in: "header",
     name: "X-Session-Token",
     description:
-      "A session token from signup or login, for people; with it stands the least role that its user needs: viewer, member or admin",
+      "A session token from signup or login, for people; the scope names the least role that the user needs: viewer, member or admin",
   },
 };
 

@@ -11,15 +11,15 @@ export const answerHeaders = {
     schema: { type: "string", examples: ["9f2c1a7b3d4e00000001"] },
   },
   ErrorCode: {
-    description: `Names a refusal that a program has to tell apart from others of its status: ${describeCodes()}`,
+    description: `Names an error that a program has to tell apart from others with the same status: ${describeCodes()}`,
     schema: { type: "string", enum: Object.keys(errorCodes) },
   },
   WwwAuthenticate: {
-    description: "Which credential is asked for (RFC 9110, section 11.6.1)",
+    description: "The credential that is required (RFC 9110, section 11.6.1)",
     schema: { type: "string", examples: [challenge] },
   },
   AcceptEncoding: {
-    description: "The content codings of bodies that are taken, where another was refused",
+    description: "The accepted content codings, after a body with another one was refused",
     schema: { type: "string", enum: ["identity"] },
   },
   CacheControl: {
@@ -27,7 +27,7 @@ export const answerHeaders = {
     schema: { type: "string", examples: ["no-store"] },
   },
   ContentDisposition: {
-    description: "The name of a file for what is answered (RFC 6266)",
+    description: "File name for the answer's body (RFC 6266)",
     schema: { type: "string", examples: ['attachment; filename="0192f3a4b5c67d8e9fa0b1c2d3e4f506.json"'] },
   },
   McpSessionId: {
@@ -35,12 +35,12 @@ export const answerHeaders = {
     schema: { type: "string" },
   },
   RetryAfter: {
-    description: "Seconds to wait before trying again",
+    description: "Seconds to wait before the request is repeated",
     schema: { type: "integer", minimum: 1 },
   },
   RateLimit: {
     description:
-      "What is left of the limit, and seconds until it is whole (draft-ietf-httpapi-ratelimit-headers-10)",
+      "The remaining requests, and the seconds until the limit is reset (draft-ietf-httpapi-ratelimit-headers-10)",
     schema: { type: "string", examples: ['"login";r=4;t=900'] },
   },
   RateLimitPolicy: {
@@ -49,7 +49,7 @@ export const answerHeaders = {
   },
   IdempotencyReplayed: {
     description:
-      "`true` when the same key was accepted before: the answer is the first item's, and nothing was added",
+      "`true` when an item with the same key was accepted before: the answer is that item's, and no item was added",
     schema: { type: "string", enum: ["true"] },
   },
   ClaimReplayed: {
@@ -142,7 +142,7 @@ const refusals = {
   NeedsKey: {
     status: 403,
     description:
-      "The route needs an API key, not a session token, or the key is limited, or the session is a customer's (`scope_refused`)",
+      "The route needs an API key instead of a session token, or the key is limited, or the session is a customer's (`scope_refused`)",
   },
   NotFound: { status: 404, description: "There is no such id in the caller's organization" },
   TooLarge: { status: 413, description: "The body is larger than the limit" },
@@ -154,7 +154,7 @@ const refusals = {
   Unavailable: {
     status: 503,
     description:
-      "The service is overloaded, or its database takes nothing. Unless the message says otherwise, nothing was accepted",
+      "The service is overloaded, or its database is unavailable. Unless the message says otherwise, nothing was accepted",
   },
 } as const;
 

@@ -39,17 +39,17 @@ export const itemAudit = { none: "an item is on record by itself" };
 
 export const ItemHeaders = Type.Object({
   "idempotency-key": Type.Optional(
-    Type.String({ description: "1 to 255 characters; the same key is one item" }),
+    Type.String({ description: "1 to 255 characters; requests with the same key create one item" }),
   ),
   traceparent: Type.Optional(
-    Type.String({ description: "W3C Trace Context: where the item's trace goes on, if the service traces" }),
+    Type.String({ description: "W3C Trace Context: the parent of the item's trace, if the service traces" }),
   ),
   "x-event-type": Type.Optional(
     Type.String({ description: "1 to 256 printable ASCII characters; used when the body has no event_type" }),
   ),
   "x-correlation-id": Type.Optional(Type.String({ description: "At most 128 letters, digits, - and _" })),
   "x-ordering-key": Type.Optional(
-    Type.String({ description: "Mailboxes: items of one key are claimed in order" }),
+    Type.String({ description: "For mailboxes: items with the same key are claimed in order" }),
   ),
 });
 
@@ -118,7 +118,7 @@ function taking<const P extends "target_id" | "endpoint_id">(parameter: P) {
   return {
     audit: itemAudit,
     description:
-      "202 leaves only after the item is durable. The body is any JSON document, kept byte for byte. A webhook or agent that is disabled holds what comes until it is enabled again.",
+      "202 is sent only after the item is durable. The body is any JSON document, kept byte for byte. A disabled webhook or agent holds the item until it is enabled again.",
     headers: ItemHeaders,
     response: { 202: Accepted },
     errors: {

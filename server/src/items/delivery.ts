@@ -56,7 +56,7 @@ export function acceptedDelivery(item: NewItem, leased: LeasedItem): Delivery {
 /** The result of one attempt, for all kinds of targets. */
 export interface AttemptResult {
   outcome: AttemptOutcome;
-  /** The HTTP status; 0 when there was no answer. */
+  /** HTTP status of the answer; 0 when there was none. */
   statusCode: number;
   durationMs: number;
   /** The first 1 KiB of the answer. */

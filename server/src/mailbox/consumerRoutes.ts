@@ -22,19 +22,21 @@ import type { Consumer } from "./traceConsumers.ts";
 const route = routesOf<MailboxRouteDeps>("Mailboxes");
 
 const ClaimBody = optionalBody({
-  max: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: "1 unless said" })),
-  wait_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 30, description: "0 unless said" })),
+  max: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: "Default: 1" })),
+  wait_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 30, description: "Default: 0" })),
   lease_seconds: Type.Optional(LeaseSeconds),
 });
 
 const claimRoute = route("claimMessages", "POST /api/v1/mailboxes/:mailbox_id/claim", {
   access: keysCheckedInSql(consumerChanges("target")),
   audit: claimAudit,
-  summary: "Claim the oldest messages of a mailbox, waiting for some when there are none",
+  summary: "Claim the oldest messages of a mailbox, optionally with a long poll",
   description:
-    "The answer holds what there is, at most `max`; it is empty when nothing came within `wait_seconds`. Repeating a request with the same `Claim-Id` gives the same claim, as far as its messages are still claimed: a lost answer is not a lost claim.",
+    "Returns the claimable messages, at most `max`. If there are none, waits up to `wait_seconds` for one, and then returns an empty list. A repeated request with the same `Claim-Id` returns the same claim, as far as its messages are still claimed, so that a lost answer is not a lost claim.",
   headers: Type.Object({
-    "claim-id": Type.Optional(Type.String({ description: "1 to 255 characters that name this claim" })),
+    "claim-id": Type.Optional(
+      Type.String({ description: "1 to 255 characters: the idempotency key of this claim" }),
+    ),
   }),
   body: ClaimBody,
   response: { 200: Claim },
@@ -112,7 +114,7 @@ const ofClaims = {
   response: { 200: Results },
 };
 const perMessage =
-  "Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and leaves the others alone.";
+  "Every message has its own result, in the order of the request: a stale `claim_token` gets 409 and does not affect the other messages.";
 
 const acknowledgeRoute = route("acknowledgeMessages", "POST /api/v1/mailboxes/:mailbox_id/ack", {
   ...ofClaims,
@@ -126,7 +128,7 @@ const acknowledgeRoute = route("acknowledgeMessages", "POST /api/v1/mailboxes/:m
 
 const rejectRoute = route("rejectMessages", "POST /api/v1/mailboxes/:mailbox_id/reject", {
   ...ofClaims,
-  summary: "Make claimed messages dead, with a reason",
+  summary: "Reject claimed messages: they become dead, with a reason",
   description: perMessage,
   body: Type.Object({ messages: RejectedClaims, reason: Type.Optional(Reason) }),
   async handle({ request, params, body: { messages, reason = "rejected" } }, deps) {
@@ -137,7 +139,7 @@ const rejectRoute = route("rejectMessages", "POST /api/v1/mailboxes/:mailbox_id/
 
 const extendRoute = route("extendClaims", "POST /api/v1/mailboxes/:mailbox_id/extend", {
   ...ofClaims,
-  summary: "Keep claimed messages longer: a new lease from now on",
+  summary: "Extend the leases of claimed messages, counted from now",
   description: perMessage,
   body: Type.Object({ messages: Claims, lease_seconds: Type.Optional(LeaseSeconds) }),
   async handle({ request, params, body }, deps) {
@@ -150,8 +152,8 @@ const extendRoute = route("extendClaims", "POST /api/v1/mailboxes/:mailbox_id/ex
 
 const releaseRoute = route("releaseMessages", "POST /api/v1/mailboxes/:mailbox_id/release", {
   ...ofClaims,
-  summary: "Give claimed messages back, claimable at once or after a delay",
-  description: `${perMessage} A message whose last allowed claim this was is dead, and the reason is part of its \`dead_reason\`.`,
+  summary: "Release claimed messages, claimable at once or after a delay",
+  description: `${perMessage} A message that has used up its allowed claims becomes dead, and its \`dead_reason\` contains the reason.`,
   body: Type.Object({
     messages: Claims,
     delay_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 43_200 })),

@@ -32,10 +32,10 @@ const claimRoute = route("claimMessage", "POST /api/v1/mailbox-messages/:message
   audit: claimAudit,
   summary: "Claim a message",
   description:
-    "The lease lasts five minutes unless the service is set up otherwise. It takes no `lease_seconds`: `extend` gives the claim a lease of another length.",
+    "The lease lasts five minutes unless the operator configured another length. The request has no `lease_seconds`; use `extend` for a lease of another length.",
   response: { 200: Claimed },
   errors: {
-    409: "The message is claimed (by whomever), acknowledged, dead, expired or not yet its key's turn",
+    409: "The message is claimed, acknowledged, dead or expired, or an earlier message of its ordering key is not done",
   },
   ...forConsumers(optionalBody({}), async (deps, consumer, messageId) => {
     const outcome = await deps.mailboxes.claimNamed({
@@ -56,9 +56,12 @@ const acknowledgeRoute = route("acknowledgeMessage", "POST /api/v1/mailbox-messa
   audit: claimAudit,
   summary: "Acknowledge a message that this API key has claimed",
   description:
-    "With `claim_token`, the claim must be the one that the token is from; without it, any active claim of this API key will do. Acknowledging again is answered the same.",
+    "With `claim_token`, the message's claim must be the one with this token; without it, any active claim of this API key is accepted. Acknowledging again gives the same answer.",
   response: { 200: Acknowledged },
-  errors: { 403: "Another API key has claimed it", 409: "No active claim, or one with another token" },
+  errors: {
+    403: "Another API key has claimed it",
+    409: "The message has no active claim, or its claim has another token",
+  },
   ...forConsumers(Acknowledgement, async (deps, consumer, messageId, body) => {
     const token = body?.claim_token;
     const result = await deps.mailboxes.end({
@@ -87,11 +90,11 @@ const forceReleaseRoute = route(
   "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-release",
   {
     ...byHand,
-    summary: "Take a claimed message from its consumer",
+    summary: "End a consumer's claim on a message",
     description:
-      "It is claimable at once, or dead when this was the last claim that its mailbox allows. What its consumer still does with the claim is refused as with a lapsed one. Who did it is in `interventions`.",
+      "The message becomes claimable at once, or dead if this was the last claim that its mailbox allows. The consumer's further requests with the claim are refused, as after a lapsed lease. `interventions` shows who did it.",
     body: optionalBody({}),
-    errors: { 409: "Nobody has claimed it, or it is acknowledged, dead or expired" },
+    errors: { 409: "The message is not claimed, or it is acknowledged, dead or expired" },
     handle: async ({ caller, params, reply }, deps) =>
       sendAnswer(reply, { status: 200, text: await force(deps, caller, params, null) }),
   },
@@ -102,12 +105,14 @@ const forceRejectRoute = route(
   "POST /api/v1/mailboxes/:mailbox_id/messages/:message_id/force-reject",
   {
     ...byHand,
-    summary: "Make a message dead, whoever has claimed it",
+    summary: "Reject a message, whoever has claimed it",
     description:
-      "Also one that nobody has claimed. Its consumer's claim ends; the next message of its ordering key becomes claimable. Who did it is in `interventions`, and `redrive` brings it back.",
+      "The message becomes dead, also if nobody has claimed it. A consumer's claim ends; the next message of its ordering key becomes claimable. `interventions` shows who did it, and `redrive` makes it claimable again.",
     body: Type.Object({ reason: Reason }),
-    errors: { 409: "It is acknowledged, dead or expired" },
-    examples: { request: { "A message that stops its key": { reason: "the order was deleted by hand" } } },
+    errors: { 409: "The message is acknowledged, dead or expired" },
+    examples: {
+      request: { "A message that blocks its ordering key": { reason: "the order was deleted by hand" } },
+    },
     handle: async ({ caller, params, body, reply }, deps) =>
       sendAnswer(reply, { status: 200, text: await force(deps, caller, params, body.reason) }),
   },

@@ -57,7 +57,7 @@ export function forceRefusal(outcome: Exclude<ForceOutcome, "done">): ApiError {
     case "expired":
       return new ApiError(409, "the message has expired", "message_ended");
     case "busy":
-      return new ApiError(503, "the message is being changed over and over: try again", {
+      return new ApiError(503, "the message changes too often: try again", {
         retryAfterSeconds: 1,
       });
   }

@@ -22,14 +22,14 @@ const route = routesOf<MailboxRouteDeps>("Mailboxes");
 const listRoute = route("listMessages", "GET /api/v1/mailboxes/:mailbox_id/messages", {
   access: usersAndKeys("viewer", consumerReads("target")),
   summary: "List a mailbox's messages, oldest first, without their payloads",
-  description: `Without \`status\` it lists what is UNREAD or CLAIMED. Changes nothing.`,
+  description: `Without \`status\`, lists messages that are UNREAD or CLAIMED. Does not claim them.`,
   query: Type.Object({
     status: Type.Optional(Type.String({ description: mailboxStatuses.join(", ") })),
     limit: Type.Integer({ minimum: 1, maximum: 100, default: 50 }),
     after: Type.Optional(
       Type.String({
         description:
-          "The id of the message before the page; where that was canceled or erased since, messages of the minute before it may come again",
+          "The id of the last message of the page before. If that message has been canceled or erased since, messages of the minute before it may appear again",
       }),
     ),
   }),
@@ -66,14 +66,14 @@ const maxRedriven = 1_000;
 const redriveRoute = route("redriveMessages", "POST /api/v1/mailboxes/:mailbox_id/redrive", {
   access: usersAndKeys("member", noLimitedKey),
   audit: { none: "dead messages become claimable again, and stay what they are" },
-  summary: "Bring dead messages of a mailbox back, oldest first",
-  description: "They are UNREAD again, in their old place, as if they had never been claimed.",
+  summary: "Redrive dead messages of a mailbox, oldest first",
+  description: "They become UNREAD again, at their old position, as if they had never been claimed.",
   body: optionalBody({
     messages: Type.Optional(
       Type.Array(Type.String({ maxLength: 64 }), {
         minItems: 1,
         maxItems: 100,
-        description: "Ids; without them, any",
+        description: "Ids of dead messages; without it, any dead messages",
       }),
     ),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: maxRedriven })),
@@ -96,7 +96,7 @@ const redriveRoute = route("redriveMessages", "POST /api/v1/mailboxes/:mailbox_i
 
 const statsRoute = route("readMailboxStats", "GET /api/v1/mailboxes/:mailbox_id/stats", {
   access: usersAndKeys("viewer", consumerReads("target")),
-  summary: "What a mailbox holds, and how fast it moves",
+  summary: "Read a mailbox's message counts and rates",
   response: { 200: Stats },
   handle: async ({ caller, params }, deps) =>
     mailboxStats(readDeps(deps), await mailboxOf(deps, caller, params.mailbox_id), statsBounds),

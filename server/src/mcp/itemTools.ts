@@ -99,7 +99,7 @@ const listItems = defineTool(
 );
 
 const Attempt = Type.Object({
-  status_code: Type.Integer({ description: "0 when there was no answer" }),
+  status_code: Type.Integer({ description: "HTTP status of the answer; 0 when there was none" }),
   duration_ms: Type.Integer(),
   error: Text,
   attempted_at: Moment,

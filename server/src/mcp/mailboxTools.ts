@@ -52,8 +52,8 @@ const claimMessages = defineTool(
     annotations: changes("Claim messages"),
     input: {
       mailbox_id: Id("From list_targets"),
-      max: Type.Optional(Type.Integer({ minimum: 1, maximum: maxClaimed, description: "1 unless said" })),
-      wait_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 20, description: "0 unless said" })),
+      max: Type.Optional(Type.Integer({ minimum: 1, maximum: maxClaimed, description: "Default: 1" })),
+      wait_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 20, description: "Default: 0" })),
       lease_seconds: Type.Optional(LeaseSeconds),
       claim_id: Type.Optional(
         Name("A new name for each claim: asked for again by the same name, it is the same claim"),

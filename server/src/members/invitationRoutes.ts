@@ -135,7 +135,7 @@ const acceptRoute = route("acceptInvitation", "POST /api/v1/invitations/accept",
     409: "The organization is full",
     410: "The invitation is unknown, was used or revoked, or has expired (`invitation_gone`)",
     429: "Too many requests from this address",
-    503: "Too many people are signing in at this moment, or the database cannot be reached",
+    503: "Too many logins are in progress, or the database cannot be reached",
   },
   examples: examples.acceptInvitation,
   async handle(call, deps) {

@@ -53,7 +53,7 @@ export interface PublicationDeps extends ReplayDeps, Pick<Parts, "pool" | "reads
 const publishing = {
   audit: itemAudit,
   description:
-    "Makes an item for every webhook, agent and mailbox whose event_types match, in one transaction, or none at all; 202 leaves once they are durable. Webhooks and agents that are disabled hold theirs; a mailbox that is disabled is passed over. The body is any JSON document, kept byte for byte and stored once. Each item is billed.",
+    "Creates an item for every webhook, agent and mailbox whose event_types match, all in one transaction; 202 is sent once they are durable. Disabled webhooks and agents hold their items; disabled mailboxes get none. The body is any JSON document, kept byte for byte and stored once. Each item is billed.",
   headers: ItemHeaders,
   response: { 202: AcceptedPublication },
   errors: {

@@ -53,9 +53,9 @@ export const statsRoute = route("readStats", "GET /api/v1/stats", {
 
 const healthsRoute = targetRoute("listTargetHealth", "GET /api/v1/target-health", {
   access: usersAndKeys("viewer", customerReads("own")),
-  summary: "Read how several targets fare, with their last 24 hours",
+  summary: "Read the health of several targets, with their last 24 hours",
   description:
-    "One request for a page of targets, in the order of their ids. Ids that are no targets of the workspace are left out.",
+    "Answers in the order of the targets' ids. Ids that are not targets of the workspace are left out.",
   query: HealthsQuery,
   response: { 200: Type.Object({ targets: Type.Array(ListedHealth) }) },
   errors: { 429: "The workspace has too many of these requests under way" },
@@ -63,7 +63,7 @@ const healthsRoute = targetRoute("listTargetHealth", "GET /api/v1/target-health"
     const { caller, query } = call;
     const ids = [...new Set(query.ids.split(","))];
     if (ids.length > maxListed || !ids.every(isId))
-      throw new ApiError(400, `ids must be up to ${maxListed} ids of targets with commas between`);
+      throw new ApiError(400, `ids must be up to ${maxListed} ids of targets, separated by commas`);
     const scope = { orgId: caller.orgId, ids, customerUid: customerOf(caller.scope) };
     return { targets: await deps.reads.run("stats", call, () => listHealths(deps, scope)) };
   },
@@ -71,8 +71,9 @@ const healthsRoute = targetRoute("listTargetHealth", "GET /api/v1/target-health"
 
 const healthRoute = targetRoute("readTargetHealth", "GET /api/v1/targets/:id/health", {
   access: usersAndKeys("viewer", customerReads("target")),
-  summary: "Read how a target fares",
-  description: "Over all nodes. Mailboxes have what their stats have in place of what is sent.",
+  summary: "Read the health of a target",
+  description:
+    "Covers all nodes. Mailboxes have the figures of their stats instead of figures of deliveries.",
   response: { 200: TargetHealth },
   examples: examples.readTargetHealth,
   async handle({ caller, params }, deps): Promise<Static<typeof TargetHealth>> {

@@ -66,7 +66,7 @@ export const Stats = Type.Object(
 
 const Circuit = oneOf(
   ["closed", "open", "half_open"],
-  "open: it fails so steadily that a node leaves it alone for up to 30 s; half_open: one request tries it",
+  "State of the circuit breaker. open: after repeated failures a node sends nothing for up to 30 s; half_open: one request probes the target",
 );
 
 const onlySent = "Absent on mailboxes";
@@ -77,7 +77,7 @@ export const maxListed = 100;
 export const HealthsQuery = Type.Object({
   ids: Type.String({
     maxLength: 33 * maxListed,
-    description: `The targets' ids, with commas between: up to ${maxListed}`,
+    description: `Up to ${maxListed} ids of targets, separated by commas`,
     examples: ["019a4b6c7d8e7f0011223344556677ac,019a4b6c7d8e7f0011223344556677ad"],
   }),
 });
@@ -93,7 +93,7 @@ export const CommonHealth = Type.Object({
   failing_since: NullableTimestamp,
   success_rate_24h: nullable(
     Type.Number({ minimum: 0, maximum: 1 }),
-    "The part of attempts that delivered, of the last 24 hours; null when there was none",
+    "Share of successful attempts in the last 24 hours; null when there was no attempt",
   ),
 });
 
@@ -103,23 +103,23 @@ export const TargetHealth = Type.Object(
     ...Type.Partial(
       Type.Object({
         circuit: Circuit,
-        in_flight: Type.Integer({ description: `Items that nodes have in hand. ${onlySent}` }),
-        due: Type.Integer({ description: `Items that could be sent now and are not yet. ${onlySent}` }),
+        in_flight: Type.Integer({ description: `Items that nodes have leased. ${onlySent}` }),
+        due: Type.Integer({ description: `Items that are due and not sent yet. ${onlySent}` }),
         due_is_exact: Type.Boolean({
           description:
-            "False when more wait than are counted, which is 2,500 items or, of those that came together, up to 64 times as many; of a disabled target held is meant, too",
+            "False when more items wait than were counted. At least 2,500 are counted, and up to 64 times as many if they were accepted together. Also applies to the held items of a disabled target",
         }),
         oldest_due_at: NullableTimestamp,
         oldest_due_seconds: nullable(Type.Integer()),
-        held: Type.Integer({ description: "Items that wait for the target to be enabled" }),
-        ready: Type.Integer({ description: "Of mailboxes, as their stats have it" }),
+        held: Type.Integer({ description: "Items that wait until the target is enabled" }),
+        ready: Type.Integer({ description: "For mailboxes, as in their stats" }),
         claimed: Type.Integer(),
         delayed: Type.Integer(),
         blocked: Type.Integer(),
         dead: Type.Integer(),
         counts_are_exact: Type.Boolean({
           description:
-            "Of mailboxes, as their stats have it, but of no more than 1,000 messages that were claimed or given back and 2,500 dead ones",
+            "For mailboxes, as in their stats, but counted over at most 1,000 messages that were claimed or released, and 2,500 dead ones",
         }),
         oldest_ready_seconds: nullable(Type.Integer()),
         accepted_per_minute: Type.Number(),
@@ -136,7 +136,7 @@ export const ListedHealth = Type.Object(
   {
     ...TargetHealth.properties,
     hours: Type.Array(Type.Object({ at: Timestamp, delivered: count, retried: count, failed: count }), {
-      description: "What was attempted in each of the last 24 hours; hours without any are left out",
+      description: "Attempts in each of the last 24 hours; hours without attempts are left out",
     }),
   },
   { title: "ListedHealth" },

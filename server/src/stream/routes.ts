@@ -37,7 +37,7 @@ export const streamRoute = route("openStream", "GET /api/v1/stream", {
   description,
   query: Type.Object({
     types: Type.Optional(
-      Type.String({ description: `Only these, with commas between: ${types.join(", ")}` }),
+      Type.String({ description: `Only these types, separated by commas: ${types.join(", ")}` }),
     ),
   }),
   headers: Type.Object({

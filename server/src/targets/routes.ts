@@ -20,12 +20,12 @@ import { updateTarget } from "./updateTarget.ts";
 const route = routesOf<KindDeps>("Targets");
 
 const catalogued =
-  "Where there is a catalogue of event types, what a target newly names in event_types has to be in it.";
+  "If the workspace has a catalogue of event types, new names in event_types have to be in it.";
 
 const listRoute = route("listTargets", "GET /api/v1/targets", {
   access: usersAndKeys("viewer", customerReads("own")),
   summary: "List targets, oldest first",
-  description: "All of them, unless `limit` asks for a page.",
+  description: "Lists all targets, unless `limit` asks for a page.",
   query: TargetQuery,
   response: { 200: Type.Object({ targets: Type.Array(Target) }) },
   errors: { 429: longLists },
@@ -45,11 +45,11 @@ function createRoute(deps: KindDeps): RouteRecord {
     access: usersAndKeys("member", customerChanges("own")),
     audit: "target.created",
     summary: `Create a ${kindNames()} target`,
-    description: `The answer of a webhook target holds its signing secret, this once. ${catalogued}`,
+    description: `The answer for a webhook target contains its signing secret, only this once. ${catalogued}`,
     body: newTarget,
     response: { 200: Target },
     errors: {
-      409: `${tooManyTargets}; or a bearer token would go to another origin than its agent card's, which needs confirm_origin`,
+      409: `${tooManyTargets}; or a bearer token would go to another origin than the agent card's, which needs confirm_origin`,
     },
     examples: examples.createTarget,
     async handle(call) {
@@ -120,14 +120,14 @@ const removeRoute = route("deleteTarget", "DELETE /api/v1/targets/:id", {
 const refreshRoute = route("refreshTarget", "POST /api/v1/targets/:id/refresh", {
   access: usersAndKeys("member", noLimitedKey),
   audit: "target.card_replaced",
-  summary: "Read the agent card of an a2a target again",
+  summary: "Refresh the agent card of an a2a target",
   description:
-    "The card is judged wholly before it takes the place of the last good one. A card that moves the agent to an origin that the bearer token was not given for waits for confirm_origin.",
+    "The new card is checked completely before it replaces the last good one. A card that moves the agent to an origin for which the bearer token was not given waits for confirm_origin.",
   body: Consent,
   response: { 200: Target },
   errors: {
-    409: "The card needs the owner's consent; the last good one stays in use",
-    502: "The card cannot be read or used; the last good one stays in use",
+    409: "The card needs the owner's confirmation; the last good card stays in use",
+    502: "The card cannot be read or used; the last good card stays in use",
   },
   async handle(call, deps) {
     const { caller, params, body } = call;

@@ -10,19 +10,19 @@ const Kind = oneOf(targetKinds);
 
 /** The description shared by both routes that enable a target. */
 export const enabling =
-  "A webhook or agent that is disabled holds what comes. Enabling it again gives everything that waits the full retry schedule, at once, and says in held_items how much that is; with discard_held what waits becomes CANCELED in place of it.";
+  "A disabled webhook or agent holds new items. Enabling it again makes all waiting items due at once, with their full retry schedule, and returns their number in held_items; with discard_held they become CANCELED instead.";
 
 export const enablingRefusals = {
-  409: "discard_held was asked of a target that is enabled, a bearer token would go to another origin than its agent card's, which needs confirm_origin, or secret headers would go to another origin, for which they have to be given again",
-  503: "More waits than one request can discard: the target is still disabled, and the same request goes on",
+  409: "discard_held was sent for an enabled target; or a bearer token would go to another origin than the agent card's, which needs confirm_origin; or secret headers would go to another origin and have to be sent again",
+  503: "More items wait than one request can discard: the target is still disabled; repeat the request to discard the rest",
 };
 
 const common = {
   id: Id,
   kind: Kind,
-  uid: Type.Optional(Type.String({ description: "Your own id of the target; absent when it has none" })),
+  uid: Type.Optional(Type.String({ description: "Your own id of the target; absent if none was set" })),
   customer_uid: Type.Optional(
-    Type.String({ description: "The customer that it belongs to; absent when it is no customer's" }),
+    Type.String({ description: "The customer that the target belongs to; absent when it belongs to none" }),
   ),
   metadata: Type.Optional(MetadataField),
   filter: Type.Optional(FilterField),
@@ -30,12 +30,12 @@ const common = {
   description: Type.String(),
   enabled: Type.Boolean(),
   disabled_reason: Type.Optional(
-    Type.String({ description: "Why the service disabled the target by itself; absent otherwise" }),
+    Type.String({ description: "Why the service disabled the target; absent otherwise" }),
   ),
   failing_since: Type.Optional(
-    described(Timestamp, "Since when every attempt has failed; absent once one succeeds"),
+    described(Timestamp, "Since when all attempts have failed; absent once an attempt succeeds"),
   ),
-  url: Type.Optional(Type.String({ description: "Where deliveries go; absent on mailboxes" })),
+  url: Type.Optional(Type.String({ description: "URL of deliveries; absent on mailboxes" })),
   secret: Type.Optional(
     Type.String({ description: "The signing secret (`whsec_…`), shown once on creation and on rotation" }),
   ),
@@ -94,11 +94,13 @@ export const Consent = nullable(
       confirm_origin: Type.Optional(
         Type.String({
           maxLength: 2048,
-          description: "The origin that the bearer token may go to from now on, as offered_origin says",
+          description: "The new origin that the bearer token may be sent to, as shown in offered_origin",
         }),
       ),
       confirm_signature: Type.Optional(
-        Type.String({ description: "unverified, invalid or none: to use a card that was verified before" }),
+        Type.String({
+          description: "unverified, invalid or none: confirms the use of a card that was verified before",
+        }),
       ),
     },
     { title: "Consent" },
@@ -107,15 +109,21 @@ export const Consent = nullable(
 
 export const TargetQuery = Type.Object({
   kind: Type.Optional(Kind),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000, description: "All unless given" })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000,
+      description: "Page size; without it, all targets are listed",
+    }),
+  ),
   after: Type.Optional(described(Id, "The id of the last target of the page before")),
   customer_uid: Type.Optional(
     Type.String({
       pattern: "^[A-Za-z0-9._:-]{0,128}$",
-      description: "Only those of this customer; empty: only those of none",
+      description: "Only targets of this customer; empty: only targets of no customer",
     }),
   ),
-  uid: Type.Optional(described(Uid, "Only the one that you call this")),
+  uid: Type.Optional(described(Uid, "Only the target with this uid")),
 });
 
 export type NewTarget = Static<ReturnType<typeof targetInputs>["newTarget"]>;

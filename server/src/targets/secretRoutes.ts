@@ -25,7 +25,7 @@ const isSigned = (kind: AnyKind): boolean => kind.isSigned;
 const RevealedSecrets = Type.Object(
   {
     secret: Type.String(),
-    previous_secret: Type.Optional(Type.String({ description: "While a rotation is in progress" })),
+    previous_secret: Type.Optional(Type.String({ description: "Set while a rotation is in progress" })),
   },
   { title: "RevealedSecrets" },
 );
@@ -33,9 +33,9 @@ const RevealedSecrets = Type.Object(
 const rotateRoute = route("rotateSigningSecret", "POST /api/v1/targets/:id/signing-secret/rotate", {
   access: usersAndKeys("member", customerChanges("target")),
   audit: "target.secret_rotated",
-  summary: "Give a webhook target a new signing secret",
+  summary: "Rotate the signing secret of a webhook target",
   description:
-    "Deliveries carry the signatures of both secrets until the previous one is deleted, or ends by itself when the rotation says so. Rotating again before that drops the oldest of the three. With a `secret` of your own the call is safe to repeat: when it is the present secret already, the previous one stays.",
+    "Deliveries carry the signatures of both secrets until the previous secret is deleted or reaches the end that the rotation set for it. Rotating again before that drops the oldest of the three. With a `secret` of your own the call is safe to repeat: if it is the present secret already, nothing changes.",
   body: RotationBody,
   response: { 200: Target },
   async handle(call, deps) {
@@ -48,9 +48,9 @@ const rotateRoute = route("rotateSigningSecret", "POST /api/v1/targets/:id/signi
 const revealRoute = route("revealSigningSecret", "POST /api/v1/targets/:id/signing-secret/reveal", {
   access: users("admin"),
   audit: "target.secret_revealed",
-  summary: "Read the signing secret of a webhook target again",
+  summary: "Reveal the signing secret of a webhook target",
   description:
-    "Only where the organization's `secrets_can_be_revealed` is on, and with an admin's session. Each time is on record in the audit log as `target.secret_revealed`, committed before the answer leaves.",
+    "Needs an admin's session, and the organization's `secrets_can_be_revealed`. The audit log records each reveal as `target.secret_revealed`, committed before the answer is sent.",
   response: { 200: RevealedSecrets },
   answerHeaders: ["Cache-Control"],
   examples: { answer: { secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } },
@@ -69,7 +69,7 @@ const deletePreviousRoute = route(
     access: usersAndKeys("member", customerChanges("target")),
     audit: "target.previous_secret_deleted",
     summary: "Delete the previous signing secret, which ends a rotation",
-    description: "Answers the same when no rotation is in progress, so that it is safe to repeat.",
+    description: "Safe to repeat: gives the same answer when no rotation is in progress.",
     ...removal(async (call, id, deps: KindDeps) => {
       const target = await findTargetThat(isSigned, deps, call.caller.orgId, id);
       orThrow(await deletePreviousSecret(deps, originOf(call), target));

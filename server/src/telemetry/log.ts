@@ -24,7 +24,7 @@ export interface AttemptLine {
   orgId: string;
   number: number;
   outcome: string;
-  /** 0 when there was no answer. */
+  /** HTTP status of the answer; 0 when there was none. */
   statusCode: number;
   durationMs: number;
   error: string | null;

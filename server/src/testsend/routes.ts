@@ -40,10 +40,10 @@ const TestItem = nullable(
       event_type: Type.Optional(
         Type.String({
           pattern: "^[ -~]{1,256}$",
-          description: "For `x-event-type`; `postrider.test` unless given",
+          description: "Value of `x-event-type`; default `postrider.test`",
         }),
       ),
-      payload: Type.Optional(Type.Unknown({ description: "What to send, any JSON; a sample unless given" })),
+      payload: Type.Optional(Type.Unknown({ description: "Payload to send, any JSON; default: a sample" })),
     },
     { title: "TestItem" },
   ),
@@ -53,7 +53,7 @@ const TestResult = Type.Object(
   {
     event_id: Type.String({
       pattern: "^[0-9a-f]{32}$",
-      description: "What the receiver got as `webhook-id`; there is no event of this id to be read",
+      description: "The delivery's `webhook-id`; there is no event with this id",
     }),
     is_test: Type.Literal(true),
     delivered: Type.Boolean({ description: "Whether the receiver answered 2xx" }),
@@ -67,8 +67,8 @@ const TestResult = Type.Object(
 export const testRoute = route("testTarget", "POST /api/v1/targets/:id/test", {
   access: usersAndKeys("member", customerChanges("target")),
   audit: { none: "nothing stays of a test" },
-  summary: "Send a test to a webhook and see what its receiver says",
-  description: `One signed delivery, made at once and never again, with the header \`x-postrider-test: true\`. It is no item: it is not stored, billed or counted, and the target stays as it is whatever comes of it. Also for a target that is disabled. At most ${testLimits}.`,
+  summary: "Send a test delivery to a webhook and show its receiver's answer",
+  description: `Makes one signed delivery at once, with the header \`x-postrider-test: true\`, and does not retry it. It is not an item: it is not stored, billed or counted, and its result does not change the target. Works for disabled targets, too. At most ${testLimits}.`,
   body: TestItem,
   keptField: "payload",
   response: { 200: TestResult },

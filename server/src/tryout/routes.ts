@@ -18,12 +18,12 @@ const TryoutRequest = Type.Object(
     headers: Type.Array(Type.Array(Type.String(), { minItems: 2, maxItems: 2 }), {
       description: "Names and values, in the order in which they were sent",
     }),
-    body: Type.String({ description: "As text; the first 64 KiB" }),
+    body: Type.String({ description: "The first 64 KiB, as text" }),
     body_truncated: Type.Boolean(),
     signature_verified: Type.Boolean({
-      description: "Whether a receiver that has the target's signing secret would have taken it",
+      description: "Whether the signature is valid with the target's signing secret",
     }),
-    answered: Type.Integer({ description: "The status that it was answered with" }),
+    answered: Type.Integer({ description: "HTTP status of the answer" }),
   },
   { title: "TryoutRequest" },
 );
@@ -31,8 +31,8 @@ const TryoutRequest = Type.Object(
 /** Lists the requests that the service's own receiver got for a target. */
 export const tryoutRoute = route("listTryoutRequests", "GET /api/v1/targets/:id/tryout", {
   access: usersAndKeys("viewer", { takes: ["read", "customer"], names: "target" }),
-  summary: "What a target that receives here got last, newest first",
-  description: `A webhook target whose URL is \`${tryoutOrigin}/\` with 32 hex characters is received by the service itself, which verifies each delivery and keeps the last 50. \`?answer=503\` at the end of the URL makes it answer with that status.`,
+  summary: "List the last deliveries that the built-in receiver got, newest first",
+  description: `The service itself receives the deliveries of a webhook target whose URL is \`${tryoutOrigin}/\` followed by 32 hex characters. It verifies each delivery and keeps the last 50. \`?answer=503\` at the end of the URL makes it answer with that status.`,
   response: { 200: Type.Object({ requests: Type.Array(TryoutRequest) }) },
   async handle({ caller, params }, deps) {
     const id = idOf(params.id);

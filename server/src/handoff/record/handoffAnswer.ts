@@ -12,19 +12,20 @@ const Parts = Type.Array(Type.Unknown());
 /** An agent's work on an item as the HTTP interface shows it. Whether the item was handed over is part of the event's status. */
 export const Handoff = Type.Object(
   {
-    task_id: nullableString("Null when the agent answered with a message in place of a task"),
+    task_id: nullableString("Null when the agent answered with a message instead of a task"),
     context_id: NullableString,
-    state: nullableString("The task's state as the agent last said, such as WORKING or INPUT_REQUIRED"),
-    status_message: nullableString("The text of the agent's message: about its state, or its answer"),
+    state: nullableString("The task's state that the agent last reported, such as WORKING or INPUT_REQUIRED"),
+    status_message: nullableString("The text of the agent's message: its status message, or its answer"),
     status_parts: described(Parts, "All parts of that message"),
-    artifacts: described(Parts, "What the task has made; at most 64 KiB of it"),
+    artifacts: described(Parts, "The task's artifacts, at most 64 KiB of them"),
     artifacts_truncated: Type.Boolean({ description: "Parts were left out because of their size" }),
     outcome: nullableString(
-      "COMPLETED, FAILED, CANCELED, REJECTED; UNKNOWN when the task cannot be followed any more; null before its end",
+      "COMPLETED, FAILED, CANCELED, REJECTED; UNKNOWN when the task can no longer be followed; null before its end",
     ),
-    error: nullableString("What keeps the task from being followed, or why its outcome is unknown"),
+    error: nullableString("Why the task cannot be followed at the moment, or why its outcome is unknown"),
     possible_duplicate: Type.Boolean({
-      description: "The message was sent again although it could not be known whether a task had been made",
+      description:
+        "The message was sent again although it was unknown whether the first one had created a task",
     }),
     accepted_at: Timestamp,
     updated_at: Timestamp,

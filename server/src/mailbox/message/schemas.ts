@@ -29,18 +29,18 @@ const fields = {
 export const ListedMessage = Type.Object(fields, { title: "MessageSummary" });
 
 const payload = Type.Unknown({
-  description: "The JSON as it was accepted; null once the message has expired or was erased",
+  description: "The JSON document that was accepted; null once the message has expired or was erased",
 });
 
 export const Interventions = Type.Array(
   Type.Object({
     action: oneOf(["force_release", "force_reject"]),
-    by: Type.String({ description: "The address of the user who did it" }),
+    by: Type.String({ description: "The email address of the user" }),
     at: Timestamp,
     reason: NullableString,
-    claimed_by: nullableString("The id of the API key whose claim it ended"),
+    claimed_by: nullableString("The id of the API key whose claim was ended"),
   }),
-  { description: "What people did to the message over the heads of its consumers" },
+  { description: "Releases and rejections of the message by people rather than its consumer" },
 );
 
 export const ReadableMessage = Type.Object(
@@ -50,11 +50,11 @@ export const ReadableMessage = Type.Object(
 
 const ClaimToken = Type.String({
   pattern: "^[0-9a-f]{32}$",
-  description: "Proof of this claim; a later claim of the message has another",
+  description: "Fencing token of this claim; a later claim of the message has another one",
 });
 
 const Traceparent = Type.Optional(
-  Type.String({ description: "W3C Trace Context: where the message's trace goes on, when it is traced" }),
+  Type.String({ description: "W3C Trace Context: the parent of the message's trace, if it is traced" }),
 );
 
 export const Claimed = Type.Object(
@@ -67,7 +67,7 @@ export const Claim = Type.Object(
     messages: Type.Array(Claimed),
     remaining: Type.Object(
       { ready: Type.Integer(), claimed: Type.Integer() },
-      { description: "What is left in the mailbox, each counted up to 100" },
+      { description: "Messages left in the mailbox, each count up to 100" },
     ),
   },
   { title: "Claim" },
@@ -79,12 +79,12 @@ export const Stats = Type.Object(
   {
     ready: Type.Integer({ description: "Claimable now" }),
     claimed: Type.Integer(),
-    delayed: Type.Integer({ description: "Released for a later moment" }),
-    blocked: Type.Integer({ description: "Behind an earlier message of their ordering key" }),
+    delayed: Type.Integer({ description: "Released with a delay that has not passed yet" }),
+    blocked: Type.Integer({ description: "Blocked by an earlier message of their ordering key" }),
     dead: Type.Integer(),
     counts_are_exact: Type.Boolean({
       description:
-        "False when the mailbox has more than 2,500 messages that were claimed or given back, or more than 10,000 dead ones: then no more than so many were counted, and ready is the most that it can be",
+        "False when the mailbox has more than 2,500 messages that were claimed or released, or more than 10,000 dead ones. Then counting stopped at these numbers, and ready is an upper bound",
     }),
     oldest_age_seconds: nullableInteger("Age of the oldest message that is UNREAD"),
     accepted_per_minute: Type.Number({ description: "Over the last five minutes" }),

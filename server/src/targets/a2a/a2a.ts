@@ -19,7 +19,7 @@ export interface AgentDeps extends TargetDeps {
 }
 
 const confirmedOrigin =
-  "the origin that the token may go to, where the agent's interface is not of its card's own";
+  "confirms the origin that it may be sent to, if the agent's interface has another origin than its card";
 
 const agentFields = {
   confirm_origin: Type.String({
@@ -29,7 +29,7 @@ const agentFields = {
   auth: Auth,
   result_target_id: nullable(
     Type.String({ pattern: "^[0-9a-f]{32}$" }),
-    "A mailbox or webhook target that receives the end of each task as an item; null for none",
+    "A mailbox or webhook target that receives each task's result as an item; null for none",
   ),
 };
 

@@ -14,24 +14,26 @@ export const agentAnswer = {
     type: Type.String({ description: "bearer, api_key or none; token and value are never shown" }),
     header: Type.Optional(Type.String({ description: "With api_key: the header that carries the value" })),
   }),
-  agent_name: Type.String({ description: "As the card says" }),
-  agent_version: Type.String({ description: "As the card says" }),
+  agent_name: Type.String({ description: "From the agent's card" }),
+  agent_version: Type.String({ description: "From the agent's card" }),
   card_fetched_at: Type.Integer({ description: "When the card in use was last read, in Unix seconds" }),
-  card_error: nullableString("Why the card could not be renewed since; the last good one stays in use"),
+  card_error: nullableString(
+    "Why the card could not be refreshed since then; the last good card stays in use",
+  ),
   card_error_at: NullableTimestamp,
   card_signature: Type.String({
     description:
-      "verified; unverified when no key could be had; invalid when the key does not fit the card; or none",
+      "verified; unverified when no key could be fetched; invalid when the signature does not match; none when the card is not signed",
   }),
   card_signature_keys: nullableString(
-    "Whose keys verified the card: whoever controls this address vouches for it",
+    "The URL of the keys that verified the card: its owner vouches for the card",
   ),
   card_signature_detail: NullableString,
   offered_origin: nullableString(
-    "Where a newer card moves the agent to, which waits for the owner's confirm_origin",
+    "The origin that a newer card moves the agent to; it waits for the owner's confirm_origin",
   ),
   result_target_id: nullableString(
-    "The mailbox or webhook target that receives the end of each task as an item",
+    "The mailbox or webhook target that receives each task's result as an item",
   ),
 };
 

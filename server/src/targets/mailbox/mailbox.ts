@@ -4,7 +4,7 @@ import { nullable, nullableInteger } from "../../http/contract/schemas.ts";
 
 const maxClaims = nullable(
   Type.Integer({ minimum: 1, maximum: 1000 }),
-  "Mailboxes: how many claims a message may take before it is dead; null means any number",
+  "For mailboxes: how often a message may be claimed before it becomes dead; null means any number",
 );
 
 const fields = {
@@ -13,7 +13,7 @@ const fields = {
   answered: {
     max_payload_bytes: Type.Integer(),
     max_claims: nullableInteger(
-      "How many claims a message of the mailbox may take before it is dead; null means any number",
+      "How often a message of the mailbox may be claimed before it becomes dead; null means any number",
     ),
   },
 };

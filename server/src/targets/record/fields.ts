@@ -23,26 +23,28 @@ export function commonFields(maxBodyBytes: number) {
 
 /** The uid, customer and metadata of a target, and the filter of its items. */
 export const nameFields = {
-  uid: nullable(Uid, "Your own id of the target, which no other of yours has"),
-  customer_uid: nullable(Uid, "The customer that the target belongs to, which is deleted with it"),
+  uid: nullable(Uid, "Your own unique id of the target"),
+  customer_uid: nullable(
+    Uid,
+    "The customer that the target belongs to; deleting the customer deletes the target",
+  ),
   metadata: nullable(MetadataField),
   filter: nullable(FilterField),
 };
 
 const limits = {
   rate_limit_per_second: Type.Union([Type.Number({ minimum: 0.001, maximum: 10_000 }), Type.Null()], {
-    description:
-      "How many attempts may begin per second, retries among them, on all nodes together; null: as many as the receiver takes",
+    description: "Attempts per second, including retries, on all nodes together; null: no rate limit",
     examples: [50],
   }),
   rate_limit_burst: Type.Union([Type.Integer({ minimum: 1, maximum: 10_000 }), Type.Null()], {
     description:
-      "How many attempts may begin at once after a pause; null: a tenth of a second's worth, at least one",
+      "Burst: attempts that may begin at once after a pause; null: a tenth of a second's worth, at least one",
     examples: [10],
   }),
   max_concurrency: Type.Union([Type.Integer({ minimum: 1, maximum: 256 }), Type.Null()], {
     description:
-      "How many requests may be under way at a time, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node",
+      "Concurrent requests, on all nodes together; null: POSTRIDER_TARGET_CONCURRENCY on each node",
     examples: [8],
   }),
 };
@@ -58,17 +60,17 @@ export const deliveryFields = {
     minimum: 1,
     maximum: 86_400,
     description:
-      "Wait before the first retry, three times as long before each later one: 30 for a new target",
+      "Delay before the first retry; each later retry waits three times as long as the one before. 30 for a new target",
   }),
   ...limits,
 };
 
 /** Whether a target is enabled from its creation on. */
-export const createdEnabled = Type.Boolean({ description: "true unless given" });
+export const createdEnabled = Type.Boolean({ description: "Default: true" });
 
 /** A field of changes, only for kinds that hold items. */
 export const discardHeld = Type.Boolean({
-  description: "With enabled: true, cancels everything that waits for the target before it is enabled",
+  description: "With enabled: true, cancels all items that wait for the target before it is enabled",
 });
 
 /** A field of the answer to a change that enables a target again. */

@@ -7,14 +7,14 @@ export const signingScheme = "standard-webhooks-v1";
 
 const HeaderValue = Type.Object({
   value: Type.String({ maxLength: 4096 }),
-  secret: Type.Optional(Type.Boolean({ description: "True unless told" })),
+  secret: Type.Optional(Type.Boolean({ description: "Default: true" })),
 });
 
 const Headers = Type.Unsafe<HeadersInput>(
   Type.Record(Type.String(), Type.Union([Type.String({ maxLength: 4096 }), HeaderValue]), {
     maxProperties: 20,
     description:
-      "Headers of its own for every attempt, in place of all that there were. A value alone is secret: it is stored sealed, and shown as ***; sent back as *** it stays. {value, secret: false} can be read again. What the service sets itself, or belongs to the connection, is refused",
+      "Additional headers of every attempt; replaces all present ones. A plain value is secret: it is stored encrypted and shown as ***; sending back *** keeps it. {value, secret: false} stays readable. Headers that the service sets itself, or that belong to the connection, are refused",
     examples: [{ Authorization: "Bearer 6f1ed002ab55", "X-Tenant": { value: "shop-7", secret: false } }],
   }),
 );
@@ -27,7 +27,7 @@ const ShownHeaders = Type.Unsafe<HeadersAnswer>(
       Type.Object({ value: Type.String(), secret: Type.Boolean() }),
     ]),
     {
-      description: "Webhooks: headers of its own that each attempt carries",
+      description: "For webhooks: additional headers of each attempt",
       examples: [{ Authorization: "***", "X-Tenant": { value: "shop-7", secret: false } }],
     },
   ),
@@ -36,7 +36,7 @@ const ShownHeaders = Type.Unsafe<HeadersAnswer>(
 const ImportedSecret = Type.String({
   maxLength: 128,
   description:
-    "Webhooks: a signing secret that receivers know already (whsec_ and 24 to 64 bytes in base64); a new one is made unless given",
+    "For webhooks: an existing signing secret (whsec_ and 24 to 64 bytes in base64); without it, a new one is generated",
 });
 
 const maxRotationSeconds = 30 * 86_400;
@@ -49,7 +49,7 @@ const RotationFields = Type.Object(
         minimum: 0,
         maximum: maxRotationSeconds,
         description:
-          "When the previous secret ends by itself, give or take a minute; unless given, when it is deleted",
+          "When the previous secret ends, to within a minute; without it, the previous secret stays until it is deleted",
         examples: [86_400],
       }),
     ),
@@ -85,11 +85,11 @@ export const webhookFields = {
   answered: {
     signing_scheme: Type.Literal(signingScheme),
     has_previous_signing_secret: Type.Boolean({
-      description: "True while a rotation is in progress and both secrets sign",
+      description: "True while a rotation is in progress and deliveries are signed with both secrets",
     }),
     previous_signing_secret_until: described(
       Timestamp,
-      "When the previous secret ends by itself; absent otherwise",
+      "When the previous secret ends; absent if no end is set",
     ),
     event_types: Type.Array(Type.String(), { description: "Empty means all" }),
     ...deliveryAnswer,
